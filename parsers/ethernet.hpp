@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "parsers/captured_bytes.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+namespace ethertype {  // IEEE registration authority, as the IANA lists them (ieee-802-numbers)
+inline constexpr std::uint16_t kIpv4 = 0x0800;
+inline constexpr std::uint16_t kArp = 0x0806;
+inline constexpr std::uint16_t kCustomerTag = 0x8100;  ///< 802.1Q
+inline constexpr std::uint16_t kIpv6 = 0x86dd;
+inline constexpr std::uint16_t kMplsUnicast = 0x8847;
+inline constexpr std::uint16_t kMplsMulticast = 0x8848;
+inline constexpr std::uint16_t kPppoeDiscovery = 0x8863;
+inline constexpr std::uint16_t kPppoeSession = 0x8864;
+inline constexpr std::uint16_t kServiceTag = 0x88a8;  ///< 802.1ad
+inline constexpr std::uint16_t kQinqTag1 = 0x9100;    ///< used for stacked tags before 802.1ad
+inline constexpr std::uint16_t kQinqTag2 = 0x9200;
+inline constexpr std::uint16_t kQinqTag3 = 0x9300;
+/// Up to here the field is a length (IEEE 802.3-2022 §3.2.6).
+inline constexpr std::uint16_t kLastLlcLength = 1500;
+}  // namespace ethertype
+
+/// What a link layer says of the bytes behind it.
+struct LinkLayer {
+    ParseStatus status{};
+    std::uint16_t ethertype{};  ///< of what begins at `payload_at`
+    std::size_t payload_at{};   ///< offset from the frame's first byte
+};
+
+[[nodiscard]] constexpr bool is_vlan_tag(std::uint16_t type) noexcept {
+    switch (type) {
+        case ethertype::kCustomerTag:
+        case ethertype::kServiceTag:
+        case ethertype::kQinqTag1:
+        case ethertype::kQinqTag2:
+        case ethertype::kQinqTag3:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Steps over all VLAN tags in front of a payload and notes them.
+///
+/// @param link    status `ok`; its ethertype may announce a tag
+/// @param fields  gets the first two VLAN ids and the number of tags
+/// @return        the link layer behind the last tag
+/// @errors        truncated_vlan_tag
+/// @cost          one round per tag, bounded by the captured bytes
+/// @source        IEEE 802.1Q-2022 §9.5, §9.6
+[[nodiscard]] inline LinkLayer parse_vlan_tags(CapturedBytes frame, LinkLayer link,
+                                               PacketFields& fields) noexcept {
+    while (is_vlan_tag(link.ethertype)) {
+        const auto tag = frame.header<4>(link.payload_at);
+        if (!tag) {
+            return {ParseStatus::truncated_vlan_tag};
+        }
+        const VlanId id{static_cast<std::uint16_t>(tag.u16<0>() & 0x0fffU)};
+        if (fields.vlan_tags == 0) {
+            fields.outer_vlan = id;
+        } else if (fields.vlan_tags == 1) {
+            fields.customer_vlan = id;
+        }
+        if (fields.vlan_tags < std::numeric_limits<std::uint8_t>::max()) {
+            ++fields.vlan_tags;
+        }
+        link = {ParseStatus::ok, tag.u16<2>(), link.payload_at + 4};
+    }
+    return link;
+}
+
+/// Parses an Ethernet header and the VLAN tags behind it.
+///
+/// @param at      where the header begins
+/// @param fields  gets MAC addresses and VLAN ids; cleared by the caller
+/// @return        what follows the last tag
+/// @errors        truncated_link_header, truncated_vlan_tag
+/// @source        IEEE 802.3-2022 §3.1.1
+[[nodiscard]] inline LinkLayer parse_ethernet(CapturedBytes frame, std::size_t at,
+                                              PacketFields& fields) noexcept {
+    const auto header = frame.header<14>(at);
+    if (!header) {
+        return {ParseStatus::truncated_link_header};
+    }
+    fields.mac_addresses = header.bytes<0, 12>();
+    return parse_vlan_tags(frame, {ParseStatus::ok, header.u16<12>(), at + 14}, fields);
+}
+
+/// Why a payload of this ethertype, which is neither IPv4 nor IPv6, is in no flow.
+[[nodiscard]] constexpr ParseStatus status_of_other_payload(std::uint16_t type) noexcept {
+    switch (type) {
+        case ethertype::kArp:
+            return ParseStatus::arp;
+        case ethertype::kMplsUnicast:
+        case ethertype::kMplsMulticast:
+            return ParseStatus::mpls;
+        case ethertype::kPppoeDiscovery:
+        case ethertype::kPppoeSession:
+            return ParseStatus::pppoe;
+        default:
+            return type <= ethertype::kLastLlcLength ? ParseStatus::llc
+                                                     : ParseStatus::other_ethertype;
+    }
+}
+
+}  // namespace tributary

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "parsers/captured_bytes.hpp"
+#include "parsers/ip_layer.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+namespace ipv6_extension {  // IANA "IPv6 Extension Header Types", those whose length the walk can
+                            // tell
+inline constexpr std::uint8_t kHopByHop = 0;
+inline constexpr std::uint8_t kRouting = 43;
+inline constexpr std::uint8_t kFragment = 44;
+inline constexpr std::uint8_t kAuthentication = 51;
+inline constexpr std::uint8_t kDestination = 60;
+inline constexpr std::uint8_t kMobility = 135;
+inline constexpr std::uint8_t kHip = 139;
+inline constexpr std::uint8_t kShim6 = 140;
+}  // namespace ipv6_extension
+
+inline constexpr std::size_t kIpv6HeaderBytes = 40;
+
+[[nodiscard]] constexpr bool is_ipv6_extension(std::uint8_t protocol) noexcept {
+    switch (protocol) {
+        case ipv6_extension::kHopByHop:
+        case ipv6_extension::kRouting:
+        case ipv6_extension::kFragment:
+        case ipv6_extension::kAuthentication:
+        case ipv6_extension::kDestination:
+        case ipv6_extension::kMobility:
+        case ipv6_extension::kHip:
+        case ipv6_extension::kShim6:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Steps over all extension headers of an IPv6 packet, up to the fragment header of a later
+/// fragment.
+///
+/// @param frame   captured bytes
+/// @param ip      the packet behind its fixed header
+/// @param fields  its protocol is the first extension header's, and becomes that of what follows
+/// the last one
+/// @return        where the payload lies behind all extension headers
+/// @errors        truncated_ipv6_extension_header: one ends outside the captured bytes or outside
+/// the packet
+/// @cost          one round per extension header, bounded by the captured bytes
+/// @source        RFC 8200 §4; RFC 4302 §2.2 for the Authentication Header's length
+[[nodiscard]] IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip,
+                                           PacketFields& fields) noexcept;
+
+/// The payload length that the Jumbo option of a hop-by-hop header tells.
+///
+/// @param at  where the hop-by-hop header begins
+/// @return    bytes behind the fixed header; 0 without such an option
+/// @cost      one round per option, bounded by the header's length
+/// @source    RFC 2675 §2
+[[nodiscard]] std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept;
+
+/// Parses an IPv6 header with its extension headers.
+///
+/// @param at      where the header begins
+/// @param fields  gets what the headers say; cleared by the caller
+/// @return        where the payload lies, and whether it begins with a transport header
+/// @errors        truncated_ipv6_header, bad_ipv6_version, truncated_ipv6_extension_header
+/// @source        RFC 8200 §3
+[[nodiscard]] inline IpLayer parse_ipv6(CapturedBytes frame, std::size_t at,
+                                        PacketFields& fields) noexcept {
+    const auto header = frame.header<kIpv6HeaderBytes>(at);
+    if (!header) {
+        return {ParseStatus::truncated_ipv6_header};
+    }
+    const std::uint32_t version_class_label = header.u32<0>();
+    if (version_class_label >> 28U != 6) {
+        return {ParseStatus::bad_ipv6_version};
+    }
+    fields.ip_version = 6;
+    fields.ip_class_of_service = static_cast<std::uint8_t>(version_class_label >> 20U);
+    fields.protocol = header.u8<6>();
+    fields.ttl = header.u8<7>();
+    std::copy_n(header.bytes<8, 16>(), 16, fields.source.begin());
+    std::copy_n(header.bytes<24, 16>(), 16, fields.destination.begin());
+
+    const std::size_t payload_at = at + kIpv6HeaderBytes;
+    std::size_t payload_bytes = header.u16<4>();
+    if (payload_bytes == 0 && fields.protocol == ipv6_extension::kHopByHop) [[unlikely]] {
+        payload_bytes = jumbo_payload_bytes(frame, payload_at);
+    }
+    // A jumbogram of the last 40 possible lengths does not fit; it counts as the longest that does.
+    fields.ip_bytes = static_cast<std::uint32_t>(
+        std::min<std::size_t>(kIpv6HeaderBytes + payload_bytes, UINT32_MAX));
+
+    const IpLayer ip{ParseStatus::ok, false, payload_at, payload_at + payload_bytes};
+    return is_ipv6_extension(fields.protocol) ? skip_ipv6_extensions(frame, ip, fields) : ip;
+}
+
+}  // namespace tributary

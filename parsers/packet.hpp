@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// Link-layer header type of a frame, numbered as in capture files (tcpdump.org/linktypes.html).
+/// Any number is legal here; frames of one that the parser does not know are ignored by that name.
+enum class LinkType : std::uint32_t { ethernet = 1 };
+
+/// One frame and what its source knows about it. Borrowed: good until the source's next release().
+struct PacketView {
+    std::span<const std::byte> captured{};  ///< bytes we may read, from the link-layer header on
+    std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source knows it
+    LinkType link_type{LinkType::ethernet};
+    InterfaceIndex ingress_interface{};
+    Timestamp seen_at{};  ///< the packet's own time
+    Timestamp
+        clock{};  ///< the source's clock when the packet came: deadlines are tested against it
+};
+
+/// Packets per burst: large enough to hide memory latency, small enough to stay in the L1 cache.
+inline constexpr std::size_t kBurstPackets = 64;
+
+struct Burst {
+    std::span<const PacketView> packets;  ///< at most kBurstPackets
+    Timestamp
+        now;  ///< the source's clock after these packets; it moves on also when there are none
+};
+
+/// Where frames come from: a NIC queue, a capture file, a list in a test. The source owns the
+/// frames' memory from receive() to release(); nothing keeps a PacketView past release().
+template <class S>
+concept PacketSource = requires(S source) {
+    { source.receive() } noexcept -> std::same_as<Burst>;
+    { source.release() } noexcept;
+};
+
+}  // namespace tributary

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tributary {
+
+/// What became of a frame. Every value but `ok` is a reason in the ledger's `ignored_by_reason`, by
+/// this name.
+enum class ParseStatus : std::uint8_t {
+    ok,
+    // Frames that carry no IP packet, or none that the configured parser looks for.
+    unknown_link_type,  ///< the capture's link type is not one the parser knows
+    arp,
+    llc,  ///< an 802.3 length field: LLC, with or without SNAP
+    mpls,
+    pppoe,
+    other_ethertype,
+    // Frames that should carry an IP packet whose headers are not usable.
+    truncated_link_header,
+    truncated_vlan_tag,
+    truncated_ipv4_header,
+    bad_ipv4_version,
+    bad_ipv4_header_length,  ///< IHL < 5 words
+    bad_ipv4_total_length,   ///< smaller than the header
+    truncated_ipv6_header,
+    bad_ipv6_version,
+    truncated_ipv6_extension_header,  ///< ends outside the captured bytes or outside the packet
+    count,
+};
+inline constexpr std::size_t kParseStatusCount = static_cast<std::size_t>(ParseStatus::count);
+
+/// The name under which the ledger counts a status, for instance "bad_ipv4_header_length".
+[[nodiscard]] std::string_view name_of(ParseStatus status) noexcept;
+
+}  // namespace tributary

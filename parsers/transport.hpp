@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "parsers/captured_bytes.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// Reads ports, ICMP type and code, and TCP control bits, as far as they are there: a header that
+/// ends too early leaves what is missing at 0, and so does a protocol without ports.
+///
+/// @param packet  captured bytes up to the end of the IP packet
+/// @param at      where the transport header begins
+/// @param fields  holds the protocol; ports and control bits cleared by the caller
+/// @source        RFC 9293 §3.1, RFC 768, RFC 3828 §3.1, RFC 9260 §3.1, RFC 4340 §5.1
+///                RFC 792, RFC 4443 §2.1
+inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
+    switch (fields.protocol) {
+        case ip_protocol::kTcp:
+            if (const auto header = packet.header<14>(at)) {
+                fields.tcp_control_bits = header.u16<12>() & 0x0fffU;
+            }
+            [[fallthrough]];
+        case ip_protocol::kUdp:
+        case ip_protocol::kUdpLite:
+        case ip_protocol::kSctp:
+        case ip_protocol::kDccp:
+            if (const auto ports = packet.header<4>(at)) {
+                fields.source_port = {ports.u16<0>()};
+                fields.destination_port = {ports.u16<2>()};
+            }
+            return;
+        case ip_protocol::kIcmp:
+        case ip_protocol::kIcmpV6:
+            if (const auto type_and_code = packet.header<2>(at)) {
+                fields.destination_port = {type_and_code.u16<0>()};
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+}  // namespace tributary
