@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "flowcache/counter.hpp"
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// What one flow cache counts. Written by its input thread, read by anyone.
+struct CacheCounters {
+    Counter flows_created;                           ///< flow records, at their first packet
+    Counter packets;                                 ///< metered: accounted to a record
+    Counter octets;                                  ///< of IP packets, as in octetDeltaCount
+    std::array<Counter, kFlowEndReasonCount> ended;  ///< by FlowEndReason
+    RecordCounter
+        lost_ring_full;  ///< ended, found the ring full, and had to make room for a new flow
+    Counter entries;     ///< gauge: flows that run and records that wait for the ring
+};
+
+}  // namespace tributary

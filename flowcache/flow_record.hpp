@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "flowcache/counter.hpp"
+#include "flowcache/flow_key.hpp"
+#include "flowcache/options.hpp"
+
+namespace tributary {
+
+// A flow record is one block of bytes: FlowRecordCore, then the chosen field groups in the order of
+// RecordLayout. Which groups there are is decided once at start; cache, ring and encoder are
+// instantiated per size (kRecordSizes), not per layout, and find a group by its offset:
+//
+//     0              80            80 + ...
+//     | FlowRecordCore | extremes? | layer2? | tcp_counts? |
+
+/// flowEndReason (IE 136).
+enum class FlowEndReason : std::uint8_t {
+    none = 0,  ///< the flow still runs
+    idle_timeout = 1,
+    active_timeout = 2,
+    end_of_flow = 3,
+    forced_end = 4,
+    lack_of_resources = 5,
+};
+inline constexpr std::size_t kFlowEndReasonCount = 6;
+
+/// The part that every record has. Times are packet times; start <= end.
+struct FlowRecordCore {
+    FlowKey key;
+    std::uint16_t tcp_control_bits{};    ///< OR over all packets
+    std::uint8_t ip_class_of_service{};  ///< of the first packet
+    FlowEndReason end_reason{};
+    std::uint64_t packets{};
+    std::uint64_t octets{};  ///< sum of IP total lengths
+    Timestamp start{};       ///< smallest packet time
+    Timestamp end{};         ///< largest packet time
+
+    [[nodiscard]] RecordTally tally() const noexcept { return {1, packets, octets}; }
+};
+static_assert(sizeof(FlowRecordCore) == 80 && std::is_trivially_copyable_v<FlowRecordCore>);
+
+/// Group `extremes`.
+struct ExtremesGroup {
+    std::uint32_t minimum_ip_total_length = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t maximum_ip_total_length{};
+    std::uint8_t minimum_ttl = std::numeric_limits<std::uint8_t>::max();
+    std::uint8_t maximum_ttl{};
+    std::array<std::uint8_t, 6> padding{};
+};
+
+/// Group `layer2`; addresses and tags are those of the record's first packet.
+struct Layer2Group {
+    std::uint64_t layer2_octets{};  ///< wire lengths, as far as the source knows them
+    std::array<std::byte, 6> destination_mac{};
+    std::array<std::byte, 6> source_mac{};
+    VlanId dot1q_vlan{};           ///< meaningful when vlan_tags >= 1
+    VlanId dot1q_customer_vlan{};  ///< meaningful when vlan_tags >= 2
+    std::uint8_t vlan_tags{};
+    std::array<std::uint8_t, 7> padding{};
+};
+
+/// Group `tcp-counts`: packets with each flag.
+struct TcpCountsGroup {
+    std::uint32_t syn{};
+    std::uint32_t fin{};
+    std::uint32_t rst{};
+    std::uint32_t psh{};
+    std::uint32_t ack{};
+    std::uint32_t urg{};
+};
+
+/// Where each chosen group lies in a record. Offset 0 means: not chosen.
+struct RecordLayout {
+    std::uint16_t extremes_at{};
+    std::uint16_t layer2_at{};
+    std::uint16_t tcp_counts_at{};
+    std::uint16_t bytes =
+        sizeof(FlowRecordCore);  ///< all groups included, before rounding up to a size
+
+    [[nodiscard]] static constexpr RecordLayout of(const FieldGroups& groups) noexcept {
+        RecordLayout layout;
+        const auto place = [&layout](bool chosen, std::size_t size) {
+            const std::uint16_t at = chosen ? layout.bytes : std::uint16_t{0};
+            layout.bytes = static_cast<std::uint16_t>(layout.bytes + (chosen ? size : 0));
+            return at;
+        };
+        layout.extremes_at = place(groups.extremes, sizeof(ExtremesGroup));
+        layout.layer2_at = place(groups.layer2, sizeof(Layer2Group));
+        layout.tcp_counts_at = place(groups.tcp_counts, sizeof(TcpCountsGroup));
+        return layout;
+    }
+    [[nodiscard]] constexpr bool has_groups() const noexcept {
+        return bytes > sizeof(FlowRecordCore);
+    }
+};
+
+/// A record of at most `kBytes` bytes, as cache and ring hold it.
+template <std::size_t kBytes>
+struct FlowRecord {
+    static_assert(kBytes >= sizeof(FlowRecordCore) && kBytes % 8 == 0);
+    FlowRecordCore core;
+    std::array<std::byte, kBytes - sizeof(FlowRecordCore)> groups;
+
+    /// The group of type `Group` that lies at `at`, an offset from the record's layout.
+    template <class Group>
+    [[nodiscard]] Group& group(std::uint16_t at) noexcept {
+        return *reinterpret_cast<Group*>(reinterpret_cast<std::byte*>(this) + at);
+    }
+};
+template <>
+struct FlowRecord<sizeof(FlowRecordCore)> {
+    FlowRecordCore core;
+    template <class Group>
+    [[nodiscard]] Group& group(std::uint16_t at) noexcept {
+        return *reinterpret_cast<Group*>(reinterpret_cast<std::byte*>(this) + at);
+    }
+};
+static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<112>) == 112);
+
+/// The sizes that are instantiated; a layout takes the first one that holds it.
+inline constexpr std::array<std::size_t, 3> kRecordSizes{80, 112, 152};
+static_assert(RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true}).bytes <=
+              kRecordSizes.back());
+
+[[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {
+    for (const std::size_t size : kRecordSizes) {
+        if (layout.bytes <= size) {
+            return size;
+        }
+    }
+    return kRecordSizes.back();
+}
+
+}  // namespace tributary

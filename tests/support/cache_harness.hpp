@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "flowcache/flow_cache.hpp"
+
+namespace tributary::test {
+
+/// Takes records while it has room.
+template <class Record>
+struct RecordList {
+    std::size_t room = std::numeric_limits<std::size_t>::max();
+    std::vector<Record> records;
+
+    bool try_push(const Record& record) noexcept {
+        if (records.size() >= room) {
+            return false;
+        }
+        records.push_back(record);
+        return true;
+    }
+};
+
+inline Timestamp at_ms(std::int64_t milliseconds) {
+    return Timestamp{std::chrono::milliseconds{milliseconds}};
+}
+
+/// A packet of the IPv4 UDP flow number `flow`.
+inline PacketFields flow_packet(std::uint32_t flow, std::uint32_t ip_bytes = 100) {
+    PacketFields fields{
+        .ip_bytes = ip_bytes, .ip_version = 4, .protocol = ip_protocol::kUdp, .ttl = 64};
+    for (std::size_t byte = 0; byte < 4; ++byte) {
+        fields.source[byte] = static_cast<std::byte>(flow >> (8 * byte));
+    }
+    fields.destination_port = L4Port{53};
+    return fields;
+}
+
+/// A cache with its memory, counters and sink, fed with parsed packets one at a time.
+template <std::size_t kRecordBytes = sizeof(FlowRecordCore)>
+struct CacheHarness {
+    using Cache = FlowCache<kRecordBytes>;
+
+    explicit CacheHarness(const FlowCacheOptions& options, const RecordLayout& layout = {})
+        : memory(Cache::bytes_needed(options), std::byte{0xA5}),
+          cache(options, layout, FlowHasher(7), memory, counters) {}
+
+    /// Accounts one packet that came at `time`, when the clock stood at `clock`.
+    void packet(const PacketFields& fields, Timestamp time, Timestamp clock,
+                std::uint32_t wire_bytes = 0) {
+        const PacketView view{.wire_bytes = wire_bytes, .seen_at = time, .clock = clock};
+        KeyedPacket keyed{.key = make_key(fields, InterfaceIndex{1}, cache.options().vlan_in_key),
+                          .packet = &view,
+                          .fields = &fields};
+        keyed.hash = cache.hash(keyed.key);
+        cache.account(std::span<const KeyedPacket>(&keyed, 1), sink);
+    }
+    void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }
+
+    /// Lets expiry catch up with `now`.
+    void expire(Timestamp now) {
+        for (int step = 0; step < 1000; ++step) {
+            cache.expire_some(now, 1000, sink);
+        }
+    }
+
+    CacheCounters counters;
+    std::vector<std::byte> memory;
+    RecordList<typename Cache::Record> sink;
+    Cache cache;
+};
+
+}  // namespace tributary::test
