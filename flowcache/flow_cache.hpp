@@ -9,6 +9,7 @@
 #include <span>
 
 #include "flowcache/cache_counters.hpp"
+#include "flowcache/deadline.hpp"
 #include "flowcache/expiry_wheel.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
@@ -36,12 +37,6 @@ namespace tributary {
 // When a record ends, and with which reason, depends on the packets and the clock alone (DESIGN 2):
 // a packet first tests the deadlines of the entry it finds, so it does not matter how far the wheel
 // has come.
-
-/// When a record has to end, and why.
-struct Deadline {
-    Timestamp at;
-    FlowEndReason reason;
-};
 
 template <std::size_t kRecordBytes>
 class FlowCache {
@@ -129,7 +124,7 @@ public:
             if (!entry.in_table) {
                 continue;
             }
-            const Deadline deadline = deadline_of(entry.record.core);
+            const Deadline deadline = deadline_of(entry.record.core, options_);
             end(drained_, now > deadline.at ? deadline.reason : FlowEndReason::forced_end, sink);
         }
         return running_ == 0 && waiting_ == kNoEntry;
@@ -170,21 +165,12 @@ private:
         return static_cast<std::uint32_t>(hash >> 32U);
     }
 
-    [[nodiscard]] Deadline deadline_of(const FlowRecordCore& core) const noexcept {
-        const Timestamp idle = core.end + options_.idle_timeout;
-        const Timestamp active = core.start + options_.active_timeout;
-        if (idle <= active) {
-            return {idle, FlowEndReason::idle_timeout};
-        }
-        return {active, FlowEndReason::active_timeout};
-    }
-
     template <class Sink>
     void account(const KeyedPacket& packet, Sink& sink) noexcept {
         const Timestamp clock = packet.packet->clock;
         EntryIndex index = find(packet);
         if (index != kNoEntry) {
-            const Deadline deadline = deadline_of(entries_[index].record.core);
+            const Deadline deadline = deadline_of(entries_[index].record.core, options_);
             if (clock >
                 deadline.at) {  // a packet exactly at the deadline still belongs to the record
                 end(index, deadline.reason, sink);
@@ -237,7 +223,7 @@ private:
     }
 
     void schedule(EntryIndex index) noexcept {
-        const Timestamp deadline = deadline_of(entries_[index].record.core).at;
+        const Timestamp deadline = deadline_of(entries_[index].record.core, options_).at;
         const std::uint64_t tick = wheel_.schedule(entries_, index, deadline);
         next_due_ = std::min(next_due_, deadline);
         entries_[index].wheel_slot = static_cast<std::uint32_t>(tick % ExpiryWheel::kSlots);
@@ -247,7 +233,7 @@ private:
     /// now.
     template <class Sink>
     void visit(EntryIndex index, Timestamp now, Sink& sink) noexcept {
-        const Deadline deadline = deadline_of(entries_[index].record.core);
+        const Deadline deadline = deadline_of(entries_[index].record.core, options_);
         if (now > deadline.at) {
             end(index, deadline.reason, sink);
             return;
@@ -360,7 +346,7 @@ private:
         for (EntryIndex index = kNoEntry; index != last;) {
             index = next;
             next = entries_[index].links.next;
-            const Deadline deadline = deadline_of(entries_[index].record.core);
+            const Deadline deadline = deadline_of(entries_[index].record.core, options_);
             if (now > deadline.at) {
                 end(index, deadline.reason, sink);
             } else {

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <map>
 #include <random>
-#include <tuple>
 
 #include "tests/support/cache_harness.hpp"
 
@@ -294,105 +292,6 @@ TEST_CASE("FlowCache: groups hold what their elements say", "[flowcache][unit]")
     CHECK(counts.psh == 1);
     CHECK(counts.fin + counts.rst + counts.urg == 0);
     CHECK(record.core.tcp_control_bits == (tcp_flag::kSyn | tcp_flag::kAck | tcp_flag::kPsh));
-}
-
-namespace {
-
-/// The slow reference: what DESIGN 2 says, in a std::map and without a wheel.
-class ReferenceCache {
-public:
-    explicit ReferenceCache(const FlowCacheOptions& options) : options_(options) {}
-
-    using Line = std::tuple<std::uint32_t, Timestamp, Timestamp, std::uint64_t, FlowEndReason>;
-
-    void packet(std::uint32_t flow, Timestamp time, Timestamp clock) {
-        auto found = flows_.find(flow);
-        if (found != flows_.end() && reason_at(found->second, clock) != FlowEndReason::none) {
-            finish(flow, reason_at(found->second, clock));
-            found = flows_.end();
-        }
-        if (found == flows_.end()) {
-            found = flows_.emplace(flow, Flow{time, time, 0}).first;
-        }
-        found->second.start = std::min(found->second.start, time);
-        found->second.end = std::max(found->second.end, time);
-        ++found->second.packets;
-    }
-    std::vector<Line> finish_all(Timestamp clock) {
-        while (!flows_.empty()) {
-            const FlowEndReason reason = reason_at(flows_.begin()->second, clock);
-            finish(flows_.begin()->first,
-                   reason == FlowEndReason::none ? FlowEndReason::forced_end : reason);
-        }
-        std::ranges::sort(lines_);
-        return lines_;
-    }
-
-private:
-    struct Flow {
-        Timestamp start, end;
-        std::uint64_t packets;
-    };
-    [[nodiscard]] FlowEndReason reason_at(const Flow& flow, Timestamp clock) const {
-        const Timestamp idle = flow.end + options_.idle_timeout;
-        const Timestamp active = flow.start + options_.active_timeout;
-        if (clock <= std::min(idle, active)) {
-            return FlowEndReason::none;
-        }
-        return idle <= active ? FlowEndReason::idle_timeout : FlowEndReason::active_timeout;
-    }
-    void finish(std::uint32_t flow, FlowEndReason reason) {
-        const Flow& ended = flows_.at(flow);
-        lines_.emplace_back(flow, ended.start, ended.end, ended.packets, reason);
-        flows_.erase(flow);
-    }
-    FlowCacheOptions options_;
-    std::map<std::uint32_t, Flow> flows_;
-    std::vector<Line> lines_;
-};
-
-}  // namespace
-
-TEST_CASE("FlowCache: random traffic gives the records of the slow reference",
-          "[flowcache][unit]") {
-    const auto seed = GENERATE(1U, 2U, 3U, 4U, 5U, 6U);
-    std::mt19937 random(seed);
-    const FlowCacheOptions options{.max_flows = 300,
-                                   .idle_timeout = std::chrono::seconds(1 + seed),
-                                   .active_timeout = std::chrono::seconds(seed % 2 == 0 ? 9 : 400)};
-    CacheHarness<> harness(options);
-    ReferenceCache reference(options);
-    Timestamp clock = at_ms(1'700'000'000'000);
-    for (int n = 0; n < 30'000; ++n) {
-        clock += std::chrono::nanoseconds(random() % 40'000'000);
-        if (random() % 1000 == 0) {
-            clock += std::chrono::seconds(random() % 2000);
-        }
-        // Mostly in order; now and then late, up to three seconds.
-        const Timestamp time =
-            random() % 10 == 0 ? clock - std::chrono::milliseconds(random() % 3000) : clock;
-        const auto flow = static_cast<std::uint32_t>(random() % 300);
-        harness.packet(flow_packet(flow), time, clock);
-        reference.packet(flow, time, clock);
-        if (seed % 3 != 0) {  // in the other runs records end by packets and end_all() alone
-            harness.cache.expire_some(clock, random() % 8, harness.sink);
-        }
-    }
-    CHECK(harness.cache.end_all(clock, harness.sink));
-    std::vector<ReferenceCache::Line> lines;
-    for (const auto& record : harness.sink.records) {
-        std::uint32_t flow = 0;
-        for (std::size_t byte = 0; byte < 4; ++byte) {
-            flow |= std::to_integer<std::uint32_t>(record.core.key.source[byte]) << (8 * byte);
-        }
-        lines.emplace_back(flow, record.core.start, record.core.end, record.core.packets,
-                           record.core.end_reason);
-    }
-    std::ranges::sort(lines);
-    CHECK(lines == reference.finish_all(clock));
-    CHECK(
-        harness.counters.ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)].read() ==
-        0);
 }
 
 TEST_CASE("FlowCache: a flood of new flows under a full cache keeps the ledger",
