@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/collector_events.hpp"
+
+#include <utility>
+
+namespace tributary {
+namespace {
+
+std::string_view phrase_of(CollectorEventKind kind) {
+    constexpr std::array<std::string_view, kCollectorEventCount> kPhrases{
+        "ready",
+        "no connection",
+        "connection lost",
+        "name not resolved",
+        "nobody listens there, records are lost",
+        "unreachable, records wait",
+        "message too large, its records are lost; lower mtu",
+        "write failed, export ends",
+        "libfixbuf refused a record, its message is lost"};
+    return kPhrases.at(static_cast<std::size_t>(kind));
+}
+
+bool always_told(CollectorEventKind kind) {
+    return kind == CollectorEventKind::connected || kind == CollectorEventKind::connection_lost ||
+           kind == CollectorEventKind::write_failed;
+}
+
+}  // namespace
+
+std::string describe(const CollectorOptions& collector) {
+    if (collector.transport == TransportKind::file) {
+        return "file " + collector.path;
+    }
+    const bool bare_ipv6 = collector.host.find(':') != std::string::npos;
+    return std::string(collector.transport == TransportKind::tcp ? "tcp " : "udp ") +
+           (bare_ipv6 ? "[" + collector.host + "]" : collector.host) + ":" +
+           std::to_string(collector.port);
+}
+
+CollectorEvents::CollectorEvents(const CollectorOptions& collector, CollectorCounters& counters,
+                                 CollectorEventHandler handler)
+    : collector_(describe(collector)), counters_(counters), handler_(std::move(handler)) {}
+
+void CollectorEvents::tell(CollectorEventKind kind, std::chrono::nanoseconds now,
+                           std::string_view detail) {
+    count(kind);
+    Muted& muted = muted_.at(static_cast<std::size_t>(kind));
+    if (muted.told && !always_told(kind) && now - muted.told_at < kRepeatAfter) {
+        ++muted.since;
+        return;
+    }
+    std::string text = collector_ + ": " + std::string(phrase_of(kind));
+    if (!detail.empty()) {
+        text += " (" + std::string(detail) + ")";
+    }
+    if (muted.since > 0) {
+        text += ", and " + std::to_string(muted.since) + " times before";
+    }
+    muted = {.told = true, .told_at = now};
+    if (kind == CollectorEventKind::write_failed) {
+        failure_ = text;
+    }
+    if (handler_) {
+        handler_({kind, std::move(text)});
+    }
+}
+
+void CollectorEvents::count(CollectorEventKind kind) noexcept {
+    switch (kind) {
+        case CollectorEventKind::connected:
+            counters_.connected.set(1);
+            counters_.reconnects.add(was_connected_ ? 1 : 0);
+            was_connected_ = true;
+            return;
+        case CollectorEventKind::refused:
+            counters_.refused.add();
+            return;
+        case CollectorEventKind::connection_lost:
+        case CollectorEventKind::write_failed:
+            counters_.connected.set(0);
+            break;
+        default:
+            break;
+    }
+    counters_.errors.add();
+}
+
+}  // namespace tributary

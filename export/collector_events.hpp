@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "export/export_counters.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+enum class CollectorEventKind : std::uint8_t {
+    connected,          ///< messages can be sent
+    connect_failed,     ///< TCP: no connection; tried again after a while
+    connection_lost,    ///< TCP
+    name_unknown,       ///< the host's name was not resolved
+    refused,            ///< UDP: nobody listens there
+    unreachable,        ///< UDP: the kernel cannot send now
+    message_too_large,  ///< UDP: the message is lost; mtu is too large
+    write_failed,       ///< file: final
+    encoding_failed,    ///< libfixbuf refused a record
+};
+inline constexpr std::size_t kCollectorEventCount = 9;
+
+/// Something that an operator wants to read in the log.
+struct CollectorEvent {
+    CollectorEventKind kind{};
+    std::string text;  ///< one line that names the collector
+};
+using CollectorEventHandler = std::function<void(const CollectorEvent&)>;
+
+/// Name of a collector in logs: `tcp 192.0.2.1:4739`, `file flows.ipfix`.
+[[nodiscard]] std::string describe(const CollectorOptions& collector);
+
+/// Counts what happens to one collector, and hands it on as events: whatever is good news or ends
+/// something at once, other kinds at most once per kRepeatAfter, with the number of those in
+/// between.
+/// @thread  the export thread
+class CollectorEvents {
+public:
+    static constexpr std::chrono::seconds kRepeatAfter{60};
+
+    CollectorEvents(const CollectorOptions& collector, CollectorCounters& counters,
+                    CollectorEventHandler handler);
+
+    /// @param now     uptime
+    /// @param detail  cause, e.g. the system's words for an errno; may be empty
+    void tell(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail);
+    /// The line that told of a final failure; empty: there was none.
+    [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+
+private:
+    struct Muted {
+        bool told{};
+        std::chrono::nanoseconds told_at{};
+        std::uint64_t since{};
+    };
+    void count(CollectorEventKind kind) noexcept;
+
+    std::string collector_;
+    CollectorCounters& counters_;
+    CollectorEventHandler handler_;
+    bool was_connected_{};
+    std::string failure_;
+    std::array<Muted, kCollectorEventCount> muted_{};
+};
+
+}  // namespace tributary

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "flowcache/counter.hpp"
+
+namespace tributary {
+
+/// Why flow records that had left their cache never reached the collector.
+enum class ExportLoss : std::uint8_t {
+    send_refused,     ///< UDP: ICMP told that nobody listens at the collector's port
+    send_failed,      ///< UDP: the kernel will never send a message of this size
+    write_failed,     ///< file: disk full or input/output error
+    collector_away,   ///< at shutdown: the collector took nothing for drain_timeout
+    encoding_failed,  ///< libfixbuf refused the record
+};
+inline constexpr std::size_t kExportLossCount = 5;
+
+/// Name in the ledger (`lost_by_cause`).
+[[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
+    constexpr std::array<std::string_view, kExportLossCount> kNames{
+        "send_refused", "send_failed", "write_failed", "collector_away", "encoding_failed"};
+    return kNames.at(static_cast<std::size_t>(cause));
+}
+
+/// What became of the records of one queue. Once all is drained, the records that the queue's ring
+/// gave out are exported + lost; until then the difference is in unsent messages.
+struct alignas(64) QueueExportCounters {
+    RecordCounter exported;  ///< handed to the collector
+    std::array<RecordCounter, kExportLossCount> lost;
+
+    /// @thread  the export thread
+    void lose(ExportLoss cause, const RecordTally& tally) noexcept {
+        lost.at(static_cast<std::size_t>(cause)).add(tally);
+    }
+    [[nodiscard]] RecordTally read_lost(ExportLoss cause) const noexcept {
+        return lost.at(static_cast<std::size_t>(cause)).read();
+    }
+};
+
+/// One collector's own account.
+struct alignas(64) CollectorCounters {
+    Counter messages;       ///< handed to the kernel, templates included
+    Counter octets;         ///< of these messages
+    RecordCounter records;  ///< exported to this collector
+    Counter refused;        ///< UDP: datagrams that came back as refused
+    Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
+                     ///< failed
+    Counter reconnects;  ///< transport sessions after the first
+    Counter connected;   ///< gauge: 1 while messages can be sent
+};
+
+/// All that the export worker counts. One writer: the export thread; made before it and read by
+/// anybody.
+struct ExportCounters {
+    ExportCounters(std::size_t queue_count, std::size_t collector_count)
+        : queues(queue_count), collectors(collector_count) {}
+
+    std::vector<QueueExportCounters> queues;    ///< in the order of the worker's sources
+    std::vector<CollectorCounters> collectors;  ///< in the order of ExportOptions::collectors
+};
+
+}  // namespace tributary

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// What the export side knows of time; always an argument.
+struct ExportTime {
+    Timestamp wall{};                   ///< for message headers; offline: the capture's clock
+    std::chrono::nanoseconds uptime{};  ///< for timers; never goes back
+};
+
+}  // namespace tributary

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/file_transport.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace tributary {
+
+FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
+    : events_(events),
+      file_(::open(collector.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (!file_) {
+        throw ExportError(collector.path + ": cannot be created: " + words_for(errno));
+    }
+}
+
+void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
+    if (!told_) {
+        told_ = true;
+        events_.tell(CollectorEventKind::connected, now, {});
+    }
+}
+
+std::uint64_t FileTransport::session() const noexcept { return failed_ ? 0 : 1; }
+
+SendStatus FileTransport::send(MessageView message, std::chrono::nanoseconds now) noexcept {
+    if (failed_) {
+        return SendStatus::lost;
+    }
+    for (MessageView rest = message; !rest.empty();) {
+        const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            const int cause = written == 0 ? ENOSPC : errno;
+            failed_ = true;
+            // What cannot be cut back is no regular file, and then there is nothing to repair.
+            static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
+            events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
+            return SendStatus::lost;
+        }
+        rest = rest.subspan(static_cast<std::size_t>(written));
+    }
+    whole_octets_ += static_cast<off_t>(message.size());
+    return SendStatus::sent;
+}
+
+}  // namespace tributary

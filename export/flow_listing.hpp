@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "export/flow_filter.hpp"
+
+namespace tributary {
+
+enum class FlowOrder : std::uint8_t {
+    as_read,
+    octets,   ///< most first; equal ones as read
+    packets,  ///< most first; equal ones as read
+};
+
+struct FlowListingOptions {
+    std::vector<std::string> files;  ///< IPFIX files, one listing; "-": standard input
+    bool json{};                     ///< JSON lines instead of a table
+    FlowOrder order = FlowOrder::as_read;
+    std::optional<std::size_t> top;  ///< only so many flows; by octets when the order is as_read
+    FlowFilter filter;
+};
+
+enum class ListingStatus : std::uint8_t {
+    ok,
+    data_error,     ///< an input is no IPFIX, or broken
+    no_input,       ///< an input cannot be read
+    write_failure,  ///< the output takes no more
+    output_closed,  ///< the reader of the output has gone away: no fault
+};
+
+struct ListingResult {
+    ListingStatus status{};
+    std::string message;  ///< one line without its end; empty when all is well
+};
+
+/// Lists the flows of IPFIX files, as `tributary flows` does. What comes before a fault is listed.
+///
+/// As read, and with `top`, memory is bounded; sorting alone keeps all flows that match. Options
+/// records are in the JSON of an unsorted, unfiltered listing, and nowhere else.
+/// @param out      the listing
+/// @param warning  is told of what does not end the listing; one line without its end
+[[nodiscard]] ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
+                                       const std::function<void(const std::string&)>& warning);
+
+}  // namespace tributary

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/flow_table.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <ctime>
+#include <span>
+
+#include "export/ip_text.hpp"
+
+namespace tributary {
+namespace {
+
+bool is_icmp(std::uint8_t protocol) noexcept {
+    return protocol == ip_protocol::kIcmp || protocol == ip_protocol::kIcmpV6;
+}
+
+bool has_ports(const FlowKey& key) noexcept {
+    switch (key.protocol) {
+        case ip_protocol::kTcp:
+        case ip_protocol::kUdp:
+        case ip_protocol::kDccp:
+        case ip_protocol::kSctp:
+        case ip_protocol::kUdpLite:
+            return true;
+        default:
+            return key.source_port.value != 0 || key.destination_port.value != 0;
+    }
+}
+
+/// @param tail  what follows the address behind its separator: port, type.code; empty: nothing does
+std::string endpoint_text(const FlowKey& key, const IpAddress& address, const std::string& tail) {
+    if (key.ip_version == 0) {
+        return "-";
+    }
+    std::string text =
+        address_text(std::span<const std::byte>(address).first(key.ip_version == 4 ? 4 : 16));
+    if (tail.empty()) {
+        return text;
+    }
+    return (key.ip_version == 6 ? '[' + text + ']' : text) + ':' + tail;  // RFC 5952 §6
+}
+
+std::string source_text(const FlowKey& key) {
+    const bool shows_port = !is_icmp(key.protocol) && has_ports(key);
+    return endpoint_text(key, key.source,
+                         shows_port ? std::to_string(key.source_port.value) : std::string());
+}
+
+std::string destination_text(const FlowKey& key) {
+    const unsigned port = key.destination_port.value;
+    if (is_icmp(key.protocol)) {
+        return endpoint_text(key, key.destination,
+                             std::to_string(port / 256) + '.' + std::to_string(port % 256));
+    }
+    return endpoint_text(key, key.destination,
+                         has_ports(key) ? std::to_string(port) : std::string());
+}
+
+/// The six classic flags, as most flow tools print them.
+std::string flags_text(const FlowRecordCore& flow) {
+    constexpr std::string_view kLetters = "UAPRSF";
+    if (flow.key.protocol != ip_protocol::kTcp) {
+        return "-";
+    }
+    std::string text(kLetters);
+    for (std::size_t index = 0; index < text.size(); ++index) {
+        const unsigned bit = 1U << (text.size() - 1 - index);
+        text[index] = (flow.tcp_control_bits & bit) != 0 ? text[index] : '.';
+    }
+    return text;
+}
+
+std::string end_reason_text(FlowEndReason reason) {
+    switch (reason) {
+        case FlowEndReason::none:
+            return "-";
+        case FlowEndReason::idle_timeout:
+            return "idle";
+        case FlowEndReason::active_timeout:
+            return "active";
+        case FlowEndReason::end_of_flow:
+            return "end";
+        case FlowEndReason::forced_end:
+            return "forced";
+        case FlowEndReason::lack_of_resources:
+            return "resources";
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+std::string time_text(Timestamp time) {
+    if (time == Timestamp{}) {
+        return "-";
+    }
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
+    const auto milliseconds =
+        std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch() - seconds);
+    const std::time_t calendar = seconds.count();
+    std::tm utc{};
+    gmtime_r(&calendar, &utc);
+    std::array<char, 80> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                  utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                  utc.tm_sec, static_cast<int>(milliseconds.count()));
+    return text.data();
+}
+
+std::string seconds_text(std::chrono::nanoseconds duration) {
+    const std::int64_t milliseconds =
+        std::chrono::floor<std::chrono::milliseconds>(duration).count();
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%" PRId64 ".%03d", milliseconds / 1000,
+                  static_cast<int>(milliseconds % 1000));
+    return text.data();
+}
+
+void FlowTable::add(const FlowRecordCore& flow) {
+    rows_.push_back(to_row(flow));
+    has_vlan_ = has_vlan_ || flow.key.vlan.value != 0;
+    if (rows_.size() >= rows_per_block_) {
+        flush();
+    }
+}
+
+void FlowTable::flush() {
+    static constexpr std::array<const char*, columns> kTitles{
+        "Start", "Duration", "Proto",   "Source", "Destination", "VLAN",
+        "Flags", "ToS",      "Packets", "Octets", "End"};
+    const auto widen = [this](const Row& row) {
+        for (std::size_t column = 0; column < columns; ++column) {
+            widths_[column] = std::max(widths_[column], row[column].size());
+        }
+    };
+    std::for_each(rows_.begin(), rows_.end(), widen);
+    if (!header_is_printed_ || header_has_vlan_ != has_vlan_) {
+        Row header;
+        std::copy(kTitles.begin(), kTitles.end(), header.begin());
+        widen(header);
+        print(header);
+        header_is_printed_ = true;
+        header_has_vlan_ = has_vlan_;
+    }
+    for (const Row& row : rows_) {
+        print(row);
+    }
+    rows_.clear();
+}
+
+FlowTable::Row FlowTable::to_row(const FlowRecordCore& flow) {
+    const bool timed = flow.start != Timestamp{} && flow.end >= flow.start;
+    Row row;
+    row[start] = time_text(flow.start);
+    row[duration] = timed ? seconds_text(flow.end - flow.start) : "-";
+    row[protocol] = protocol_text(flow.key.protocol);
+    row[source] = source_text(flow.key);
+    row[destination] = destination_text(flow.key);
+    row[vlan] = flow.key.vlan.value != 0 ? std::to_string(flow.key.vlan.value) : "-";
+    row[flags] = flags_text(flow);
+    row[tos] = std::to_string(flow.ip_class_of_service);
+    row[packets] = std::to_string(flow.packets);
+    row[octets] = std::to_string(flow.octets);
+    row[end_reason] = end_reason_text(flow.end_reason);
+    return row;
+}
+
+void FlowTable::print(const Row& row) {
+    std::string line;
+    for (std::size_t column = 0; column < columns; ++column) {
+        if (column == vlan && !has_vlan_) {
+            continue;
+        }
+        const bool right = column == duration || column == vlan || column == tos ||
+                           column == packets || column == octets;
+        const std::string padding(widths_[column] - row[column].size(), ' ');
+        line += right ? padding + row[column] : row[column] + padding;
+        line += column + 1 < columns ? "  " : "";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_ << line << '\n';
+}
+
+}  // namespace tributary

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "export/ipfix_template.hpp"
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// Reads the parts of a data record that flows are listed, sorted and filtered by. What the record
+/// does not have stays at its default: ip_version 0, times at 1970.
+///
+/// Total counts stand in where there is no delta count. ICMP type and code land in the destination
+/// port, as tributary itself has them.
+/// @param record  of any exporter; elements of enterprises are not looked at
+[[nodiscard]] FlowRecordCore view_flow(const IpfixRecord& record) noexcept;
+
+/// @param bytes  dateTimeMicroseconds or dateTimeNanoseconds: NTP format, 8 octets in network byte
+/// order
+/// @param units_per_second  10^6 or 10^9
+/// @return  units since 1970; NTP times before 1970 are taken as those of the era that begins in
+/// 2036
+/// @source  RFC 7011 §6.1.9, §6.1.10
+[[nodiscard]] std::int64_t read_ntp_time(std::span<const std::byte> bytes,
+                                         std::uint64_t units_per_second) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix_encoder.hpp"
+
+#include <fixbuf/public.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "export/record_template.hpp"
+
+// libfixbuf encodes into memory and does nothing else. What it would do badly is done here:
+// messages end before it meets a full buffer (2.4 would leave an empty set behind), and number and
+// time are written into the header of the finished message, so that they can still change while it
+// waits for a collector.
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
+constexpr std::size_t kSetHeader = 4;       // RFC 7011 §3.3.2
+constexpr std::size_t kExportTimeAt = 4;
+constexpr std::size_t kSequenceAt = 8;
+constexpr std::size_t kLargestRecord = 160;
+
+void put_be32(std::byte* out, std::uint32_t value) noexcept {
+    for (unsigned shift = 32; shift > 0;) {
+        shift -= 8;
+        *out++ = static_cast<std::byte>(value >> shift);
+    }
+}
+
+std::uint32_t whole_seconds_after(Timestamp time) noexcept {
+    return static_cast<std::uint32_t>(
+        std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+std::uint32_t whole_seconds_until(Timestamp time) noexcept {
+    return static_cast<std::uint32_t>(
+        std::chrono::floor<std::chrono::seconds>(std::clamp(time, kFirstTimestamp, kLastTimestamp))
+            .time_since_epoch()
+            .count());
+}
+
+/// Takes libfixbuf's error reports and frees them.
+class FixbufError {
+public:
+    FixbufError() = default;
+    FixbufError(const FixbufError&) = delete;
+    FixbufError& operator=(const FixbufError&) = delete;
+    ~FixbufError() { g_clear_error(&error_); }
+
+    [[nodiscard]] GError** out() noexcept { return &error_; }
+    [[nodiscard]] bool message_full() const noexcept {
+        return g_error_matches(error_, FB_ERROR_DOMAIN, FB_ERROR_EOM) != 0;
+    }
+    [[noreturn]] void raise() const {
+        throw ExportError(std::string("libfixbuf: ") +
+                          (error_ != nullptr ? error_->message : "unknown error"));
+    }
+
+private:
+    GError* error_{};
+};
+
+struct ModelFree {
+    void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
+};
+struct BufferFree {
+    void operator()(fBuf_t* buffer) const noexcept { fBufFree(buffer); }
+};
+
+}  // namespace
+
+class IpfixEncoder::Fixbuf {
+public:
+    Fixbuf(const ExportOptions& options, const RecordLayout& layout, std::size_t message_limit);
+
+    AppendResult append(const std::byte* record) noexcept;
+    MessageView finish(Timestamp export_time) noexcept;
+    void release() noexcept;
+    MessageView stamp(std::span<std::byte> message, std::uint32_t export_seconds) noexcept;
+    MessageView template_message(std::size_t index, Timestamp export_time) noexcept {
+        return stamp(template_messages_[index], whole_seconds_until(export_time));
+    }
+    [[nodiscard]] std::size_t template_messages() const noexcept {
+        return template_messages_.size();
+    }
+    void restart_session() noexcept { sequence_ = 0; }
+
+private:
+    void add_template(fbSession_t* session, const RecordTemplate& record_template);
+    void encode_templates(fbSession_t* session);
+    void keep_template_message();
+    bool select(const RecordTemplate& record_template) noexcept;
+    bool write(std::span<std::byte> fields) noexcept;
+    bool emit() noexcept;
+    void begin_message() noexcept;
+
+    RecordLayout layout_;
+    std::vector<RecordTemplate> templates_;
+    std::vector<std::byte> message_;  ///< libfixbuf emits into it; as large as the limit
+    std::unique_ptr<fbInfoModel_t, ModelFree> model_{fbInfoModelAlloc()};
+    fbExporter_t* exporter_{};                      // owned by buffer_
+    std::unique_ptr<fBuf_t, BufferFree> buffer_{};  // after model_: it must go first
+    std::vector<std::vector<std::byte>> template_messages_;
+
+    std::size_t used_ = kMessageHeader;  ///< octets of the open message
+    std::size_t finished_{};             ///< octets of the finished message; 0: none is finished
+    std::uint32_t records_{};            ///< in the open or finished message
+    Timestamp latest_end_{};             ///< of these records
+    std::uint16_t open_set_{};           ///< template of the open set; 0: no set is open
+    std::uint16_t selected_{};           ///< the template that libfixbuf has been told
+    std::uint32_t sequence_{};           ///< data records in earlier messages of this session
+    std::uint32_t last_export_{};        ///< export times never go back
+};
+
+IpfixEncoder::Fixbuf::Fixbuf(const ExportOptions& options, const RecordLayout& layout,
+                             std::size_t message_limit)
+    : layout_(layout),
+      templates_(make_templates(layout, options.timestamps)),
+      message_(message_limit) {
+    for (const RecordTemplate& each : templates_) {
+        const std::size_t needed =
+            kMessageHeader + kSetHeader + std::max(each.record_octets, each.template_octets());
+        if (message_limit > std::numeric_limits<std::uint16_t>::max() || message_limit < needed ||
+            each.record_octets > kLargestRecord) {
+            throw ExportError("an IPFIX message of at most " + std::to_string(message_limit) +
+                              " octets cannot hold template " + std::to_string(each.id));
+        }
+    }
+    fbSession_t* const session = fbSessionAlloc(model_.get());
+    fbSessionSetDomain(session, options.observation_domain);  // before any template
+    for (const RecordTemplate& each : templates_) {
+        add_template(session,
+                     each);  // before there is a buffer: otherwise it would be written at once
+    }
+    exporter_ = fbExporterAllocBuffer(reinterpret_cast<std::uint8_t*>(message_.data()),
+                                      static_cast<std::uint16_t>(message_limit));
+    buffer_.reset(fBufAllocForExport(session, exporter_));
+    fBufSetAutomaticMode(buffer_.get(), FALSE);
+    encode_templates(session);
+}
+
+void IpfixEncoder::Fixbuf::add_template(fbSession_t* session,
+                                        const RecordTemplate& record_template) {
+    FixbufError error;
+    fbTemplate_t* const made = fbTemplateAlloc(model_.get());
+    for (const TemplateField& field : record_template.fields) {
+        fbInfoElementSpec_t spec{const_cast<char*>(field.element), octets_of(field.take), 0};
+        if (fbTemplateAppendSpec(made, &spec, 0, error.out()) == 0) {
+            fbTemplateFreeUnused(made);
+            error.raise();
+        }
+    }
+    // The same template inside and outside: what RecordTemplate::write() lays down is the wire's
+    // layout.
+    if (fbSessionAddTemplate(session, TRUE, record_template.id, made, error.out()) == 0 ||
+        fbSessionAddTemplate(session, FALSE, record_template.id, made, error.out()) == 0) {
+        error.raise();
+    }
+}
+
+void IpfixEncoder::Fixbuf::encode_templates(fbSession_t* session) {
+    std::size_t used = kMessageHeader + kSetHeader;
+    for (const RecordTemplate& each : templates_) {
+        if (used + each.template_octets() > message_.size()) {
+            keep_template_message();
+            used = kMessageHeader + kSetHeader;
+        }
+        used += each.template_octets();
+        // In manual mode the first template of a message may ask for a new message, even of an
+        // empty one.
+        FixbufError asks;
+        if (fbSessionExportTemplate(session, each.id, asks.out()) != 0) {
+            continue;
+        }
+        FixbufError error;
+        if (!asks.message_full() || fbSessionExportTemplate(session, each.id, error.out()) == 0) {
+            asks.raise();
+        }
+    }
+    keep_template_message();
+}
+
+void IpfixEncoder::Fixbuf::keep_template_message() {
+    FixbufError error;
+    if (fBufEmit(buffer_.get(), error.out()) == 0) {
+        error.raise();
+    }
+    const auto octets = static_cast<std::ptrdiff_t>(fbExporterGetMsgLen(exporter_));
+    template_messages_.emplace_back(message_.begin(), message_.begin() + octets);
+}
+
+bool IpfixEncoder::Fixbuf::select(const RecordTemplate& record_template) noexcept {
+    if (selected_ == record_template.id) {
+        return true;
+    }
+    FixbufError error;
+    if (fBufSetInternalTemplate(buffer_.get(), record_template.id, error.out()) == 0 ||
+        fBufSetExportTemplate(buffer_.get(), record_template.id, error.out()) == 0) {
+        selected_ = 0;
+        return false;
+    }
+    selected_ = record_template.id;
+    return true;
+}
+
+AppendResult IpfixEncoder::Fixbuf::append(const std::byte* record) noexcept {
+    const RecordTemplate& chosen = templates_[RecordShape::of(record, layout_).index()];
+    const std::size_t needed = chosen.record_octets + (open_set_ == chosen.id ? 0 : kSetHeader);
+    if (finished_ != 0 || used_ + needed > message_.size()) {
+        return AppendResult::message_full;
+    }
+    std::array<std::byte, kLargestRecord> fields;
+    chosen.write(record, fields.data());
+    if (!select(chosen) || !write(std::span(fields).first(chosen.record_octets))) {
+        emit();  // whatever state it left behind ends with its message
+        begin_message();
+        return AppendResult::failed;
+    }
+    open_set_ = chosen.id;
+    used_ += needed;
+    ++records_;
+    latest_end_ = std::max(latest_end_, reinterpret_cast<const FlowRecordCore*>(record)->end);
+    return AppendResult::added;
+}
+
+bool IpfixEncoder::Fixbuf::write(std::span<std::byte> fields) noexcept {
+    auto* const from = reinterpret_cast<std::uint8_t*>(fields.data());
+    FixbufError error;
+    if (fBufAppend(buffer_.get(), from, fields.size(), error.out()) != 0) {
+        return true;
+    }
+    // The first record after templates asks for a new message too, even of an empty one.
+    FixbufError lasting;
+    return error.message_full() && records_ == 0 &&
+           fBufAppend(buffer_.get(), from, fields.size(), lasting.out()) != 0;
+}
+
+bool IpfixEncoder::Fixbuf::emit() noexcept {
+    FixbufError error;
+    return fBufEmit(buffer_.get(), error.out()) != 0;
+}
+
+void IpfixEncoder::Fixbuf::begin_message() noexcept {
+    used_ = kMessageHeader;
+    finished_ = 0;
+    records_ = 0;
+    latest_end_ = {};
+    open_set_ = 0;
+}
+
+MessageView IpfixEncoder::Fixbuf::finish(Timestamp export_time) noexcept {
+    if (records_ == 0) {
+        return {};
+    }
+    if (finished_ == 0) {
+        emit();  // into memory of the right size: it cannot fail
+        finished_ = fbExporterGetMsgLen(exporter_);
+    }
+    return stamp({message_.data(), finished_},
+                 std::max(whole_seconds_until(export_time), whole_seconds_after(latest_end_)));
+}
+
+void IpfixEncoder::Fixbuf::release() noexcept {
+    sequence_ += records_;
+    begin_message();
+}
+
+MessageView IpfixEncoder::Fixbuf::stamp(std::span<std::byte> message,
+                                        std::uint32_t export_seconds) noexcept {
+    last_export_ = std::max(last_export_, export_seconds);
+    put_be32(message.data() + kExportTimeAt, last_export_);
+    put_be32(message.data() + kSequenceAt, sequence_);
+    return message;
+}
+
+IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
+                           std::size_t message_limit)
+    : fixbuf_(std::make_unique<Fixbuf>(options, layout, message_limit)) {}
+IpfixEncoder::~IpfixEncoder() = default;
+
+AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
+    return fixbuf_->append(record);
+}
+MessageView IpfixEncoder::finish(Timestamp export_time) noexcept {
+    return fixbuf_->finish(export_time);
+}
+void IpfixEncoder::release() noexcept { fixbuf_->release(); }
+std::size_t IpfixEncoder::template_messages() const noexcept {
+    return fixbuf_->template_messages();
+}
+MessageView IpfixEncoder::template_message(std::size_t index, Timestamp export_time) noexcept {
+    return fixbuf_->template_message(index, export_time);
+}
+void IpfixEncoder::restart_session() noexcept { fixbuf_->restart_session(); }
+
+}  // namespace tributary

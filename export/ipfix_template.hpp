@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary {
+
+/// Abstract data types of information elements, numbered as informationElementDataType (IE 339).
+/// @source  RFC 7012 §3.1, RFC 5610 §3.1
+enum class IpfixType : std::uint8_t {
+    octet_array,
+    unsigned8,
+    unsigned16,
+    unsigned32,
+    unsigned64,
+    signed8,
+    signed16,
+    signed32,
+    signed64,
+    float32,
+    float64,
+    boolean,
+    mac_address,
+    string,
+    date_time_seconds,
+    date_time_milliseconds,
+    date_time_microseconds,
+    date_time_nanoseconds,
+    ipv4_address,
+    ipv6_address,
+    basic_list,
+    sub_template_list,
+    sub_template_multi_list,
+    count,
+};
+
+inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
+
+/// One field specifier of a template, with what is known about its element.
+struct IpfixField {
+    std::string name;              ///< registered or learnt; else "e<enterprise>id<element>"
+    std::uint32_t enterprise{};    ///< 0: IANA
+    std::uint16_t element{};       ///< without the enterprise bit
+    std::uint16_t length{};        ///< octets, or kVariableLength
+    IpfixType type{};              ///< octet_array when the element is not known
+    bool repeated{};               ///< an earlier field has the same name
+    std::size_t next_same_name{};  ///< index of the next field with this name; 0: there is none
+};
+
+struct IpfixTemplate {
+    std::uint16_t id{};
+    bool options{};                ///< describes options records
+    std::uint16_t scope_fields{};  ///< the first so many fields are the scope
+    std::size_t minimum_bytes{};   ///< of a record; at least 1
+    std::vector<IpfixField> fields;
+};
+
+/// One data record, of flows or of options. Borrowed: good until the reader's next record.
+struct IpfixRecord {
+    const IpfixTemplate* layout{};
+    std::uint32_t domain{};
+    std::uint32_t export_time{};                         ///< of its message, seconds since 1970
+    std::uint32_t sequence{};                            ///< of its message
+    std::span<const std::span<const std::byte>> values;  ///< per field, network byte order
+};
+
+/// @param bytes  an unsigned integer of any encoded size, network byte order; of more than 8 octets
+/// the last 8 count
+/// @source       RFC 7011 §6.2
+[[nodiscard]] constexpr std::uint64_t read_unsigned(std::span<const std::byte> bytes) noexcept {
+    std::uint64_t value = 0;
+    for (const std::byte octet : bytes) {
+        value = (value << 8U) | std::to_integer<std::uint64_t>(octet);
+    }
+    return value;
+}
+
+}  // namespace tributary

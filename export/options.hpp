@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flowcache/options.hpp"
+
+namespace tributary {
+
+enum class TransportKind : std::uint8_t { udp, tcp, file };
+
+/// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
+enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanoseconds };
+
+struct CollectorOptions {
+    TransportKind transport = TransportKind::udp;
+    std::string host;            ///< name or address; not for `file`
+    std::uint16_t port = 4739;   ///< RFC 7011 §10.3.4
+    std::string source_address;  ///< local address to send from; empty: the kernel chooses
+    std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
+    std::string path;            ///< `file` only
+};
+
+struct ExportOptions {
+    std::uint32_t observation_domain = 1;
+    std::chrono::seconds template_refresh{600};  ///< UDP: templates again after this long; 1 s ..
+    std::chrono::milliseconds flush_interval{
+        1000};  ///< a partly filled message leaves after this long
+    std::chrono::milliseconds drain_timeout{
+        5000};  ///< at shutdown, for a collector that takes nothing
+    TimestampUnit timestamps = TimestampUnit::milliseconds;
+    FieldGroups fields;
+    std::vector<CollectorOptions> collectors;
+};
+
+}  // namespace tributary

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/socket.hpp"
+
+#include <netdb.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "export/export_error.hpp"
+
+namespace tributary {
+namespace {
+
+const sockaddr* raw(const SocketAddress& address) noexcept {
+    return reinterpret_cast<const sockaddr*>(&address.storage);
+}
+
+Resolver::Result look_up(const std::string& host, const std::string& port, int type, int flags) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = type;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+    if (error != 0) {
+        return tl::unexpected(std::string(::gai_strerror(error)));
+    }
+    std::vector<SocketAddress> addresses;
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+        SocketAddress& address = addresses.emplace_back();
+        std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+        address.length = each->ai_addrlen;
+    }
+    ::freeaddrinfo(found);
+    return addresses;
+}
+
+}  // namespace
+
+const char* words_for(int error) noexcept {
+    const char* const words = ::strerrordesc_np(error);
+    return words != nullptr ? words : "unknown error";
+}
+
+FileDescriptor::~FileDescriptor() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+bool operator==(const SocketAddress& a, const SocketAddress& b) noexcept {
+    return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
+}
+
+tl::expected<FileDescriptor, int> connect_socket(
+    const SocketAddress& peer, int type, const std::optional<SocketAddress>& source) noexcept {
+    if (source && source->family() != peer.family()) {
+        return tl::unexpected(EAFNOSUPPORT);
+    }
+    FileDescriptor socket(::socket(peer.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket || (source && ::bind(socket.get(), raw(*source), source->length) != 0)) {
+        return tl::unexpected(errno);
+    }
+    if (::connect(socket.get(), raw(peer), peer.length) != 0 && errno != EINPROGRESS) {
+        return tl::unexpected(errno);
+    }
+    return socket;
+}
+
+int take_socket_error(const FileDescriptor& socket) noexcept {
+    int error = 0;
+    socklen_t size = sizeof error;
+    return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+std::optional<SocketAddress> source_of(const CollectorOptions& collector) {
+    if (collector.source_address.empty()) {
+        return std::nullopt;
+    }
+    const Resolver::Result found =
+        look_up(collector.source_address, "0", SOCK_DGRAM, AI_NUMERICHOST);
+    if (!found) {
+        throw ExportError("source address " + collector.source_address + ": " + found.error());
+    }
+    const SocketAddress& source = found->front();
+    const FileDescriptor probe(::socket(source.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!probe || ::bind(probe.get(), raw(source), source.length) != 0) {
+        throw ExportError("source address " + collector.source_address + ": " + words_for(errno));
+    }
+    return source;
+}
+
+struct Resolver::Lookup {
+    std::atomic<bool> done{};
+    Result result;
+};
+
+Resolver::Resolver(const CollectorOptions& collector, int socket_type)
+    : host_(collector.host), port_(std::to_string(collector.port)), socket_type_(socket_type) {
+    if (Result found = look_up(host_, port_, socket_type_, AI_NUMERICHOST)) {
+        numeric_ = std::move(*found);
+    }
+}
+
+void Resolver::start() noexcept {
+    lookup_ = std::make_shared<Lookup>();
+    if (numeric_) {
+        lookup_->result = *numeric_;
+        lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
+        return;
+    }
+    try {
+        std::thread([lookup = lookup_, host = host_, port = port_, type = socket_type_] {
+            lookup->result = look_up(host, port, type, 0);
+            lookup->done.store(true, std::memory_order_release);  // pairs with acquire in poll()
+        }).detach();
+    } catch (const std::system_error& error) {
+        lookup_->result = tl::unexpected(std::string(error.what()));
+        lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
+    }
+}
+
+std::optional<Resolver::Result> Resolver::poll() noexcept {
+    if (!lookup_ ||
+        !lookup_->done.load(std::memory_order_acquire)) {  // pairs with release in start()
+        return std::nullopt;
+    }
+    Result result = std::move(lookup_->result);
+    lookup_.reset();
+    return result;
+}
+
+}  // namespace tributary

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// The system's words for an errno.
+[[nodiscard]] const char* words_for(int error) noexcept;
+
+/// Owns a file descriptor.
+class FileDescriptor {
+public:
+    FileDescriptor() = default;
+    explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~FileDescriptor();
+
+    [[nodiscard]] int get() const noexcept { return fd_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+
+private:
+    int fd_ = -1;
+};
+
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t length{};
+
+    [[nodiscard]] int family() const noexcept { return storage.ss_family; }
+    friend bool operator==(const SocketAddress& a, const SocketAddress& b) noexcept;
+};
+
+/// Opens a non-blocking socket of this type bound to `source`, if there is one, and connects it to
+/// `peer`; a TCP connection is then still on its way.
+///
+/// @return  the socket, or an errno
+[[nodiscard]] tl::expected<FileDescriptor, int> connect_socket(
+    const SocketAddress& peer, int type, const std::optional<SocketAddress>& source) noexcept;
+
+/// The error that waits at a socket, taken from it; 0: none.
+[[nodiscard]] int take_socket_error(const FileDescriptor& socket) noexcept;
+
+/// Reads CollectorOptions::source_address.
+/// @errors  ExportError: neither empty nor a local numeric address
+[[nodiscard]] std::optional<SocketAddress> source_of(const CollectorOptions& collector);
+
+/// Finds the addresses of a collector without ever blocking its caller: a numeric address at once,
+/// a name in a thread of its own, because the system's resolver may take many seconds.
+class Resolver {
+public:
+    using Result = tl::expected<std::vector<SocketAddress>, std::string>;
+
+    Resolver(const CollectorOptions& collector, int socket_type);
+
+    void start() noexcept;
+    [[nodiscard]] bool asking() const noexcept { return lookup_ != nullptr; }
+    /// The outcome of the last start(), once; nothing while it is not known.
+    [[nodiscard]] std::optional<Result> poll() noexcept;
+    [[nodiscard]] bool is_numeric() const noexcept { return numeric_.has_value(); }
+
+private:
+    struct Lookup;
+
+    std::string host_;
+    std::string port_;
+    int socket_type_;
+    std::optional<std::vector<SocketAddress>> numeric_;
+    std::shared_ptr<Lookup> lookup_;  ///< shared with the asking thread, which may outlive us
+};
+
+}  // namespace tributary

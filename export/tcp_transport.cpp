@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/tcp_transport.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace tributary {
+namespace {
+
+void set_option(const FileDescriptor& socket, int level, int option, int value) noexcept {
+    // Both options only tune; a kernel that refuses one still carries the messages.
+    static_cast<void>(::setsockopt(socket.get(), level, option, &value, sizeof value) == 0);
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& events)
+    : events_(events), source_(source_of(collector)), resolver_(collector, SOCK_STREAM) {}
+
+void TcpTransport::advance(std::chrono::nanoseconds now) noexcept {
+    if (state_ == State::pausing && now >= retry_at_) {
+        resolver_.start();
+        since_ = now;
+        state_ = State::resolving;
+    }
+    if (state_ == State::resolving) {
+        resolve(now);
+    }
+    if (state_ == State::connecting) {
+        check_connecting(now);
+    }
+    if (state_ == State::connected) {
+        check_connected(now);
+    }
+}
+
+void TcpTransport::resolve(std::chrono::nanoseconds now) noexcept {
+    auto found = resolver_.poll();
+    if (!found) {
+        return;
+    }
+    if (!*found) {
+        events_.tell(CollectorEventKind::name_unknown, now, found->error());
+        pause(now);
+        return;
+    }
+    candidates_ = std::move(**found);
+    std::reverse(candidates_.begin(), candidates_.end());
+    last_error_ = EADDRNOTAVAIL;
+    try_next_candidate(now);
+}
+
+void TcpTransport::try_next_candidate(std::chrono::nanoseconds now) noexcept {
+    while (!candidates_.empty()) {
+        auto socket = connect_socket(candidates_.back(), SOCK_STREAM, source_);
+        candidates_.pop_back();
+        if (socket) {
+            socket_ = std::move(*socket);
+            since_ = now;
+            state_ = State::connecting;
+            return;
+        }
+        last_error_ = socket.error();
+    }
+    events_.tell(CollectorEventKind::connect_failed, now, words_for(last_error_));
+    pause(now);
+}
+
+void TcpTransport::check_connecting(std::chrono::nanoseconds now) noexcept {
+    pollfd waiting{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
+    if (::poll(&waiting, 1, 0) <= 0) {
+        if (now - since_ >= kConnectTimeout) {
+            last_error_ = ETIMEDOUT;
+            try_next_candidate(now);
+        }
+        return;
+    }
+    const int error = take_socket_error(socket_);
+    if (error == 0) {
+        become_connected(now);
+        return;
+    }
+    last_error_ = error;
+    try_next_candidate(now);
+}
+
+void TcpTransport::become_connected(std::chrono::nanoseconds now) noexcept {
+    // What the kernel holds is lost with the connection, so it is not let grow to the many
+    // megabytes that it would take from a collector that stops reading.
+    constexpr int kSendBuffer = 1 << 20;
+    set_option(socket_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
+    set_option(socket_, IPPROTO_TCP, TCP_NODELAY, 1);  // messages are batches already
+    state_ = State::connected;
+    since_ = now;
+    sent_octets_ = 0;
+    ++session_;
+    events_.tell(CollectorEventKind::connected, now, {});
+}
+
+void TcpTransport::check_connected(std::chrono::nanoseconds now) noexcept {
+    // A collector says nothing. Its end of file must be seen before the next message: the kernel
+    // would take that one too, and drop it.
+    std::array<std::byte, 512> ignored;
+    const ssize_t received = ::recv(socket_.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
+    if (received == 0) {
+        lose(now, "closed by the collector");
+    } else if (received < 0 && errno != EAGAIN && errno != EINTR) {
+        lose(now, words_for(errno));
+    }
+}
+
+SendStatus TcpTransport::send(MessageView message, std::chrono::nanoseconds now) noexcept {
+    if (state_ == State::connected && sent_octets_ == 0) {
+        check_connected(now);
+    }
+    if (state_ != State::connected) {
+        return SendStatus::would_block;
+    }
+    const MessageView rest = message.subspan(sent_octets_);
+    const ssize_t sent =
+        ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+        if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
+            lose(now, words_for(errno));
+        }
+        return SendStatus::would_block;
+    }
+    sent_octets_ += static_cast<std::size_t>(sent);
+    if (sent_octets_ < message.size()) {
+        return SendStatus::would_block;
+    }
+    sent_octets_ = 0;
+    return SendStatus::sent;
+}
+
+void TcpTransport::lose(std::chrono::nanoseconds now, const char* cause) noexcept {
+    if (now - since_ >= kLongConnection) {
+        next_pause_ = kFirstPause;
+    }
+    events_.tell(CollectorEventKind::connection_lost, now, cause);
+    pause(now);
+}
+
+void TcpTransport::pause(std::chrono::nanoseconds now) noexcept {
+    socket_ = FileDescriptor();
+    sent_octets_ = 0;
+    state_ = State::pausing;
+    std::uniform_int_distribution<std::chrono::nanoseconds::rep> stretch(0,
+                                                                         next_pause_.count() / 2);
+    retry_at_ = now + next_pause_ + std::chrono::nanoseconds(stretch(random_));
+    next_pause_ = std::min<std::chrono::nanoseconds>(2 * next_pause_, kLongestPause);
+}
+
+}  // namespace tributary

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "export/socket.hpp"
+#include "export/transport.hpp"
+
+namespace tributary {
+
+/// Sends messages through a TCP connection, which it opens again whenever it is lost, after a
+/// pause. The pause doubles each time, until a connection has lasted long, and is stretched by up
+/// to a half at random, so that many exporters do not come back to a collector all at the same
+/// moment.
+class TcpTransport final : public Transport {
+public:
+    static constexpr std::chrono::milliseconds kFirstPause{250};
+    static constexpr std::chrono::seconds kLongestPause{30};
+    static constexpr std::chrono::seconds kConnectTimeout{10};
+    static constexpr std::chrono::seconds kLongConnection{10};
+
+    /// @errors  ExportError: source_address is not a local address
+    TcpTransport(const CollectorOptions& collector, CollectorEvents& events);
+
+    void advance(std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] std::uint64_t session() const noexcept override {
+        return state_ == State::connected ? session_ : 0;
+    }
+    [[nodiscard]] SendStatus send(MessageView message,
+                                  std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] bool last_was_refused(std::chrono::nanoseconds) noexcept override {
+        return false;
+    }
+    [[nodiscard]] bool failed() const noexcept override { return false; }
+
+private:
+    enum class State : std::uint8_t { pausing, resolving, connecting, connected };
+
+    void resolve(std::chrono::nanoseconds now) noexcept;
+    void try_next_candidate(std::chrono::nanoseconds now) noexcept;
+    void check_connecting(std::chrono::nanoseconds now) noexcept;
+    void check_connected(std::chrono::nanoseconds now) noexcept;
+    void become_connected(std::chrono::nanoseconds now) noexcept;
+    void lose(std::chrono::nanoseconds now, const char* cause) noexcept;
+    void pause(std::chrono::nanoseconds now) noexcept;
+
+    CollectorEvents& events_;
+    std::optional<SocketAddress> source_;
+    Resolver resolver_;
+    State state_ = State::pausing;
+    std::vector<SocketAddress> candidates_;  ///< not tried yet, last one first
+    int last_error_{};
+    FileDescriptor socket_;
+    std::size_t sent_octets_{};  ///< of the message that is partly sent
+    std::uint64_t session_{};
+    std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
+    std::chrono::nanoseconds retry_at_{};  ///< end of the pause
+    std::chrono::nanoseconds next_pause_{kFirstPause};
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace tributary

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/transport.hpp"
+
+#include "export/file_transport.hpp"
+#include "export/tcp_transport.hpp"
+#include "export/udp_transport.hpp"
+
+namespace tributary {
+
+std::size_t message_limit(const CollectorOptions& collector) noexcept {
+    // Streams: long enough that the header and the system call do not count, short enough for a
+    // collector that reads into a fixed buffer. A file's reader has to take any length (RFC 5655
+    // §7).
+    constexpr std::size_t kTcpLimit = 8192;
+    constexpr std::size_t kFileLimit = 65'000;
+    switch (collector.transport) {
+        case TransportKind::tcp:
+            return kTcpLimit;
+        case TransportKind::file:
+            return kFileLimit;
+        case TransportKind::udp:
+            break;
+    }
+    return collector.mtu;
+}
+
+std::unique_ptr<Transport> make_transport(const CollectorOptions& collector,
+                                          CollectorEvents& events) {
+    switch (collector.transport) {
+        case TransportKind::tcp:
+            return std::make_unique<TcpTransport>(collector, events);
+        case TransportKind::file:
+            return std::make_unique<FileTransport>(collector, events);
+        case TransportKind::udp:
+            break;
+    }
+    return std::make_unique<UdpTransport>(collector, events);
+}
+
+}  // namespace tributary

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// A second opinion on what the encoder writes, made from RFC 7011 alone: it knows element numbers,
+// no names, and takes any deviation from the text as a fault. One decoder hears one transport
+// session.
+namespace tributary::test {
+
+using Octets = std::vector<std::byte>;
+
+struct IpfixFault : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct IpfixField {
+    std::uint16_t element{};
+    std::uint16_t octets{};
+};
+
+struct IpfixRecord {
+    std::uint16_t template_id{};
+    std::map<std::uint16_t, Octets> values;  ///< by element number
+
+    [[nodiscard]] bool has(std::uint16_t element) const { return values.count(element) != 0; }
+    /// The value as an integer in network byte order, of up to 8 octets.
+    [[nodiscard]] std::uint64_t number(std::uint16_t element) const {
+        std::uint64_t value = 0;
+        for (const std::byte octet : values.at(element)) {
+            value = value << 8U | std::to_integer<std::uint64_t>(octet);
+        }
+        return value;
+    }
+};
+
+struct IpfixMessage {
+    std::uint32_t export_time{};
+    std::uint32_t sequence{};
+    std::uint32_t domain{};
+    std::size_t octets{};
+    std::size_t templates{};
+    std::vector<IpfixRecord> records;
+};
+
+class IpfixDecoder {
+public:
+    /// @errors  IpfixFault: the octets break RFC 7011, or the session's sequence
+    IpfixMessage decode(std::span<const std::byte> octets) {
+        demand(octets.size() >= 16, "§3.1: shorter than a message header");
+        demand(read(octets, 0, 2) == 10, "§3.1: version");
+        demand(read(octets, 2, 2) == octets.size(), "§3.1: length");
+        IpfixMessage message;
+        message.octets = octets.size();
+        message.export_time = static_cast<std::uint32_t>(read(octets, 4, 4));
+        message.sequence = static_cast<std::uint32_t>(read(octets, 8, 4));
+        message.domain = static_cast<std::uint32_t>(read(octets, 12, 4));
+        demand(octets.size() > 16, "§3: no set in the message");
+        demand(message.sequence == next_sequence_, "§3.1: sequence number");
+        for (std::size_t at = 16; at < octets.size();) {
+            demand(octets.size() - at >= 4, "§3.3.2: set header cut");
+            const std::size_t length = read(octets, at + 2, 2);
+            demand(length > 4 && length <= octets.size() - at, "§3.3.2: set length");
+            decode_set(read(octets, at, 2), octets.subspan(at + 4, length - 4), message);
+            at += length;
+        }
+        next_sequence_ += static_cast<std::uint32_t>(message.records.size());
+        return message;
+    }
+    [[nodiscard]] const std::map<std::uint16_t, std::vector<IpfixField>>& templates() const {
+        return templates_;
+    }
+
+private:
+    static void demand(bool kept, const char* rule) {
+        if (!kept) {
+            throw IpfixFault(std::string("RFC 7011 ") + rule);
+        }
+    }
+    static std::uint64_t read(std::span<const std::byte> octets, std::size_t at, std::size_t size) {
+        demand(at + size <= octets.size(), "§3: cut");
+        std::uint64_t value = 0;
+        for (const std::byte octet : octets.subspan(at, size)) {
+            value = value << 8U | std::to_integer<std::uint64_t>(octet);
+        }
+        return value;
+    }
+
+    void decode_set(std::uint64_t id, std::span<const std::byte> body, IpfixMessage& message) {
+        if (id == 2) {
+            decode_templates(body, message);
+            return;
+        }
+        demand(id >= 256, "§3.3.2: set id");
+        const auto found = templates_.find(static_cast<std::uint16_t>(id));
+        demand(found != templates_.end(), "§8: data before its template");
+        std::size_t at = 0;
+        while (at < body.size()) {  // the encoder pads nothing, so all must be records
+            IpfixRecord record;
+            record.template_id = found->first;
+            for (const IpfixField& field : found->second) {
+                demand(field.octets <= body.size() - at, "§3.4.3: record cut");
+                const auto value = body.subspan(at, field.octets);
+                record.values[field.element] = Octets(value.begin(), value.end());
+                at += field.octets;
+            }
+            message.records.push_back(std::move(record));
+        }
+    }
+
+    void decode_templates(std::span<const std::byte> body, IpfixMessage& message) {
+        for (std::size_t at = 0; at < body.size();) {
+            const auto id = static_cast<std::uint16_t>(read(body, at, 2));
+            const std::uint64_t count = read(body, at + 2, 2);
+            demand(id >= 256 && count > 0, "§3.4.1: template record header");
+            at += 4;
+            std::vector<IpfixField> fields;
+            for (std::uint64_t each = 0; each < count; ++each, at += 4) {
+                fields.push_back({static_cast<std::uint16_t>(read(body, at, 2)),
+                                  static_cast<std::uint16_t>(read(body, at + 2, 2))});
+                demand(fields.back().element != 0 && fields.back().element < 0x8000,
+                       "§3.2: element number");
+                demand(fields.back().octets != 0 && fields.back().octets != 0xFFFF,
+                       "§3.2: field length");
+            }
+            templates_[id] = std::move(fields);
+            ++message.templates;
+        }
+    }
+
+    std::map<std::uint16_t, std::vector<IpfixField>> templates_;
+    std::uint32_t next_sequence_{};
+};
+
+/// Decodes messages that lie back to back (RFC 5655), as one session.
+inline std::vector<IpfixMessage> decode_stream(IpfixDecoder& decoder,
+                                               std::span<const std::byte> octets) {
+    std::vector<IpfixMessage> messages;
+    while (!octets.empty()) {
+        if (octets.size() < 4) {
+            throw IpfixFault("RFC 7011 §3.1: stream ends inside a header");
+        }
+        const std::size_t length =
+            std::to_integer<std::size_t>(octets[2]) << 8U | std::to_integer<std::size_t>(octets[3]);
+        if (length > octets.size()) {
+            throw IpfixFault("RFC 7011 §3.1: stream ends inside a message");
+        }
+        messages.push_back(decoder.decode(octets.first(length)));
+        octets = octets.subspan(length);
+    }
+    return messages;
+}
+
+}  // namespace tributary::test

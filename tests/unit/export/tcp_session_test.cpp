@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "export/export_worker.hpp"
+#include "export/tcp_transport.hpp"
+#include "tests/support/export_harness.hpp"
+#include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/local_collector.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// A worker with one queue that exports by TCP to `port`.
+struct TcpExport {
+    explicit TcpExport(std::uint16_t port)
+        : worker(options_for(port), {}, {&queue}, counters,
+                 [this](const CollectorEvent& event) { events.push_back(event.kind); }) {}
+
+    static ExportOptions options_for(std::uint16_t port) {
+        ExportOptions options;
+        options.collectors.resize(1);
+        options.collectors[0].transport = TransportKind::tcp;
+        options.collectors[0].host = "127.0.0.1";
+        options.collectors[0].port = port;
+        return options;
+    }
+    void run(milliseconds uptime) {
+        for (int steps = 0; worker.step(at(uptime)); ++steps) {
+            REQUIRE(steps < 10'000);
+        }
+    }
+    std::uint64_t exported() const { return counters.queues[0].exported.read().records; }
+
+    RecordQueue queue;
+    ExportCounters counters{1, 1};
+    std::vector<CollectorEventKind> events;
+    ExportWorker worker;
+};
+
+FileDescriptor listen_on(std::uint16_t port) {
+    FileDescriptor listener = bind_loopback(SOCK_STREAM, port);
+    const int octets = 65'536;  // its connections take little
+    REQUIRE(::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets) == 0);
+    REQUIRE(::listen(listener.get(), 4) == 0);
+    return listener;
+}
+
+void read_all(const FileDescriptor& connection, std::vector<std::byte>& stream) {
+    while (const auto octets = receive(connection)) {
+        if (octets->empty()) {
+            return;
+        }
+        stream.insert(stream.end(), octets->begin(), octets->end());
+    }
+}
+
+std::vector<IpfixMessage> decode_session(const std::vector<std::byte>& stream) {
+    IpfixDecoder decoder;
+    return decode_stream(decoder, stream);
+}
+
+}  // namespace
+
+TEST_CASE("TCP export: templates first, then records", "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(1000);
+    tcp.run(milliseconds{0});
+    tcp.run(milliseconds{1000});
+    CHECK(tcp.exported() == 1000);
+    std::vector<std::byte> stream;
+    read_all(accept_one(listener), stream);
+    const auto messages = decode_session(stream);
+    CHECK(messages.front().templates == 8);
+    std::size_t records = 0;
+    for (const IpfixMessage& message : messages) {
+        records += message.records.size();
+    }
+    CHECK(records == 1000);
+}
+
+TEST_CASE("TCP export: while nobody listens, records stay in their queue", "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    const std::uint16_t port = port_of(listener);
+    listener = FileDescriptor();
+    TcpExport tcp(port);
+    tcp.queue.put_many(1000);
+    tcp.run(milliseconds{0});
+    CHECK(tcp.queue.left() == 1000);
+    CHECK(tcp.events == std::vector{CollectorEventKind::connect_failed});
+
+    listener = listen_on(port);
+    tcp.run(milliseconds{249});  // the pause is 250 to 375 ms
+    CHECK(tcp.queue.left() == 1000);
+    tcp.run(milliseconds{375});
+    tcp.run(milliseconds{1375});
+    CHECK(tcp.exported() == 1000);
+    CHECK(tcp.counters.collectors[0].connected.read() == 1);
+    CHECK(tcp.counters.collectors[0].reconnects.read() == 0);
+}
+
+TEST_CASE("TCP export: pauses grow to half a minute and a half of that more", "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    const std::uint16_t port = port_of(listener);
+    listener = FileDescriptor();
+    TcpExport tcp(port);
+    std::vector<milliseconds> tries;
+    std::uint64_t errors = 0;
+    for (milliseconds uptime{0}; tries.size() < 10; uptime += milliseconds{1}) {
+        REQUIRE(uptime < milliseconds{300'000});
+        static_cast<void>(tcp.worker.step(at(uptime)));
+        if (tcp.counters.collectors[0].errors.read() != errors) {
+            errors = tcp.counters.collectors[0].errors.read();
+            tries.push_back(uptime);
+        }
+    }
+    milliseconds pause = TcpTransport::kFirstPause;
+    for (std::size_t i = 1; i < tries.size(); ++i) {
+        CHECK(tries[i] - tries[i - 1] >= pause);
+        CHECK(tries[i] - tries[i - 1] <= pause * 3 / 2 + milliseconds{1});
+        pause = std::min<milliseconds>(pause * 2, TcpTransport::kLongestPause);
+    }
+}
+
+TEST_CASE("TCP export: a collector that never reads stops the draining, not the worker",
+          "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(60'000);  // 3 MB: more than the kernel takes
+    tcp.run(milliseconds{0});
+    const FileDescriptor connection = accept_one(listener);
+    const std::size_t left = tcp.queue.left();
+    CHECK(left > 0);
+    tcp.run(milliseconds{2000});
+    CHECK(tcp.queue.left() == left);
+
+    std::vector<std::byte> stream;
+    for (int rounds = 0; tcp.exported() < 60'000; ++rounds) {
+        REQUIRE(rounds < 100'000);
+        read_all(connection, stream);
+        static_cast<void>(tcp.worker.step(at(milliseconds{2000 + 1000 * (rounds + 1)})));
+    }
+    read_all(connection, stream);
+    std::size_t records = 0;
+    for (const IpfixMessage& message : decode_session(stream)) {
+        records += message.records.size();
+    }
+    CHECK(records == 60'000);
+}
+
+TEST_CASE(
+    "TCP export: a new connection begins with templates and number 0, and has the cut message "
+    "whole",
+    "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(60'000);
+    tcp.run(milliseconds{0});
+    FileDescriptor connection = accept_one(listener);
+    const std::uint64_t before = tcp.exported();
+    REQUIRE(tcp.queue.left() > 0);
+    connection = FileDescriptor();  // with unread data: a reset
+    tcp.run(milliseconds{100});
+    CHECK(tcp.counters.collectors[0].connected.read() == 0);
+    CHECK(tcp.events.back() == CollectorEventKind::connection_lost);
+
+    std::vector<std::byte> stream;
+    for (int rounds = 0; tcp.exported() < 60'000; ++rounds) {
+        REQUIRE(rounds < 100'000);
+        static_cast<void>(tcp.worker.step(at(milliseconds{500 + 1000 * rounds})));
+        if (!connection) {
+            connection = accept_one(listener);
+        }
+        read_all(connection, stream);
+    }
+    read_all(connection, stream);
+    const auto messages = decode_session(stream);  // judges the numbers too
+    CHECK(messages.front().templates == 8);
+    CHECK(messages.front().sequence == 0);
+    std::size_t records = 0;
+    for (const IpfixMessage& message : messages) {
+        records += message.records.size();
+    }
+    CHECK(records == 60'000 - before);
+    CHECK(tcp.counters.collectors[0].reconnects.read() == 1);
+}
+
+TEST_CASE("TCP export: finish gives up on an absent collector after drain_timeout",
+          "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    const std::uint16_t port = port_of(listener);
+    listener = FileDescriptor();
+    TcpExport tcp(port);
+    tcp.queue.put_many(1000);
+    tcp.run(milliseconds{0});
+    CHECK_FALSE(tcp.worker.finish(at(milliseconds{10})));
+    CHECK_FALSE(tcp.worker.finish(at(milliseconds{5009})));
+    CHECK(tcp.worker.finish(at(milliseconds{5010})));
+    CHECK(tcp.queue.left() == 0);
+    CHECK(tcp.counters.queues[0].read_lost(ExportLoss::collector_away) ==
+          RecordTally{1000, 10'000, 1'000'000});
+    CHECK(tcp.exported() == 0);
+}
+
+TEST_CASE("TCP export: finish gives up on a collector that does not read", "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(60'000);
+    int calls = 0;
+    while (!tcp.worker.finish(at(milliseconds{10 * calls}))) {
+        REQUIRE(++calls < 10'000);
+    }
+    const std::uint64_t lost = tcp.counters.queues[0].read_lost(ExportLoss::collector_away).records;
+    CHECK(lost > 0);
+    CHECK(tcp.exported() > 0);
+    CHECK(lost + tcp.exported() == 60'000);
+}
+
+TEST_CASE("TCP export: finish ends at once when there is nothing to send", "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    const std::uint16_t port = port_of(listener);
+    listener = FileDescriptor();
+    TcpExport tcp(port);
+    CHECK(tcp.worker.finish(at(milliseconds{0})));
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "export/export_worker.hpp"
+#include "tests/support/export_harness.hpp"
+#include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/local_collector.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kRecordOctets = 54;  // of an IPv4 record with the default fields
+constexpr std::size_t kRecordsPerMessage = (600 - 20) / kRecordOctets;
+
+/// A worker with two queues that exports by UDP to `port`.
+struct UdpExport {
+    explicit UdpExport(std::uint16_t port)
+        : worker(options_for(port), {}, {&first, &second}, counters,
+                 [this](const CollectorEvent& event) { events.push_back(event); }) {}
+
+    static ExportOptions options_for(std::uint16_t port) {
+        ExportOptions options;
+        options.collectors.resize(1);
+        options.collectors[0].host = "127.0.0.1";
+        options.collectors[0].port = port;
+        options.collectors[0].mtu = 600;
+        return options;
+    }
+    /// Lets the worker work until it has nothing to do.
+    void run(milliseconds uptime) {
+        for (int steps = 0; worker.step(at(uptime)); ++steps) {
+            REQUIRE(steps < 10'000);
+        }
+    }
+    RecordTally exported() const {
+        RecordTally sum = counters.queues[0].exported.read();
+        return sum += counters.queues[1].exported.read();
+    }
+    std::uint64_t refused(std::size_t queue) const {
+        return counters.queues[queue].read_lost(ExportLoss::send_refused).records;
+    }
+    int events_of(CollectorEventKind kind) const {
+        int count = 0;
+        for (const CollectorEvent& event : events) {
+            count += event.kind == kind ? 1 : 0;
+        }
+        return count;
+    }
+
+    RecordQueue first;
+    RecordQueue second;
+    ExportCounters counters{2, 1};
+    std::vector<CollectorEvent> events;
+    ExportWorker worker;
+};
+
+/// Takes in what has arrived, and judges it.
+struct Listener {
+    std::vector<IpfixMessage> hear() {
+        std::vector<IpfixMessage> messages;
+        while (const auto datagram = receive(socket)) {
+            messages.push_back(decoder.decode(*datagram));
+        }
+        return messages;
+    }
+    FileDescriptor socket = bind_loopback(SOCK_DGRAM, 0);
+    IpfixDecoder decoder;
+};
+
+std::size_t records_in(const std::vector<IpfixMessage>& messages) {
+    std::size_t records = 0;
+    for (const IpfixMessage& message : messages) {
+        records += message.records.size();
+    }
+    return records;
+}
+
+std::size_t templates_in(const std::vector<IpfixMessage>& messages) {
+    std::size_t templates = 0;
+    for (const IpfixMessage& message : messages) {
+        templates += message.templates;
+    }
+    return templates;
+}
+
+}  // namespace
+
+TEST_CASE("UDP export: templates come first, also when there is no flow", "[export][unit]") {
+    Listener listener;
+    UdpExport udp(port_of(listener.socket));
+    udp.run(milliseconds{0});
+    CHECK(templates_in(listener.hear()) == 8);
+    CHECK(udp.counters.collectors[0].connected.read() == 1);
+    REQUIRE(udp.events.size() == 1);
+    CHECK(udp.events[0].text ==
+          "udp 127.0.0.1:" + std::to_string(port_of(listener.socket)) + ": ready");
+}
+
+TEST_CASE("UDP export: full messages at once, the rest after flush_interval", "[export][unit]") {
+    Listener listener;
+    UdpExport udp(port_of(listener.socket));
+    udp.first.put_many(15);
+    udp.run(milliseconds{0});
+    std::vector<IpfixMessage> heard = listener.hear();
+    CHECK(records_in(heard) == kRecordsPerMessage);
+    for (const IpfixMessage& message : heard) {
+        CHECK(message.octets <= 600);
+    }
+    udp.run(milliseconds{999});
+    CHECK(listener.hear().empty());
+    udp.run(milliseconds{1000});
+    heard = listener.hear();
+    CHECK(records_in(heard) == 15 - kRecordsPerMessage);
+    CHECK(udp.exported().records == kRecordsPerMessage);  // the last datagram may still come back
+    udp.run(milliseconds{1200});
+    CHECK(udp.exported() == RecordTally{15, 150, 15'000});
+    CHECK(udp.counters.collectors[0].records.read() == RecordTally{15, 150, 15'000});
+}
+
+TEST_CASE("UDP export: templates again after template_refresh", "[export][unit]") {
+    Listener listener;
+    UdpExport udp(port_of(listener.socket));
+    udp.run(milliseconds{5000});
+    CHECK(templates_in(listener.hear()) == 8);
+    udp.run(milliseconds{604'999});
+    CHECK(listener.hear().empty());
+    udp.run(milliseconds{605'000});
+    CHECK(templates_in(listener.hear()) == 8);
+    udp.run(milliseconds{605'001});
+    CHECK(listener.hear().empty());
+}
+
+TEST_CASE("UDP export: each queue's records are told apart", "[export][unit]") {
+    Listener listener;
+    UdpExport udp(port_of(listener.socket));
+    udp.first.put_many(300);
+    udp.second.put_many(700);
+    udp.run(milliseconds{0});
+    udp.run(milliseconds{1000});
+    udp.run(milliseconds{1200});
+    CHECK(udp.counters.queues[0].exported.read() == RecordTally{300, 3000, 300'000});
+    CHECK(udp.counters.queues[1].exported.read() == RecordTally{700, 7000, 700'000});
+    CHECK(records_in(listener.hear()) == 1000);
+}
+
+TEST_CASE("UDP export: at a closed port every record is lost, and none after its return",
+          "[export][unit]") {
+    Listener listener;
+    const std::uint16_t port = port_of(listener.socket);
+    listener.socket = FileDescriptor();
+    UdpExport udp(port);
+    udp.first.put_many(100);
+    udp.second.put_many(50);
+    udp.run(milliseconds{0});
+    udp.run(milliseconds{1000});
+    udp.run(milliseconds{1200});
+    CHECK(udp.exported() == RecordTally{});
+    CHECK(udp.refused(0) == 100);
+    CHECK(udp.refused(1) == 50);
+    CHECK(udp.counters.collectors[0].refused.read() > 1);
+    CHECK(udp.events_of(CollectorEventKind::refused) == 1);
+
+    listener.socket = bind_loopback(SOCK_DGRAM, port);
+    udp.first.put_many(100);
+    udp.run(milliseconds{2000});
+    udp.run(milliseconds{3000});
+    udp.run(milliseconds{3200});
+    CHECK(udp.exported().records == 100);
+    CHECK(udp.refused(0) + udp.refused(1) == 150);
+    // Numbers go on, so that the new listener can tell that it missed some.
+    std::vector<std::uint32_t> sequences;
+    std::size_t records = 0;
+    while (const auto datagram = receive(listener.socket)) {
+        sequences.push_back(std::to_integer<std::uint32_t>((*datagram)[11]));
+        const bool data = std::to_integer<int>((*datagram)[16]) == 1;  // set 256
+        records += data ? (datagram->size() - 20) / kRecordOctets : 0;
+    }
+    CHECK(sequences ==
+          std::vector<std::uint32_t>{150, 150, 160, 170, 180, 190, 200, 210, 220, 230, 240});
+    CHECK(records == 100);
+}
+
+TEST_CASE("UDP export: finish waits for the refusal of the last datagram", "[export][unit]") {
+    Listener listener;
+    const std::uint16_t port = port_of(listener.socket);
+    listener.socket = FileDescriptor();
+    UdpExport udp(port);
+    udp.first.put_many(3);
+    milliseconds uptime{0};
+    while (!udp.worker.finish(at(uptime))) {
+        REQUIRE(uptime < milliseconds{1000});
+        uptime += milliseconds{10};
+    }
+    CHECK(uptime >= CollectorSession::kRefusalWait);
+    CHECK(udp.exported().records == 0);
+    CHECK(udp.refused(0) == 3);
+}
+
+TEST_CASE("UDP export: a message that the kernel never sends is lost by name", "[export][unit]") {
+    Listener listener;
+    ExportOptions options = UdpExport::options_for(port_of(listener.socket));
+    options.collectors[0].mtu = 65'535;  // a datagram holds 65'507
+    RecordQueue queue;
+    queue.put_many(2000);
+    ExportCounters counters(1, 1);
+    ExportWorker worker(options, {}, {&queue}, counters, {});
+    for (int steps = 0; worker.step(at(milliseconds{0})); ++steps) {
+        REQUIRE(steps < 100);
+    }
+    CHECK(counters.queues[0].read_lost(ExportLoss::send_failed).records > 1000);
+    CHECK(counters.collectors[0].errors.read() == 1);
+}
