@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/address_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "conf/scalars.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+constexpr std::string_view kNameLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+bool is_hex(std::string_view text, std::size_t least, std::size_t most) {
+    return text.size() >= least && text.size() <= most &&
+           text.find_first_not_of(kHexDigits) == std::string_view::npos;
+}
+
+/// An interface name as the kernel takes it.
+bool is_interface(std::string_view text) {
+    constexpr std::size_t kLongestName = 15;  // IFNAMSIZ - 1
+    return !text.empty() && text.size() <= kLongestName && text != "." && text != ".." &&
+           text.find_first_of(" ,/:") == std::string_view::npos;
+}
+
+/// `[domain:]bus:device.function`, as lspci writes it.
+bool is_pci_address(std::string_view text) {
+    const std::size_t dot = text.find('.');
+    const std::size_t colon = text.substr(0, dot).rfind(':');
+    if (dot == std::string_view::npos || colon == std::string_view::npos) {
+        return false;
+    }
+    const std::string_view function = text.substr(dot + 1);
+    std::string_view bus = text.substr(0, colon);
+    if (const std::size_t domain = bus.find(':'); domain != std::string_view::npos) {
+        if (!is_hex(bus.substr(0, domain), 4, 8)) {
+            return false;
+        }
+        bus = bus.substr(domain + 1);
+    }
+    return is_hex(bus, 2, 2) && is_hex(text.substr(colon + 1, dot - colon - 1), 2, 2) &&
+           function.size() == 1 && function.front() >= '0' && function.front() <= '7';
+}
+
+/// The names of DPDK's virtual network devices begin so. A kernel interface's name does not, and
+/// is what people write by mistake.
+bool is_vdev_name(std::string_view text) {
+    constexpr std::array<std::string_view, 3> kPrefixes{"net_", "eth_", "virtio_user"};
+    return text.find_first_not_of(kNameLetters) == std::string_view::npos &&
+           std::any_of(kPrefixes.begin(), kPrefixes.end(), [text](std::string_view prefix) {
+               return text.starts_with(prefix) && text != "net_" && text != "eth_";
+           });
+}
+
+}  // namespace
+
+bool is_printable(std::string_view text) {
+    constexpr std::size_t kLongest = 255;
+    return text.size() <= kLongest && count_text_bytes(text) == text.size() &&
+           text.find_first_of("\t\r\n") == std::string_view::npos;
+}
+
+bool is_any_text(std::string_view /*text*/) { return true; }
+
+bool is_word_or_empty(std::string_view text) { return text.find(' ') == std::string_view::npos; }
+
+bool is_device(std::string_view text) {
+    for (const std::string_view scheme : {"af_packet:", "af_xdp:"}) {
+        if (text.starts_with(scheme)) {
+            return is_interface(text.substr(scheme.size()));
+        }
+    }
+    const std::string_view name = text.substr(0, text.find(','));
+    return is_pci_address(name) || is_vdev_name(name);
+}
+
+bool is_host_and_port(std::string_view text) {
+    const auto parts = split_host_and_port(text);
+    if (!parts || !is_word_or_empty(text)) {
+        return false;
+    }
+    const auto port = parse_whole(parts->port);
+    return port && *port >= 1 && *port <= std::numeric_limits<std::uint16_t>::max();
+}
+
+std::optional<std::vector<std::uint32_t>> parse_cores(const YamlNode& node) {
+    constexpr std::uint64_t kHighestCore = 4095;
+    if (node.kind == YamlNode::Kind::scalar && node.text == "auto") {
+        return std::vector<std::uint32_t>();
+    }
+    std::vector<std::uint32_t> cores;
+    const auto add = [&cores](const YamlNode& item) {
+        const auto core = parse_whole(item.text);
+        if (!core || *core > kHighestCore) {
+            return false;
+        }
+        cores.push_back(static_cast<std::uint32_t>(*core));
+        return true;
+    };
+    if (node.kind == YamlNode::Kind::scalar) {
+        return add(node) ? std::optional(cores) : std::nullopt;
+    }
+    const bool is_good = node.kind == YamlNode::Kind::list && !node.entries.empty() &&
+                         std::all_of(node.entries.begin(), node.entries.end(),
+                                     [&add](const YamlEntry& entry) { return add(entry.value); });
+    return is_good ? std::optional(cores) : std::nullopt;
+}
+
+}  // namespace tributary

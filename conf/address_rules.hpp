@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "conf/yaml_tree.hpp"
+
+// Whether text can be the name of something outside; whether it exists is found out at start.
+
+namespace tributary {
+
+/// At most 255 octets without control characters.
+[[nodiscard]] bool is_printable(std::string_view text);
+
+/// Always; for text that may be anything.
+[[nodiscard]] bool is_any_text(std::string_view text);
+
+/// Without a blank, as a host name or an address is; or nothing at all.
+[[nodiscard]] bool is_word_or_empty(std::string_view text);
+
+/// A PCI address, af_packet:IFNAME, af_xdp:IFNAME, or a vdev string of one of DPDK's network
+/// drivers; each but the first two with arguments after a comma, if any.
+[[nodiscard]] bool is_device(std::string_view text);
+
+/// HOST:PORT, the host in brackets if it is an IPv6 address.
+[[nodiscard]] bool is_host_and_port(std::string_view text);
+
+/// `auto` (no core), one core, or a list of cores.
+[[nodiscard]] std::optional<std::vector<std::uint32_t>> parse_cores(const YamlNode& node);
+
+}  // namespace tributary

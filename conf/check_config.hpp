@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "conf/config.hpp"
+#include "conf/yaml_tree.hpp"
+
+namespace tributary {
+
+/// Gives inputs without name or interface index theirs: the device, and the position from 1.
+void complete_inputs(Config& config);
+
+/// Checks what no key can say alone, for a probe: there is an input and a collector, inputs differ,
+/// a collector has what its transport needs, and cores fit queues.
+///
+/// @param config  after complete_inputs()
+/// @param root    what the configuration was read from, for the places in messages
+/// @errors        ConfigError
+/// @thread        any; pure
+void check_probe(const Config& config, const YamlNode& root);
+
+}  // namespace tributary

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/dump_config.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conf/keys.hpp"
+#include "conf/scalars.hpp"
+#include "conf/yaml_tree.hpp"
+
+namespace tributary {
+namespace {
+
+std::size_t count_common(const std::vector<std::string>& one,
+                         const std::vector<std::string>& other) {
+    const std::size_t shorter = std::min(one.size(), other.size());
+    std::size_t count = 0;
+    while (count < shorter && one[count] == other[count]) {
+        ++count;
+    }
+    return count;
+}
+
+/// Writes settings as block YAML: what a path shares with the path before it is not repeated.
+class YamlWriter {
+public:
+    void add(const Setting& setting) {
+        const std::vector<std::string> path = split_path(setting.path);
+        std::string indent = "";
+        const std::size_t common = count_common(path, before_);
+        for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+            const bool is_item = parse_whole(path[i]).has_value();
+            if (i >= common) {
+                open(path[i], indent, is_item);
+            }
+            indent += "  ";
+        }
+        text_ += line_start(indent) + path.back() + ": " + setting.value + "\n";
+        before_ = path;
+    }
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+private:
+    void open(const std::string& name, const std::string& indent, bool is_item) {
+        if (is_item) {
+            item_ = indent + "- ";
+            return;
+        }
+        text_ += line_start(indent) + name + ":\n";
+    }
+
+    /// The first line of a list's item carries its dash.
+    std::string line_start(const std::string& indent) {
+        return item_.empty() ? indent : std::exchange(item_, {});
+    }
+
+    std::string text_;
+    std::string item_;
+    std::vector<std::string> before_;
+};
+
+/// "inputs.0.queues" becomes "inputs[].queues".
+std::string general_path(const std::string& path) {
+    std::string general;
+    for (const std::string& part : split_path(path)) {
+        general += parse_whole(part) ? "[]" : (general.empty() ? "" : ".") + part;
+    }
+    return general;
+}
+
+constexpr std::string_view kReferenceHead =
+    "<!-- Made from the key table by `key_reference`; a test compares the two. -->\n"
+    "# Configuration keys\n"
+    "\n"
+    "`tributaryd --config FILE` reads one YAML document. Every key may be left out. `--set "
+    "KEY=VALUE`\n"
+    "overrides one, with a list's items counted from 0: `--set inputs.0.queues=4`. "
+    "`--check-config`\n"
+    "judges a configuration without touching hardware, `--dump-config` prints it with every key.\n"
+    "Unknown keys, keys given twice, YAML aliases and tags are errors. Numbers are decimal, times "
+    "are\n"
+    "seconds. A path such as `inputs[].queues` means the key `queues` of each item of the list\n"
+    "`inputs`.\n"
+    "\n"
+    "A probe needs at least one input with a `device` and exactly one collector, with `host` for\n"
+    "`udp` and `tcp`, with `path` for `file`. Devices, names and interface indices of inputs "
+    "differ.\n"
+    "An explicit `cores.input` has one core for each queue. With `--read`, `inputs` and\n"
+    "`export.collectors` are ignored.\n";
+
+constexpr std::string_view kTableHead =
+    "\n"
+    "| key | default | must be | what it does |\n"
+    "|---|---|---|---|\n";
+
+}  // namespace
+
+std::string dump_config(const Config& config) {
+    YamlWriter writer;
+    for (const Setting& setting : settings_of(config)) {
+        writer.add(setting);
+    }
+    return writer.take();
+}
+
+std::string key_reference() {
+    Config example;
+    example.inputs.resize(1);
+    example.export_.collectors.resize(1);
+    std::string page(kReferenceHead);
+    std::string section;
+    for (const Setting& setting : settings_of(example)) {
+        const std::string path = general_path(setting.path);
+        const std::string here = path.substr(0, path.rfind('.'));
+        if (here != section) {
+            page += "\n## `" + here + "`\n" + std::string(kTableHead);
+            section = here;
+        }
+        page += "| `" + path + "` | `" + setting.value + "` | " + setting.limits + " | " +
+                setting.help + " |\n";
+    }
+    return page;
+}
+
+}  // namespace tributary

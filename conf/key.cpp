@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/key.hpp"
+
+#include <numeric>
+
+namespace tributary {
+namespace {
+
+/// Letters to insert, remove or change to make one word of the other (Levenshtein).
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const std::size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// The name most like `word`; empty if none is like it.
+std::string closest(std::string_view word, const std::vector<std::string>& names) {
+    constexpr std::size_t kLongestWord = 64;
+    if (word.size() > kLongestWord) {
+        return {};
+    }
+    std::string best;
+    std::size_t least = word.size() / 3 + 2;
+    for (const std::string& name : names) {
+        const std::size_t distance = edit_distance(word, name);
+        if (distance < std::min(least, name.size())) {
+            least = distance;
+            best = name;
+        }
+    }
+    return best;
+}
+
+std::string comma_list(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
+}
+
+/// The first value here, or in the list here, that only a later version knows.
+const YamlNode* find_later(const YamlNode& node, const std::vector<std::string>& later) {
+    const auto is_later = [&later](const YamlNode& value) {
+        return value.kind == YamlNode::Kind::scalar &&
+               std::find(later.begin(), later.end(), value.text) != later.end();
+    };
+    if (is_later(node)) {
+        return &node;
+    }
+    const auto entry =
+        std::find_if(node.entries.begin(), node.entries.end(),
+                     [&is_later](const YamlEntry& item) { return is_later(item.value); });
+    return entry == node.entries.end() ? nullptr : &entry->value;
+}
+
+/// The value as it stands there; a short list is shown in full.
+std::string value_text(const YamlNode& node) {
+    if (node.kind != YamlNode::Kind::list) {
+        return shown(node);
+    }
+    std::vector<std::string> items(node.entries.size());
+    std::transform(node.entries.begin(), node.entries.end(), items.begin(),
+                   [](const YamlEntry& entry) { return shown(entry.value); });
+    return shown("[" + comma_list(items) + "]");
+}
+
+}  // namespace
+
+void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
+                        const std::vector<std::string>& names) {
+    const std::string like = closest(entry.key, names);
+    refuse(entry.value.place,
+           shown(join_path(section, entry.key)) + " is not a key; " +
+               (like.empty() ? "must be one of: " + comma_list(names)
+                             : "did you mean " + join_path(section, like) + "?"));
+}
+
+void refuse_value(const YamlNode& node, const Setting& setting,
+                  const std::vector<std::string>& later) {
+    const YamlNode* unsupported = find_later(node, later);
+    const std::string what =
+        unsupported == nullptr
+            ? " is " + value_text(node)
+            : " is " + value_text(node) +
+                  (unsupported == &node ? ", which" : ", and " + shown(*unsupported)) +
+                  " is not supported by this version";
+    const std::string by_default = setting.value == "\"\"" ? "" : "; default " + setting.value;
+    refuse(node.place, setting.path + what + "; must be " + setting.limits + " (" + setting.help +
+                           by_default + ")");
+}
+
+void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path) {
+    if (node.kind == kind || node.kind == YamlNode::Kind::null) {
+        return;
+    }
+    const std::string what = kind == YamlNode::Kind::map ? "a map of keys (KEY: VALUE lines)"
+                                                         : "a list (lines that begin with \"-\")";
+    refuse(node.place, (path.empty() ? "the configuration" : path) + " is " + shown(node) +
+                           "; must be " + what);
+}
+
+}  // namespace tributary

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "conf/config_error.hpp"
+#include "conf/yaml_tree.hpp"
+
+// A section of the configuration is a map that fills an options struct, its `Owner`. A section has
+// a table with one row per key. The row alone drives loading, the rejection of unknown keys,
+// --dump-config and the reference page.
+
+namespace tributary {
+
+/// One key with its value, as --dump-config and the reference show it.
+struct Setting {
+    std::string path;    ///< dotted, list items by number
+    std::string value;   ///< YAML
+    std::string limits;  ///< what the value must be
+    std::string help;
+};
+
+/// What a value must be, and how it goes into its member of `Owner` and out again.
+template <class Owner>
+struct Rule {
+    std::string limits;              ///< follows "must be"
+    std::vector<std::string> later;  ///< values that this version refuses by name
+    std::function<bool(const YamlNode&, Owner&)> accept;  ///< false: outside the limits
+    std::function<std::string(const Owner&)> yaml;
+};
+
+/// One row: reads its value from YAML, and lists itself as settings.
+template <class Owner>
+struct Key {
+    std::string name;
+    std::function<void(const YamlNode&, const std::string& path, Owner&)> read;
+    std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
+};
+
+/// @errors  ConfigError, always: no such key; what was meant, or which there are
+[[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
+                                     const std::vector<std::string>& names);
+
+/// @errors  ConfigError, always: the value is outside the limits, or of a later version
+[[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
+                               const std::vector<std::string>& later);
+
+/// @errors  ConfigError: neither of this kind nor empty
+void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path);
+
+template <class Owner>
+std::vector<std::string> names_of(const std::vector<Key<Owner>>& keys) {
+    std::vector<std::string> names(keys.size());
+    std::transform(keys.begin(), keys.end(), names.begin(),
+                   [](const auto& key) { return key.name; });
+    return names;
+}
+
+/// Fills `owner` from a map, key by key; what is not given keeps its value.
+template <class Owner>
+void read_section(const YamlNode& node, const std::string& path,
+                  const std::vector<Key<Owner>>& keys, Owner& owner) {
+    require_kind(node, YamlNode::Kind::map, path);
+    for (const YamlEntry& entry : node.entries) {
+        const auto key = std::find_if(keys.begin(), keys.end(), [&entry](const Key<Owner>& k) {
+            return k.name == entry.key;
+        });
+        if (key == keys.end()) {
+            refuse_unknown_key(entry, path, names_of(keys));
+        }
+        key->read(entry.value, join_path(path, entry.key), owner);
+    }
+}
+
+template <class Owner>
+void list_section(const Owner& owner, const std::string& path, const std::vector<Key<Owner>>& keys,
+                  std::vector<Setting>& settings) {
+    for (const Key<Owner>& key : keys) {
+        key.list(owner, join_path(path, key.name), settings);
+    }
+}
+
+/// A row with a value of its own.
+template <class Owner>
+Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::string& help) {
+    const auto setting = [rule, help](const Owner& owner, const std::string& path) {
+        return Setting{
+            .path = path, .value = rule.yaml(owner), .limits = rule.limits, .help = help};
+    };
+    return {
+        .name = name,
+        .read =
+            [rule, setting](const YamlNode& node, const std::string& path, Owner& owner) {
+                if (!rule.accept(node, owner)) {
+                    refuse_value(node, setting(Owner{}, path), rule.later);
+                }
+            },
+        .list = [setting](
+                    const Owner& owner, const std::string& path,
+                    std::vector<Setting>& settings) { settings.push_back(setting(owner, path)); }};
+}
+
+/// A row that holds a section.
+template <class Owner, class Inner>
+Key<Owner> section(const std::string& name, Inner Owner::*member,
+                   const std::vector<Key<Inner>>& keys) {
+    return {.name = name,
+            .read = [member, keys](const YamlNode& node, const std::string& path,
+                                   Owner& owner) { read_section(node, path, keys, owner.*member); },
+            .list =
+                [member, keys](const Owner& owner, const std::string& path,
+                               std::vector<Setting>& settings) {
+                    list_section(owner.*member, path, keys, settings);
+                }};
+}
+
+/// A row that holds a list of sections.
+template <class Owner, class Item>
+Key<Owner> list_of(const std::string& name, std::vector<Item> Owner::*member,
+                   const std::vector<Key<Item>>& keys) {
+    return {.name = name,
+            .read =
+                [member, keys](const YamlNode& node, const std::string& path, Owner& owner) {
+                    require_kind(node, YamlNode::Kind::list, path);
+                    (owner.*member).resize(node.entries.size());
+                    for (std::size_t i = 0; i < node.entries.size(); ++i) {
+                        read_section(node.entries[i].value, join_path(path, std::to_string(i)),
+                                     keys, (owner.*member)[i]);
+                    }
+                },
+            .list =
+                [member, keys](const Owner& owner, const std::string& path,
+                               std::vector<Setting>& settings) {
+                    const auto& items = owner.*member;
+                    if (items.empty()) {
+                        settings.push_back({.path = path, .value = "[]", .limits = {}, .help = {}});
+                    }
+                    for (std::size_t i = 0; i < items.size(); ++i) {
+                        list_section(items[i], join_path(path, std::to_string(i)), keys, settings);
+                    }
+                }};
+}
+
+}  // namespace tributary

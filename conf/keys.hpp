@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "conf/config.hpp"
+#include "conf/key.hpp"
+
+namespace tributary {
+
+/// Every key there is: name, limits, what it does, where it goes.
+[[nodiscard]] std::vector<Key<Config>> config_keys();
+
+/// Every key with its value in this configuration.
+[[nodiscard]] std::vector<Setting> settings_of(const Config& config);
+
+}  // namespace tributary

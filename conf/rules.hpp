@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conf/address_rules.hpp"
+#include "conf/key.hpp"
+#include "conf/scalars.hpp"
+
+// What a value may be, by kind. Limits and members are in the key tables (keys.cpp).
+
+namespace tributary {
+
+/// A word of the configuration and what it stands for.
+template <class T>
+struct Word {
+    std::string_view text;
+    T meaning;
+};
+
+inline bool is_scalar(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar; }
+
+inline std::string range_text(std::uint64_t low, std::uint64_t high) {
+    return "from " + std::to_string(low) + " to " + std::to_string(high);
+}
+
+template <class Owner, std::unsigned_integral T>
+Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high) {
+    return {.limits = "a whole number " + range_text(low, high),
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto number = parse_whole(node.text);
+                    if (!is_scalar(node) || !number || *number < low || *number > high) {
+                        return false;
+                    }
+                    owner.*member = static_cast<T>(*number);
+                    return true;
+                },
+            .yaml = [=](const Owner& owner) { return std::to_string(owner.*member); }};
+}
+
+/// A number, or `auto`, which the member holds as 0.
+template <class Owner, std::unsigned_integral T>
+Rule<Owner> whole_number_or_auto(T Owner::*member, std::uint64_t low, std::uint64_t high) {
+    const Rule<Owner> number = whole_number(member, low, high);
+    return {.limits = "auto or " + number.limits,
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    if (is_scalar(node) && node.text == "auto") {
+                        owner.*member = 0;
+                        return true;
+                    }
+                    return number.accept(node, owner);
+                },
+            .yaml =
+                [=](const Owner& owner) {
+                    return owner.*member == 0 ? std::string("auto") : number.yaml(owner);
+                }};
+}
+
+template <class Owner>
+Rule<Owner> whole_seconds(std::chrono::seconds Owner::*member, std::uint64_t low,
+                          std::uint64_t high) {
+    return {.limits = "a whole number of seconds " + range_text(low, high),
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto number = parse_whole(node.text);
+                    if (!is_scalar(node) || !number || *number < low || *number > high) {
+                        return false;
+                    }
+                    owner.*member = std::chrono::seconds(*number);
+                    return true;
+                },
+            .yaml = [=](const Owner& owner) { return std::to_string((owner.*member).count()); }};
+}
+
+template <class Owner>
+Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milliseconds low,
+                    std::chrono::milliseconds high) {
+    return {.limits = "seconds from " + seconds_text(low) + " to " + seconds_text(high) +
+                      ", with at most three decimals",
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto time = parse_seconds(node.text);
+                    if (!is_scalar(node) || !time || *time < low || *time > high) {
+                        return false;
+                    }
+                    owner.*member = *time;
+                    return true;
+                },
+            .yaml = [=](const Owner& owner) { return seconds_text(owner.*member); }};
+}
+
+template <class Owner>
+Rule<Owner> flag(bool Owner::*member) {
+    return {.limits = "true or false",
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto value = parse_flag(node.text);
+                    if (!is_scalar(node) || !value) {
+                        return false;
+                    }
+                    owner.*member = *value;
+                    return true;
+                },
+            .yaml = [=](const Owner& owner) { return owner.*member ? "true" : "false"; }};
+}
+
+/// "a", "a or b", "a, b or c".
+template <class T>
+std::string words_text(const std::vector<Word<T>>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const bool is_last = i + 1 == words.size();
+        text += (i == 0 ? "" : is_last ? " or " : ", ") + std::string(words[i].text);
+    }
+    return text;
+}
+
+/// @return  nullptr if it is none of them
+template <class T>
+const Word<T>* find_word(const std::vector<Word<T>>& words, std::string_view text) {
+    const auto word = std::find_if(words.begin(), words.end(),
+                                   [text](const Word<T>& w) { return w.text == text; });
+    return word == words.end() ? nullptr : &*word;
+}
+
+/// One of several words.
+template <class Owner, class T>
+Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words,
+                   const std::vector<std::string>& later = {}) {
+    return {.limits = words_text(words),
+            .later = later,
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto* word = find_word(words, node.text);
+                    if (!is_scalar(node) || word == nullptr) {
+                        return false;
+                    }
+                    owner.*member = word->meaning;
+                    return true;
+                },
+            .yaml =
+                [=](const Owner& owner) {
+                    const auto word = std::find_if(words.begin(), words.end(), [&](const auto& w) {
+                        return w.meaning == owner.*member;
+                    });
+                    return std::string(word->text);
+                }};
+}
+
+/// A key that has one meaning in this version; its first word is the one written.
+template <class Owner>
+Rule<Owner> only(const std::vector<std::string>& words, const std::vector<std::string>& later) {
+    return {.limits = words.front(),
+            .later = later,
+            .accept =
+                [=](const YamlNode& node, Owner&) {
+                    return is_scalar(node) &&
+                           std::find(words.begin(), words.end(), node.text) != words.end();
+                },
+            .yaml = [=](const Owner&) { return words.front(); }};
+}
+
+/// The flags that a list of words sets; nothing if one is not among `words`.
+template <class Flags>
+std::optional<Flags> parse_flags(const YamlNode& node,
+                                 const std::vector<Word<bool Flags::*>>& words) {
+    if (node.kind != YamlNode::Kind::list && node.kind != YamlNode::Kind::null) {
+        return std::nullopt;
+    }
+    Flags flags;
+    for (const YamlEntry& entry : node.entries) {
+        const auto* word = find_word(words, entry.value.text);
+        if (word == nullptr) {
+            return std::nullopt;
+        }
+        flags.*(word->meaning) = true;
+    }
+    return flags;
+}
+
+template <class Flags>
+std::string flags_text(const Flags& flags, const std::vector<Word<bool Flags::*>>& words) {
+    std::string text;
+    for (const auto& word : words) {
+        if (flags.*(word.meaning)) {
+            text += (text.empty() ? "" : ", ") + std::string(word.text);
+        }
+    }
+    return "[" + text + "]";
+}
+
+/// Any subset of several words; a word's meaning is its flag among the `Flags`.
+template <class Owner, class Flags>
+Rule<Owner> subset(Flags Owner::*member, const std::vector<Word<bool Flags::*>>& words,
+                   const std::vector<std::string>& later) {
+    return {.limits = "a list of none or some of " + words_text(words),
+            .later = later,
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto flags = parse_flags(node, words);
+                    owner.*member = flags.value_or(Flags());
+                    return flags.has_value();
+                },
+            .yaml = [=](const Owner& owner) { return flags_text(owner.*member, words); }};
+}
+
+/// Text that satisfies `is_good`, which sees printable text of at most 255 octets only.
+template <class Owner>
+Rule<Owner> text(std::string Owner::*member, const std::string& limits,
+                 bool (*is_good)(std::string_view)) {
+    return {.limits = limits,
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    if (!is_scalar(node) || !is_printable(node.text) || !is_good(node.text)) {
+                        return false;
+                    }
+                    owner.*member = node.text;
+                    return true;
+                },
+            .yaml = [=](const Owner& owner) { return quoted(owner.*member); }};
+}
+
+/// `auto` (no core in the list), one core, or a list of at most `most` of them.
+template <class Owner>
+Rule<Owner> cores(std::vector<std::uint32_t> Owner::*member, std::size_t most,
+                  const std::string& limits) {
+    return {.limits = limits,
+            .later = {},
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    const auto list = parse_cores(node);
+                    if (!list || list->size() > most) {
+                        return false;
+                    }
+                    owner.*member = *list;
+                    return true;
+                },
+            .yaml =
+                [=](const Owner& owner) {
+                    std::string text;
+                    for (const std::uint32_t core : owner.*member) {
+                        text += (text.empty() ? "" : ", ") + std::to_string(core);
+                    }
+                    return text.empty() ? "auto" : "[" + text + "]";
+                }};
+}
+
+}  // namespace tributary

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/scalars.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace tributary {
+namespace {
+
+/// The lead bytes from `first` to `last` begin `length` bytes, the second from `low` to `high`.
+struct Utf8Form {
+    unsigned char first, last;
+    std::size_t length;
+    unsigned char low, high;
+};
+
+// Overlong forms, surrogates and what lies beyond U+10FFFF are in none of them.
+constexpr std::array kUtf8Forms{
+    Utf8Form{0xC2, 0xDF, 2, 0x80, 0xBF}, Utf8Form{0xE0, 0xE0, 3, 0xA0, 0xBF},
+    Utf8Form{0xE1, 0xEC, 3, 0x80, 0xBF}, Utf8Form{0xED, 0xED, 3, 0x80, 0x9F},
+    Utf8Form{0xEE, 0xEF, 3, 0x80, 0xBF}, Utf8Form{0xF0, 0xF0, 4, 0x90, 0xBF},
+    Utf8Form{0xF1, 0xF3, 4, 0x80, 0xBF}, Utf8Form{0xF4, 0xF4, 4, 0x80, 0x8F},
+};
+
+unsigned char byte_at(std::string_view bytes, std::size_t index) {
+    return static_cast<unsigned char>(bytes[index]);
+}
+
+/// Length of the character at the front of `bytes`, which is not empty; 0 if it is none.
+std::size_t character_length(std::string_view bytes) {
+    const unsigned char lead = byte_at(bytes, 0);
+    if (lead < 0x80) {
+        const bool is_control = lead < 0x20 || lead == 0x7F;
+        return !is_control || lead == '\t' || lead == '\n' || lead == '\r' ? 1 : 0;
+    }
+    const auto* form =
+        std::find_if(kUtf8Forms.begin(), kUtf8Forms.end(),
+                     [lead](const Utf8Form& f) { return f.first <= lead && lead <= f.last; });
+    if (form == kUtf8Forms.end() || bytes.size() < form->length) {
+        return 0;
+    }
+    if (byte_at(bytes, 1) < form->low || byte_at(bytes, 1) > form->high) {
+        return 0;
+    }
+    for (std::size_t i = 2; i < form->length; ++i) {
+        if (byte_at(bytes, i) < 0x80 || byte_at(bytes, i) > 0xBF) {
+            return 0;
+        }
+    }
+    return form->length;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_whole(std::string_view text) {
+    std::uint64_t value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
+    constexpr std::uint64_t kMostSeconds = 1'000'000'000'000;
+    const std::size_t dot = text.find('.');
+    const auto seconds = parse_whole(text.substr(0, dot));
+    if (!seconds || *seconds > kMostSeconds) {
+        return std::nullopt;
+    }
+    std::string decimals(dot == std::string_view::npos ? "0" : text.substr(dot + 1));
+    if (decimals.empty() || decimals.size() > 3) {
+        return std::nullopt;
+    }
+    decimals.resize(3, '0');
+    const auto milliseconds = parse_whole(decimals);
+    if (!milliseconds) {
+        return std::nullopt;
+    }
+    return std::chrono::milliseconds(*seconds * 1000 + *milliseconds);
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+    const std::string whole = std::to_string(time.count() / 1000);
+    std::string decimals = std::to_string(1000 + time.count() % 1000).substr(1);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    return decimals.empty() ? whole : whole + "." + decimals;
+}
+
+std::optional<bool> parse_flag(std::string_view text) {
+    if (text == "true" || text == "yes") {
+        return true;
+    }
+    if (text == "false" || text == "no") {
+        return false;
+    }
+    return std::nullopt;
+}
+
+std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            result += '\\';
+        }
+        result += c;
+    }
+    return result + "\"";
+}
+
+std::size_t count_text_bytes(std::string_view bytes) {
+    std::size_t count = 0;
+    while (count < bytes.size()) {
+        const std::size_t length = character_length(bytes.substr(count));
+        if (length == 0) {
+            break;
+        }
+        count += length;
+    }
+    return count;
+}
+
+std::optional<HostAndPort> split_host_and_port(std::string_view text) {
+    HostAndPort result;
+    std::string_view rest;
+    if (text.starts_with('[')) {
+        const std::size_t bracket = text.find(']');
+        if (bracket == std::string_view::npos) {
+            return std::nullopt;
+        }
+        result.host = text.substr(1, bracket - 1);
+        rest = text.substr(bracket + 1);
+    } else if (std::count(text.begin(), text.end(), ':') > 1) {
+        result.host = text;
+    } else {
+        const std::size_t colon = std::min(text.find(':'), text.size());
+        result.host = text.substr(0, colon);
+        rest = text.substr(colon);
+    }
+    if (result.host.empty() || rest == ":" || (!rest.empty() && rest.front() != ':')) {
+        return std::nullopt;
+    }
+    result.port = rest.empty() ? rest : rest.substr(1);
+    return result;
+}
+
+}  // namespace tributary

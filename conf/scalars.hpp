@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tributary {
+
+/// Reads decimal digits and nothing else; a leading zero does not make them octal.
+[[nodiscard]] std::optional<std::uint64_t> parse_whole(std::string_view text);
+
+/// Reads seconds with up to three decimals: "5", "0.25".
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text);
+
+/// Seconds without needless decimals; parse_seconds() reads it back.
+[[nodiscard]] std::string seconds_text(std::chrono::milliseconds time);
+
+/// Reads true, false, yes or no.
+[[nodiscard]] std::optional<bool> parse_flag(std::string_view text);
+
+/// Text in double quotes, as YAML and our messages write it; `text` is printable.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+/// How many bytes at the front are text: UTF-8 without control characters but tab and line ends.
+///
+/// @source  RFC 3629 §4
+[[nodiscard]] std::size_t count_text_bytes(std::string_view bytes);
+
+/// HOST:PORT, [ADDRESS]:PORT, HOST or a bare IPv6 address.
+struct HostAndPort {
+    std::string host;
+    std::string port;  ///< as written; empty: not given
+};
+
+/// Takes the two apart without judging them.
+///
+/// @return  nothing when brackets do not match, or the host or the port after a colon is empty
+[[nodiscard]] std::optional<HostAndPort> split_host_and_port(std::string_view text);
+
+}  // namespace tributary

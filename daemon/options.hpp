@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary {
+
+/// How a frame's fields are found. `full` walks the headers in the captured bytes.
+enum class ParseMode : std::uint8_t { full };
+
+/// Which fields the NIC spreads packets over its queues by.
+enum class RssMode : std::uint8_t {
+    ip,         ///< addresses only: fragments stay with their flow
+    ip_and_l4,  ///< addresses and ports: spreads better, parts fragments from their flow
+};
+
+struct InputOptions {
+    std::string name;    ///< in logs and metrics; default: the device
+    std::string device;  ///< PCI address, af_packet:IFNAME, af_xdp:IFNAME, or any DPDK vdev string
+    std::uint32_t interface_index = 0;  ///< ingressInterface; 0: position in the list, from 1
+    std::uint16_t queues = 1;           ///< 1 .. 1024
+    ParseMode parse = ParseMode::full;
+    RssMode rss = RssMode::ip_and_l4;
+    bool promiscuous = true;
+    std::uint16_t mtu = 1500;  ///< octets of IP packet that a buffer must hold; 68 .. 16000
+    std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer
+    std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
+};
+
+enum class NumaPolicy : std::uint8_t { strict, warn, off };
+
+struct CoreOptions {
+    std::vector<std::uint32_t> export_cores;  ///< empty: auto
+    std::vector<std::uint32_t> input_cores;   ///< in the order of inputs and queues; empty: auto
+    NumaPolicy numa = NumaPolicy::strict;
+};
+
+/// Offline metering (`--read`).
+struct ReadOptions {
+    std::uint16_t queues = 1;           ///< workers that share the packets; 1 .. 256
+    std::uint32_t interface_index = 1;  ///< ingressInterface of every packet of a capture
+};
+
+}  // namespace tributary

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "conf/load_config.hpp"
+
+namespace tributary {
+
+/// Loads what stands in a string, as the file "probe.yaml".
+inline LoadedConfig load(const std::string& text, const std::vector<std::string>& sets = {},
+                         ConfigUse use = ConfigUse::offline) {
+    std::istringstream stream(text);
+    return load_config(stream, "probe.yaml", sets, use);
+}
+
+/// The error that loading ends with; "accepted" without one.
+inline std::string refusal(const std::string& text, const std::vector<std::string>& sets = {},
+                           ConfigUse use = ConfigUse::offline) {
+    try {
+        (void)load(text, sets, use);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+/// The least that a probe needs.
+inline constexpr const char* kProbe =
+    "inputs:\n"
+    "  - device: net_null0\n"
+    "export:\n"
+    "  collectors:\n"
+    "    - host: 192.0.2.1\n";
+
+inline std::string probe_refusal(const std::string& text,
+                                 const std::vector<std::string>& sets = {}) {
+    return refusal(text, sets, ConfigUse::probe);
+}
+
+}  // namespace tributary

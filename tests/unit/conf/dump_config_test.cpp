@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/dump_config.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/unit/conf/config_harness.hpp"
+
+namespace tributary {
+
+TEST_CASE("dump_config: every key stands there, items under their dash", "[conf][unit]") {
+    CHECK(dump_config(
+              load(kProbe, {"export.fields=[layer2, extremes]", "cores.input=3"}, ConfigUse::probe)
+                  .config) ==
+          R"(inputs:
+  - name: "net_null0"
+    device: "net_null0"
+    interface-index: 1
+    queues: 1
+    parse: full
+    rss: ip-and-l4
+    promiscuous: true
+    mtu: 1500
+    rx-descriptors: 4096
+    mempool-size: auto
+flows:
+  max-flows: 1048576
+  idle-timeout: 30
+  active-timeout: 300
+  direction: uniflow
+  vlan-in-key: true
+  tcp-end: false
+  tcp-analysis: false
+export:
+  observation-domain: 1
+  template-refresh: 600
+  flush-interval: 1
+  drain-timeout: 5
+  mode: copy
+  timestamps: milliseconds
+  fields: [extremes, layer2]
+  collectors:
+    - transport: udp
+      host: "192.0.2.1"
+      port: 4739
+      source-address: ""
+      mtu: 1400
+      path: ""
+cores:
+  export: auto
+  input: [3]
+  numa: strict
+read:
+  queues: 1
+  interface-index: 1
+telemetry:
+  listen: "127.0.0.1:9477"
+)");
+}
+
+TEST_CASE("dump_config: without inputs and collectors the lists are empty", "[conf][unit]") {
+    const std::string dump = dump_config(Config{});
+    CHECK(dump.starts_with("inputs: []\nflows:\n"));
+    CHECK(dump.find("\n  collectors: []\ncores:\n") != std::string::npos);
+}
+
+TEST_CASE("dump_config: loads again to the same", "[conf][unit]") {
+    const std::string odd = R"(
+inputs:
+  - {name: 'a "b" \ c: {d} #', device: "net_pcap0,rx_pcap=/tmp/a b.pcap", queues: 3, rss: ip,
+     mempool-size: 4711}
+  - {name: "- yes", device: "0000:81:00.0", promiscuous: no}
+flows: {max-flows: 7, tcp-end: yes, vlan-in-key: no}
+export:
+  flush-interval: 0.125
+  timestamps: microseconds
+  fields: [tcp-counts]
+  collectors: [{transport: file, path: "~/a: b\\c"}]
+cores: {export: 2, input: [3, 4, 5, 6], numa: off}
+telemetry: {listen: "[::]:1"}
+)";
+    const Config first = load(odd, {}, ConfigUse::probe).config;
+    CHECK(first.inputs.at(0).name == "a \"b\" \\ c: {d} #");
+    const std::string dump = dump_config(first);
+    const Config again = load(dump, {}, ConfigUse::probe).config;
+    CHECK(again.inputs.at(0).name == first.inputs.at(0).name);
+    CHECK(again.export_.collectors.at(0).path == "~/a: b\\c");
+    CHECK(dump_config(again) == dump);
+}
+
+TEST_CASE("key_reference: docs/configuration.md is what the key table says", "[conf][unit]") {
+    std::ifstream file(TRIBUTARY_SOURCE "/docs/configuration.md");
+    REQUIRE(file);
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    CHECK(page == key_reference());
+}
+
+}  // namespace tributary

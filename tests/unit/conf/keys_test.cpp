@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/keys.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/conf/config_harness.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kQueues =
+    "; must be a whole number from 1 to 256 (threads that share the packets of captures, for "
+    "--read; default 1)";
+
+std::string set_in_probe(const std::string& key_value) {
+    return probe_refusal(kProbe, {key_value});
+}
+
+}  // namespace
+
+TEST_CASE("numbers: decimal, whole and within their limits", "[conf][unit]") {
+    CHECK(load("read: {queues: 1}").config.read.queues == 1);
+    CHECK(load("read: {queues: 256}").config.read.queues == 256);
+    CHECK(load("read: {queues: 010}").config.read.queues == 10);
+    CHECK(load("read: {queues: \"7\"}").config.read.queues == 7);
+    for (const char* wrong :
+         {"0", "257", "-1", "+1", "0x10", "1e1", "1.0", "1_0", "many", "18446744073709551617"}) {
+        CHECK(refusal("\nread: {queues: " + std::string(wrong) + "}") ==
+              "probe.yaml:2: read.queues is " + std::string(wrong) + kQueues);
+    }
+    CHECK(refusal("read: {queues: }") ==
+          std::string("probe.yaml:1: read.queues is empty") + kQueues);
+    CHECK(refusal("read: {queues: [1]}") ==
+          std::string("probe.yaml:1: read.queues is [1]") + kQueues);
+    CHECK(refusal("read: {queues: {a: 1}}") ==
+          std::string("probe.yaml:1: read.queues is a map") + kQueues);
+}
+
+TEST_CASE("numbers: each key has its own limits", "[conf][unit]") {
+    const std::vector<std::vector<std::string>> limits{
+        {"inputs.0.interface-index", "1", "4294967295", "0", "4294967296"},
+        {"inputs.0.queues", "1", "1024", "0", "1025"},
+        {"inputs.0.mtu", "68", "16000", "67", "16001"},
+        {"inputs.0.rx-descriptors", "32", "65535", "31", "65536"},
+        {"inputs.0.mempool-size", "1", "1073741824", "0", "1073741825"},
+        {"flows.max-flows", "1", "1073741824", "0", "1073741825"},
+        {"flows.idle-timeout", "1", "2147483648", "0", "2147483649"},
+        {"flows.active-timeout", "1", "2147483648", "0", "2147483649"},
+        {"export.observation-domain", "0", "4294967295", "-1", "4294967296"},
+        {"export.template-refresh", "1", "2147483648", "0", "2147483649"},
+        {"export.flush-interval", "0.001", "3600", "0", "3600.001"},
+        {"export.drain-timeout", "0", "3600", "-1", "3600.001"},
+        {"export.collectors.0.port", "1", "65535", "0", "65536"},
+        {"export.collectors.0.mtu", "512", "65507", "511", "65508"},
+        {"cores.export", "0", "4095", "-1", "4096"},
+        {"read.queues", "1", "256", "0", "257"},
+        {"read.interface-index", "0", "4294967295", "-1", "4294967296"},
+    };
+    for (const auto& row : limits) {
+        CAPTURE(row[0]);
+        CHECK(set_in_probe(row[0] + "=" + row[1]) == "accepted");
+        CHECK(set_in_probe(row[0] + "=" + row[2]) == "accepted");
+        CHECK(set_in_probe(row[0] + "=" + row[3]).find("; must be ") != std::string::npos);
+        CHECK(set_in_probe(row[0] + "=" + row[4]).find("; must be ") != std::string::npos);
+    }
+}
+
+TEST_CASE("times: seconds, where it matters with decimals", "[conf][unit]") {
+    const Config config = load("export: {flush-interval: 0.25, drain-timeout: 7}").config;
+    CHECK(config.export_.flush_interval == std::chrono::milliseconds(250));
+    CHECK(config.export_.drain_timeout == std::chrono::seconds(7));
+    CHECK(refusal("export: {flush-interval: 1s}") ==
+          "probe.yaml:1: export.flush-interval is 1s; must be seconds from 0.001 to 3600, with at "
+          "most three decimals (a message that is not full leaves after this long; default 1)");
+}
+
+TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
+    CHECK(load("flows: {tcp-end: true}").config.flows.tcp_end);
+    CHECK(load("flows: {tcp-end: yes}").config.flows.tcp_end);
+    CHECK_FALSE(load("flows: {vlan-in-key: false}").config.flows.vlan_in_key);
+    CHECK_FALSE(load("flows: {vlan-in-key: no}").config.flows.vlan_in_key);
+    for (const char* wrong : {"on", "True", "1", "y"}) {
+        CHECK(refusal("flows: {tcp-end: " + std::string(wrong) + "}") ==
+              "probe.yaml:1: flows.tcp-end is " + std::string(wrong) +
+                  "; must be true or false (a TCP packet with FIN or RST ends its record; default "
+                  "false)");
+    }
+}
+
+TEST_CASE("words: each stands for its value", "[conf][unit]") {
+    const auto timestamps = [](const char* word) {
+        return load("export: {timestamps: " + std::string(word) + "}").config.export_.timestamps;
+    };
+    CHECK(timestamps("milliseconds") == TimestampUnit::milliseconds);
+    CHECK(timestamps("microseconds") == TimestampUnit::microseconds);
+    CHECK(timestamps("nanoseconds") == TimestampUnit::nanoseconds);
+    const auto numa = [](const char* word) {
+        return load("cores: {numa: " + std::string(word) + "}").config.cores.numa;
+    };
+    CHECK(numa("strict") == NumaPolicy::strict);
+    CHECK(numa("warn") == NumaPolicy::warn);
+    CHECK(numa("off") == NumaPolicy::off);
+    const auto rss = [](const char* word) {
+        return load(kProbe, {"inputs.0.rss=" + std::string(word)}, ConfigUse::probe)
+            .config.inputs.at(0)
+            .rss;
+    };
+    CHECK(rss("ip") == RssMode::ip);
+    CHECK(rss("ip-and-l4") == RssMode::ip_and_l4);
+    CHECK(refusal("export: {timestamps: seconds}") ==
+          "probe.yaml:1: export.timestamps is seconds; must be milliseconds, microseconds or "
+          "nanoseconds (precision of a record's start and end; default milliseconds)");
+}
+
+TEST_CASE("field groups: any subset", "[conf][unit]") {
+    const auto fields = [](const char* list) {
+        return load("export: {fields: " + std::string(list) + "}").config.export_.fields;
+    };
+    CHECK(fields("[]") == FieldGroups{});
+    CHECK(fields("") == FieldGroups{});
+    CHECK(fields("[extremes]") == FieldGroups{true, false, false});
+    CHECK(fields("[tcp-counts, layer2]") == FieldGroups{false, true, true});
+    const std::string rest =
+        "; must be a list of none or some of extremes, layer2 or tcp-counts (groups of fields that "
+        "records have beside the default ones; default [])";
+    CHECK(refusal("export: {fields: [extreme]}") ==
+          "probe.yaml:1: export.fields is [extreme]" + rest);
+    CHECK(refusal("export: {fields: extremes}") ==
+          "probe.yaml:1: export.fields is extremes" + rest);
+    CHECK(refusal("export: {fields: {extremes: 1}}") ==
+          "probe.yaml:1: export.fields is a map" + rest);
+}
+
+TEST_CASE("values of later versions: refused by name", "[conf][unit]") {
+    for (const char* key_value :
+         {"inputs.0.parse=trimmed", "inputs.0.parse=unified-header", "flows.direction=biflow",
+          "flows.tcp-analysis=true", "flows.tcp-analysis=yes", "export.mode=balance",
+          "export.mode=failover", "export.collectors.0.transport=tls"}) {
+        CAPTURE(key_value);
+        CHECK(set_in_probe(key_value).find(", which is not supported by this version; must be ") !=
+              std::string::npos);
+    }
+    for (const char* group : {"flow-label", "mpls", "tunnel", "fragments"}) {
+        CHECK(refusal("export: {fields: [layer2, " + std::string(group) + "]}") ==
+              "probe.yaml:1: export.fields is [layer2, " + std::string(group) + "], and " + group +
+                  " is not supported by this version; must be a list of none or some of extremes, "
+                  "layer2 or tcp-counts (groups of fields that records have beside the default "
+                  "ones; default [])");
+    }
+    CHECK(
+        refusal("flows: {direction: biflow}") ==
+        "probe.yaml:1: flows.direction is biflow, which is not supported by this version; must be "
+        "uniflow (one record for each direction of a conversation; default uniflow)");
+    CHECK(refusal("flows: {tcp-analysis: no, direction: uniflow}\nexport: {mode: copy}") ==
+          "accepted");
+}
+
+TEST_CASE("cores: auto, a number or a list", "[conf][unit]") {
+    const auto cores = [](const char* value) {
+        return load("cores: {input: " + std::string(value) + "}").config.cores.input_cores;
+    };
+    CHECK(cores("auto").empty());
+    CHECK(cores("3") == std::vector<std::uint32_t>{3});
+    CHECK(cores("[4, 2]") == std::vector<std::uint32_t>{4, 2});
+    CHECK(load("cores: {export: [2]}").config.cores.export_cores == std::vector<std::uint32_t>{2});
+    CHECK(refusal("cores: {export: [1, 2]}") ==
+          "probe.yaml:1: cores.export is [1, 2]; must be auto or the number of one core (core of "
+          "the export thread; default auto)");
+    for (const char* wrong : {"[]", "[a]", "[[1]]", "{a: 1}", "1-3", ""}) {
+        CHECK(refusal("cores: {input: " + std::string(wrong) + "}")
+                  .find("; must be auto or a list of core numbers (") != std::string::npos);
+    }
+}
+
+TEST_CASE("devices: PCI addresses, kernel interfaces and virtual devices", "[conf][unit]") {
+    for (const char* device : {"0000:81:00.0", "81:00.1", "0000:81:00.0,representor=0",
+                               "af_packet:eth0", "af_xdp:ens1f0", "net_pcap0,rx_pcap=a.pcap",
+                               "net_tap1", "eth_ring0", "virtio_user0,path=/dev/vhost-net"}) {
+        CAPTURE(device);
+        CHECK(set_in_probe("inputs.0.device='" + std::string(device) + "'") == "accepted");
+    }
+    for (const char* device : {"", "eth0", "0000:81:00", "0000:81:00.8", "00000000000:81:00.0",
+                               "81:0.0", "af_packet:", "af_packet:a/b", "af_xdp:sixteen-letters-",
+                               "net_", "net_tap 0", ",iface=eth0"}) {
+        CAPTURE(device);
+        CHECK(set_in_probe("inputs.0.device='" + std::string(device) + "'")
+                  .find("; must be a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a DPDK vdev "
+                        "string (") != std::string::npos);
+    }
+}
+
+TEST_CASE("text: printable, of bounded length, hosts without blanks", "[conf][unit]") {
+    CHECK(set_in_probe("inputs.0.name=the uplink") == "accepted");
+    CHECK(set_in_probe("inputs.0.name=" + std::string(255, 'n')) == "accepted");
+    CHECK(set_in_probe("inputs.0.name=" + std::string(256, 'n')) ==
+          "--set inputs.0.name=" + std::string(66, 'n') + "...: inputs.0.name is " +
+              std::string(80, 'n') +
+              "...; must be text (its name in logs and metrics; when empty, the device)");
+    CHECK(set_in_probe("inputs.0.name=\"a\\nb\"") ==
+          "--set inputs.0.name=\"a\\nb\": inputs.0.name is a?b; must be text (its name in logs and "
+          "metrics; when empty, the device)");
+    CHECK(
+        set_in_probe("export.collectors.0.host=a b") ==
+        "--set export.collectors.0.host=a b: export.collectors.0.host is a b; must be a host name "
+        "or an IP address (the collector, for udp and tcp)");
+}
+
+TEST_CASE("telemetry: HOST:PORT", "[conf][unit]") {
+    CHECK(load("telemetry: {listen: \"[::1]:9477\"}").config.telemetry.listen == "[::1]:9477");
+    for (const char* wrong :
+         {"", "localhost", "localhost:0", "localhost:65536", "a b:1", ":9477"}) {
+        CHECK(refusal("telemetry: {listen: \"" + std::string(wrong) + "\"}")
+                  .find("; must be HOST:PORT (") != std::string::npos);
+    }
+}
+
+TEST_CASE("keys: each has help and limits, and no two are the same", "[conf][unit]") {
+    Config config;
+    config.inputs.resize(1);
+    config.export_.collectors.resize(1);
+    std::set<std::string> paths;
+    for (const Setting& setting : settings_of(config)) {
+        CAPTURE(setting.path);
+        CHECK(paths.insert(setting.path).second);
+        CHECK_FALSE(setting.help.empty());
+        CHECK_FALSE(setting.limits.empty());
+        CHECK_FALSE(setting.value.empty());
+    }
+    CHECK(paths.size() == 36);
+}
+
+}  // namespace tributary

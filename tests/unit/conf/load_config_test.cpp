@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/load_config.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "conf/dump_config.hpp"
+#include "tests/unit/conf/config_harness.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kTwoInputs =
+    "export: {collectors: [{host: h}]}\n"
+    "inputs:\n"
+    "  - {device: net_null0, queues: 2}\n"
+    "  - device: net_null1\n";
+
+}  // namespace
+
+TEST_CASE("load_config: an empty file means every default", "[conf][unit]") {
+    const std::string defaults = dump_config(Config{});
+    for (const char* text :
+         {"", "\n", "# nothing\n", "---\n", "...\n", "{}", "~", "flows:\nexport:\n"}) {
+        CAPTURE(text);
+        const LoadedConfig loaded = load(text);
+        CHECK(dump_config(loaded.config) == defaults);
+        CHECK(loaded.warnings.empty());
+    }
+}
+
+TEST_CASE("load_config: inputs get a name and an interface index", "[conf][unit]") {
+    const Config config =
+        load(
+            "export: {collectors: [{host: h}]}\n"
+            "inputs: [{device: net_null0}, {device: net_null1, name: b, interface-index: 7}]\n",
+            {}, ConfigUse::probe)
+            .config;
+    REQUIRE(config.inputs.size() == 2);
+    CHECK(config.inputs[0].name == "net_null0");
+    CHECK(config.inputs[0].interface_index == 1);
+    CHECK(config.inputs[1].name == "b");
+    CHECK(config.inputs[1].interface_index == 7);
+}
+
+TEST_CASE("load_config: a probe needs inputs with devices", "[conf][unit]") {
+    CHECK(probe_refusal("") ==
+          "probe.yaml: inputs is empty; must have at least one item (such as {device: "
+          "\"af_packet:eth0\"})");
+    CHECK(probe_refusal("\ninputs: []\n") ==
+          "probe.yaml:2: inputs is empty; must have at least one item (such as {device: "
+          "\"af_packet:eth0\"})");
+    CHECK(probe_refusal("inputs:\n  - device: net_null0\n  - queues: 4\n") ==
+          "probe.yaml:3: inputs.1.device is missing; must be a PCI address, af_packet:IFNAME, "
+          "af_xdp:IFNAME or a DPDK vdev string");
+}
+
+TEST_CASE("load_config: inputs differ in device, name and interface index", "[conf][unit]") {
+    const auto with = [](const std::string& key_value) {
+        return probe_refusal(kTwoInputs, {key_value});
+    };
+    CHECK(probe_refusal(kTwoInputs) == "accepted");
+    CHECK(with("inputs.1.device=net_null0") ==
+          "--set inputs.1.device=net_null0: inputs.1.device is net_null0; must differ from "
+          "inputs.0.device (more queues, not more inputs, share the packets of one device)");
+    CHECK(with("inputs.1.name=net_null0") ==
+          "--set inputs.1.name=net_null0: inputs.1.name is net_null0; must differ from "
+          "inputs.0.name (logs and metrics tell inputs apart by it)");
+    CHECK(with("inputs.0.interface-index=2") ==
+          "probe.yaml:4: inputs.1.interface-index is 2; must differ from inputs.0.interface-index "
+          "(collectors tell inputs apart by it)");
+}
+
+TEST_CASE("load_config: a probe needs one collector", "[conf][unit]") {
+    CHECK(probe_refusal("inputs: [{device: net_null0}]\n") ==
+          "probe.yaml:1: export.collectors is empty; must have one item (such as {host: "
+          "192.0.2.1})");
+    CHECK(probe_refusal(kProbe, {"export.collectors.1.host=h"}) ==
+          "--set export.collectors.1.host=h: export.collectors has 2 items, and more than one is "
+          "not supported by this version; must be one item");
+}
+
+TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]") {
+    const auto collector = [](const std::string& text) {
+        return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
+                             text + "}\n");
+    };
+    CHECK(collector("host: h, transport: tcp") == "accepted");
+    CHECK(collector("path: /tmp/a, transport: file") == "accepted");
+    CHECK(collector("port: 4739") ==
+          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
+          "address (or transport must be file)");
+    CHECK(collector("host: '', transport: tcp") ==
+          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
+          "address (or transport must be file)");
+    CHECK(collector("transport: file") ==
+          "probe.yaml:4: export.collectors.0.path is missing; must be the path of the file to "
+          "write (transport is file)");
+    CHECK(
+        collector("transport: file, path: a, host: h") ==
+        "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
+        "(or transport udp or tcp)");
+    CHECK(collector("transport: file, path: a, source-address: h") ==
+          "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
+          "be left out (or transport udp or tcp)");
+    CHECK(
+        collector("host: h, path: a") ==
+        "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
+        "out (or transport file)");
+}
+
+TEST_CASE("load_config: explicit input cores are as many as queues", "[conf][unit]") {
+    CHECK(probe_refusal(kTwoInputs, {"cores.input=[1, 2, 3]"}) == "accepted");
+    CHECK(probe_refusal(kTwoInputs, {"cores.input=auto"}) == "accepted");
+    CHECK(probe_refusal(kTwoInputs + std::string("cores: {input: [1, 2]}\n")) ==
+          "probe.yaml:5: cores.input has 2 cores; must be 3, one for each queue of the inputs (or "
+          "auto)");
+}
+
+TEST_CASE("load_config: offline, inputs and collectors are ignored unread", "[conf][unit]") {
+    const Config config =
+        load(
+            "inputs: [{device: eth0, parse: trimmed}]\n"
+            "export: {fields: [layer2], collectors: [{transport: tls}, {host: b}]}\n"
+            "cores: {input: [1, 2, 3]}\n")
+            .config;
+    CHECK(config.inputs.empty());
+    CHECK(config.export_.collectors.empty());
+    CHECK(config.export_.fields.layer2);
+}
+
+TEST_CASE("load_config: telemetry is accepted with a warning, when it is set", "[conf][unit]") {
+    const std::vector<std::string> warning{
+        "telemetry.listen is set, but this version serves no telemetry"};
+    CHECK(load("telemetry: {listen: \"127.0.0.1:9477\"}").warnings == warning);
+    CHECK(load("", {"telemetry.listen=127.0.0.1:9477"}).warnings == warning);
+    CHECK(load("telemetry: {}").warnings.empty());
+    CHECK(load("").config.telemetry.listen == "127.0.0.1:9477");
+}
+
+TEST_CASE("load_config: every key reaches its member", "[conf][unit]") {
+    const Config config = load(R"(
+inputs:
+  - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: full, rss: ip,
+     promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
+flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: uniflow, vlan-in-key: no,
+        tcp-end: yes, tcp-analysis: no}
+export:
+  observation-domain: 10
+  template-refresh: 11
+  flush-interval: 12
+  drain-timeout: 13
+  mode: copy
+  timestamps: nanoseconds
+  fields: [tcp-counts]
+  collectors: [{host: h, port: 14, transport: tcp, mtu: 1500, source-address: 192.0.2.3}]
+cores: {export: 15, input: [16, 17, 18, 19, 20, 21, 22, 23], numa: warn}
+read: {queues: 24, interface-index: 25}
+telemetry: {listen: "h:26"}
+)",
+                               {}, ConfigUse::probe)
+                              .config;
+    const InputOptions& input = config.inputs.at(0);
+    CHECK(input.name == "uplink");
+    CHECK(input.device == "0000:81:00.0");
+    CHECK(input.interface_index == 5);
+    CHECK(input.queues == 8);
+    CHECK(input.parse == ParseMode::full);
+    CHECK(input.rss == RssMode::ip);
+    CHECK_FALSE(input.promiscuous);
+    CHECK(input.mtu == 9000);
+    CHECK(input.rx_descriptors == 8192);
+    CHECK(input.mempool_size == 65535);
+    CHECK(config.flows.max_flows == 7);
+    CHECK(config.flows.idle_timeout == std::chrono::seconds(8));
+    CHECK(config.flows.active_timeout == std::chrono::seconds(9));
+    CHECK_FALSE(config.flows.vlan_in_key);
+    CHECK(config.flows.tcp_end);
+    CHECK(config.export_.observation_domain == 10);
+    CHECK(config.export_.template_refresh == std::chrono::seconds(11));
+    CHECK(config.export_.flush_interval == std::chrono::seconds(12));
+    CHECK(config.export_.drain_timeout == std::chrono::seconds(13));
+    CHECK(config.export_.timestamps == TimestampUnit::nanoseconds);
+    CHECK(config.export_.fields == FieldGroups{false, false, true});
+    const CollectorOptions& collector = config.export_.collectors.at(0);
+    CHECK(collector.host == "h");
+    CHECK(collector.port == 14);
+    CHECK(collector.transport == TransportKind::tcp);
+    CHECK(collector.mtu == 1500);
+    CHECK(collector.source_address == "192.0.2.3");
+    CHECK(config.cores.export_cores == std::vector<std::uint32_t>{15});
+    CHECK(config.cores.input_cores.size() == 8);
+    CHECK(config.cores.numa == NumaPolicy::warn);
+    CHECK(config.read.queues == 24);
+    CHECK(config.read.interface_index == 25);
+    CHECK(config.telemetry.listen == "h:26");
+}
+
+}  // namespace tributary
