@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "flowcache/counter.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// The clock of a live queue, which never goes back. Without packet times it is the host's clock,
+/// read once per burst. With packet times it is the highest of them, and on an empty poll it moves
+/// on by the host's time since the last packet, so that idle flows expire; it stays at 1 s until
+/// the first packet, whose time may lie far in the past.
+///
+/// @thread  the queue's input thread; bad_timestamps() any
+class BurstClock {
+public:
+    explicit BurstClock(bool packet_times) noexcept : packet_times_(packet_times) {}
+
+    /// @param host  the host's clock now
+    void begin_burst(Timestamp host) noexcept {
+        host_ = host;
+        if (!packet_times_) {
+            advance(host);
+        }
+    }
+    /// @return  the time of a packet that carries none
+    Timestamp stamp() noexcept { return stamp(host_); }
+    /// @param time  of a packet, as it came
+    /// @return      the same, or the last good one where it is out of range, which is counted
+    Timestamp stamp(Timestamp time) noexcept {
+        if (time < kFirstTimestamp || time > kLastTimestamp) {
+            bad_timestamps_.add();
+            time = last_good_;
+        }
+        last_good_ = time;
+        advance(time);
+        host_at_last_packet_ = host_;
+        now_at_last_packet_ = now_;
+        any_packet_ = true;
+        return time;
+    }
+    /// For a poll that brought nothing, after begin_burst().
+    void end_empty_burst() noexcept {
+        if (packet_times_ && any_packet_ && host_ > host_at_last_packet_) {
+            advance(now_at_last_packet_ + (host_ - host_at_last_packet_));
+        }
+    }
+    [[nodiscard]] Timestamp now() const noexcept { return now_; }
+    [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
+
+private:
+    void advance(Timestamp time) noexcept { now_ = std::clamp(time, now_, kLastTimestamp); }
+
+    bool packet_times_;
+    bool any_packet_ = false;
+    Timestamp host_{};
+    Timestamp now_ = kFirstTimestamp;
+    Timestamp last_good_ = kFirstTimestamp;
+    Timestamp host_at_last_packet_{};
+    Timestamp now_at_last_packet_{};
+    Counter bad_timestamps_;
+};
+
+}  // namespace tributary

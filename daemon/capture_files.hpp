@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/capture_memory.hpp"
+
+namespace tributary {
+
+/// A capture file that can't be opened or read, or is none.
+struct CaptureFailure {
+    std::string path;
+    std::string
+        reason;  ///< for a log line: "No such file or directory", "not a pcap or pcapng file"
+    friend bool operator==(const CaptureFailure&, const CaptureFailure&) = default;
+};
+
+/// The capture files of one run, in order, shared by its workers.
+///
+/// Each file is opened once, when the first worker comes to it, and let go when the last one has
+/// left it. So all workers see the same bytes, also of a file that still grows and of a pipe, which
+/// can be read only once. They meet here once per file; the frames themselves need no lock.
+///
+/// @thread  any
+class CaptureFiles {
+public:
+    /// Opens the first file at once, so that failure() can tell before anything else is set up that
+    /// it is missing.
+    ///
+    /// @param paths    walked in this order as one stream
+    /// @param workers  CaptureSources that will each take() every file once; at least 1
+    CaptureFiles(std::vector<std::string> paths, std::uint16_t workers);
+
+    [[nodiscard]] std::size_t count() const noexcept { return files_.size(); }
+    [[nodiscard]] std::uint16_t workers() const noexcept { return workers_; }
+
+    /// The bytes of the file at `index`, for one worker.
+    ///
+    /// @return  nothing if the file can't be read or is no capture: the stream ends before it
+    /// @cost    opens the file if nobody has; reads it whole if it is a pipe
+    [[nodiscard]] std::shared_ptr<const CaptureMemory> take(std::size_t index) noexcept;
+
+    /// Notes that the file at `index` ends inside a frame.
+    void mark_cut(std::size_t index) noexcept;
+
+    /// The files found to end inside a frame so far.
+    [[nodiscard]] std::vector<std::string> cut_files() const;
+
+    /// The file that ended the stream early; nothing while all is well.
+    [[nodiscard]] std::optional<CaptureFailure> failure() const;
+
+private:
+    struct File {
+        std::string path;
+        std::shared_ptr<const CaptureMemory> memory;  ///< from its opening until the last take()
+        std::string reason;                           ///< why there is no memory
+        std::uint16_t taken = 0;
+        bool opened = false;
+        bool cut = false;
+    };
+    static void open(File& file) noexcept;
+
+    const std::uint16_t workers_;
+    mutable std::mutex mutex_;
+    std::vector<File> files_;  ///< guarded by mutex_, but for its size, which stays
+};
+
+}  // namespace tributary

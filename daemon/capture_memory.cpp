@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace tributary {
+namespace {
+
+[[noreturn]] void throw_errno() { throw std::system_error(errno, std::generic_category()); }
+
+class Descriptor {
+public:
+    explicit Descriptor(const std::string& path)
+        : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+        if (value_ < 0) {
+            throw_errno();
+        }
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    Descriptor(Descriptor&&) = delete;
+    Descriptor& operator=(Descriptor&&) = delete;
+    ~Descriptor() { ::close(value_); }
+    [[nodiscard]] int value() const noexcept { return value_; }
+
+private:
+    int value_;
+};
+
+}  // namespace
+
+CaptureMemory::CaptureMemory(const std::string& path) {
+    const Descriptor file{path};
+    if (!try_map(file.value())) {
+        read_all(file.value());
+        bytes_ = copy_;
+    }
+}
+
+CaptureMemory::~CaptureMemory() {
+    if (mapping_ != nullptr) {
+        ::munmap(mapping_, bytes_.size());
+    }
+}
+
+bool CaptureMemory::try_map(int descriptor) noexcept {
+    struct stat status {};
+    // Files of /proc say that they are regular and empty, and can be read all the same.
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+        return false;
+    }
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* const mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (mapping == MAP_FAILED) {
+        return false;
+    }
+    ::madvise(mapping, size, MADV_SEQUENTIAL);  // advice only: failure costs speed
+    mapping_ = mapping;
+    bytes_ = {static_cast<const std::byte*>(mapping), size};
+    return true;
+}
+
+void CaptureMemory::read_all(int descriptor) {
+    constexpr std::size_t kChunk = 1U << 20U;
+    std::size_t filled = 0;
+    while (true) {
+        if (copy_.size() - filled < kChunk) {
+            copy_.resize(copy_.size() * 2 + kChunk);
+        }
+        const ssize_t got = ::read(descriptor, copy_.data() + filled, copy_.size() - filled);
+        if (got == 0) {
+            break;
+        }
+        if (got > 0) {
+            filled += static_cast<std::size_t>(got);
+        } else if (errno != EINTR) {
+            throw_errno();
+        }
+    }
+    copy_.resize(filled);
+}
+
+}  // namespace tributary

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "daemon/capture_files.hpp"
+#include "daemon/capture_reader.hpp"
+#include "flowcache/counter.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// What one CaptureSource counts. The sums over all workers count every frame once.
+struct CaptureCounters {
+    Counter bad_timestamp;  ///< frames of this worker with a time that an export can't say
+    Counter
+        unknown_interface;  ///< frames that no burst yields: ignored as "unknown_capture_interface"
+};
+
+/// Which of `workers` meters the packets between two hosts: the same for both directions, and for
+/// every run.
+///
+/// @return  below `workers`
+/// @cost    no allocation, no loop
+[[nodiscard]] std::uint16_t worker_of(const IpAddress& source, const IpAddress& destination,
+                                      std::uint16_t workers) noexcept;
+
+/// The frames of one worker of an offline run, out of one stream of capture files. Models
+/// PacketSource.
+///
+/// Every worker walks the whole stream with a source of its own and yields only its own frames:
+/// those whose keyed header's addresses hash to it; worker 0 has also those that are in no flow. A
+/// reader thread that hands frames over through rings was the alternative. This way the workers
+/// share nothing, no frame is copied or retained, each worker computes the clock of the whole
+/// stream from the frames themselves, and the same captures always spread the same way. The price
+/// is that each worker walks all frames and, with several workers, parses them.
+///
+/// The clock is the highest time of any frame so far. A time outside kFirstTimestamp ..
+/// kLastTimestamp becomes the last good one of the stream, 1 s before any.
+///
+/// @thread  one
+class CaptureSource {
+public:
+    /// @param files     shared with the other workers; outlives the source
+    /// @param counters  written by this source alone; outlives the source
+    /// @param worker    below files.workers()
+    CaptureSource(CaptureFiles& files, CaptureCounters& counters, std::uint16_t worker,
+                  InterfaceIndex ingress_interface) noexcept
+        : files_(&files),
+          counters_(&counters),
+          worker_(worker),
+          ingress_interface_(ingress_interface) {}
+
+    /// The worker's next frames. The burst may be empty although the stream goes on; then its clock
+    /// has moved.
+    ///
+    /// @cost  walks at most kScanItems frames; opens the next file where one ends
+    [[nodiscard]] Burst receive() noexcept;
+    void release() noexcept {}
+
+    /// Whether no further frame will come: the stream is at its end, or a file could not be read.
+    [[nodiscard]] bool exhausted() const noexcept {
+        return file_ended_ && (failed_ || next_file_ == files_->count());
+    }
+
+    static constexpr std::size_t kScanItems = 16 * kBurstPackets;
+
+private:
+    void open_next_file() noexcept;
+    [[nodiscard]] bool try_next(PacketView& packet) noexcept;
+    [[nodiscard]] bool accept(const CaptureFrame& frame, PacketView& packet) noexcept;
+    [[nodiscard]] bool owns(const PacketView& packet) const noexcept;
+
+    CaptureFiles* files_;
+    CaptureCounters* counters_;
+    std::uint16_t worker_;
+    InterfaceIndex ingress_interface_;
+    std::size_t next_file_ = 0;
+    bool file_ended_ = true;  ///< also before the first
+    bool failed_ = false;
+    std::shared_ptr<const CaptureMemory> memory_;  ///< what reader_ and the last burst point into
+    CaptureReader reader_;
+    Timestamp last_good_ = kFirstTimestamp;
+    Timestamp clock_ = kFirstTimestamp;
+    std::array<PacketView, kBurstPackets> packets_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/command_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+namespace tributary {
+namespace {
+
+constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
+
+constexpr const char* kDescription =
+    "Meters packets into flows and exports them as IPFIX.\n"
+    "  tributaryd --config FILE                     as a probe\n"
+    "  tributaryd -i DEVICE -n HOST:PORT            as a probe, without a file\n"
+    "  tributaryd --read CAPTURE... --write FILE    captures into an IPFIX file";
+
+constexpr const char* kVersion = "tributaryd " TRIBUTARY_VERSION " (DPDK " TRIBUTARY_DPDK_VERSION
+                                 ", libfixbuf " TRIBUTARY_FIXBUF_VERSION ")\n";
+
+constexpr const char* kFooter =
+    "Exit codes: 0, 64 usage, 66 a capture cannot be read, 74 output cannot be written,\n"
+    "78 configuration.";
+
+constexpr std::array kLogLevels{
+    std::pair{std::string_view("trace"), LogLevel::trace},
+    std::pair{std::string_view("debug"), LogLevel::debug},
+    std::pair{std::string_view("info"), LogLevel::info},
+    std::pair{std::string_view("warn"), LogLevel::warn},
+    std::pair{std::string_view("error"), LogLevel::error},
+};
+
+/// What CLI11 fills.
+struct Words {
+    CommandLine command_line;
+    bool is_check = false;
+    bool is_dump = false;
+    bool is_version = false;
+    std::uint32_t stats_interval = 60;
+    std::string log_level = "info";
+};
+
+void define_options(CLI::App& app, Words& words) {
+    CommandLine& line = words.command_line;
+    app.add_option("--config", line.config_path,
+                   "Configuration (default " + std::string(kDefaultConfig) + ")")
+        ->type_name("FILE")
+        ->group("Configuration");
+    app.add_option("--set", line.sets, "Override one key, such as inputs.0.queues=4; repeatable")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->group("Configuration");
+    app.add_flag("--check-config", words.is_check, "Load and validate the configuration, then exit")
+        ->group("Configuration");
+    app.add_flag("--dump-config", words.is_dump, "Print the effective configuration, then exit")
+        ->group("Configuration");
+
+    app.add_option("-i", line.device, "Take packets from this device; with -n, instead of a file")
+        ->type_name("DEVICE")
+        ->group("Probe");
+    app.add_option("-n", line.collector, "Send IPFIX by UDP to this collector; with -i")
+        ->type_name("HOST:PORT")
+        ->group("Probe");
+
+    app.add_option("--read", line.captures, "Meter pcap and pcapng files, as one stream")
+        ->type_name("CAPTURE")
+        ->expected(1, -1)
+        ->group("Offline");
+    app.add_option("--write", line.output, "The IPFIX file (RFC 5655) to write; with --read")
+        ->type_name("FILE")
+        ->group("Offline");
+
+    app.add_option("--stats", line.stats_path,
+                   "Write the ledger as JSON at exit ('-': standard output)")
+        ->type_name("FILE")
+        ->group("Output");
+    app.add_option("--stats-interval", words.stats_interval,
+                   "Between statistics lines in the log; 0: none (default 60)")
+        ->type_name("SECONDS")
+        ->group("Output");
+    app.add_option("--log-level", words.log_level,
+                   "trace, debug, info, warn or error (default info)")
+        ->type_name("LEVEL")
+        ->group("Output");
+
+    app.set_help_flag("--help", "Print this and exit")->group("Other");
+    app.add_flag("--version", words.is_version, "Print the version and exit")->group("Other");
+    app.footer(kFooter);
+}
+
+[[noreturn]] void refuse_usage(const std::string& message) {
+    throw UsageError(message + " (see tributaryd --help)");
+}
+
+void demand(bool is_good, const std::string& message) {
+    if (!is_good) {
+        refuse_usage(message);
+    }
+}
+
+/// What each option cannot know of the others.
+void check_combination(const CLI::App& app, const Words& words) {
+    const auto given = [&app](const char* option) { return app.count(option) != 0; };
+    demand(given("--read") || !given("--write"), "--write FILE is given without --read CAPTURE");
+    // To judge or print a configuration nothing is written.
+    demand(!given("--read") || given("--write") || words.is_check || words.is_dump,
+           "--read CAPTURE is given without --write FILE");
+    demand(!given("-i") || given("-n"), "-i DEVICE is given without -n HOST:PORT");
+    demand(!given("-n") || given("-i"), "-n HOST:PORT is given without -i DEVICE");
+    demand(!given("-i") || !given("--config"),
+           "-i and -n take the place of --config; give one or the other");
+    demand(!given("-i") || !given("--read"),
+           "-i and --read exclude each other: packets come from a device or from captures");
+    demand(!words.is_check || !words.is_dump,
+           "--check-config and --dump-config exclude each other");
+    for (const char* option : {"--config", "-i", "-n", "--write", "--stats"}) {
+        demand(!given(option) || !app.get_option(option)->results().front().empty(),
+               std::string(option) + " is empty");
+    }
+    for (const std::string& set : words.command_line.sets) {
+        const std::size_t equals = set.find('=');
+        demand(equals != std::string::npos && equals != 0,
+               "--set " + shown(set) + " is not KEY=VALUE");
+    }
+}
+
+CommandLine::Task task_of(const Words& words) {
+    if (words.is_check) {
+        return CommandLine::Task::check_config;
+    }
+    if (words.is_dump) {
+        return CommandLine::Task::dump_config;
+    }
+    return words.command_line.captures.empty() ? CommandLine::Task::probe
+                                               : CommandLine::Task::offline;
+}
+
+CommandLine answer(std::string text) {
+    CommandLine line;
+    line.task = CommandLine::Task::answer;
+    line.answer = std::move(text);
+    return line;
+}
+
+/// CLI11's own words may quote what was typed over several lines.
+std::string one_line(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    return shown(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+CommandLine parse_command_line(std::span<const char* const> arguments) {
+    CLI::App app(kDescription, "tributaryd");
+    Words words;
+    define_options(app, words);
+    try {
+        app.parse(static_cast<int>(arguments.size()), arguments.data());
+    } catch (const CLI::CallForHelp&) {
+        return answer(app.help());
+    } catch (const CLI::ParseError& error) {
+        refuse_usage(one_line(error));
+    }
+    if (words.is_version) {
+        return answer(kVersion);
+    }
+    check_combination(app, words);
+    const auto* level = std::find_if(kLogLevels.begin(), kLogLevels.end(), [&words](const auto& l) {
+        return l.first == words.log_level;
+    });
+    demand(level != kLogLevels.end(), "--log-level is " + shown(words.log_level) +
+                                          "; must be trace, debug, info, warn or error");
+    CommandLine& line = words.command_line;
+    line.task = task_of(words);
+    line.log_level = level->second;
+    line.stats_interval = std::chrono::seconds(words.stats_interval);
+    line.use = line.captures.empty() ? ConfigUse::probe : ConfigUse::offline;
+    if (line.config_path.empty() && line.device.empty() && line.captures.empty()) {
+        line.config_path = kDefaultConfig;
+    }
+    return std::move(words.command_line);
+}
+
+LoadedConfig load_config(const CommandLine& command_line) {
+    if (!command_line.device.empty()) {
+        return quick_config(command_line.device, command_line.collector, command_line.sets);
+    }
+    if (!command_line.config_path.empty()) {
+        return load_config_file(command_line.config_path, command_line.sets, command_line.use);
+    }
+    std::istringstream nothing;
+    return load_config(nothing, "command line", command_line.sets, command_line.use);
+}
+
+}  // namespace tributary

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "conf/load_config.hpp"
+
+namespace tributary {
+
+/// Words on the command line that mean nothing, or not together: one line and a hint, exit code 64.
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+enum class LogLevel { trace, debug, info, warn, error };
+
+/// What tributaryd was told to do.
+struct CommandLine {
+    enum class Task {
+        probe,         ///< packets from NICs
+        offline,       ///< `--read`
+        check_config,  ///< load and validate, no more
+        dump_config,   ///< print the effective configuration
+        answer,        ///< print `answer`: the help or the version
+    };
+    Task task = Task::probe;
+    std::string answer;
+    ConfigUse use = ConfigUse::probe;         ///< what the configuration is for
+    std::string config_path;                  ///< empty: none is read
+    std::string device;                       ///< -i
+    std::string collector;                    ///< -n, set when `device` is
+    std::vector<std::string> sets;            ///< KEY=VALUE each
+    std::vector<std::string> captures;        ///< --read, in order
+    std::string output;                       ///< --write, set when `captures` is
+    std::string stats_path;                   ///< --stats; "-": standard output; empty: none
+    std::chrono::seconds stats_interval{60};  ///< 0: never
+    LogLevel log_level = LogLevel::info;
+};
+
+/// Reads tributaryd's command line.
+///
+/// @param arguments  argv, the program's name first
+/// @errors           UsageError
+/// @thread           any
+[[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments);
+
+/// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
+/// --read alone the defaults.
+///
+/// @errors  ConfigError
+/// @thread  any
+[[nodiscard]] LoadedConfig load_config(const CommandLine& command_line);
+
+}  // namespace tributary

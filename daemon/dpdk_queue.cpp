@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/dpdk_queue.hpp"
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_prefetch.h>
+#include <sysexits.h>
+
+#include <cstddef>
+#include <ctime>
+
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+bool has_packet_times(const EthPort& port) { return port.driver() == "net_pcap"; }
+
+Timestamp host_clock() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return Timestamp{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+}
+
+/// Out of range stays out of range: the factor must not wrap it into range.
+Timestamp from_microseconds(std::uint64_t microseconds) noexcept {
+    constexpr std::uint64_t kBeyond = std::uint64_t{1} << 52U;
+    return Timestamp{std::chrono::microseconds{std::min(microseconds, kBeyond)}};
+}
+
+}  // namespace
+
+DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface)
+    : port_(port.id().value),
+      queue_(queue),
+      ingress_interface_(ingress_interface),
+      clock_(has_packet_times(port)) {
+    if (!has_packet_times(port)) {
+        return;
+    }
+    if (rte_mbuf_dyn_rx_timestamp_register(&timestamp_offset_, &timestamp_flag_) != 0) {
+        throw StartupError(EX_OSERR, std::string("no room for timestamps in packet buffers: ") +
+                                         rte_strerror(rte_errno));
+    }
+}
+
+Burst DpdkQueue::receive() noexcept {
+    count_ = rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets);
+    clock_.begin_burst(host_clock());
+    if (count_ == 0) {
+        clock_.end_empty_burst();
+        return {.packets = {}, .now = clock_.now()};
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+        const rte_mbuf& buffer = *buffers_[i];
+        const auto* const frame = rte_pktmbuf_mtod(&buffer, const std::byte*);
+        rte_prefetch0(frame);  // the parser comes to it after the whole burst
+        const Timestamp seen_at = time_of(buffer);
+        packets_[i] = {.captured = {frame, buffer.data_len},
+                       .wire_bytes = buffer.pkt_len,
+                       .link_type = LinkType::ethernet,
+                       .ingress_interface = ingress_interface_,
+                       .seen_at = seen_at,
+                       .clock = clock_.now()};
+    }
+    return {.packets = {packets_.data(), count_}, .now = clock_.now()};
+}
+
+void DpdkQueue::release() noexcept {
+    rte_pktmbuf_free_bulk(buffers_.data(), count_);
+    count_ = 0;
+}
+
+Timestamp DpdkQueue::time_of(const rte_mbuf& packet) noexcept {
+    if ((packet.ol_flags & timestamp_flag_) == 0) {
+        return clock_.stamp();
+    }
+    return clock_.stamp(from_microseconds(
+        *RTE_MBUF_DYNFIELD(&packet, timestamp_offset_, const rte_mbuf_timestamp_t*)));
+}
+
+}  // namespace tributary

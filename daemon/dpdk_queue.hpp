@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "daemon/burst_clock.hpp"
+#include "daemon/eth_port.hpp"
+#include "parsers/packet.hpp"
+
+struct rte_mbuf;
+
+namespace tributary {
+
+/// One receive queue of a port, as a PacketSource.
+///
+/// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
+/// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
+/// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
+/// the captured length only. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
+///
+/// @thread  one input thread
+class DpdkQueue {
+public:
+    /// @param port  must be started before the first receive(), and outlive the last
+    /// @errors      StartupError(71): no room for the timestamp in packet buffers
+    DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface);
+    DpdkQueue(const DpdkQueue&) = delete;
+    DpdkQueue& operator=(const DpdkQueue&) = delete;
+
+    /// Takes up to kBurstPackets packets; release() must come before the next call.
+    [[nodiscard]] Burst receive() noexcept;
+    /// Gives the last burst's buffers back.
+    void release() noexcept;
+
+    /// Packets whose time was replaced. @thread any
+    [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
+
+private:
+    [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
+
+    std::uint16_t port_;
+    std::uint16_t queue_;
+    std::uint16_t count_ = 0;
+    InterfaceIndex ingress_interface_;
+    int timestamp_offset_ = -1;
+    std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
+    BurstClock clock_;
+    std::array<rte_mbuf*, kBurstPackets> buffers_{};
+    std::array<PacketView, kBurstPackets> packets_{};
+};
+static_assert(PacketSource<DpdkQueue>);
+
+}  // namespace tributary

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/eth_port.hpp"
+
+#include <rte_ethdev.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "daemon/kernel_interface.hpp"
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+[[noreturn]] void refuse(const InputOptions& input, const std::string& what, int error) {
+    const bool permission = error == -EPERM || error == -EACCES;
+    throw StartupError(
+        permission ? EX_NOPERM : EX_UNAVAILABLE,
+        "input " + input.name + " (" + input.device + "): " + what + ": " + rte_strerror(-error) +
+            (permission ? "; without root it needs CAP_NET_RAW and CAP_NET_ADMIN" : ""));
+}
+
+void refuse_too_many_queues(const InputOptions& input, const rte_eth_dev_info& info) {
+    if (input.queues <= info.max_rx_queues) {
+        return;
+    }
+    const bool pcap = std::string_view(info.driver_name) == "net_pcap";
+    throw StartupError(
+        EX_CONFIG,
+        fmt::format("input {}: queues is {}, but {} (driver {}) has at most {}{}", input.name,
+                    input.queues, input.device, info.driver_name, info.max_rx_queues,
+                    pcap ? "; give as many rx_pcap= as queues" : ""));
+}
+
+/// The largest IP packet that the driver says it takes, or 65535 where it doesn't say.
+std::uint16_t largest_mtu(const rte_eth_dev_info& info) {
+    if (info.max_mtu != UINT16_MAX) {
+        return info.max_mtu;
+    }
+    constexpr std::uint32_t kOverhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+    const std::uint32_t frame = std::max(info.max_rx_pktlen, RTE_ETHER_MTU + kOverhead);
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(frame - kOverhead, UINT16_MAX));
+}
+
+int count_interrupt(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* interrupts,
+                    void* /*unused*/) {
+    // Relaxed: only the number matters, the link's state is asked for anew.
+    static_cast<std::atomic<std::uint32_t>*>(interrupts)->fetch_add(1, std::memory_order_relaxed);
+    return 0;
+}
+
+}  // namespace
+
+EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
+                 const PacketPool& pool)
+    : id_(id), input_(input), device_(device) {
+    rte_eth_dev_info info{};
+    if (const int error = rte_eth_dev_info_get(id_.value, &info); error != 0) {
+        refuse(input_, "can't ask the driver", error);
+    }
+    driver_ = info.driver_name;
+    refuse_too_many_queues(input_, info);
+    try {
+        configure(info);
+        set_up_queues(info, pool);
+    } catch (...) {
+        rte_eth_dev_close(id_.value);  // before the pool goes, whose buffers its queues may hold
+        throw;
+    }
+    rte_eth_dev_callback_register(id_.value, RTE_ETH_EVENT_INTR_LSC, count_interrupt,
+                                  &link_interrupts_);
+}
+
+std::uint16_t EthPort::transmit_queues() const noexcept {
+    // We send nothing, but an AF_XDP socket is made of a queue pair.
+    return driver_ == "net_af_xdp" ? input_.queues : 0;
+}
+
+EthPort::~EthPort() {
+    rte_eth_dev_callback_unregister(id_.value, RTE_ETH_EVENT_INTR_LSC, count_interrupt,
+                                    &link_interrupts_);
+    if (restore_promiscuous_) {
+        rte_eth_promiscuous_disable(id_.value);
+    }
+    rte_eth_dev_stop(id_.value);
+    rte_eth_dev_close(id_.value);
+}
+
+void EthPort::configure(const rte_eth_dev_info& info) {
+    rss_key_octets_ = info.hash_key_size != 0 ? info.hash_key_size : 40;
+    rss_asked_ = input_.queues > 1 ? rss_types(input_.rss) & info.flow_type_rss_offloads : 0;
+    std::vector<std::uint8_t> key = symmetric_rss_key(rss_key_octets_);
+
+    // No offload is asked for: VLAN tags must stay in the frame, and the FCS out of it.
+    rte_eth_conf conf{};
+    conf.rxmode.mtu = std::min(input_.mtu, largest_mtu(info));
+    // What is behind a virtual device has an mtu of its own, which its driver doesn't know.
+    if (conf.rxmode.mtu < input_.mtu && device_.is_pci) {
+        spdlog::warn("input {}: mtu is {}, driver {} takes {} at most; larger packets may be cut",
+                     input_.name, input_.mtu, driver_, conf.rxmode.mtu);
+    }
+    if (rss_asked_ != 0) {
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf = {.rss_key = key.data(),
+                                     .rss_key_len = static_cast<std::uint8_t>(key.size()),
+                                     .rss_hf = rss_asked_};
+    }
+    conf.intr_conf.lsc = (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0 ? 1 : 0;
+    if (const int error = rte_eth_dev_configure(id_.value, input_.queues, transmit_queues(), &conf);
+        error != 0) {
+        refuse(input_, "the driver refuses the configuration", error);
+    }
+}
+
+void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool) const {
+    std::uint16_t descriptors = input_.rx_descriptors;
+    std::uint16_t transmit_descriptors = 0;
+    if (const int error =
+            rte_eth_dev_adjust_nb_rx_tx_desc(id_.value, &descriptors, &transmit_descriptors);
+        error != 0) {
+        refuse(input_, "no descriptors", error);
+    }
+    if (descriptors != input_.rx_descriptors) {
+        spdlog::info("input {}: rx-descriptors is {}, driver {} takes {}", input_.name,
+                     input_.rx_descriptors, driver_, descriptors);
+    }
+    rte_eth_rxconf conf = info.default_rxconf;
+    conf.rx_drop_en = 1;  // a queue that is full drops its own packets and holds up no other queue
+    const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_.value));
+    for (std::uint16_t queue = 0; queue < input_.queues; ++queue) {
+        const int error =
+            rte_eth_rx_queue_setup(id_.value, queue, descriptors, socket, &conf, pool.get());
+        if (error != 0) {
+            refuse(input_, "the driver refuses receive queue " + std::to_string(queue), error);
+        }
+    }
+    for (std::uint16_t queue = 0; queue < transmit_queues(); ++queue) {
+        const int error =
+            rte_eth_tx_queue_setup(id_.value, queue, transmit_descriptors, socket, nullptr);
+        if (error != 0) {
+            refuse(input_, "the driver refuses transmit queue " + std::to_string(queue), error);
+        }
+    }
+}
+
+void EthPort::start() {
+    const bool was_promiscuous = read_kernel_interface(device_.kernel_interface).promiscuous;
+    rte_eth_stats_reset(id_.value);
+    if (const int error = rte_eth_dev_start(id_.value); error != 0) {
+        refuse(input_, "the driver does not start", error);
+    }
+    set_promiscuous();
+    restore_promiscuous_ = !was_promiscuous && rte_eth_promiscuous_get(id_.value) == 1;
+    keep_vlan_tags();
+    rss_ = check_rss();
+    const Link link = read_link();
+    link_up_ = link.up;
+    spdlog::info("input {}: {} on driver {}: {}", input_.name, input_.device, driver_, rss_.text);
+    spdlog::info("input {}: {}", input_.name, link.text);
+}
+
+void EthPort::set_promiscuous() {
+    const int error = input_.promiscuous ? rte_eth_promiscuous_enable(id_.value)
+                                         : rte_eth_promiscuous_disable(id_.value);
+    if (error != 0) {
+        spdlog::log(input_.promiscuous ? spdlog::level::warn : spdlog::level::debug,
+                    "input {}: promiscuous mode can't be switched {}: {}", input_.name,
+                    input_.promiscuous ? "on; only packets to this machine may arrive" : "off",
+                    rte_strerror(-error));
+    }
+}
+
+void EthPort::keep_vlan_tags() const {
+    // Some drivers strip unasked, and a stripped tag is in no byte that we read.
+    const int offloads = rte_eth_dev_get_vlan_offload(id_.value);
+    if (offloads < 0 || (offloads & RTE_ETH_VLAN_STRIP_OFFLOAD) == 0) {
+        return;
+    }
+    const int error =
+        rte_eth_dev_set_vlan_offload(id_.value, offloads & ~RTE_ETH_VLAN_STRIP_OFFLOAD);
+    if (error != 0) {
+        spdlog::warn(
+            "input {}: driver {} strips VLAN tags and can't leave it: {}; vlanId will be missing",
+            input_.name, driver_, rte_strerror(-error));
+    }
+}
+
+RssReport EthPort::check_rss() const {
+    RssFacts facts;
+    facts.driver = driver_;
+    facts.queues = input_.queues;
+    facts.asked = rss_asked_;
+    facts.key.resize(rss_key_octets_);
+    rte_eth_rss_conf conf{.rss_key = facts.key.data(),
+                          .rss_key_len = static_cast<std::uint8_t>(facts.key.size()),
+                          .rss_hf = 0};
+    facts.readable = rte_eth_dev_rss_hash_conf_get(id_.value, &conf) == 0;
+    facts.in_effect = conf.rss_hf;
+    return report_rss(facts);
+}
+
+NicCounters EthPort::counters() const {
+    rte_eth_stats stats{};
+    if (rte_eth_stats_get(id_.value, &stats) != 0) {
+        return {};
+    }
+    NicCounters counters{.received = stats.ipackets,
+                         .missed = stats.imissed,
+                         .no_buffer = stats.rx_nombuf,
+                         .errors = stats.ierrors,
+                         .queues = {}};
+    const std::size_t counted = std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
+    for (std::size_t queue = 0; queue < counted; ++queue) {
+        counters.queues.push_back({stats.q_ipackets[queue], stats.q_errors[queue]});
+    }
+    return counters;
+}
+
+EthPort::Link EthPort::read_link() const {
+    rte_eth_link link{};
+    const bool known = rte_eth_link_get_nowait(id_.value, &link) == 0;
+    if (known && link.link_status == RTE_ETH_LINK_DOWN) {
+        return {false, "link down"};
+    }
+    // af_packet and its kin call their link up as soon as they start; the kernel knows better.
+    if (!device_.kernel_interface.empty()) {
+        const bool running = read_kernel_interface(device_.kernel_interface).running;
+        return {running, running ? "link up" : "link down"};
+    }
+    if (!known) {
+        return {true, "link state unknown"};
+    }
+    if (link.link_speed == RTE_ETH_SPEED_NUM_NONE || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN) {
+        return {true, "link up"};
+    }
+    return {true, fmt::format("link up, {} Mbit/s", link.link_speed)};
+}
+
+std::optional<std::string> EthPort::poll_link() {
+    const std::uint32_t interrupts = link_interrupts_.load(std::memory_order_relaxed);
+    const bool interrupted = interrupts != link_interrupts_seen_;
+    link_interrupts_seen_ = interrupts;
+    const Link link = read_link();
+    if (link.up != link_up_) {
+        link_up_ = link.up;
+        return "input " + input_.name + ": " + link.text;
+    }
+    if (interrupted) {
+        return "input " + input_.name + ": link changed and is as before: " + link.text;
+    }
+    return std::nullopt;
+}
+
+}  // namespace tributary

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/device.hpp"
+#include "daemon/options.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/rss.hpp"
+#include "parsers/units.hpp"
+
+struct rte_eth_dev_info;
+
+namespace tributary {
+
+/// What a port itself counted since start(). net_af_packet and net_af_xdp never report what they
+/// miss.
+struct NicCounters {
+    struct Queue {
+        std::uint64_t received{};
+        std::uint64_t errors{};
+    };
+    std::uint64_t received{};
+    std::uint64_t missed{};     ///< no free descriptor: the input thread was too slow
+    std::uint64_t no_buffer{};  ///< the packet pool was empty
+    std::uint64_t errors{};     ///< broken on the wire
+    std::vector<Queue> queues;  ///< as many as the driver counts for, DPDK's limit is 16
+};
+
+/// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
+/// closed with it.
+class EthPort {
+public:
+    /// Configures the port and its receive queues.
+    ///
+    /// @param pool  gives every queue its buffers; must outlive the port
+    /// @errors  StartupError(78): more queues than the driver has; (69): the driver refuses the
+    /// set-up
+    /// @thread  main, like all of this class
+    EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
+            const PacketPool& pool);
+    ~EthPort();
+    EthPort(const EthPort&) = delete;
+    EthPort& operator=(const EthPort&) = delete;
+
+    /// Lets packets in; logs the link's state and what the NIC took of its settings. No queue may
+    /// be polled before it, or after the port is gone.
+    ///
+    /// @errors  StartupError(69, 77): the driver refuses
+    void start();
+
+    [[nodiscard]] EthPortId id() const noexcept { return id_; }
+    [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
+    /// How packets are spread over the queues; good after start().
+    [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
+    /// @cost  a call into the driver, some microseconds
+    [[nodiscard]] NicCounters counters() const;
+
+    /// Looks at the link; call it every second or so.
+    ///
+    /// @return  a line for the log where something changed since the last call
+    [[nodiscard]] std::optional<std::string> poll_link();
+
+private:
+    struct Link {
+        bool up = false;
+        std::string text;
+    };
+
+    [[nodiscard]] std::uint16_t transmit_queues() const noexcept;
+    void configure(const rte_eth_dev_info& info);
+    void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool) const;
+    void set_promiscuous();
+    void keep_vlan_tags() const;
+    [[nodiscard]] RssReport check_rss() const;
+    [[nodiscard]] Link read_link() const;
+
+    EthPortId id_;
+    InputOptions input_;
+    EalDevice device_;
+    std::string driver_;
+    std::size_t rss_key_octets_ = 0;
+    std::uint64_t rss_asked_ = 0;
+    RssReport rss_;
+    bool restore_promiscuous_ = false;
+    bool link_up_ = false;
+    std::uint32_t link_interrupts_seen_ = 0;
+    std::atomic<std::uint32_t> link_interrupts_{0};  // written by DPDK's interrupt thread
+};
+
+}  // namespace tributary

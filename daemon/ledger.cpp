@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, kFlowEndReasonCount> kEndReasonNames{
+    "none", "idle", "active", "end", "forced", "lack_of_resources"};
+
+RecordTally operator-(const RecordTally& a, const RecordTally& b) noexcept {
+    return {a.records - b.records, a.packets - b.packets, a.octets - b.octets};
+}
+
+Json packets_of(const QueueLedger& queue) {
+    return {{"received", queue.received},          {"metered", queue.metered.packets},
+            {"ignored", queue.ignored_sum()},      {"filtered", queue.filtered},
+            {"ignored_by_reason", queue.ignored},  {"exported", queue.exported.packets},
+            {"lost", queue.lost_sum().packets},    {"active", queue.active().packets},
+            {"bad_timestamp", queue.bad_timestamp}};
+}
+
+Json octets_of(const QueueLedger& queue) {
+    return {{"metered", queue.metered.octets},
+            {"exported", queue.exported.octets},
+            {"lost", queue.lost_sum().octets},
+            {"active", queue.active().octets}};
+}
+
+Json flows_of(const QueueLedger& queue) {
+    Json by_cause = Json::object();
+    for (const auto& [cause, tally] : queue.lost) {
+        by_cause[cause] = tally.records;
+    }
+    Json by_reason = Json::object();
+    for (std::size_t reason = 1; reason < kFlowEndReasonCount; ++reason) {
+        by_reason[std::string(kEndReasonNames[reason])] = queue.ended[reason];
+    }
+    return {{"created", queue.metered.records}, {"exported", queue.exported.records},
+            {"lost", queue.lost_sum().records}, {"lost_by_cause", by_cause},
+            {"active", queue.active().records}, {"ended_by_reason", by_reason}};
+}
+
+}  // namespace
+
+std::uint64_t QueueLedger::ignored_sum() const noexcept {
+    return std::accumulate(
+        ignored.begin(), ignored.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const auto& reason) { return sum + reason.second; });
+}
+
+RecordTally QueueLedger::lost_sum() const noexcept {
+    RecordTally sum;
+    for (const auto& [cause, tally] : lost) {
+        sum += tally;
+    }
+    return sum;
+}
+
+RecordTally QueueLedger::active() const noexcept { return metered - exported - lost_sum(); }
+
+QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
+    received += other.received;
+    filtered += other.filtered;
+    bad_timestamp += other.bad_timestamp;
+    for (const auto& [reason, count] : other.ignored) {
+        ignored[reason] += count;
+    }
+    metered += other.metered;
+    exported += other.exported;
+    for (const auto& [cause, tally] : other.lost) {
+        lost[cause] += tally;
+    }
+    for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
+        ended[reason] += other.ended[reason];
+    }
+    return *this;
+}
+
+void read_input(const InputCounters& counters, QueueLedger& queue) {
+    queue.lost["ring_full"] += counters.cache.lost_ring_full.read();
+    queue.metered = {counters.cache.flows_created.read(), counters.cache.packets.read(),
+                     counters.cache.octets.read()};
+    for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
+        queue.ended[reason] = counters.cache.ended[reason].read();
+    }
+    for (std::size_t status = 1; status < kParseStatusCount; ++status) {
+        queue.ignored[std::string(name_of(static_cast<ParseStatus>(status)))] +=
+            counters.ignored[status].read();
+    }
+    queue.filtered = counters.filtered.read();
+    queue.received += counters.received.read();
+}
+
+QueueLedger Ledger::total() const {
+    QueueLedger sum;
+    for (const QueueLedger& queue : queues) {
+        sum += queue;
+    }
+    return sum;
+}
+
+PortLedger Ledger::all_ports() const {
+    PortLedger sum;
+    for (const PortLedger& port : ports) {
+        sum.missed += port.missed;
+        sum.no_buffer += port.no_buffer;
+        sum.errors += port.errors;
+    }
+    return sum;
+}
+
+std::string to_json(const Ledger& ledger) {
+    const QueueLedger total = ledger.total();
+    const PortLedger nic = ledger.all_ports();
+    Json packets = packets_of(total);
+    packets["nic_missed"] = nic.missed;
+    packets["nic_no_buffer"] = nic.no_buffer;
+    packets["nic_errors"] = nic.errors;
+    Json json{{"packets", std::move(packets)}, {"octets", octets_of(total)},
+              {"flows", flows_of(total)},      {"collectors", Json::array()},
+              {"ports", Json::array()},        {"queues", Json::array()}};
+    for (const CollectorLedger& collector : ledger.collectors) {
+        Json entry{{"name", collector.name}};
+        entry.update(Json(collector.counts));
+        json["collectors"].push_back(std::move(entry));
+    }
+    for (const PortLedger& port : ledger.ports) {
+        json["ports"].push_back({{"name", port.name},
+                                 {"nic_missed", port.missed},
+                                 {"nic_no_buffer", port.no_buffer},
+                                 {"nic_errors", port.errors}});
+    }
+    for (const QueueLedger& queue : ledger.queues) {
+        json["queues"].push_back({{"name", queue.name},
+                                  {"packets", packets_of(queue)},
+                                  {"octets", octets_of(queue)},
+                                  {"flows", flows_of(queue)}});
+    }
+    return json.dump(2) + "\n";
+}
+
+std::string to_line(const Ledger& ledger) {
+    const QueueLedger total = ledger.total();
+    const PortLedger nic = ledger.all_ports();
+    return fmt::format(
+        "packets: {} received, {} metered, {} ignored, {} filtered, {} NIC missed, {} no buffer, "
+        "{} bad "
+        "timestamp; flows: {} created, {} exported, {} lost, {} active",
+        total.received, total.metered.packets, total.ignored_sum(), total.filtered, nic.missed,
+        nic.no_buffer, total.bad_timestamp, total.metered.records, total.exported.records,
+        total.lost_sum().records, total.active().records);
+}
+
+std::string imbalance(const Ledger& ledger) {
+    const QueueLedger total = ledger.total();
+    const std::uint64_t known = total.metered.packets + total.ignored_sum() + total.filtered;
+    if (total.received != known) {
+        return fmt::format("received {} packets but metered, ignored and filtered {}",
+                           total.received, known);
+    }
+    if (const RecordTally left = total.active(); left != RecordTally{}) {
+        return fmt::format(
+            "{} records with {} packets and {} octets were created but neither exported nor lost",
+            static_cast<std::int64_t>(left.records), static_cast<std::int64_t>(left.packets),
+            static_cast<std::int64_t>(left.octets));
+    }
+    return {};
+}
+
+}  // namespace tributary

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flowcache/input_worker.hpp"
+
+namespace tributary {
+
+/// Counts by name, in alphabetical order; every name that can occur is there, also at 0.
+using NamedCounts = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// Where the packets and records of one queue are (or of all queues, summed up). Always, after a
+/// drain:
+///
+///     received = metered.packets + ignored (by reason) + filtered
+///     metered  = exported + lost (by cause) + active     in records, packets and octets
+struct QueueLedger {
+    std::string name;  ///< input and queue, for instance "uplink/0"
+    std::uint64_t received{};
+    std::uint64_t filtered{};
+    std::uint64_t bad_timestamp{};
+    NamedCounts ignored;
+    RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
+    RecordTally exported;
+    std::map<std::string, RecordTally, std::less<>> lost;    ///< by cause
+    std::array<std::uint64_t, kFlowEndReasonCount> ended{};  ///< by FlowEndReason
+
+    [[nodiscard]] std::uint64_t ignored_sum() const noexcept;
+    [[nodiscard]] RecordTally lost_sum() const noexcept;
+    /// In the cache, the ring or an unsent message.
+    [[nodiscard]] RecordTally active() const noexcept;
+
+    QueueLedger& operator+=(const QueueLedger& other);
+};
+
+/// Reads what an input worker counts into `queue`. Call it after the counts of exported and lost
+/// records are in, so that a ledger read at full speed never shows more records gone than created.
+void read_input(const InputCounters& counters, QueueLedger& queue);
+
+/// One collector's own account.
+struct CollectorLedger {
+    std::string name;  ///< transport and address
+    NamedCounts counts;
+};
+
+/// What the NIC of one input counts beside the packets that it delivers. Few drivers tell it per
+/// queue.
+struct PortLedger {
+    std::string name;
+    std::uint64_t missed{};     ///< no free descriptor
+    std::uint64_t no_buffer{};  ///< no free buffer in the mempool
+    std::uint64_t errors{};     ///< broken frames
+};
+
+struct Ledger {
+    std::vector<QueueLedger> queues;
+    std::vector<PortLedger> ports;
+    std::vector<CollectorLedger> collectors;
+
+    [[nodiscard]] QueueLedger total() const;
+    [[nodiscard]] PortLedger all_ports() const;
+};
+
+/// The ledger as DESIGN 3 fixes it, indented.
+[[nodiscard]] std::string to_json(const Ledger& ledger);
+
+/// The ledger in one line for the log.
+[[nodiscard]] std::string to_line(const Ledger& ledger);
+
+/// What does not add up after a drain, in one line; empty when everything does.
+[[nodiscard]] std::string imbalance(const Ledger& ledger);
+
+}  // namespace tributary

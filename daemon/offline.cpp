@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/offline.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+
+#include "daemon/capture_files.hpp"
+#include "daemon/capture_source.hpp"
+#include "daemon/pipeline.hpp"
+#include "daemon/report.hpp"
+
+namespace tributary {
+namespace {
+
+/// One worker's source with what it counts.
+struct OfflineSource {
+    OfflineSource(CaptureFiles& files, std::uint16_t worker, InterfaceIndex interface)
+        : source(files, counters, worker, interface) {}
+
+    CaptureCounters counters;
+    CaptureSource source;
+};
+
+class OfflineRun {
+public:
+    OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
+        : files_(job.captures, config.read.queues), signals_(signals) {
+        const RecordLayout layout = RecordLayout::of(config.export_.fields);
+        const FlowHasher hasher = FlowHasher::random();
+        std::vector<std::unique_ptr<InputQueue>> queues;
+        for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
+            sources_.push_back(std::make_unique<OfflineSource>(
+                files_, worker, InterfaceIndex{config.read.interface_index}));
+            queues.push_back(make_input_queue(sources_.back()->source,
+                                              {.flows = config.flows,
+                                               .layout = layout,
+                                               .numa_node = {},
+                                               .pages = PageUse::offline,
+                                               .when_ring_full = WhenRingFull::wait},
+                                              hasher));
+            clocks_.push_back(&queues.back()->clock);
+        }
+        ExportOptions export_options = config.export_;
+        export_options.collectors = {{.transport = TransportKind::file,
+                                      .host = {},
+                                      .source_address = {},
+                                      .path = job.output}};
+        pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
+            .queues = std::move(queues),
+            .export_options = std::move(export_options),
+            .layout = layout,
+            .wall_clock = [this] { return capture_clock(); },
+            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
+    }
+
+    /// @return  the signal that ended the run early; 0: none did
+    int run() {
+        PipelinePlaces places{.inputs = {}, .export_thread = {.name = "export", .cpu = {}}};
+        for (std::size_t worker = 0; worker < sources_.size(); ++worker) {
+            places.inputs.push_back({.name = fmt::format("input-{}", worker), .cpu = {}});
+        }
+        pipeline_->start(places, [this] {
+            ended_.store(true, std::memory_order_relaxed);
+            signals_.wake();
+        });
+        int interrupted = 0;
+        while (!ended_.load(std::memory_order_relaxed) && interrupted == 0) {
+            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
+            if (signal == SIGUSR1) {
+                spdlog::info("statistics: {}", to_line(ledger()));
+            } else if (signal) {
+                interrupted = *signal;
+            }
+        }
+        pipeline_->stop();
+        return interrupted;
+    }
+
+    [[nodiscard]] Ledger ledger() const {
+        Ledger ledger;
+        ledger.queues.resize(sources_.size());
+        for (std::size_t worker = 0; worker < sources_.size(); ++worker) {
+            QueueLedger& queue = ledger.queues[worker];
+            const CaptureCounters& counters = sources_[worker]->counters;
+            queue.name = fmt::format("read/{}", worker);
+            queue.bad_timestamp = counters.bad_timestamp.read();
+            queue.ignored["unknown_capture_interface"] = counters.unknown_interface.read();
+            queue.received = counters.unknown_interface.read();  // no burst yields these frames
+        }
+        pipeline_->read(ledger);
+        return ledger;
+    }
+
+    /// Logs what was wrong with the captures. @return  whether all could be read
+    [[nodiscard]] bool report_captures() const {
+        for (const std::string& path : files_.cut_files()) {
+            spdlog::warn(
+                "{}: the capture is cut off inside a frame; what came before it is metered", path);
+        }
+        const std::optional<CaptureFailure> failure = files_.failure();
+        if (failure) {
+            spdlog::error("{}: {}", failure->path, failure->reason);
+        }
+        return !failure;
+    }
+
+    [[nodiscard]] bool output_failed() const { return !pipeline_->export_failure().empty(); }
+
+private:
+    /// The capture's own clock: how far the worker that leads has come.
+    [[nodiscard]] Timestamp capture_clock() const {
+        Timestamp latest = kFirstTimestamp;
+        for (const PublishedClock* clock : clocks_) {
+            latest = std::max(latest, clock->read());
+        }
+        return latest;
+    }
+
+    void on_event(const CollectorEvent& event) {
+        if (event.kind != CollectorEventKind::connected) {  // a file that opens is no news
+            log_event(event);
+        }
+    }
+
+    CaptureFiles files_;
+    Signals& signals_;
+    std::vector<std::unique_ptr<OfflineSource>> sources_;
+    std::vector<const PublishedClock*> clocks_;
+    std::atomic<bool> ended_{false};
+    std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
+};
+
+}  // namespace
+
+int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
+    OfflineRun run(job, config, signals);
+    const int interrupted = run.run();
+    const bool all_read = run.report_captures();
+    const int reported = report_ledger(run.ledger(), job.stats_path);
+    if (run.output_failed()) {
+        return EX_IOERR;
+    }
+    if (!all_read) {
+        return EX_NOINPUT;
+    }
+    if (interrupted != 0) {
+        spdlog::warn("interrupted: {} holds what was read until then", job.output);
+        return 128 + interrupted;
+    }
+    return reported;
+}
+
+}  // namespace tributary

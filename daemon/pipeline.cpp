@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "daemon/idle_back_off.hpp"
+
+namespace tributary {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue>>& queues) {
+    std::vector<RecordSource*> rings;
+    for (const auto& queue : queues) {
+        rings.push_back(&queue->records());
+    }
+    return rings;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Parts parts)
+    : parts_(std::move(parts)),
+      export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
+      export_worker_(parts_.export_options, parts_.layout, rings_of(parts_.queues),
+                     export_counters_, parts_.on_collector_event) {}
+
+Pipeline::~Pipeline() { stop(); }
+
+void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_ended) {
+    on_all_ended_ = std::move(on_all_ended);
+    export_thread_ = std::make_unique<PinnedThread>(places.export_thread, [this] { run_export(); });
+    // All of them count from the start: the first could end before the last has begun.
+    inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
+    try {
+        for (std::size_t queue = 0; queue < parts_.queues.size(); ++queue) {
+            input_threads_.push_back(std::make_unique<PinnedThread>(
+                places.inputs[queue], [this, queue, back_off = places.back_off] {
+                    run_input(*parts_.queues[queue], back_off);
+                }));
+        }
+    } catch (...) {
+        const std::size_t never_started = parts_.queues.size() - input_threads_.size();
+        inputs_running_.fetch_sub(never_started, std::memory_order_release);
+        throw;
+    }
+    while (inputs_polled_.load(std::memory_order_relaxed) < parts_.queues.size()) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+void Pipeline::stop() noexcept {
+    stop_inputs_.store(true, std::memory_order_relaxed);
+    // The export thread begins to drain now, not after the inputs: a collector that takes nothing
+    // would keep the rings full, and the inputs could never hand over their last records.
+    drain_export_.store(true, std::memory_order_relaxed);
+    input_threads_.clear();
+    export_thread_.reset();
+}
+
+void Pipeline::run_input(InputQueue& queue, bool back_off) noexcept {
+    IdleBackOff idle(back_off);
+    queue.step();
+    inputs_polled_.fetch_add(1, std::memory_order_relaxed);
+    while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
+        idle.after_poll(queue.step() > 0);
+    }
+    // What the NIC has already taken is metered too.
+    constexpr int kLastBursts = 1024;
+    for (int burst = 0; burst < kLastBursts && !queue.ended() && queue.step() > 0; ++burst) {
+    }
+    while (!queue.drain()) {
+        std::this_thread::yield();
+    }
+    // Release: whoever reads 0 also sees every record that was pushed (acquire in run_export).
+    if (inputs_running_.fetch_sub(1, std::memory_order_release) == 1) {
+        on_all_ended_();
+    }
+}
+
+void Pipeline::run_export() noexcept {
+    // Rings hold milliseconds of records at full rate, so this thread may sleep whenever they are
+    // empty.
+    constexpr auto kIdleSleep = 200us;
+    while (!drain_export_.load(std::memory_order_relaxed)) {
+        if (!export_worker_.step(now())) {
+            std::this_thread::sleep_for(kIdleSleep);
+        }
+    }
+    for (;;) {
+        // Asked before finish(): only what was pushed before the last input ended is sure to be
+        // drained by it.
+        const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
+        if (export_worker_.finish(now()) && inputs_ended) {
+            return;
+        }
+        std::this_thread::yield();
+    }
+}
+
+ExportTime Pipeline::now() const {
+    return {.wall = parts_.wall_clock(),
+            .uptime = std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+void Pipeline::read(Ledger& ledger) const {
+    for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
+        QueueLedger& queue = ledger.queues[index];
+        const QueueExportCounters& counters = export_counters_.queues[index];
+        queue.exported = counters.exported.read();
+        for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+            const auto loss = static_cast<ExportLoss>(cause);
+            queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
+        }
+        read_input(parts_.queues[index]->counters, queue);
+    }
+    for (std::size_t index = 0; index < parts_.export_options.collectors.size(); ++index) {
+        const CollectorCounters& counters = export_counters_.collectors[index];
+        ledger.collectors.push_back({describe(parts_.export_options.collectors[index]),
+                                     {{"connected", counters.connected.read()},
+                                      {"errors", counters.errors.read()},
+                                      {"messages", counters.messages.read()},
+                                      {"octets", counters.octets.read()},
+                                      {"reconnects", counters.reconnects.read()},
+                                      {"records", counters.records.read().records},
+                                      {"refused", counters.refused.read()}}});
+    }
+}
+
+std::string Pipeline::export_failure() const { return export_worker_.error(); }
+
+}  // namespace tributary

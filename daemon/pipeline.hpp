@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/input_queue.hpp"
+#include "daemon/ledger.hpp"
+#include "daemon/pinned_thread.hpp"
+#include "export/export_counters.hpp"
+#include "export/export_worker.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// Where the threads of a pipeline run.
+struct PipelinePlaces {
+    std::vector<ThreadPlace> inputs;  ///< one per queue
+    ThreadPlace export_thread;
+    bool back_off = false;  ///< input threads sleep after empty polls, because they share CPUs
+};
+
+/// The queues, the export worker and their threads: the same live and offline.
+///
+///     queue 0: input thread --ring--.
+///     queue 1: input thread --ring---+--> export thread --> collector
+///     queue N: input thread --ring--'
+class Pipeline {
+public:
+    struct Parts {
+        std::vector<std::unique_ptr<InputQueue>> queues;
+        ExportOptions export_options;
+        RecordLayout layout;
+        std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
+        CollectorEventHandler on_collector_event;  ///< called by the export thread
+    };
+
+    /// @errors  ExportError
+    explicit Pipeline(Parts parts);
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+    ~Pipeline();
+
+    /// Starts all threads; returns when each queue was polled once.
+    ///
+    /// @param on_all_ended  called by the last input thread whose source has ended by itself
+    /// @errors              StartupError
+    /// @thread              main
+    void start(const PipelinePlaces& places, std::function<void()> on_all_ended);
+
+    /// Stops receiving, ends all flows, sends what is left and joins the threads. It takes no
+    /// longer than the collector's drain timeout. Does nothing the second time.
+    /// @thread  main
+    void stop() noexcept;
+
+    /// Adds what became of each queue's packets and records; `ledger.queues` has an entry per
+    /// queue.
+    /// @thread  any
+    void read(Ledger& ledger) const;
+
+    /// The final failure of the collector (a file that could not be written), in one line; empty:
+    /// none.
+    /// @thread  main, after stop()
+    [[nodiscard]] std::string export_failure() const;
+
+private:
+    void run_input(InputQueue& queue, bool back_off) noexcept;
+    void run_export() noexcept;
+    [[nodiscard]] ExportTime now() const;
+
+    Parts parts_;
+    ExportCounters export_counters_;
+    ExportWorker export_worker_;
+    std::function<void()> on_all_ended_;
+    std::atomic<std::size_t> inputs_polled_{0};   ///< queues with their first poll done
+    std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
+    std::atomic<bool> stop_inputs_{false};
+    std::atomic<bool> drain_export_{false};
+    std::vector<std::unique_ptr<PinnedThread>> input_threads_;
+    std::unique_ptr<PinnedThread> export_thread_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include "daemon/device.hpp"
+#include "daemon/dpdk_queue.hpp"
+#include "daemon/eal.hpp"
+#include "daemon/eth_port.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/pipeline.hpp"
+#include "daemon/placement.hpp"
+#include "daemon/report.hpp"
+#include "daemon/topology.hpp"
+
+namespace tributary {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// What the configuration means on this machine, before any hardware is touched.
+struct ProbePlan {
+    std::vector<EalDevice> devices;  ///< one per input
+    std::vector<NumaNode> nodes;     ///< of the inputs' NICs
+    std::vector<PoolSize> pools;
+    CorePlan cores;  ///< input threads in the order of inputs and their queues
+};
+
+ProbePlan plan_probe(const Config& config) {
+    ProbePlan plan;
+    std::vector<QueueToPlace> queues;
+    for (std::size_t index = 0; index < config.inputs.size(); ++index) {
+        const InputOptions& input = config.inputs[index];
+        plan.devices.push_back(eal_device(input, index));
+        plan.nodes.push_back(read_device_node(plan.devices.back()));
+        for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
+            queues.push_back({.input = input.name, .queue = queue, .node = plan.nodes.back()});
+        }
+    }
+    plan.pools = plan_pools(config.inputs, plan.nodes);
+    plan.cores = place_threads(config.cores, read_topology(), queues);
+    return plan;
+}
+
+EalOptions eal_options(const ProbePlan& plan) {
+    // The main thread only waits for signals: it stays with the export thread, off the input
+    // threads' CPUs.
+    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
+    for (const PoolSize& pool : plan.pools) {
+        options.memory_bytes += pool.memory();
+    }
+    return options;
+}
+
+/// Everything a running probe consists of, in the order in which it depends on each other.
+class Probe {
+public:
+    Probe(const Config& config, const ProbeOptions& options, Signals& signals)
+        : config_(config),
+          options_(options),
+          signals_(signals),
+          plan_(plan_probe(config)),
+          eal_(eal_options(plan_)) {
+        for (const std::string& warning : plan_.cores.warnings) {
+            spdlog::warn(warning);
+        }
+        for (const PoolSize& size : plan_.pools) {
+            pools_.push_back(std::make_unique<PacketPool>(size));
+        }
+        for (std::size_t input = 0; input < config.inputs.size(); ++input) {
+            open_input(input);
+        }
+        make_pipeline();
+    }
+
+    /// Polls until a signal or a final export failure ends it. @return  exit code
+    int run() {
+        for (const auto& port : ports_) {
+            port->start();
+        }
+        pipeline_->start(places_, [] {});
+        spdlog::info("ready: {} queues of {} inputs are polled", queues_.size(), ports_.size());
+        watch();
+        pipeline_->stop();
+        const int reported = report_ledger(ledger(), options_.stats_path);
+        return pipeline_->export_failure().empty() ? reported : EX_IOERR;
+    }
+
+private:
+    struct Queue {
+        std::string name;
+        std::unique_ptr<DpdkQueue> source;
+    };
+
+    void open_input(std::size_t index) {
+        const InputOptions& input = config_.inputs[index];
+        const auto pool = std::ranges::find(pools_, plan_.nodes[index], [](const auto& candidate) {
+            return candidate->size().node;
+        });
+        ports_.push_back(std::make_unique<EthPort>(eal_.port_of(plan_.devices[index]), input,
+                                                   plan_.devices[index], **pool));
+        const std::uint32_t interface = input.interface_index != 0
+                                            ? input.interface_index
+                                            : static_cast<std::uint32_t>(index + 1);
+        for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
+            queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
+                               .source = std::make_unique<DpdkQueue>(*ports_.back(), queue,
+                                                                     InterfaceIndex{interface})});
+            places_.inputs.push_back({.name = fmt::format("in-{}", queues_.size() - 1),
+                                      .cpu = plan_.cores.input_cpus[queues_.size() - 1],
+                                      .uses_dpdk = true});
+            queue_nodes_.push_back(plan_.nodes[index]);
+        }
+    }
+
+    void make_pipeline() {
+        const RecordLayout layout = RecordLayout::of(config_.export_.fields);
+        const FlowHasher hasher = FlowHasher::random();
+        std::vector<std::unique_ptr<InputQueue>> input_queues;
+        bool huge_pages = true;
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+            input_queues.push_back(make_input_queue(
+                *queues_[queue].source,
+                {.flows = config_.flows, .layout = layout, .numa_node = queue_nodes_[queue]},
+                hasher));
+            huge_pages = huge_pages && input_queues.back()->huge_pages();
+        }
+        if (!huge_pages) {
+            spdlog::warn("flow caches without huge pages: too few are free; see vm.nr_hugepages");
+        }
+        places_.export_thread = {.name = "export", .cpu = plan_.cores.export_cpu};
+        places_.back_off = plan_.cores.back_off;
+        pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
+            .queues = std::move(input_queues),
+            .export_options = config_.export_,
+            .layout = layout,
+            .wall_clock = [] { return host_clock(); },
+            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
+    }
+
+    [[nodiscard]] static Timestamp host_clock() {
+        return Timestamp{std::chrono::duration_cast<Timestamp::duration>(
+            std::chrono::system_clock::now().time_since_epoch())};
+    }
+
+    /// The main thread's life: signals, statistics, links.
+    void watch() {
+        auto next_statistics = steady_clock::now() + options_.stats_interval;
+        while (!export_failed_.load(std::memory_order_relaxed)) {
+            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
+            if (signal && *signal != SIGUSR1) {
+                spdlog::info("{}: stopping", *signal == SIGINT ? "SIGINT" : "SIGTERM");
+                return;
+            }
+            const bool due =
+                options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics;
+            if (signal || due) {
+                spdlog::info("statistics: {}", to_line(ledger()));
+            }
+            if (due) {
+                next_statistics += options_.stats_interval;
+            }
+            for (const auto& port : ports_) {
+                if (const auto change = port->poll_link()) {
+                    spdlog::warn(*change);
+                }
+            }
+        }
+    }
+
+    void on_event(const CollectorEvent& event) {
+        log_event(event);
+        if (event.kind == CollectorEventKind::write_failed) {
+            export_failed_.store(true, std::memory_order_relaxed);
+            signals_.wake();
+        }
+    }
+
+    [[nodiscard]] Ledger ledger() const {
+        Ledger ledger;
+        for (const Queue& queue : queues_) {
+            ledger.queues.emplace_back();
+            ledger.queues.back().name = queue.name;
+            ledger.queues.back().bad_timestamp = queue.source->bad_timestamps().read();
+        }
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            const NicCounters counters = ports_[input]->counters();
+            ledger.ports.push_back({.name = config_.inputs[input].name,
+                                    .missed = counters.missed,
+                                    .no_buffer = counters.no_buffer,
+                                    .errors = counters.errors});
+        }
+        pipeline_->read(ledger);
+        return ledger;
+    }
+
+    const Config& config_;
+    const ProbeOptions& options_;
+    Signals& signals_;
+    ProbePlan plan_;
+    Eal eal_;
+    std::vector<std::unique_ptr<PacketPool>> pools_;
+    std::vector<std::unique_ptr<EthPort>> ports_;
+    std::vector<Queue> queues_;
+    std::vector<NumaNode> queue_nodes_;
+    PipelinePlaces places_;
+    std::atomic<bool> export_failed_{false};
+    std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
+};
+
+}  // namespace
+
+int run_probe(const Config& config, const ProbeOptions& options, Signals& signals) {
+    Probe probe(config, options, signals);
+    return probe.run();
+}
+
+}  // namespace tributary

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/report.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace tributary {
+namespace {
+
+spdlog::level::level_enum level_of(LogLevel level) {
+    switch (level) {
+        case LogLevel::trace:
+            return spdlog::level::trace;
+        case LogLevel::debug:
+            return spdlog::level::debug;
+        case LogLevel::info:
+            return spdlog::level::info;
+        case LogLevel::warn:
+            return spdlog::level::warn;
+        case LogLevel::error:
+            return spdlog::level::err;
+    }
+    return spdlog::level::info;
+}
+
+int write_text(const std::string& text, const std::string& path) {
+    std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+    if (file == nullptr) {
+        spdlog::error("--stats {}: {}", path, std::strerror(errno));
+        return EX_IOERR;
+    }
+    const bool written = std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
+    const int error = errno;
+    const bool closed = file == stdout || std::fclose(file) == 0;
+    if (!written || !closed) {
+        spdlog::error("--stats {}: {}", path, std::strerror(written ? errno : error));
+        return EX_IOERR;
+    }
+    return EX_OK;
+}
+
+}  // namespace
+
+void set_up_log(LogLevel level) {
+    auto log = spdlog::stderr_logger_mt("tributaryd");
+    log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
+    log->set_level(level_of(level));
+    log->flush_on(spdlog::level::trace);
+    spdlog::set_default_logger(std::move(log));
+}
+
+void log_event(const CollectorEvent& event) {
+    switch (event.kind) {
+        case CollectorEventKind::connected:
+            spdlog::info(event.text);
+            break;
+        case CollectorEventKind::write_failed:
+        case CollectorEventKind::encoding_failed:
+            spdlog::error(event.text);
+            break;
+        default:
+            spdlog::warn(event.text);
+    }
+}
+
+int report_ledger(const Ledger& ledger, const std::string& stats_path) {
+    spdlog::info("ledger: {}", to_line(ledger));
+    const QueueLedger total = ledger.total();
+    for (const auto& [reason, count] : total.ignored) {
+        if (count > 0) {
+            spdlog::info("ignored: {} packets: {}", count, reason);
+        }
+    }
+    for (const auto& [cause, tally] : total.lost) {
+        if (tally.records > 0) {
+            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
+                         tally.packets, tally.octets, cause);
+        }
+    }
+    int code = stats_path.empty() ? EX_OK : write_text(to_json(ledger), stats_path);
+    if (const std::string text = imbalance(ledger); !text.empty()) {
+        spdlog::error("the ledger does not add up, which is a defect of tributaryd: {}", text);
+        code = EX_SOFTWARE;
+    }
+    return code;
+}
+
+}  // namespace tributary

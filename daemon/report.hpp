@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "daemon/command_line.hpp"
+#include "daemon/ledger.hpp"
+#include "export/collector_events.hpp"
+
+namespace tributary {
+
+/// Sets up the log: one line an event on standard error, so that standard output stays free for
+/// results.
+void set_up_log(LogLevel level);
+
+/// Writes a collector's event to the log, good news as information, all else as a warning or an
+/// error.
+/// @thread  any
+void log_event(const CollectorEvent& event);
+
+/// The end of a run: logs the ledger, says if it does not add up, and writes it as JSON.
+///
+/// @param stats_path  of `--stats`: a file, `-` for standard output, or empty for neither
+/// @return            0, or a code of sysexits.h: the file could not be written, or the ledger does
+/// not add up
+[[nodiscard]] int report_ledger(const Ledger& ledger, const std::string& stats_path);
+
+}  // namespace tributary

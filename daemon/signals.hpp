@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+namespace tributary {
+
+/// SIGINT, SIGTERM and SIGUSR1, taken by the main thread as ordinary events instead of in handlers.
+/// Make it before any thread, so that all threads inherit the blocked mask. Also ignores SIGPIPE: a
+/// closed peer is an error code.
+class Signals {
+public:
+    /// @errors  std::system_error
+    Signals();
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+    ~Signals();
+
+    /// Waits until a signal comes, wake() is called or the time is over.
+    ///
+    /// @return  the signal's number, or nothing
+    /// @thread  main
+    [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time);
+    /// Ends a wait_for(), the present one or the next.
+    /// @thread  any
+    void wake() noexcept;
+
+private:
+    int signal_fd_;
+    int wake_fd_;
+};
+
+}  // namespace tributary

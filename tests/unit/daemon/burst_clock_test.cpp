@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/burst_clock.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace tributary {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr Timestamp at(std::int64_t s) { return Timestamp{seconds{s}}; }
+
+TEST_CASE("BurstClock: without packet times it is the host's clock", "[daemon][unit]") {
+    BurstClock clock(false);
+    clock.begin_burst(at(100));
+    CHECK(clock.stamp() == at(100));
+    CHECK(clock.now() == at(100));
+    clock.begin_burst(at(107));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(107));
+    CHECK(clock.bad_timestamps().read() == 0);
+}
+
+TEST_CASE("BurstClock: the host's clock set back does not take it back", "[daemon][unit]") {
+    BurstClock clock(false);
+    clock.begin_burst(at(100));
+    clock.begin_burst(at(90));
+    CHECK(clock.now() == at(100));
+    clock.begin_burst(at(101));
+    CHECK(clock.now() == at(101));
+}
+
+TEST_CASE("BurstClock: with packet times it is the highest of them", "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    CHECK(clock.stamp(at(50)) == at(50));
+    CHECK(clock.stamp(at(40)) == at(40));
+    CHECK(clock.now() == at(50));
+}
+
+TEST_CASE("BurstClock: with packet times, before the first packet it is 1 s", "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    clock.end_empty_burst();
+    CHECK(clock.now() == kFirstTimestamp);
+}
+
+TEST_CASE("BurstClock: with packet times, empty polls move it on by the host's elapsed time",
+          "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    (void)clock.stamp(at(50));
+    clock.begin_burst(at(5003));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(53));
+    clock.begin_burst(at(5010));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(60));
+    // A packet whose own time is earlier than that keeps it, and the clock stays.
+    clock.begin_burst(at(5011));
+    CHECK(clock.stamp(at(55)) == at(55));
+    CHECK(clock.now() == at(60));
+    clock.begin_burst(at(5012));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(61));
+}
+
+TEST_CASE("BurstClock: with packet times, a host clock set back moves nothing", "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    (void)clock.stamp(at(50));
+    clock.begin_burst(at(4000));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(50));
+}
+
+TEST_CASE("BurstClock: a time out of range becomes the last good one and is counted",
+          "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    CHECK(clock.stamp(at(0)) == kFirstTimestamp);
+    CHECK(clock.stamp(at(50)) == at(50));
+    CHECK(clock.stamp(kLastTimestamp + nanoseconds{1}) == at(50));
+    CHECK(clock.stamp(kFirstTimestamp - nanoseconds{1}) == at(50));
+    CHECK(clock.now() == at(50));
+    CHECK(clock.bad_timestamps().read() == 3);
+}
+
+TEST_CASE("BurstClock: both ends of the range are good, and the clock stays within",
+          "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    CHECK(clock.stamp(kFirstTimestamp) == kFirstTimestamp);
+    CHECK(clock.stamp(kLastTimestamp) == kLastTimestamp);
+    clock.begin_burst(at(5001));
+    clock.end_empty_burst();
+    CHECK(clock.now() == kLastTimestamp);
+    CHECK(clock.bad_timestamps().read() == 0);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/device.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+InputOptions input(const std::string& device, std::uint16_t queues = 1, std::uint16_t mtu = 1500) {
+    InputOptions options;
+    options.device = device;
+    options.queues = queues;
+    options.mtu = mtu;
+    return options;
+}
+
+TEST_CASE("eal_device: a PCI address with and without domain is the same port", "[daemon][unit]") {
+    for (const std::string address : {"0000:81:00.0", "81:00.0"}) {
+        const EalDevice device = eal_device(input(address), 0);
+        CHECK(device.is_pci);
+        CHECK(device.port_name == "0000:81:00.0");
+        CHECK(device.argument == "0000:81:00.0");
+        CHECK(device.kernel_interface.empty());
+    }
+}
+
+TEST_CASE("eal_device: a PCI address keeps its driver arguments, its name is in lower case",
+          "[daemon][unit]") {
+    const EalDevice device = eal_device(input("0000:AF:00.1,rx_vec_en=0"), 0);
+    CHECK(device.port_name == "0000:af:00.1");
+    CHECK(device.argument == "0000:af:00.1,rx_vec_en=0");
+}
+
+TEST_CASE("eal_device: what is almost a PCI address is no PCI device", "[daemon][unit]") {
+    CHECK_FALSE(eal_device(input("0000:81:00.8"), 0).is_pci);
+    CHECK_FALSE(eal_device(input("81:00"), 0).is_pci);
+}
+
+TEST_CASE("eal_device: af_packet gets the ring that lost nothing", "[daemon][unit]") {
+    const EalDevice device = eal_device(input("af_packet:eth1", 4), 2);
+    CHECK_FALSE(device.is_pci);
+    CHECK(device.port_name == "net_af_packet2");
+    CHECK(device.argument ==
+          "net_af_packet2,iface=eth1,qpairs=4,blocksz=65536,framesz=2048,framecnt=16384");
+    CHECK(device.kernel_interface == "eth1");
+}
+
+TEST_CASE("eal_device: af_packet, a large mtu, larger frames in a ring of the same memory",
+          "[daemon][unit]") {
+    CHECK(eal_device(input("af_packet:eth1", 1, 9000), 0).argument ==
+          "net_af_packet0,iface=eth1,qpairs=1,blocksz=65536,framesz=16384,framecnt=2048");
+    CHECK(eal_device(input("af_packet:eth1", 1, 16000), 0).argument ==
+          "net_af_packet0,iface=eth1,qpairs=1,blocksz=65536,framesz=16384,framecnt=2048");
+}
+
+TEST_CASE("eal_device: af_xdp, its interface and queue count", "[daemon][unit]") {
+    const EalDevice device = eal_device(input("af_xdp:eth1", 2), 1);
+    CHECK(device.port_name == "net_af_xdp1");
+    CHECK(device.argument == "net_af_xdp1,iface=eth1,queue_count=2");
+    CHECK(device.kernel_interface == "eth1");
+}
+
+TEST_CASE("eal_device: any other string is a vdev as it is", "[daemon][unit]") {
+    const EalDevice file = eal_device(input("net_pcap0,rx_pcap=a.pcap,rx_pcap=b.pcap"), 3);
+    CHECK_FALSE(file.is_pci);
+    CHECK(file.port_name == "net_pcap0");
+    CHECK(file.argument == "net_pcap0,rx_pcap=a.pcap,rx_pcap=b.pcap");
+    CHECK(file.kernel_interface.empty());
+
+    CHECK(eal_device(input("net_pcap1,rx_iface=eth2"), 0).kernel_interface == "eth2");
+    CHECK(eal_device(input("net_pcap1,rx_iface_in=eth3"), 0).kernel_interface == "eth3");
+    CHECK(eal_device(input("net_tap0,iface=tap0,mac=fixed"), 0).kernel_interface == "tap0");
+}
+
+TEST_CASE("eal_device: no device, or a scheme without an interface name, is a configuration error",
+          "[daemon][unit]") {
+    for (const std::string device :
+         {"", "af_packet:", "af_xdp:", "af_packet:a-name-above-15-chars", "af_packet:eth0,x=1"}) {
+        INFO(device);
+        try {
+            (void)eal_device(input(device), 0);
+            FAIL("accepted");
+        } catch (const StartupError& error) {
+            CHECK(error.exit_code() == 78);
+        }
+    }
+}
+
+TEST_CASE("buffer_octets: a frame of the mtu with two tags fits, in whole KiB", "[daemon][unit]") {
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 68)) == 2048);
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 1500)) == 2048);
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 2022)) == 2048);
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 2023)) == 3072);
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 9000)) == 9216);
+    CHECK(buffer_octets(input("0000:81:00.0", 1, 16000)) == 16384);
+}
+
+TEST_CASE("buffer_octets: af_packet fills buffers by its frame size", "[daemon][unit]") {
+    CHECK(buffer_octets(input("af_packet:eth0", 1, 1500)) == 2048);
+    CHECK(buffer_octets(input("af_packet:eth0", 1, 9000)) == 16384);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/dpdk_queue.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "daemon/eal.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/pinned_thread.hpp"
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint32_t kSnapLength = 2048;
+constexpr std::uint32_t kFirstSecond = 1'600'000'000;
+
+/// A little-endian pcap file with microseconds, gone with the object.
+class CaptureOnDisk {
+public:
+    explicit CaptureOnDisk(const std::string& name)
+        : path_(std::filesystem::temp_directory_path() /
+                ("tributary-" + std::to_string(getpid()) + "-" + name)),
+          file_(path_, std::ios::binary) {
+        put({0xA1B2C3D4, 0x0004'0002, 0, 0, kSnapLength, 1});
+    }
+    ~CaptureOnDisk() { std::filesystem::remove(path_); }
+    CaptureOnDisk(const CaptureOnDisk&) = delete;
+    CaptureOnDisk& operator=(const CaptureOnDisk&) = delete;
+
+    void add(std::uint32_t seconds, std::uint32_t microseconds, std::uint32_t octets,
+             std::uint8_t fill) {
+        put({seconds, microseconds, octets, octets});
+        file_ << std::string(octets, static_cast<char>(fill));
+        file_.flush();
+    }
+    [[nodiscard]] std::string path() const { return path_; }
+
+private:
+    void put(std::initializer_list<std::uint32_t> words) {
+        for (const std::uint32_t word : words) {
+            std::array<char, sizeof(word)> bytes{};
+            std::memcpy(bytes.data(), &word, sizeof(word));
+            file_.write(bytes.data(), bytes.size());
+        }
+    }
+
+    std::filesystem::path path_;
+    std::ofstream file_;
+};
+
+struct Seen {
+    std::size_t octets;
+    std::byte first;
+    Timestamp at;
+    Timestamp clock;
+    std::uint32_t interface;
+};
+
+/// Everything that a queue has; a file's queue is at its end when a poll brings nothing.
+std::vector<Seen> drain(DpdkQueue& queue) {
+    std::vector<Seen> seen;
+    Burst burst = queue.receive();
+    while (!burst.packets.empty()) {
+        for (const PacketView& packet : burst.packets) {
+            CHECK(packet.wire_bytes == packet.captured.size());
+            seen.push_back({packet.captured.size(), packet.captured[0], packet.seen_at,
+                            packet.clock, packet.ingress_interface.value});
+        }
+        queue.release();
+        burst = queue.receive();
+    }
+    queue.release();
+    return seen;
+}
+
+Timestamp time_of(std::uint32_t number) {
+    return Timestamp{std::chrono::seconds{kFirstSecond} +
+                     std::chrono::microseconds{number * std::int64_t{1001}}};
+}
+
+void fill(CaptureOnDisk& capture, std::uint32_t packets) {
+    for (std::uint32_t number = 0; number < packets; ++number) {
+        const std::uint32_t micros = number * 1001;
+        capture.add(kFirstSecond + micros / 1'000'000, micros % 1'000'000, 60 + number % 1400,
+                    static_cast<std::uint8_t>(number));
+    }
+}
+
+void check_all(const std::vector<Seen>& seen, std::uint32_t packets, std::uint32_t interface) {
+    REQUIRE(seen.size() == packets);
+    for (std::uint32_t number = 0; number < packets; ++number) {
+        INFO(number);
+        CHECK(seen[number].octets == 60 + number % 1400);
+        CHECK(seen[number].first == static_cast<std::byte>(number));
+        CHECK(seen[number].at == time_of(number));
+        CHECK(seen[number].clock == time_of(number));
+        CHECK(seen[number].interface == interface);
+    }
+}
+
+int exit_code_of(const std::function<void()>& start) {
+    try {
+        start();
+    } catch (const StartupError& error) {
+        UNSCOPED_INFO(error.what());
+        return error.exit_code();
+    }
+    return 0;
+}
+
+// One case, because EAL starts once in a process.
+TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their own times",
+          "[daemon][system]") {
+    CaptureOnDisk first("first.pcap");
+    CaptureOnDisk second("second.pcap");
+    CaptureOnDisk broken("broken.pcap");
+    fill(first, 1000);
+    fill(second, 300);
+    broken.add(0, 0, 60, 1);
+    broken.add(kFirstSecond, 5, 60, 2);
+    broken.add(0xFFFF'FFFF, 0, 60, 3);
+
+    InputOptions two;
+    two.name = "two";
+    two.device = "net_pcap0,rx_pcap=" + first.path() + ",rx_pcap=" + second.path();
+    two.queues = 2;
+    InputOptions bad;
+    bad.name = "bad";
+    bad.device = "net_pcap1,rx_pcap=" + broken.path();
+    const EalDevice two_device = eal_device(two, 0);
+    const EalDevice bad_device = eal_device(bad, 1);
+    const std::vector<InputOptions> inputs{two, bad};
+    const std::vector<NumaNode> nodes(2);
+    const auto sizes = plan_pools(inputs, nodes);
+    REQUIRE(sizes.size() == 1);
+
+    const Eal eal({.devices = {two_device, bad_device},
+                   .main_cpus = read_topology().allowed(),
+                   .may_use_huge_pages = false,
+                   .memory_bytes = sizes[0].memory()});
+    CHECK_FALSE(eal.huge_pages());
+    const PacketPool pool(sizes[0]);
+
+    EthPort two_port(eal.port_of(two_device), two, two_device, pool);
+    two_port.start();
+    CHECK(two_port.driver() == "net_pcap");
+    CHECK_FALSE(two_port.rss().symmetric);
+    CHECK_FALSE(two_port.poll_link().has_value());
+    DpdkQueue queue0(two_port, 0, InterfaceIndex{7});
+    DpdkQueue queue1(two_port, 1, InterfaceIndex{7});
+    std::vector<Seen> seen0;
+    std::vector<Seen> seen1;
+    {
+        const PinnedThread reader0({.name = "reader0", .cpu = {}, .uses_dpdk = true},
+                                   [&] { seen0 = drain(queue0); });
+        const PinnedThread reader1({.name = "reader1", .cpu = {}, .uses_dpdk = true},
+                                   [&] { seen1 = drain(queue1); });
+    }
+    check_all(seen0, 1000, 7);
+    check_all(seen1, 300, 7);
+    CHECK(queue0.bad_timestamps().read() == 0);
+    const NicCounters counters = two_port.counters();
+    CHECK(counters.received == 1300);
+    CHECK(counters.missed == 0);
+    CHECK(counters.no_buffer == 0);
+    CHECK(counters.errors == 0);
+    REQUIRE(counters.queues.size() == 2);
+    CHECK(counters.queues[0].received == 1000);
+    CHECK(counters.queues[1].received == 300);
+
+    // The queue's clock moves on while nothing comes.
+    CHECK(queue0.receive().now > time_of(999));
+
+    {
+        EthPort bad_port(eal.port_of(bad_device), bad, bad_device, pool);
+        bad_port.start();
+        DpdkQueue queue(bad_port, 0, InterfaceIndex{1});
+        const auto seen = drain(queue);
+        REQUIRE(seen.size() == 3);
+        CHECK(seen[0].at == kFirstTimestamp);
+        CHECK(seen[1].at ==
+              Timestamp{std::chrono::seconds{kFirstSecond} + std::chrono::microseconds{5}});
+        CHECK(seen[2].at == seen[1].at);
+        CHECK(queue.bad_timestamps().read() == 2);
+    }
+
+    InputOptions greedy = two;
+    greedy.queues = 3;
+    CHECK(exit_code_of([&] {
+              const EthPort refused(eal.port_of(two_device), greedy, two_device, pool);
+          }) == 78);
+    InputOptions absent;
+    absent.device = "af_packet:trib-none";
+    CHECK(exit_code_of([&] { (void)eal.port_of(eal_device(absent, 9)); }) == 69);
+}
+
+}  // namespace
+}  // namespace tributary

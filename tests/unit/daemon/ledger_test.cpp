@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ledger.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace tributary;
+
+namespace {
+
+/// Ten packets received: six metered in three records, one of them exported, one lost, one still
+/// active.
+QueueLedger some_queue() {
+    QueueLedger queue;
+    queue.name = "uplink/0";
+    queue.received = 10;
+    queue.filtered = 1;
+    queue.bad_timestamp = 2;
+    queue.ignored = {{"arp", 2}, {"llc", 1}};
+    queue.metered = {3, 6, 600};
+    queue.exported = {1, 3, 300};
+    queue.lost = {{"ring_full", {1, 2, 200}}, {"send_refused", {}}};
+    queue.ended[static_cast<std::size_t>(FlowEndReason::idle_timeout)] = 2;
+    return queue;
+}
+
+}  // namespace
+
+TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "[daemon][unit]") {
+    const Ledger ledger{.queues = {some_queue(), some_queue()},
+                        .ports = {{.name = "uplink", .missed = 7, .no_buffer = 8, .errors = 9}},
+                        .collectors = {{.name = "udp 192.0.2.1:4739", .counts = {{"records", 2}}}}};
+    const auto json = nlohmann::json::parse(to_json(ledger));
+    const auto expected_packets = nlohmann::json::parse(R"({
+        "received": 20, "metered": 12, "ignored": 6, "filtered": 2,
+        "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2,
+        "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "bad_timestamp": 4})");
+    CHECK(json["packets"] == expected_packets);
+    CHECK(
+        json["octets"] ==
+        nlohmann::json::parse(R"({"metered": 1200, "exported": 600, "lost": 400, "active": 200})"));
+    CHECK(json["flows"] == nlohmann::json::parse(R"({
+        "created": 6, "exported": 2, "lost": 2, "lost_by_cause": {"ring_full": 2, "send_refused": 0},
+        "active": 2, "ended_by_reason": {"idle": 4, "active": 0, "end": 0, "forced": 0,
+        "lack_of_resources": 0}})"));
+    CHECK(json["collectors"][0] == nlohmann::json{{"name", "udp 192.0.2.1:4739"}, {"records", 2}});
+    CHECK(json["queues"].size() == 2);
+    CHECK(json["queues"][1]["name"] == "uplink/0");
+    CHECK(json["queues"][1]["packets"]["metered"] == 6);
+}
+
+TEST_CASE("ledger: imbalance names packets and records that went astray", "[daemon][unit]") {
+    QueueLedger queue = some_queue();
+    queue.exported += {1, 1, 100};  // now nothing is active
+    CHECK(imbalance({.queues = {queue}, .ports = {}, .collectors = {}}).empty());
+
+    QueueLedger vanished = queue;
+    vanished.received += 1;
+    CHECK(imbalance({.queues = {vanished}, .ports = {}, .collectors = {}}) ==
+          "received 11 packets but metered, ignored and filtered 10");
+
+    CHECK(imbalance({.queues = {some_queue()}, .ports = {}, .collectors = {}}) ==
+          "1 records with 1 packets and 100 octets were created but neither exported nor lost");
+}
+
+TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit]") {
+    InputCounters counters;
+    counters.received.add(5);
+    counters.ignored[static_cast<std::size_t>(ParseStatus::bad_ipv6_version)].add(2);
+    counters.cache.packets.add(3);
+    counters.cache.octets.add(300);
+    counters.cache.flows_created.add(1);
+    counters.cache.lost_ring_full.add({1, 3, 300});
+    QueueLedger queue;
+    read_input(counters, queue);
+    CHECK(queue.received == 5);
+    CHECK(queue.ignored.at("bad_ipv6_version") == 2);
+    CHECK(queue.ignored.size() == kParseStatusCount - 1);
+    CHECK(queue.metered == RecordTally{1, 3, 300});
+    CHECK(queue.lost.at("ring_full") == RecordTally{1, 3, 300});
+    CHECK(imbalance({.queues = {queue}, .ports = {}, .collectors = {}}).empty());
+}
