@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flowcache/counter.hpp"
+
+std::uint64_t account(const tributary::Counter& packets) {
+    static_cast<void>(tributary::Counter{packets});  // forbidden
+    return packets.read();
+}

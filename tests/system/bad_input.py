@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong outside gives one clear line, the right exit code, and a ledger that still adds up."""
+import os
+import re
+import signal
+import socket
+import threading
+
+import harness
+
+CONFIG = """inputs:
+  - {name: uplink, device: "af_packet:absent0"}
+flows:
+  max-flows: 1024
+export:
+  collectors:
+    - {host: 127.0.0.1}
+"""
+
+
+class Configuration(harness.TestCase):
+    def refuse(self, text, *patterns, arguments=()):
+        """Both --check-config and a run refuse it; the run without touching the device, which does not exist."""
+        path = self.path("probe.yaml", text)
+        for mode in (["--check-config"], []):
+            result = self.tributaryd("--config", path, *arguments, *mode, expect=harness.EX_CONFIG)
+            message = result.stdout + result.stderr
+            for pattern in patterns:
+                self.assertRegex(message, pattern)
+            self.assertNotIn("EAL", message)
+
+    def test_a_good_configuration_passes(self):
+        self.tributaryd("--config", self.path("probe.yaml", CONFIG), "--check-config")
+
+    def test_an_unknown_key_is_named_with_what_was_meant(self):
+        self.refuse(CONFIG.replace("max-flows: 1024", "max-flow: 1024"), r"probe\.yaml:4\b", "max-flow", "max-flows")
+
+    def test_a_duplicate_key_is_named(self):
+        self.refuse(CONFIG.replace("  max-flows: 1024\n", "  max-flows: 1024\n  max-flows: 2048\n"),
+                    r"probe\.yaml:5\b", "max-flows", "(?i)twice|duplicate|again")
+
+    def test_a_value_out_of_range_is_named_with_its_limits(self):
+        self.refuse(CONFIG.replace("1024", "0"), r"probe\.yaml:4\b", r"max-flows", r"\b1\b.*\b1073741824\b")
+        self.refuse(CONFIG.replace("1024\n", "1024\n  idle-timeout: 2147483649\n"), r"probe\.yaml:5\b", "idle-timeout",
+                    "2147483648")
+
+    def test_a_value_of_the_wrong_type_is_named(self):
+        self.refuse(CONFIG.replace("1024", "many"), r"probe\.yaml:4\b", "max-flows", "many")
+        self.refuse(CONFIG.replace("1024", "[1024]"), r"probe\.yaml:4\b", "max-flows")
+        self.refuse(CONFIG.replace("127.0.0.1}", "127.0.0.1, port: 70000}"), r"probe\.yaml:7\b", "port", "65535")
+
+    def test_yaml_that_is_none_names_file_and_line(self):
+        self.refuse("flows: {idle-timeout: 3\n", r"probe\.yaml:\d+")
+
+    def test_a_bad_set_names_the_key(self):
+        self.refuse(CONFIG, "idle-timeot", "idle-timeout", arguments=("--set", "flows.idle-timeot=3"))
+        self.refuse(CONFIG, "idle-timeout", r"\b1\b", arguments=("--set", "flows.idle-timeout=0"))
+
+    def test_a_missing_file_is_named(self):
+        result = self.tributaryd("--config", self.path("absent.yaml"), "--check-config", expect=harness.EX_CONFIG)
+        self.assertIn("absent.yaml", result.stderr)
+
+    def test_a_device_that_is_not_there_is_named(self):
+        path = self.path("probe.yaml", CONFIG)
+        result = self.tributaryd("--config", path, expect=None)
+        self.assertIn("absent0", result.stderr)
+
+    def tributaryd(self, *arguments, expect=harness.EX_OK, timeout=120):
+        if expect is not None:
+            return super().tributaryd(*arguments, expect=expect, timeout=timeout)
+        with harness.Process(harness.TRIBUTARYD, *arguments) as process:
+            code = process.popen.wait(timeout)
+            self.assertNotIn(code, (0, harness.EX_CONFIG, -signal.SIGABRT, -signal.SIGSEGV), process.text())
+            process.stderr = process.text()
+            return process
+
+
+class CommandLine(harness.TestCase):
+    def test_misuse_exits_64(self):
+        for arguments in (["--no-such-option"], ["--read"], ["--read", harness.DEMO], ["--set", "novalue"],
+                          ["-i", "net_null0"], ["--write", self.path("out")]):
+            with self.subTest(arguments):
+                self.assertNotEqual(self.tributaryd(*arguments, expect=harness.EX_USAGE).stderr, "")
+
+    def test_help_and_version_exit_0(self):
+        self.assertIn("--read", self.tributaryd("--help").stdout)
+        self.assertRegex(self.tributaryd("--version").stdout, r"\d+\.\d+")
+
+
+class Captures(harness.TestCase):
+    def test_a_missing_capture_exits_66_with_templates_and_ledger(self):
+        out, ledger, result = self.meter("--read", self.path("absent.pcap"), expect=harness.EX_NOINPUT)
+        self.assertIn("absent.pcap", result.stderr)
+        self.assertEqual(ledger["packets"]["received"], 0)
+        self.assertEqual(self.flows(out), [])
+        self.assertGreater(os.path.getsize(out), 16)  # more than a message header: the templates
+
+    def test_a_file_that_is_no_capture_exits_66(self):
+        _, _, result = self.meter("--read", self.path("text.pcap", "no capture\n" * 10), expect=harness.EX_NOINPUT)
+        self.assertIn("text.pcap", result.stderr)
+
+    def test_what_came_before_a_missing_capture_is_written(self):
+        out, ledger, result = self.meter("--read", harness.DEMO, self.path("absent.pcap"), expect=harness.EX_NOINPUT)
+        self.assertIn("absent.pcap", result.stderr)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
+        self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
+
+    def test_a_cut_capture_is_a_warning(self):
+        with open(harness.DEMO, "rb") as source:
+            capture = source.read()
+        cut = self.path("cut.pcap", capture[:-1])
+        _, ledger, result = self.meter("--read", cut)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES - 1)
+        self.assertRegex(result.stderr, r"(?i)warn.*cut\.pcap")
+
+    def test_a_full_disk_exits_74_and_the_records_are_lost_by_name(self):
+        stats = self.path("stats.json")
+        result = self.tributaryd("--read", harness.DEMO, "--write", "/dev/full", "--stats", stats, expect=harness.EX_IOERR)
+        self.assertEqual(len(re.findall("/dev/full", result.stderr)), 1, result.stderr)
+        ledger = harness.read_json(stats)
+        self.check_ledger(ledger)
+        self.assertEqual((ledger["flows"]["created"], ledger["flows"]["lost"]), (harness.DEMO_FLOWS, harness.DEMO_FLOWS))
+
+    def test_an_output_that_cannot_be_opened_exits_74(self):
+        result = self.tributaryd("--read", harness.DEMO, "--write", self.path("absent/out.ipfix"), expect=harness.EX_IOERR)
+        self.assertIn("absent/out.ipfix", result.stderr)
+
+
+class Collectors(harness.TestCase):
+    """The live path without root: DPDK's pcap driver hands out the bundled capture."""
+
+    def run_live(self, *arguments, before_end=lambda: None):
+        stats = self.path("stats.json")
+        with harness.huge_pages(), harness.Process(
+                harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, *arguments,
+                "--set", "flows.max-flows=4096", "--stats", stats) as daemon:
+            daemon.wait_for_log("ready")
+            daemon.wait_for_received(harness.DEMO_FRAMES)
+            before_end()
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+            log = daemon.text()
+        ledger = harness.read_json(stats)
+        self.check_ledger(ledger)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
+        self.assertEqual(ledger["packets"]["metered"], harness.DEMO_PACKETS)
+        return ledger, log
+
+    def test_a_closed_udp_collector_is_a_loss_with_a_name(self):
+        ledger, log = self.run_live("-n", "127.0.0.1:%d" % harness.free_port())
+        flows = ledger["flows"]
+        self.assertEqual((flows["exported"], flows["lost"]), (0, flows["created"]))
+        self.assertRegex(log, "(?i)refused")
+
+    def test_an_absent_tcp_collector_is_a_loss_with_a_name(self):
+        port = harness.free_port(socket.SOCK_STREAM)
+        ledger, _ = self.run_live("-n", "127.0.0.1:%d" % port, "--set", "export.collectors.0.transport=tcp")
+        flows = ledger["flows"]
+        self.assertEqual((flows["exported"], flows["lost"]), (0, flows["created"]))
+
+    def test_a_tcp_collector_that_closes_and_comes_back_gets_templates_first(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(60)
+            sessions = []
+
+            def serve():
+                while True:
+                    try:
+                        connection, _ = server.accept()
+                    except OSError:
+                        return
+                    connection.settimeout(60)
+                    first = connection.recv(65536)
+                    sessions.append(first)
+                    if len(sessions) == 1:
+                        connection.close()  # in the middle: after the first bytes
+                        continue
+                    with connection:
+                        while data := connection.recv(65536):
+                            sessions[-1] += data
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            try:
+                ledger, _ = self.run_live(
+                    "-n", "127.0.0.1:%d" % server.getsockname()[1], "--set", "export.collectors.0.transport=tcp",
+                    before_end=lambda: harness.wait_until(lambda: len(sessions) > 1, 30, "a second connection"))
+            finally:
+                server.shutdown(socket.SHUT_RDWR)
+                thread.join()
+        self.assertGreater(ledger["flows"]["exported"], 0)
+        for session in sessions:
+            self.assertEqual(session[:2], b"\x00\x0a")       # IPFIX
+            self.assertEqual(session[16:18], b"\x00\x02")    # a template set comes first
+
+
+if __name__ == "__main__":
+    harness.main()

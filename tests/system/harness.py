@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the system tests share: the programs under test, the ledger's equations, namespaces, judges.
+
+Every test file runs alone: `python3 tests/system/offline.py [-k NAME]`; the build directory is $TRIBUTARY_BUILD,
+by default `build` in the checkout. Exit codes are meson's: 77 when nothing could be run.
+"""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build"))
+SHARED = os.environ.get("TRIBUTARY_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
+TRIBUTARYD = os.path.join(BUILD, "daemon", "tributaryd")
+TRIBUTARY = os.path.join(BUILD, "daemon", "tributary")
+
+DEMO = os.path.join(ROOT, "tests", "data", "demo.pcap")
+# demo.pcap as capinfos and tshark count it (tests/data/README.md)
+DEMO_FRAMES, DEMO_PACKETS, DEMO_OCTETS, DEMO_ARP, DEMO_FLOWS = 951, 947, 570_901, 4, 84
+
+EX_OK, EX_USAGE, EX_NOINPUT, EX_IOERR, EX_CONFIG = 0, 64, 66, 74, 78
+
+
+class TestCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="tributary-test-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.directory, name)
+        if content is not None:
+            with open(path, "wb" if isinstance(content, bytes) else "w") as out:
+                out.write(content)
+        return path
+
+    def tributaryd(self, *arguments, expect=EX_OK, timeout=120):
+        """Runs tributaryd to its end and checks its exit code."""
+        result = subprocess.run([TRIBUTARYD, *arguments], capture_output=True, text=True, timeout=timeout)
+        self.assertEqual(result.returncode, expect, "tributaryd %s\n%s" % (" ".join(arguments), result.stderr))
+        return result
+
+    def meter(self, *arguments, expect=EX_OK):
+        """Offline run: path of the IPFIX file, ledger (checked), process result."""
+        out, stats = self.path("out.ipfix"), self.path("stats.json")
+        result = self.tributaryd(*arguments, "--write", out, "--stats", stats, expect=expect)
+        ledger = read_json(stats)
+        self.check_ledger(ledger)
+        return out, ledger, result
+
+    def flows(self, *arguments):
+        """Records as `tributary flows --json` prints them."""
+        result = subprocess.run([TRIBUTARY, "flows", "--json", *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def check_ledger(self, ledger):
+        """The equations of a ledger at exit: nothing is left, and nothing is lost without a name."""
+        for account in [ledger, *ledger["queues"]]:
+            packets, flows = account["packets"], account["flows"]
+            self.assertEqual(packets["received"], packets["metered"] + packets["ignored"] + packets["filtered"], account)
+            self.assertEqual(packets["ignored"], sum(packets["ignored_by_reason"].values()), account)
+            self.assertEqual(flows["lost"], sum(flows["lost_by_cause"].values()), account)
+            for name, total in (("packets", "metered"), ("octets", "metered"), ("flows", "created")):
+                unit = account[name]
+                self.assertEqual(unit[total], unit["exported"] + unit["lost"] + unit["active"], (name, account))
+                self.assertEqual(unit["active"], 0, (name, account))
+            self.assertEqual(flows["created"], sum(flows["ended_by_reason"].values()), account)
+        for group in ("packets", "octets", "flows"):
+            for name, total in ledger[group].items():
+                parts = [queue[group][name] for queue in ledger["queues"] if name in queue[group]]
+                if isinstance(total, int) and parts:
+                    self.assertEqual(total, sum(parts), "%s.%s of the queues" % (group, name))
+
+
+def read_json(path):
+    with open(path) as source:
+        return json.load(source)
+
+
+def need(*programs, root=False):
+    """Skips the test where a program or root is missing."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise unittest.SkipTest("not installed: " + " ".join(missing))
+    if root and os.geteuid() != 0:
+        raise unittest.SkipTest("needs root")
+
+
+def wait_until(condition, seconds, what):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("gave up waiting for " + what)
+        time.sleep(0.02)
+
+
+class Process:
+    """A program in the background; its log can be read while it runs, and it ends with the `with` block."""
+
+    def __init__(self, *command, namespace=None):
+        enter = ["ip", "netns", "exec", namespace] if namespace else []
+        self.log = tempfile.NamedTemporaryFile("r+", prefix="tributary-log-")
+        self.command = command
+        self.popen = subprocess.Popen([*enter, *command], stdout=self.log, stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.popen.poll() is None:
+            self.popen.kill()
+        self.popen.wait()
+        self.log.close()
+
+    def text(self):
+        with open(self.log.name) as log:
+            return log.read()
+
+    def send(self, number):
+        self.popen.send_signal(number)
+
+    def wait_for(self, condition, seconds, what):
+        """As wait_until, but gives up at once when the program ends, and shows its log."""
+        def holds():
+            if condition():
+                return True
+            if self.popen.poll() is not None:
+                raise AssertionError("%s ended with %d" % (self.command[0], self.popen.returncode))
+            return False
+        try:
+            wait_until(holds, seconds, what)
+        except AssertionError as error:
+            raise AssertionError("%s; the log:\n%s" % (error, self.text())) from None
+
+    def wait_for_log(self, pattern, seconds=60):
+        self.wait_for(lambda: re.search(pattern, self.text()), seconds, "%r in the log" % pattern)
+
+    def wait_for_received(self, packets):
+        """Asks tributaryd for its statistics until it has seen so many packets."""
+        def all_there():
+            self.send(signal.SIGUSR1)
+            return "packets: %d received" % packets in self.text()
+        self.wait_for(all_there, 30, "%d packets in the statistics" % packets)
+
+    def end(self, number=signal.SIGTERM, timeout=60):
+        self.send(number)
+        return self.popen.wait(timeout)
+
+    def udp_backlog(self, port):
+        """Octets that wait in the socket bound to a port of the process's namespace; None: there is no such socket."""
+        with open("/proc/%d/net/udp" % self.popen.pid) as table:
+            for line in table.readlines()[1:]:
+                fields = line.split()
+                if fields[1].endswith(":%04X" % port):
+                    return int(fields[4].split(":")[1], 16)
+        return None
+
+
+@contextlib.contextmanager
+def huge_pages(count=512):
+    """Reserves huge pages where there are none and we may; restores what was there."""
+    path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+    try:
+        with open(path) as source:
+            before = int(source.read())
+        if before == 0:
+            with open(path, "w") as out:
+                out.write(str(count))
+    except OSError:
+        before = None
+    try:
+        yield
+    finally:
+        if before == 0:
+            with open(path, "w") as out:
+                out.write("0")
+
+
+def free_port(kind=socket.SOCK_DGRAM):
+    """A port of the loopback address that nobody listens on just now."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def tshark_records(path, *options):
+    """Per IPFIX message: (frame or message number, sequence number, data records, sequence fault), by tshark."""
+    fields = ["cflow.sequence", "cflow.octets", "cflow.unexpected_sequence_number"]
+    command = ["tshark", "-r", path, *options, "-Y", "cflow", "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"]
+    for field in fields:
+        command += ["-e", field]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if result.returncode != 0:
+        raise AssertionError("tshark: " + result.stderr)
+    messages = []
+    for line in result.stdout.splitlines():
+        sequence, octets, fault = (line.split("\t") + ["", ""])[:3]
+        messages.append((int(sequence.split(",")[0]), len(octets.split(",")) if octets else 0, bool(fault)))
+    return messages
+
+
+def main():
+    if not os.access(TRIBUTARYD, os.X_OK):
+        raise SystemExit("no program to test: " + TRIBUTARYD)
+    run = unittest.main(exit=False, verbosity=2)
+    if run.result.testsRun and len(run.result.skipped) == run.result.testsRun:
+        print("SKIP: " + "; ".join(sorted({reason for _, reason in run.result.skipped})))
+        raise SystemExit(77)
+    raise SystemExit(0 if run.result.wasSuccessful() else 1)

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Offline metering of the bundled capture: exact totals, the same records for any number of queues."""
+import json
+import struct
+import subprocess
+
+import harness
+
+KEY = ("ipVersion", "sourceIPv4Address", "destinationIPv4Address", "sourceIPv6Address", "destinationIPv6Address",
+       "protocolIdentifier", "sourceTransportPort", "destinationTransportPort", "vlanId", "ingressInterface")
+
+
+def as_set(records):
+    """Records in an order that does not depend on when they were exported."""
+    return sorted(json.dumps({name: value for name, value in record.items() if not name.startswith("@")}, sort_keys=True)
+                  for record in records)
+
+
+def rewritten(capture, change):
+    """A capture with `change(index, seconds)` as the seconds of its frames; little-endian microseconds."""
+    out, at, index = bytearray(capture), 24, 0
+    while at < len(capture):
+        seconds, _, captured, _ = struct.unpack_from("<IIII", capture, at)
+        struct.pack_into("<I", out, at, change(index, seconds))
+        at, index = at + 16 + captured, index + 1
+    return bytes(out)
+
+
+class Offline(harness.TestCase):
+    def check_demo(self, ledger, times=1):
+        packets, flows = ledger["packets"], ledger["flows"]
+        self.assertEqual(packets["received"], times * harness.DEMO_FRAMES)
+        self.assertEqual(packets["metered"], times * harness.DEMO_PACKETS)
+        self.assertEqual(packets["ignored"], times * harness.DEMO_ARP)
+        self.assertEqual(ledger["octets"]["metered"], times * harness.DEMO_OCTETS)
+        self.assertEqual((flows["exported"], flows["lost"], flows["active"]), (flows["created"], 0, 0))
+
+    def test_the_totals_are_the_captures(self):
+        out, ledger, _ = self.meter("--read", harness.DEMO)
+        self.check_demo(ledger)
+        records = self.flows(out)
+        self.assertEqual(len(records), harness.DEMO_FLOWS)
+        self.assertEqual(ledger["flows"]["created"], harness.DEMO_FLOWS)
+        self.assertEqual(sum(record["packetDeltaCount"] for record in records), harness.DEMO_PACKETS)
+        self.assertEqual(sum(record["octetDeltaCount"] for record in records), harness.DEMO_OCTETS)
+        self.assertEqual({record["ingressInterface"] for record in records}, {1})
+        self.assertEqual({record.get("vlanId", 0) for record in records}, {0, 100})
+        self.assertEqual({record["protocolIdentifier"] for record in records}, {1, 6, 17, 58})
+
+    def test_one_and_four_queues_give_the_same_records(self):
+        runs = {}
+        for queues in (1, 4):
+            out, ledger, _ = self.meter("--read", harness.DEMO, "--set", "read.queues=%d" % queues,
+                                        "--set", "flows.idle-timeout=2", "--set", "flows.active-timeout=3")
+            self.check_demo(ledger)
+            self.assertEqual(len(ledger["queues"]), queues)
+            runs[queues] = as_set(self.flows(out))
+        self.assertGreater(len(runs[1]), harness.DEMO_FLOWS)  # the timeouts cut flows
+        self.assertEqual(runs[1], runs[4])
+
+    def test_four_queues_all_get_packets(self):
+        _, ledger, _ = self.meter("--read", harness.DEMO, "--set", "read.queues=4")
+        for queue in ledger["queues"]:
+            self.assertGreater(queue["packets"]["received"], 0)
+
+    def test_several_captures_are_one_stream(self):
+        with open(harness.DEMO, "rb") as source:
+            capture = source.read()
+        later = self.path("later.pcap", rewritten(capture, lambda _, seconds: seconds + 25))
+        out, ledger, _ = self.meter("--read", harness.DEMO, later)
+        self.check_demo(ledger, times=2)
+        # A gap below the idle timeout: flows of one key go on, so there are as many keys as records.
+        records = self.flows(out)
+        keys = {tuple(record.get(name) for name in KEY) for record in records}
+        self.assertEqual((len(records), len(keys)), (harness.DEMO_FLOWS, harness.DEMO_FLOWS))
+        self.assertEqual(sum(record["packetDeltaCount"] for record in records), 2 * harness.DEMO_PACKETS)
+
+    def test_ipfixdump_and_tshark_read_the_output(self):
+        harness.need("ipfixDump", "tshark")
+        out, ledger, _ = self.meter("--read", harness.DEMO, "--set", "export.fields=[extremes, layer2]")
+        exported = ledger["flows"]["exported"]
+        dump = subprocess.run(["ipfixDump", "--in", out, "--data"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(dump.returncode, 0, dump.stderr)
+        self.assertNotIn("out of sequence", dump.stderr)
+        self.assertEqual(dump.stdout.count("--- data record "), exported, dump.stdout[:2000])
+        messages = harness.tshark_records(out)
+        self.assertEqual(sum(records for _, records, _ in messages), exported)
+        self.assertFalse(any(fault for _, _, fault in messages))
+
+    def test_an_empty_capture_still_gives_templates(self):
+        harness.need("ipfixDump")
+        empty = self.path("empty.pcap", struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        out, ledger, _ = self.meter("--read", empty)
+        self.assertEqual((ledger["packets"]["received"], ledger["flows"]["created"]), (0, 0))
+        self.assertEqual(self.flows(out), [])
+        dump = subprocess.run(["ipfixDump", "--in", out, "--templates"], capture_output=True, text=True, timeout=60)
+        self.assertIn("octetDeltaCount", dump.stdout)
+
+    def test_bytes_after_a_cut_do_not_change_what_came_before(self):
+        with open(harness.DEMO, "rb") as source:
+            capture = source.read()
+        out, ledger, result = self.meter("--read", self.path("cut.pcap", capture[:-10]))
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES - 1)
+        self.assertIn("cut.pcap", result.stderr)
+
+    def test_the_dumped_configuration_is_read_back_as_the_same(self):
+        first = self.tributaryd("--dump-config", "--set", "flows.idle-timeout=7", "--set", "export.fields=[layer2]",
+                                "-i", "af_packet:eth0", "-n", "192.0.2.1:2055").stdout
+        self.assertIn("idle-timeout: 7", first)
+        again = self.tributaryd("--dump-config", "--config", self.path("dumped.yaml", first)).stdout
+        self.assertEqual(first, again)
+
+
+if __name__ == "__main__":
+    harness.main()

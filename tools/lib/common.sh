@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by tools/demo and tools/test: install, build, wait, and give back what was taken.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export DEBIAN_FRONTEND=noninteractive
+
+say() { printf '\n== %s\n' "$*"; }
+fail() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# What on_exit was given runs at the end, last first, however the script ends.
+cleanups=()
+on_exit() { cleanups+=("$*"); }
+run_cleanups() {
+    local status=$? i
+    trap - EXIT INT TERM
+    for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do
+        eval "${cleanups[i]}" || true
+    done
+    exit "$status"
+}
+trap run_cleanups EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# install_missing GROUP...: the packages of these groups that are not there yet; a second run touches nothing.
+install_missing() {
+    local group package missing=()
+    while read -r group package; do
+        case " $* " in *" $group "*) ;; *) continue ;; esac
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done <"$root/tools/lib/packages.txt"
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if ! is_root; then
+        fail "packages are missing; as root, run: apt-get install --no-install-recommends ${missing[*]}"
+    fi
+    say "installing: ${missing[*]}"
+    local apt=(apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+    "${apt[@]}" update >/dev/null
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build DIR [MESON OPTION...]: configures once, then compiles what changed; of all, or of `targets` where set.
+targets=()
+build() {
+    local directory=$1
+    shift
+    if [ ! -f "$directory/build.ninja" ]; then
+        meson setup "$directory" "$root" "$@" >"$directory.log" 2>&1 || {
+            cat "$directory.log"
+            fail "meson could not configure $directory"
+        }
+    fi
+    rm -f "$directory.log"
+    ninja --quiet -C "$directory" "${targets[@]}"
+}
+
+# wait_for SECONDS WHAT COMMAND...: until COMMAND succeeds.
+wait_for() {
+    local deadline=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || fail "gave up waiting for $what"
+        sleep 0.1
+    done
+}
+
+huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+# reserve_huge_pages N: where there are none and we may; what was there before comes back at exit.
+reserve_huge_pages() {
+    [ -w "$huge_pages" ] && [ "$(cat "$huge_pages")" = 0 ] || return 0
+    on_exit "echo 0 >$huge_pages"
+    echo "$1" >"$huge_pages" || true
+}
