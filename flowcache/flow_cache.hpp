@@ -120,7 +120,7 @@ public:
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
         release_waiting(entries_.size(), sink);
         for (; running_ > 0 && waiting_ == kNoEntry; ++drained_) {
-            Entry& entry = entries_[drained_];
+            const Entry& entry = entries_[drained_];
             if (!entry.in_table) {
                 continue;
             }
@@ -180,7 +180,12 @@ private:
         if (index == kNoEntry) {
             index = open(packet, sink);
         }
+        const bool earlier = packet.packet->seen_at < entries_[index].record.core.start;
         add_packet(entries_[index].record, layout_, packet);
+        if (earlier) {  // a late packet has moved the active deadline forward
+            wheel_.remove(entries_, index, entries_[index].wheel_slot);
+            schedule(index);
+        }
         counters_.packets.add();
         counters_.octets.add(packet.fields->ip_bytes);
         if (options_.tcp_end &&

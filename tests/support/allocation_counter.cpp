@@ -21,6 +21,11 @@ void* operator new(std::size_t bytes) {
     }
     throw std::bad_alloc();
 }
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+    count.fetch_add(1, std::memory_order_relaxed);
+    return std::malloc(bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
 // NOLINTEND(cppcoreguidelines-no-malloc)

@@ -90,7 +90,7 @@ TEST_CASE("FlowCache: a packet exactly at the idle deadline still belongs to the
 TEST_CASE("FlowCache: a long flow is sliced by the active timeout", "[flowcache][unit]") {
     CacheHarness<> harness(kSmall);
     for (int second = 1; second <= 70; ++second) {
-        harness.packet(flow_packet(1), at_ms(1000 * second));
+        harness.packet(flow_packet(1), at_ms(1000L * second));
     }
     REQUIRE(harness.sink.records.size() == 1);
     CHECK(harness.sink.records[0].core.packets == 61);  // seconds 1 .. 61, the deadline included
@@ -153,7 +153,7 @@ TEST_CASE("FlowCache: timeouts beyond the wheel's span are exact", "[flowcache][
     CacheHarness<> harness({.max_flows = 4, .idle_timeout = 3600s, .active_timeout = 7200s});
     harness.packet(flow_packet(1), at_ms(1000));
     for (int second = 2; second <= 3601; ++second) {
-        harness.cache.expire_some(at_ms(1000 * second), 100, harness.sink);
+        harness.cache.expire_some(at_ms(1000L * second), 100, harness.sink);
     }
     CHECK(harness.sink.records.empty());
     harness.expire(at_ms(3'602'000));
