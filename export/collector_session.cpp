@@ -27,7 +27,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const RecordLay
 void CollectorSession::advance(ExportTime now) {
     transport_->advance(now.uptime);
     const bool clock_unknown = now.wall < kFirstTimestamp;
-    if (!in_session() || (clock_unknown && open_.empty())) {
+    if (abandoned_ || !in_session() || (clock_unknown && open_.empty())) {
         return;  // offline, the clock starts with the first packet
     }
     if (refusals_come_late_ && waiting_.empty() &&
@@ -44,12 +44,12 @@ void CollectorSession::advance(ExportTime now) {
 }
 
 bool CollectorSession::ready() const noexcept {
-    return transport_->failed() || (!complete_ && transport_->session() != 0);
+    return transport_->failed() || abandoned_ || (!complete_ && transport_->session() != 0);
 }
 
 bool CollectorSession::add(const std::byte* record, std::size_t queue, ExportTime now) {
     const RecordTally tally = reinterpret_cast<const FlowRecordCore*>(record)->tally();
-    if (transport_->failed()) {
+    if (transport_->failed() || abandoned_) {
         lose(queue, tally);
         return true;
     }
@@ -184,6 +184,9 @@ void CollectorSession::settle_sent(ExportTime now) {
 }
 
 bool CollectorSession::flush(ExportTime now) {
+    if (abandoned_) {
+        return true;
+    }
     complete_ = complete_ || !open_.empty();
     const bool delivered = deliver(now);
     if (now.uptime - sent_at_ >= kRefusalWait) {
@@ -196,6 +199,7 @@ bool CollectorSession::flush(ExportTime now) {
 void CollectorSession::abandon(ExportTime now) {
     settle_sent(now);
     count_lost(open_, cause_of_abandoning());
+    abandoned_ = true;
 }
 
 void CollectorSession::lose(std::size_t queue, const RecordTally& tally) noexcept {

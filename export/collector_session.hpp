@@ -67,7 +67,7 @@ public:
     ///
     /// @return  nothing is left here, and the account is settled
     [[nodiscard]] bool flush(ExportTime now);
-    /// Counts as lost what is left here.
+    /// Counts as lost what is left here, and all that still comes; nothing is sent any more.
     void abandon(ExportTime now);
     /// Counts a record as lost that never came here, for the reason for which abandon() would.
     void lose(std::size_t queue, const RecordTally& tally) noexcept;
@@ -94,6 +94,7 @@ private:
     std::unique_ptr<Transport> transport_;
     IpfixEncoder encoder_;
     bool refusals_come_late_;  ///< UDP
+    bool abandoned_{};
     std::chrono::nanoseconds flush_interval_;
     std::chrono::nanoseconds template_refresh_;
 

@@ -68,7 +68,7 @@ bool ExportWorker::encode_batch(ExportTime now) {
 
 bool ExportWorker::finish(ExportTime now) {
     if (!last_progress_) {
-        last_progress_ = now.uptime;
+        last_progress_ = finish_began_ = now.uptime;
     }
     const std::uint64_t sent_before = session_.messages_sent();
     const bool worked = step(now);
@@ -77,9 +77,10 @@ bool ExportWorker::finish(ExportTime now) {
     }
     if (worked || session_.messages_sent() != sent_before) {
         last_progress_ = now.uptime;
-        return false;
     }
-    if (now.uptime - *last_progress_ < drain_timeout_) {
+    const bool stalled = now.uptime - *last_progress_ >= drain_timeout_;
+    const bool too_slow = now.uptime - finish_began_ >= kSlowestDrain * drain_timeout_;
+    if (!stalled && !too_slow) {
         return false;
     }
     abandon(now);

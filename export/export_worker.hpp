@@ -25,6 +25,8 @@ namespace tributary {
 class ExportWorker {
 public:
     static constexpr std::size_t kBatchRecords = 256;
+    /// A collector that takes a little now and then has this many drain timeouts in all.
+    static constexpr int kSlowestDrain = 10;
 
     /// @param layout    of the records of every queue
     /// @param queues    one source per queue; they outlive the worker
@@ -67,6 +69,7 @@ private:
     std::size_t batch_end_{};
     std::size_t first_queue_{};                              ///< where the next round begins
     std::optional<std::chrono::nanoseconds> last_progress_;  ///< since finish() is called
+    std::chrono::nanoseconds finish_began_{};
 };
 
 }  // namespace tributary

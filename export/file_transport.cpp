@@ -11,10 +11,13 @@ namespace tributary {
 
 FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
     : events_(events),
-      file_(::open(collector.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+      file_(::open(collector.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
+                   0644)) {
     if (!file_) {
         throw ExportError(collector.path + ": cannot be created: " + words_for(errno));
     }
+    // Opening must not wait for the reader of a FIFO; writing may wait for it.
+    ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);
 }
 
 void FileTransport::advance(std::chrono::nanoseconds now) noexcept {

@@ -66,8 +66,8 @@ struct UdpExport {
 struct Listener {
     std::vector<IpfixMessage> hear() {
         std::vector<IpfixMessage> messages;
-        while (const auto datagram = receive(socket)) {
-            messages.push_back(decoder.decode(*datagram));
+        for (auto datagram = receive(socket); datagram.has_value(); datagram = receive(socket)) {
+            messages.push_back(decoder.decode(datagram.value()));
         }
         return messages;
     }
@@ -205,7 +205,7 @@ TEST_CASE("UDP export: finish waits for the refusal of the last datagram", "[exp
 }
 
 TEST_CASE("UDP export: a message that the kernel never sends is lost by name", "[export][unit]") {
-    Listener listener;
+    const Listener listener;
     ExportOptions options = UdpExport::options_for(port_of(listener.socket));
     options.collectors[0].mtu = 65'535;  // a datagram holds 65'507
     RecordQueue queue;
