@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/address_rules.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
+#include <string>
 
 #include "conf/scalars.hpp"
 
@@ -66,6 +70,13 @@ bool is_printable(std::string_view text) {
 bool is_any_text(std::string_view /*text*/) { return true; }
 
 bool is_word_or_empty(std::string_view text) { return text.find(' ') == std::string_view::npos; }
+
+bool is_ip_address_or_empty(std::string_view text) {
+    const std::string address(text);
+    std::array<std::byte, sizeof(in6_addr)> bytes{};
+    return text.empty() || ::inet_pton(AF_INET, address.c_str(), bytes.data()) == 1 ||
+           ::inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1;
+}
 
 bool is_device(std::string_view text) {
     for (const std::string_view scheme : {"af_packet:", "af_xdp:"}) {

@@ -21,6 +21,9 @@ namespace tributary {
 /// Without a blank, as a host name or an address is; or nothing at all.
 [[nodiscard]] bool is_word_or_empty(std::string_view text);
 
+/// An IPv4 or IPv6 address; or nothing at all.
+[[nodiscard]] bool is_ip_address_or_empty(std::string_view text);
+
 /// A PCI address, af_packet:IFNAME, af_xdp:IFNAME, or a vdev string of one of DPDK's network
 /// drivers; each but the first two with arguments after a comma, if any.
 [[nodiscard]] bool is_device(std::string_view text);

@@ -78,7 +78,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               "the collector, for udp and tcp"),
         value("port", whole_number(&O::port, 1, kMost16), "the collector's port, for udp and tcp"),
         value("source-address",
-              text(&O::source_address, "an IP address or empty", is_word_or_empty),
+              text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
         value("mtu", whole_number(&O::mtu, 512, 65507),
               "octets of the longest IPFIX message, for udp"),

@@ -100,7 +100,7 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
         collector("transport: file, path: a, host: h") ==
         "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
         "(or transport udp or tcp)");
-    CHECK(collector("transport: file, path: a, source-address: h") ==
+    CHECK(collector("transport: file, path: a, source-address: 192.0.2.1") ==
           "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
           "be left out (or transport udp or tcp)");
     CHECK(
