@@ -11,9 +11,11 @@
 namespace tributary {
 
 /// The clock of a live queue, which never goes back. Without packet times it is the host's clock,
-/// read once per burst. With packet times it is the highest of them, and on an empty poll it moves
-/// on by the host's time since the last packet, so that idle flows expire; it stays at 1 s until
-/// the first packet, whose time may lie far in the past.
+/// read once per burst; where that is set back, time goes on from where it was, a little slower
+/// until the host has caught up, because packets stamped before the clock would end their flows.
+/// With packet times it is the highest of them, and on an empty poll it moves on by the host's time
+/// since the last packet, so that idle flows expire; it stays at 1 s until the first packet, whose
+/// time may lie far in the past.
 ///
 /// @thread  the queue's input thread; bad_timestamps() any
 class BurstClock {
@@ -22,9 +24,9 @@ public:
 
     /// @param host  the host's clock now
     void begin_burst(Timestamp host) noexcept {
-        host_ = host;
+        host_ = without_steps_back(host);
         if (!packet_times_) {
-            advance(host);
+            advance(host_);
         }
     }
     /// @return  the time of a packet that carries none
@@ -53,10 +55,22 @@ public:
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
 
 private:
+    [[nodiscard]] Timestamp without_steps_back(Timestamp host) noexcept {
+        constexpr int kCatchUp = 1024;  // one part in 1024: a step of a second takes 17 minutes
+        if (host < raw_host_) {
+            ahead_ += raw_host_ - host;
+        } else {
+            ahead_ -= std::min(ahead_, (host - raw_host_) / kCatchUp);
+        }
+        raw_host_ = host;
+        return host + ahead_;
+    }
     void advance(Timestamp time) noexcept { now_ = std::clamp(time, now_, kLastTimestamp); }
 
     bool packet_times_;
     bool any_packet_ = false;
+    Timestamp raw_host_{};         ///< as it was read
+    Timestamp::duration ahead_{};  ///< of our time, after the host's clock was set back
     Timestamp host_{};
     Timestamp now_ = kFirstTimestamp;
     Timestamp last_good_ = kFirstTimestamp;

@@ -16,9 +16,6 @@ CaptureFiles::CaptureFiles(std::vector<std::string> paths, std::uint16_t workers
     for (std::string& path : paths) {
         files_.emplace_back().path = std::move(path);
     }
-    if (!files_.empty()) {
-        open(files_.front());
-    }
 }
 
 std::shared_ptr<const CaptureMemory> CaptureFiles::take(std::size_t index) noexcept {
@@ -36,6 +33,7 @@ std::shared_ptr<const CaptureMemory> CaptureFiles::take(std::size_t index) noexc
 
 void CaptureFiles::mark_cut(std::size_t index) noexcept {
     const std::scoped_lock lock{mutex_};
+    cut_count_.fetch_add(files_[index].cut ? 0 : 1, std::memory_order_relaxed);
     files_[index].cut = true;
 }
 
@@ -60,10 +58,10 @@ std::optional<CaptureFailure> CaptureFiles::failure() const {
     return CaptureFailure{failed->path, failed->reason};
 }
 
-void CaptureFiles::open(File& file) noexcept {
+void CaptureFiles::open(File& file) const noexcept {
     file.opened = true;
     try {
-        auto memory = std::make_shared<const CaptureMemory>(file.path);
+        auto memory = std::make_shared<const CaptureMemory>(file.path, cancelled_);
         const CaptureReader reader{memory->bytes()};
         if (reader.error() == CaptureError::none) {
             file.memory = std::move(memory);

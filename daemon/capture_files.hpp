@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,9 +31,6 @@ struct CaptureFailure {
 /// @thread  any
 class CaptureFiles {
 public:
-    /// Opens the first file at once, so that failure() can tell before anything else is set up that
-    /// it is missing.
-    ///
     /// @param paths    walked in this order as one stream
     /// @param workers  CaptureSources that will each take() every file once; at least 1
     CaptureFiles(std::vector<std::string> paths, std::uint16_t workers);
@@ -46,10 +44,18 @@ public:
     /// @cost    opens the file if nobody has; reads it whole if it is a pipe
     [[nodiscard]] std::shared_ptr<const CaptureMemory> take(std::size_t index) noexcept;
 
+    /// Gives up waiting for a pipe that is being read; the stream ends before it.
+    void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+
     /// Notes that the file at `index` ends inside a frame.
     void mark_cut(std::size_t index) noexcept;
 
-    /// The files found to end inside a frame so far.
+    /// Number of the files found to end inside a frame so far. Waits for no file that is being
+    /// opened.
+    [[nodiscard]] std::size_t cut_count() const noexcept {
+        return cut_count_.load(std::memory_order_relaxed);
+    }
+    /// These files.
     [[nodiscard]] std::vector<std::string> cut_files() const;
 
     /// The file that ended the stream early; nothing while all is well.
@@ -64,9 +70,11 @@ private:
         bool opened = false;
         bool cut = false;
     };
-    static void open(File& file) noexcept;
+    void open(File& file) const noexcept;
 
     const std::uint16_t workers_;
+    std::atomic<bool> cancelled_{false};
+    std::atomic<std::size_t> cut_count_{0};
     mutable std::mutex mutex_;
     std::vector<File> files_;  ///< guarded by mutex_, but for its size, which stays
 };

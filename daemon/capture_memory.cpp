@@ -2,6 +2,7 @@
 #include "daemon/capture_memory.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ namespace {
 class Descriptor {
 public:
     explicit Descriptor(const std::string& path)
-        : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+        : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
         if (value_ < 0) {
             throw_errno();
         }
@@ -33,12 +34,23 @@ private:
     int value_;
 };
 
+/// Waits until a read brings something, be it the end. A FIFO without a writer waits for one.
+void wait_for_bytes(int descriptor, const std::atomic<bool>& cancelled) {
+    constexpr int kLookMilliseconds = 100;
+    pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
+    while (::poll(&waiting, 1, kLookMilliseconds) == 0) {
+        if (cancelled.load(std::memory_order_relaxed)) {
+            throw std::system_error(ECANCELED, std::generic_category());
+        }
+    }
+}
+
 }  // namespace
 
-CaptureMemory::CaptureMemory(const std::string& path) {
+CaptureMemory::CaptureMemory(const std::string& path, const std::atomic<bool>& cancelled) {
     const Descriptor file{path};
     if (!try_map(file.value())) {
-        read_all(file.value());
+        read_all(file.value(), cancelled);
         bytes_ = copy_;
     }
 }
@@ -66,20 +78,21 @@ bool CaptureMemory::try_map(int descriptor) noexcept {
     return true;
 }
 
-void CaptureMemory::read_all(int descriptor) {
+void CaptureMemory::read_all(int descriptor, const std::atomic<bool>& cancelled) {
     constexpr std::size_t kChunk = 1U << 20U;
     std::size_t filled = 0;
     while (true) {
         if (copy_.size() - filled < kChunk) {
             copy_.resize(copy_.size() * 2 + kChunk);
         }
+        wait_for_bytes(descriptor, cancelled);
         const ssize_t got = ::read(descriptor, copy_.data() + filled, copy_.size() - filled);
         if (got == 0) {
             break;
         }
         if (got > 0) {
             filled += static_cast<std::size_t>(got);
-        } else if (errno != EINTR) {
+        } else if (errno != EINTR && errno != EAGAIN) {
             throw_errno();
         }
     }

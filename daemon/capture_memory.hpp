@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -16,9 +17,11 @@ namespace tributary {
 /// would cost each honest file as much as metering it.
 class CaptureMemory {
 public:
-    /// @param path     a pipe is read to its end before this returns
-    /// @errors         std::system_error: the file can't be opened or read; std::bad_alloc
-    explicit CaptureMemory(const std::string& path);
+    /// @param path      a pipe is read to its end before this returns
+    /// @param cancelled  set by another thread: stop waiting for a pipe's bytes
+    /// @errors          std::system_error: the file can't be opened or read, ECANCELED;
+    /// std::bad_alloc
+    CaptureMemory(const std::string& path, const std::atomic<bool>& cancelled);
     CaptureMemory(const CaptureMemory&) = delete;
     CaptureMemory& operator=(const CaptureMemory&) = delete;
     CaptureMemory(CaptureMemory&&) = delete;
@@ -29,7 +32,7 @@ public:
 
 private:
     [[nodiscard]] bool try_map(int descriptor) noexcept;
-    void read_all(int descriptor);
+    void read_all(int descriptor, const std::atomic<bool>& cancelled);
 
     std::vector<std::byte> copy_;  ///< empty where the file is mapped
     std::span<const std::byte> bytes_;

@@ -15,6 +15,7 @@
 #include <set>
 #include <system_error>
 
+#include "daemon/available_memory.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -38,6 +39,12 @@ std::uint64_t free_huge_page_bytes() {
         bytes += pages * kibibytes * 1024;
     }
     return bytes;
+}
+
+/// Ordinary memory for the same: an object of a mempool never crosses a page boundary, so in small
+/// pages up to half of each is left unused.
+std::uint64_t ordinary_bytes(const EalOptions& options) {
+    return 2 * options.memory_bytes + kOwnMemory;
 }
 
 bool enough_huge_pages(const EalOptions& options, std::uint64_t huge_page_bytes) {
@@ -135,7 +142,7 @@ std::vector<std::string> eal_arguments(const EalOptions& options, std::uint64_t 
         arguments.emplace_back("--in-memory");
     } else {
         // --no-huge refuses --in-memory; --no-shconf is what is left of it.
-        const std::uint64_t mebibytes = (options.memory_bytes + kOwnMemory) >> 20U;
+        const std::uint64_t mebibytes = ordinary_bytes(options) >> 20U;
         arguments.insert(arguments.end(),
                          {"--no-huge", "--no-shconf", "-m", std::to_string(mebibytes + 1)});
     }
@@ -163,6 +170,12 @@ Eal::Eal(const EalOptions& options) {
         spdlog::info(
             "{} MiB free in huge pages, {} MiB needed: using ordinary memory, which is slower",
             huge >> 20U, (options.memory_bytes + kOwnMemory) >> 20U);
+        if (ordinary_bytes(options) > available_memory()) {
+            throw StartupError(
+                EX_OSERR, fmt::format("packet buffers need {} MiB, {} MiB are free; queues, "
+                                      "rx-descriptors and mempool-size decide how much",
+                                      ordinary_bytes(options) >> 20U, available_memory() >> 20U));
+        }
     }
     if (rte_eal_init(static_cast<int>(arguments.size()), argv.data()) < 0) {
         remove_runtime_folder();

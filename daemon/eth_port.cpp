@@ -154,6 +154,7 @@ void EthPort::start() {
     set_promiscuous();
     restore_promiscuous_ = !was_promiscuous && rte_eth_promiscuous_get(id_.value) == 1;
     keep_vlan_tags();
+    warn_of_unseen_queues();
     rss_ = check_rss();
     const Link link = read_link();
     link_up_ = link.up;
@@ -187,6 +188,17 @@ void EthPort::keep_vlan_tags() const {
     }
 }
 
+void EthPort::warn_of_unseen_queues() const {
+    const std::uint32_t there = read_receive_queues(device_.kernel_interface);
+    if (driver_ == "net_af_xdp" && there > input_.queues) {
+        spdlog::warn(
+            "input {}: {} has {} receive queues and AF_XDP sees the first {}: packets on the "
+            "others are "
+            "not received; raise queues, or lower the interface's (ethtool -L)",
+            input_.name, device_.kernel_interface, there, input_.queues);
+    }
+}
+
 RssReport EthPort::check_rss() const {
     RssFacts facts;
     facts.driver = driver_;
@@ -210,10 +222,10 @@ NicCounters EthPort::counters() const {
                          .missed = stats.imissed,
                          .no_buffer = stats.rx_nombuf,
                          .errors = stats.ierrors,
-                         .queues = {}};
+                         .queue_errors = {}};
     const std::size_t counted = std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
     for (std::size_t queue = 0; queue < counted; ++queue) {
-        counters.queues.push_back({stats.q_ipackets[queue], stats.q_errors[queue]});
+        counters.queue_errors.push_back(stats.q_errors[queue]);
     }
     return counters;
 }

@@ -20,15 +20,12 @@ namespace tributary {
 /// What a port itself counted since start(). net_af_packet and net_af_xdp never report what they
 /// miss.
 struct NicCounters {
-    struct Queue {
-        std::uint64_t received{};
-        std::uint64_t errors{};
-    };
     std::uint64_t received{};
     std::uint64_t missed{};     ///< no free descriptor: the input thread was too slow
     std::uint64_t no_buffer{};  ///< the packet pool was empty
     std::uint64_t errors{};     ///< broken on the wire
-    std::vector<Queue> queues;  ///< as many as the driver counts for, DPDK's limit is 16
+    /// Dropped per queue, for as many as the driver counts for; DPDK's limit is 16.
+    std::vector<std::uint64_t> queue_errors;
 };
 
 /// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
@@ -76,6 +73,7 @@ private:
     void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool) const;
     void set_promiscuous();
     void keep_vlan_tags() const;
+    void warn_of_unseen_queues() const;
     [[nodiscard]] RssReport check_rss() const;
     [[nodiscard]] Link read_link() const;
 

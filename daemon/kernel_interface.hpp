@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tributary {
@@ -13,5 +14,8 @@ struct KernelInterfaceState {
 
 /// @return  all false where there is no such interface in this network namespace
 [[nodiscard]] KernelInterfaceState read_kernel_interface(const std::string& name);
+
+/// Receive queues that the interface spreads its packets over; 0 where its driver does not tell.
+[[nodiscard]] std::uint32_t read_receive_queues(const std::string& name);
 
 }  // namespace tributary

@@ -21,10 +21,15 @@ RecordTally operator-(const RecordTally& a, const RecordTally& b) noexcept {
 }
 
 Json packets_of(const QueueLedger& queue) {
-    return {{"received", queue.received},          {"metered", queue.metered.packets},
-            {"ignored", queue.ignored_sum()},      {"filtered", queue.filtered},
-            {"ignored_by_reason", queue.ignored},  {"exported", queue.exported.packets},
-            {"lost", queue.lost_sum().packets},    {"active", queue.active().packets},
+    return {{"received", queue.received},
+            {"metered", queue.metered.packets},
+            {"ignored", queue.ignored_sum()},
+            {"filtered", queue.filtered},
+            {"ignored_by_reason", queue.ignored},
+            {"exported", queue.exported.packets},
+            {"lost", queue.lost_sum().packets},
+            {"active", queue.active().packets},
+            {"nic_queue_errors", queue.nic_queue_errors},
             {"bad_timestamp", queue.bad_timestamp}};
 }
 
@@ -71,6 +76,7 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     received += other.received;
     filtered += other.filtered;
     bad_timestamp += other.bad_timestamp;
+    nic_queue_errors += other.nic_queue_errors;
     for (const auto& [reason, count] : other.ignored) {
         ignored[reason] += count;
     }
@@ -125,9 +131,13 @@ std::string to_json(const Ledger& ledger) {
     packets["nic_missed"] = nic.missed;
     packets["nic_no_buffer"] = nic.no_buffer;
     packets["nic_errors"] = nic.errors;
-    Json json{{"packets", std::move(packets)}, {"octets", octets_of(total)},
-              {"flows", flows_of(total)},      {"collectors", Json::array()},
-              {"ports", Json::array()},        {"queues", Json::array()}};
+    Json json{{"packets", std::move(packets)},
+              {"octets", octets_of(total)},
+              {"flows", flows_of(total)},
+              {"collectors", Json::array()},
+              {"captures_cut", ledger.captures_cut},
+              {"ports", Json::array()},
+              {"queues", Json::array()}};
     for (const CollectorLedger& collector : ledger.collectors) {
         Json entry{{"name", collector.name}};
         entry.update(Json(collector.counts));

@@ -25,6 +25,7 @@ struct QueueLedger {
     std::uint64_t received{};
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
+    std::uint64_t nic_queue_errors{};  ///< dropped by the NIC for this queue; 0 where it can't tell
     NamedCounts ignored;
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
@@ -59,6 +60,7 @@ struct PortLedger {
 };
 
 struct Ledger {
+    std::size_t captures_cut{};  ///< capture files that end, or are damaged, inside a frame
     std::vector<QueueLedger> queues;
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;

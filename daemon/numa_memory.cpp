@@ -6,10 +6,14 @@
 
 #include <new>
 
+#include "daemon/available_memory.hpp"
+
 namespace tributary {
 namespace {
 
 constexpr std::size_t kHugePage = 2U << 20U;
+constexpr int kHugeTlb =
+    MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);  // 2 MiB, whatever the host's default
 
 /// Binds a mapping to a node. A machine without NUMA has nothing to choose from.
 void bind_to_node(void* at, std::size_t bytes, unsigned node) {
@@ -26,7 +30,8 @@ NumaMemory::NumaMemory(std::size_t bytes, std::optional<unsigned> node, PageUse 
         memory_ = map(rounded, node, use, true);
         huge_pages_ = !memory_.empty();
     }
-    if (memory_.empty()) {
+    const bool fits = use == PageUse::offline || rounded <= available_memory();
+    if (memory_.empty() && fits) {
         memory_ = map(rounded, node, use, false);
     }
     if (memory_.empty()) {
@@ -42,7 +47,7 @@ NumaMemory::~NumaMemory() {
 
 std::span<std::byte> NumaMemory::map(std::size_t bytes, std::optional<unsigned> node, PageUse use,
                                      bool huge_pages) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge_pages ? MAP_HUGETLB : MAP_NORESERVE);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (huge_pages ? kHugeTlb : MAP_NORESERVE);
     void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (at == MAP_FAILED) {
         return {};

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_source.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/report.hpp"
+#include "daemon/startup_error.hpp"
 
 namespace tributary {
 namespace {
@@ -77,12 +79,16 @@ public:
                 interrupted = *signal;
             }
         }
+        if (interrupted != 0) {
+            files_.cancel();
+        }
         pipeline_->stop();
         return interrupted;
     }
 
     [[nodiscard]] Ledger ledger() const {
         Ledger ledger;
+        ledger.captures_cut = files_.cut_count();
         ledger.queues.resize(sources_.size());
         for (std::size_t worker = 0; worker < sources_.size(); ++worker) {
             QueueLedger& queue = ledger.queues[worker];
@@ -100,7 +106,9 @@ public:
     [[nodiscard]] bool report_captures() const {
         for (const std::string& path : files_.cut_files()) {
             spdlog::warn(
-                "{}: the capture is cut off inside a frame; what came before it is metered", path);
+                "{}: the capture is cut off, or damaged, inside a frame; what came before is "
+                "metered",
+                path);
         }
         const std::optional<CaptureFailure> failure = files_.failure();
         if (failure) {
@@ -114,7 +122,7 @@ public:
 private:
     /// The capture's own clock: how far the worker that leads has come.
     [[nodiscard]] Timestamp capture_clock() const {
-        Timestamp latest = kFirstTimestamp;
+        Timestamp latest{};  // before the first packet there is none
         for (const PublishedClock* clock : clocks_) {
             latest = std::max(latest, clock->read());
         }
@@ -137,20 +145,46 @@ private:
 
 }  // namespace
 
+namespace {
+
+bool are_one_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;  // what is not there yet is no other file
+    return std::filesystem::equivalent(a, b, ignored) &&
+           std::filesystem::is_regular_file(a, ignored);
+}
+
+/// What is read must not be written, and no file for two purposes.
+void refuse_overwriting(const OfflineJob& job) {
+    for (const std::string& capture : job.captures) {
+        if (are_one_file(capture, job.output) || are_one_file(capture, job.stats_path)) {
+            throw StartupError(
+                EX_USAGE,
+                capture + " is a capture to be read; --write or --stats would destroy it");
+        }
+    }
+    if (job.stats_path == job.output || are_one_file(job.stats_path, job.output)) {
+        throw StartupError(EX_USAGE, "--write and --stats are one file, " + job.output);
+    }
+}
+
+}  // namespace
+
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
+    refuse_overwriting(job);
+    check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();
-    const bool all_read = run.report_captures();
+    const bool all_read = interrupted != 0 || run.report_captures();
     const int reported = report_ledger(run.ledger(), job.stats_path);
     if (run.output_failed()) {
         return EX_IOERR;
     }
-    if (!all_read) {
-        return EX_NOINPUT;
-    }
     if (interrupted != 0) {
         spdlog::warn("interrupted: {} holds what was read until then", job.output);
         return 128 + interrupted;
+    }
+    if (!all_read) {
+        return EX_NOINPUT;
     }
     return reported;
 }

@@ -20,7 +20,9 @@ constexpr std::array kFormats{Format{0xA1B2'C3D4, 1000, kRecordHeader},
                               Format{0xA1B2'3C4D, 1, kRecordHeader},
                               Format{0xA1B2'CD34, 1000, kModifiedRecordHeader}};
 
-constexpr std::uint32_t kLinkTypeBits = 0x0FFF'FFFF;  ///< the others tell of a frame check sequence
+/// The bits above say whether frames end in a frame check sequence, and how long it is
+/// (draft-ietf-opsawg-pcap §4).
+constexpr std::uint32_t kLinkTypeBits = 0x03FF'FFFF;
 
 }  // namespace
 

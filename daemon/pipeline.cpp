@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue>>& queues) {
     std::vector<RecordSource*> rings;
+    rings.reserve(queues.size());
     for (const auto& queue : queues) {
         rings.push_back(&queue->records());
     }
@@ -36,17 +37,24 @@ void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_
     // All of them count from the start: the first could end before the last has begun.
     inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
     try {
-        for (std::size_t queue = 0; queue < parts_.queues.size(); ++queue) {
-            input_threads_.push_back(std::make_unique<PinnedThread>(
-                places.inputs[queue], [this, queue, back_off = places.back_off] {
-                    run_input(*parts_.queues[queue], back_off);
-                }));
-        }
+        start_inputs(places);
     } catch (...) {
         const std::size_t never_started = parts_.queues.size() - input_threads_.size();
         inputs_running_.fetch_sub(never_started, std::memory_order_release);
         throw;
     }
+}
+
+void Pipeline::start_inputs(const PipelinePlaces& places) {
+    for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
+        InputQueue& queue = *parts_.queues[index];
+        input_threads_.push_back(std::make_unique<PinnedThread>(
+            places.inputs[index],
+            [this, &queue, back_off = places.back_off] { run_input(queue, back_off); }));
+    }
+}
+
+void Pipeline::wait_until_polled() const {
     while (inputs_polled_.load(std::memory_order_relaxed) < parts_.queues.size()) {
         std::this_thread::sleep_for(1ms);
     }

@@ -45,15 +45,19 @@ public:
     Pipeline& operator=(const Pipeline&) = delete;
     ~Pipeline();
 
-    /// Starts all threads; returns when each queue was polled once.
+    /// Starts all threads.
     ///
     /// @param on_all_ended  called by the last input thread whose source has ended by itself
     /// @errors              StartupError
     /// @thread              main
     void start(const PipelinePlaces& places, std::function<void()> on_all_ended);
 
-    /// Stops receiving, ends all flows, sends what is left and joins the threads. It takes no
-    /// longer than the collector's drain timeout. Does nothing the second time.
+    /// Returns when each queue was polled once.
+    /// @thread  main, after start()
+    void wait_until_polled() const;
+
+    /// Stops receiving, ends all flows, sends what is left and joins the threads. A collector
+    /// that takes nothing holds it up for its drain timeout. Does nothing the second time.
     /// @thread  main
     void stop() noexcept;
 
@@ -68,6 +72,7 @@ public:
     [[nodiscard]] std::string export_failure() const;
 
 private:
+    void start_inputs(const PipelinePlaces& places);
     void run_input(InputQueue& queue, bool back_off) noexcept;
     void run_export() noexcept;
     [[nodiscard]] ExportTime now() const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -85,7 +86,8 @@ public:
             port->start();
         }
         pipeline_->start(places_, [] {});
-        spdlog::info("ready: {} queues of {} inputs are polled", queues_.size(), ports_.size());
+        pipeline_->wait_until_polled();
+        spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
         watch();
         pipeline_->stop();
         const int reported = report_ledger(ledger(), options_.stats_path);
@@ -155,21 +157,23 @@ private:
         while (!export_failed_.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             if (signal && *signal != SIGUSR1) {
-                spdlog::info("{}: stopping", *signal == SIGINT ? "SIGINT" : "SIGTERM");
+                spdlog::info("SIG{}: stopping", ::sigabbrev_np(*signal));
                 return;
             }
             const bool due =
                 options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics;
             if (signal || due) {
                 spdlog::info("statistics: {}", to_line(ledger()));
+                next_statistics += due ? options_.stats_interval : std::chrono::seconds(0);
             }
-            if (due) {
-                next_statistics += options_.stats_interval;
-            }
-            for (const auto& port : ports_) {
-                if (const auto change = port->poll_link()) {
-                    spdlog::warn(*change);
-                }
+            log_link_changes();
+        }
+    }
+
+    void log_link_changes() {
+        for (const auto& port : ports_) {
+            if (const auto change = port->poll_link()) {
+                spdlog::warn(*change);
             }
         }
     }
@@ -189,12 +193,17 @@ private:
             ledger.queues.back().name = queue.name;
             ledger.queues.back().bad_timestamp = queue.source->bad_timestamps().read();
         }
+        std::size_t first_queue = 0;
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             const NicCounters counters = ports_[input]->counters();
             ledger.ports.push_back({.name = config_.inputs[input].name,
                                     .missed = counters.missed,
                                     .no_buffer = counters.no_buffer,
                                     .errors = counters.errors});
+            for (std::size_t queue = 0; queue < counters.queue_errors.size(); ++queue) {
+                ledger.queues[first_queue + queue].nic_queue_errors = counters.queue_errors[queue];
+            }
+            first_queue += config_.inputs[input].queues;
         }
         pipeline_->read(ledger);
         return ledger;
@@ -217,6 +226,7 @@ private:
 }  // namespace
 
 int run_probe(const Config& config, const ProbeOptions& options, Signals& signals) {
+    check_stats_path(options.stats_path);
     Probe probe(config, options, signals);
     return probe.run();
 }

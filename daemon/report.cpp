@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/report.hpp"
 
+#include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <system_error>
+
+#include "daemon/startup_error.hpp"
 
 namespace tributary {
 namespace {
@@ -28,17 +32,19 @@ spdlog::level::level_enum level_of(LogLevel level) {
     return spdlog::level::info;
 }
 
+std::string words_of(int error) { return std::generic_category().message(error); }
+
 int write_text(const std::string& text, const std::string& path) {
     std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
     if (file == nullptr) {
-        spdlog::error("--stats {}: {}", path, std::strerror(errno));
+        spdlog::error("--stats {}: {}", path, words_of(errno));
         return EX_IOERR;
     }
     const bool written = std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
     const int error = errno;
     const bool closed = file == stdout || std::fclose(file) == 0;
     if (!written || !closed) {
-        spdlog::error("--stats {}: {}", path, std::strerror(written ? errno : error));
+        spdlog::error("--stats {}: {}", path, words_of(written ? errno : error));
         return EX_IOERR;
     }
     return EX_OK;
@@ -66,6 +72,17 @@ void log_event(const CollectorEvent& event) {
         default:
             spdlog::warn(event.text);
     }
+}
+
+void check_stats_path(const std::string& stats_path) {
+    if (stats_path.empty() || stats_path == "-") {
+        return;
+    }
+    const int fd = ::open(stats_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+    if (fd < 0) {
+        throw StartupError(EX_IOERR, "--stats " + stats_path + ": " + words_of(errno));
+    }
+    ::close(fd);
 }
 
 int report_ledger(const Ledger& ledger, const std::string& stats_path) {

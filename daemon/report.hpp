@@ -18,6 +18,11 @@ void set_up_log(LogLevel level);
 /// @thread  any
 void log_event(const CollectorEvent& event);
 
+/// Finds out before a run whether the file of `--stats` can be written at its end.
+///
+/// @errors  StartupError(74)
+void check_stats_path(const std::string& stats_path);
+
 /// The end of a run: logs the ledger, says if it does not add up, and writes it as JSON.
 ///
 /// @param stats_path  of `--stats`: a file, `-` for standard output, or empty for neither

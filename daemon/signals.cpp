@@ -16,9 +16,10 @@ namespace tributary {
 
 Signals::Signals() {
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
     sigset_t set;
     sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
+    for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1}) {
         sigaddset(&set, number);
     }
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);

@@ -6,9 +6,9 @@
 
 namespace tributary {
 
-/// SIGINT, SIGTERM and SIGUSR1, taken by the main thread as ordinary events instead of in handlers.
-/// Make it before any thread, so that all threads inherit the blocked mask. Also ignores SIGPIPE: a
-/// closed peer is an error code.
+/// SIGHUP, SIGINT, SIGTERM and SIGUSR1, taken by the main thread as ordinary events instead of in
+/// handlers. Make it before any thread, so that all threads inherit the blocked mask. Also ignores
+/// SIGPIPE: a closed peer is an error code.
 class Signals {
 public:
     /// @errors  std::system_error

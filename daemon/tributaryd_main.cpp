@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -88,9 +90,20 @@ int explain_failure() {
     }
 }
 
+/// Started with standard streams closed, the next file to be opened would become one of them and
+/// get the log.
+void reserve_standard_streams() {
+    int fd = ::open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO) {
+        fd = ::open("/dev/null", O_RDWR);
+    }
+    ::close(fd);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    reserve_standard_streams();
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
         set_up_log(command_line.log_level);

@@ -78,7 +78,7 @@ TEST_CASE("CaptureReader: pcap of each magic and byte order, frames are as writt
     const auto c = GENERATE(Case{0xA1B2C3D4, 999'999us, ""}, Case{0xA1B23C4D, 999'999ns, ""},
                             Case{0xA1B2CD34, 999'999us, "ifindex+"});
     const auto order = GENERATE(std::endian::little, std::endian::big);
-    CaptureBytes file = pcap_header(order, c.magic, 0x5000'0071);
+    CaptureBytes file = pcap_header(order, c.magic, 0x5400'0071);
     file.u32(0xFFFF'FFFF).u32(999'999).u32(5).u32(1500).text(c.header_tail).text("first");
     const Walk result = walk(file.bytes());
     REQUIRE(result.frames.size() == 1);

@@ -297,12 +297,6 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
     expect(text.path(), "not a pcap or pcapng file");
 }
 
-TEST_CASE("CaptureFiles: the first file is missing, is known before any worker comes",
-          "[daemon][unit]") {
-    const CaptureFiles files{{"/nonexistent/x.pcap"}, 1};
-    CHECK(files.failure() == CaptureFailure{"/nonexistent/x.pcap", "No such file or directory"});
-}
-
 TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[daemon][unit]") {
     CaptureBytes capture{std::endian::little};
     add_section(capture);

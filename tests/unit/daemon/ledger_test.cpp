@@ -16,6 +16,7 @@ QueueLedger some_queue() {
     queue.received = 10;
     queue.filtered = 1;
     queue.bad_timestamp = 2;
+    queue.nic_queue_errors = 3;
     queue.ignored = {{"arp", 2}, {"llc", 1}};
     queue.metered = {3, 6, 600};
     queue.exported = {1, 3, 300};
@@ -27,14 +28,15 @@ QueueLedger some_queue() {
 }  // namespace
 
 TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "[daemon][unit]") {
-    const Ledger ledger{.queues = {some_queue(), some_queue()},
+    const Ledger ledger{.captures_cut = 0,
+                        .queues = {some_queue(), some_queue()},
                         .ports = {{.name = "uplink", .missed = 7, .no_buffer = 8, .errors = 9}},
                         .collectors = {{.name = "udp 192.0.2.1:4739", .counts = {{"records", 2}}}}};
     const auto json = nlohmann::json::parse(to_json(ledger));
     const auto expected_packets = nlohmann::json::parse(R"({
         "received": 20, "metered": 12, "ignored": 6, "filtered": 2,
         "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2,
-        "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "bad_timestamp": 4})");
+        "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4})");
     CHECK(json["packets"] == expected_packets);
     CHECK(
         json["octets"] ==
@@ -52,14 +54,14 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
 TEST_CASE("ledger: imbalance names packets and records that went astray", "[daemon][unit]") {
     QueueLedger queue = some_queue();
     queue.exported += {1, 1, 100};  // now nothing is active
-    CHECK(imbalance({.queues = {queue}, .ports = {}, .collectors = {}}).empty());
+    CHECK(imbalance({.captures_cut = 0, .queues = {queue}, .ports = {}, .collectors = {}}).empty());
 
     QueueLedger vanished = queue;
     vanished.received += 1;
-    CHECK(imbalance({.queues = {vanished}, .ports = {}, .collectors = {}}) ==
+    CHECK(imbalance({.captures_cut = 0, .queues = {vanished}, .ports = {}, .collectors = {}}) ==
           "received 11 packets but metered, ignored and filtered 10");
 
-    CHECK(imbalance({.queues = {some_queue()}, .ports = {}, .collectors = {}}) ==
+    CHECK(imbalance({.captures_cut = 0, .queues = {some_queue()}, .ports = {}, .collectors = {}}) ==
           "1 records with 1 packets and 100 octets were created but neither exported nor lost");
 }
 
@@ -78,5 +80,5 @@ TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit
     CHECK(queue.ignored.size() == kParseStatusCount - 1);
     CHECK(queue.metered == RecordTally{1, 3, 300});
     CHECK(queue.lost.at("ring_full") == RecordTally{1, 3, 300});
-    CHECK(imbalance({.queues = {queue}, .ports = {}, .collectors = {}}).empty());
+    CHECK(imbalance({.captures_cut = 0, .queues = {queue}, .ports = {}, .collectors = {}}).empty());
 }
