@@ -12,7 +12,7 @@ TABLE = {
     "export": (r"export/|parsers/units\.hpp|parsers/packet_fields\.hpp"
                r"|flowcache/(flow_record|flow_key|counter|record_stream|options)\.hpp",
                r"fixbuf/|nlohmann/json\.hpp|glib\.h|tl/expected\.hpp|netdb\.h|netinet/|arpa/|sys/|unistd\.h|fcntl\.h|poll\.h|net/"),
-    "conf": (r"conf/|[a-z]+/options\.hpp|parsers/units\.hpp", r"yaml-cpp/"),
+    "conf": (r"conf/|[a-z]+/options\.hpp|parsers/units\.hpp", r"yaml-cpp/|arpa/inet\.h"),
     "daemon": (r"(parsers|flowcache|export|conf|daemon)/", r"(?!fixbuf/|yaml-cpp/|xxh).*"),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder

@@ -42,6 +42,7 @@ void walk(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer\'s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     walk(std::as_bytes(std::span(data, size)));
     return 0;

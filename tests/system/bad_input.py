@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 
 import harness
@@ -29,6 +30,10 @@ class Configuration(harness.TestCase):
             for pattern in patterns:
                 self.assertRegex(message, pattern)
             self.assertNotIn("EAL", message)
+
+    def test_a_source_address_that_is_none_is_named(self):
+        self.refuse(CONFIG.replace("{host: 127.0.0.1}", "{host: 127.0.0.1, source-address: abc}"), r"probe\.yaml:7: ",
+                    "source-address is abc", "IP address")
 
     def test_a_good_configuration_passes(self):
         self.tributaryd("--config", self.path("probe.yaml", CONFIG), "--check-config")
@@ -112,7 +117,44 @@ class Captures(harness.TestCase):
         cut = self.path("cut.pcap", capture[:-1])
         _, ledger, result = self.meter("--read", cut)
         self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES - 1)
+        self.assertEqual(ledger["captures_cut"], 1)
         self.assertRegex(result.stderr, r"(?i)warn.*cut\.pcap")
+
+    def test_an_output_that_is_a_capture_to_be_read_is_refused_and_kept(self):
+        with open(harness.DEMO, "rb") as source:
+            capture = source.read()
+        path = self.path("only.pcap", capture)
+        os.link(path, self.path("link.pcap"))
+        for options in (["--write", path], ["--write", self.path("link.pcap")],
+                        ["--write", self.path("out.ipfix"), "--stats", path]):
+            result = self.tributaryd("--read", path, *options, expect=harness.EX_USAGE)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            with open(path, "rb") as source:
+                self.assertEqual(source.read(), capture)
+
+    def test_a_signal_ends_the_wait_for_a_pipe(self):
+        os.mkfifo(self.path("pipe"))
+        daemon = harness.Process(harness.TRIBUTARYD, "--read", harness.DEMO, self.path("pipe"), "--write",
+                                 self.path("out.ipfix"), "--stats", self.path("stats.json"))
+        with daemon:
+            # Signals are taken from before the output is opened.
+            harness.wait_until(lambda: os.path.exists(self.path("out.ipfix")), 10, "the output")
+            daemon.wait_for_received(harness.DEMO_FRAMES)
+            self.assertEqual(daemon.end(signal.SIGINT), 128 + signal.SIGINT, daemon.text())
+        self.check_ledger(harness.read_json(self.path("stats.json")))
+        self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
+
+    def test_stats_that_cannot_be_written_exit_74_at_once(self):
+        result = self.tributaryd("--read", harness.DEMO, "--write", self.path("out.ipfix"), "--stats",
+                                 self.path("no/such/folder"), expect=harness.EX_IOERR)
+        self.assertIn("no/such/folder", result.stderr)
+        self.assertFalse(os.path.exists(self.path("out.ipfix")))
+
+    def test_closed_standard_streams_do_not_mix_the_log_into_the_output(self):
+        out = self.path("out.ipfix")
+        command = '"$0" --read "$1" --write "$2" <&- >&- 2>&-'
+        subprocess.run(["sh", "-c", command, harness.TRIBUTARYD, harness.DEMO, out], check=True)
+        self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
 
     def test_a_full_disk_exits_74_and_the_records_are_lost_by_name(self):
         stats = self.path("stats.json")

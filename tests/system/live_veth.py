@@ -128,6 +128,19 @@ class LiveVeth(harness.TestCase):
             self.assertEqual(sequence, expected)
             expected += records
 
+    def test_a_link_that_goes_down_and_up_is_logged_and_survived(self):
+        self.start_collector()
+        daemon = self.start_probe()
+        first = replay(self.sender)
+        daemon.wait_for_received(first)
+        subprocess.run(["ip", "-n", self.sender, "link", "set", "trib1", "down"], check=True)
+        daemon.wait_for_log("link down")
+        subprocess.run(["ip", "-n", self.sender, "link", "set", "trib1", "up"], check=True)
+        daemon.wait_for_log("(?s)link down.*link up")
+        daemon.wait_for_received(first + replay(self.sender))
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        self.check_ledger(harness.read_json(self.path("stats.json")))
+
     def test_sigusr1_logs_the_statistics_and_sigint_ends_as_sigterm_does(self):
         self.start_collector()
         daemon = self.start_probe()

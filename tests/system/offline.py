@@ -27,6 +27,12 @@ def rewritten(capture, change):
     return bytes(out)
 
 
+def first_second(capture):
+    """The time of the first frame of a little-endian pcap."""
+    with open(capture, "rb") as source:
+        return int.from_bytes(source.read(28)[24:], "little")
+
+
 class Offline(harness.TestCase):
     def check_demo(self, ledger, times=1):
         packets, flows = ledger["packets"], ledger["flows"]
@@ -87,6 +93,13 @@ class Offline(harness.TestCase):
         messages = harness.tshark_records(out)
         self.assertEqual(sum(records for _, records, _ in messages), exported)
         self.assertFalse(any(fault for _, _, fault in messages))
+
+    def test_no_message_is_dated_before_the_capture(self):
+        for _ in range(20):  # the export thread starts first: which of the two is faster must not matter
+            out, _, _ = self.meter("--read", harness.DEMO)
+            with open(out, "rb") as source:
+                export_time = int.from_bytes(source.read(8)[4:], "big")
+            self.assertGreaterEqual(export_time, first_second(harness.DEMO))
 
     def test_an_empty_capture_still_gives_templates(self):
         harness.need("ipfixDump")

@@ -17,7 +17,8 @@ cleanups=()
 on_exit() { cleanups+=("$*"); }
 run_cleanups() {
     local status=$? i
-    trap - EXIT INT TERM
+    trap '' INT TERM  # a second one must not cut the cleaning short
+    trap - EXIT
     for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do
         eval "${cleanups[i]}" || true
     done
@@ -44,19 +45,23 @@ install_missing() {
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build DIR [MESON OPTION...]: configures once, then compiles what changed; of all, or of `targets` where set.
-targets=()
+# configure DIR [MESON OPTION...]: the first time only.
+configure() {
+    local directory=$1
+    shift
+    [ ! -f "$directory/build.ninja" ] || return 0
+    meson setup "$directory" "$root" "$@" >"$directory.log" 2>&1 || {
+        cat "$directory.log"
+        fail "meson could not configure $directory"
+    }
+    rm -f "$directory.log"
+}
+
+# build DIR [TARGET...]: compiles what changed, of everything or of the targets.
 build() {
     local directory=$1
     shift
-    if [ ! -f "$directory/build.ninja" ]; then
-        meson setup "$directory" "$root" "$@" >"$directory.log" 2>&1 || {
-            cat "$directory.log"
-            fail "meson could not configure $directory"
-        }
-    fi
-    rm -f "$directory.log"
-    ninja --quiet -C "$directory" "${targets[@]}"
+    ninja --quiet -C "$directory" "$@"
 }
 
 # wait_for SECONDS WHAT COMMAND...: until COMMAND succeeds.
