@@ -19,9 +19,9 @@ struct OfflineJob {
 /// root.
 ///
 /// @param config  its flows, export and read options; inputs and collectors are ignored
-/// @return        exit code: 0; 66 a capture could not be read, what came before it is written; 74
-/// the output could
-///                not be written; 128 + signal when interrupted, what came before is written
+/// @return        exit code: 0; 66 a capture could not be read, what came before it is written;
+///                74 the output could not be written; 128 + signal when interrupted, what came
+///                before is written
 /// @errors        ExportError, StartupError: it could not start
 /// @thread        main
 [[nodiscard]] int run_offline(const OfflineJob& job, const Config& config, Signals& signals);

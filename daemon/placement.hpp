@@ -33,8 +33,7 @@ struct CorePlan {
 /// CPUs they share evenly. With `numa: strict` they would rather share than cross nodes.
 ///
 /// @errors  StartupError(78): a configured CPU is not online; with `numa: strict`, a configured CPU
-/// is on another
-///          node than its NIC, or automatic placement has no CPU on the NIC's node
+///          is on another node than its NIC, or automatic placement has no CPU on the NIC's node
 /// @thread  any; pure
 [[nodiscard]] CorePlan place_threads(const CoreOptions& options, const Topology& topology,
                                      std::span<const QueueToPlace> queues);

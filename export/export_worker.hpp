@@ -33,8 +33,7 @@ public:
     /// @param counters  outlive the worker; as many queues and collectors as there are here
     /// @param handler   told of what concerns the collector; may be empty
     /// @errors  ExportError: not exactly one collector, its file cannot be created, its source
-    /// address is
-    ///          unusable, or records and layout do not fit together
+    ///          address is unusable, or records and layout do not fit together
     ExportWorker(const ExportOptions& options, const RecordLayout& layout,
                  std::vector<RecordSource*> queues, ExportCounters& counters,
                  CollectorEventHandler handler);

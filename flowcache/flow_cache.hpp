@@ -24,15 +24,12 @@ namespace tributary {
 //
 //   memory handed in:  | buckets: EntryIndex[2^k] | wheel slots | entries: Entry[max_flows] |
 //
-//   buckets[hash mod 2^k] -> entry -> entry -> kNoEntry       2^k >= max_flows, so chains are short
-//   (mean <= 1)
+//   buckets[hash mod 2^k] -> entry -> entry -> kNoEntry     2^k >= max_flows: chains are short
 //
-//   an entry is   free      in the free list (by next_in_bucket), or never used yet (index >=
-//   used_)
-//                 running   in one bucket chain and in one wheel slot; end_reason is `none`
-//                 waiting   ended, but the sink was full: in the waiting list, in order of their
-//                 ends;
-//                           it is in no chain, so a later packet of its key opens a new entry
+//   an entry is  free     in the free list (by next_in_bucket), or never used (index >= used_)
+//                running  in one bucket chain and in one wheel slot; end_reason is `none`
+//                waiting  ended while the sink was full: in the waiting list, oldest end first, and
+//                         in no chain, so a later packet of its key opens a new entry
 //
 // When a record ends, and with which reason, depends on the packets and the clock alone (DESIGN 2):
 // a packet first tests the deadlines of the entry it finds, so it does not matter how far the wheel

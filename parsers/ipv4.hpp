@@ -16,13 +16,12 @@ namespace tributary {
 ///
 /// @param at          where the header begins
 /// @param wire_bytes  the frame's length on the wire. A total length of 0 means "to the end of the
-/// frame": so
-///                    hosts capture their own packets before segmentation offload, when 16 bits do
-///                    not suffice.
+///                    frame": so hosts capture their own packets before segmentation offload, when
+///                    16 bits do not suffice.
 /// @param fields      gets what the header says; cleared by the caller
 /// @return            where the payload lies, and whether it begins with a transport header
 /// @errors            truncated_ipv4_header, bad_ipv4_version, bad_ipv4_header_length,
-/// bad_ipv4_total_length
+///                    bad_ipv4_total_length
 /// @cost              no loop
 /// @source            RFC 791 §3.1
 [[nodiscard]] inline IpLayer parse_ipv4(CapturedBytes frame, std::size_t at,
