@@ -60,7 +60,7 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "packets of different VLANs are different flows"),
         value("tcp-end", flag(&O::tcp_end), "a TCP packet with FIN or RST ends its record"),
         value("tcp-analysis", only<O>({"false", "no"}, {"true", "yes"}),
-              "metering of round-trip times and retransmissions"),
+              "TCP analysis, which this version does not have"),
     };
 }
 

@@ -128,11 +128,11 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
     rest_ = rest_.subspan(block_bytes);
     switch (type) {
         case enhanced_packet_block:
-            return enhanced_packet(body, out);
+            return timed_packet(body, true, out);
         case simple_packet_block:
             return simple_packet(body, out);
         case obsolete_packet_block:
-            return obsolete_packet(body, out);
+            return timed_packet(body, false, out);
         case interface_description:
             add_interface(body);
             return CaptureItem::other_block;
@@ -171,32 +171,18 @@ void PcapngReader::add_interface(std::span<const std::byte> body) noexcept {
     interfaces_.push_back(interface);
 }
 
-CaptureItem PcapngReader::enhanced_packet(std::span<const std::byte> body,
-                                          CaptureFrame& out) const noexcept {
+/// The block types differ in their first four octets alone: an enhanced packet has 32 bits of
+/// interface there, an obsolete one 16 bits of interface and 16 of drop count.
+CaptureItem PcapngReader::timed_packet(std::span<const std::byte> body, bool enhanced,
+                                       CaptureFrame& out) const noexcept {
     constexpr std::size_t kHeader = 20;
     if (body.size() < kHeader) {
         return CaptureItem::other_block;
     }
     const auto header = body.first<kHeader>();
     const std::uint64_t high = order_.u32(header.subspan<4, 4>());
-    return packet({.interface = order_.u32(header.subspan<0, 4>()),
-                   .ticks = high << 32U | order_.u32(header.subspan<8, 4>()),
-                   .captured_bytes = order_.u32(header.subspan<12, 4>()),
-                   .wire_bytes = order_.u32(header.subspan<16, 4>()),
-                   .data = body.subspan(kHeader)},
-                  out);
-}
-
-/// As an enhanced packet, but 16 bits of interface and 16 bits of drop count.
-CaptureItem PcapngReader::obsolete_packet(std::span<const std::byte> body,
-                                          CaptureFrame& out) const noexcept {
-    constexpr std::size_t kHeader = 20;
-    if (body.size() < kHeader) {
-        return CaptureItem::other_block;
-    }
-    const auto header = body.first<kHeader>();
-    const std::uint64_t high = order_.u32(header.subspan<4, 4>());
-    return packet({.interface = order_.u16(header.subspan<0, 2>()),
+    return packet({.interface = enhanced ? order_.u32(header.subspan<0, 4>())
+                                         : order_.u16(header.subspan<0, 2>()),
                    .ticks = high << 32U | order_.u32(header.subspan<8, 4>()),
                    .captured_bytes = order_.u32(header.subspan<12, 4>()),
                    .wire_bytes = order_.u32(header.subspan<16, 4>()),

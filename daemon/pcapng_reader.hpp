@@ -55,10 +55,8 @@ private:
     PcapngReader() = default;
     [[nodiscard]] bool start_section() noexcept;
     void add_interface(std::span<const std::byte> body) noexcept;
-    [[nodiscard]] CaptureItem enhanced_packet(std::span<const std::byte> body,
-                                              CaptureFrame& out) const noexcept;
-    [[nodiscard]] CaptureItem obsolete_packet(std::span<const std::byte> body,
-                                              CaptureFrame& out) const noexcept;
+    [[nodiscard]] CaptureItem timed_packet(std::span<const std::byte> body, bool enhanced,
+                                           CaptureFrame& out) const noexcept;
     [[nodiscard]] CaptureItem simple_packet(std::span<const std::byte> body,
                                             CaptureFrame& out) const noexcept;
     [[nodiscard]] CaptureItem packet(const PacketBlock& block, CaptureFrame& out) const noexcept;
