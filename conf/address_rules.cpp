@@ -61,9 +61,8 @@ bool is_vdev_name(std::string_view text) {
 
 }  // namespace
 
-bool is_printable(std::string_view text) {
-    constexpr std::size_t kLongest = 255;
-    return text.size() <= kLongest && count_text_bytes(text) == text.size() &&
+bool is_printable(std::string_view text, std::size_t longest) {
+    return text.size() <= longest && count_text_bytes(text) == text.size() &&
            text.find_first_of("\t\r\n") == std::string_view::npos;
 }
 

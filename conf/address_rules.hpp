@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -12,8 +13,11 @@
 
 namespace tributary {
 
-/// At most 255 octets without control characters.
-[[nodiscard]] bool is_printable(std::string_view text);
+/// Octets of a text that has no limit of its own.
+inline constexpr std::size_t kLongestText = 255;
+
+/// At most `longest` octets without control characters.
+[[nodiscard]] bool is_printable(std::string_view text, std::size_t longest = kLongestText);
 
 /// Always; for text that may be anything.
 [[nodiscard]] bool is_any_text(std::string_view text);

@@ -36,6 +36,49 @@ private:
     std::map<std::string, std::string> seen_;
 };
 
+/// On the unified-header path there are no frames to choose from, and a frame holds many packets.
+template <class Options>
+void check_selection(const Options& options, const std::string& section, const YamlNode& root) {
+    const auto demand = [&](bool is_good, const char* key) {
+        const std::string path = section + "." + key;
+        if (!is_good) {
+            refuse(place_of(root, path),
+                   path +
+                       " is given, but parse is unified-header; must be left out (whoever "
+                       "parses the packets can choose among them)");
+        }
+    };
+    if (options.parse == ParseMode::unified_header) {
+        demand(options.filter.empty(), "filter");
+        demand(options.sampling == 1, "sampling");
+    }
+}
+
+/// What unified headers do not carry cannot be exported, and what their sender decides cannot be
+/// decided again.
+///
+/// @param parse  path of the key that is unified-header
+void check_unified_headers(const Config& config, const std::string& parse, const YamlNode& root) {
+    const auto demand = [&](bool is_good, const std::string& key, const std::string& given,
+                            const std::string& instead) {
+        if (!is_good) {
+            refuse(place_of(root, key),
+                   key + given + ", but " + parse + " is unified-header; must " + instead);
+        }
+    };
+    const FieldGroups& fields = config.export_.fields;
+    const std::string not_carried = "be without it (unified headers do not carry it)";
+    demand(!fields.flow_label, "export.fields", " has flow-label", not_carried);
+    demand(!fields.mpls, "export.fields", " has mpls", not_carried);
+    demand(!fields.tunnel, "export.fields", " has tunnel", not_carried);
+    demand(config.flows.tunnel == TunnelMode::outer, "flows.tunnel", " is inner",
+           "be outer (whoever parses the packets decides: tributary preparse --set "
+           "flows.tunnel=inner)");
+    demand(config.flows.fragments == FragmentMode::zero, "flows.fragments", " is track",
+           "be zero (whoever parses the packets tracks them: tributary preparse --set "
+           "flows.fragments=track)");
+}
+
 void check_inputs(const Config& config, const YamlNode& root) {
     if (config.inputs.empty()) {
         refuse(
@@ -57,6 +100,10 @@ void check_inputs(const Config& config, const YamlNode& root) {
         devices.add(input.device);
         names.add(input.name);
         indices.add(std::to_string(input.interface_index));
+        check_selection(input, "inputs." + std::to_string(i), root);
+        if (input.parse == ParseMode::unified_header) {
+            check_unified_headers(config, input_path(i, "parse"), root);
+        }
     }
 }
 
@@ -122,6 +169,46 @@ void complete_inputs(Config& config) {
             input.name = input.device;
         }
     }
+}
+
+void check_flows(const Config& config, const YamlNode& root) {
+    if (config.flows.tunnel_in_key && config.flows.tunnel == TunnelMode::outer) {
+        refuse(place_of(root, "flows.tunnel-in-key"),
+               "flows.tunnel-in-key is true, but flows.tunnel is outer; must be false (or "
+               "flows.tunnel inner)");
+    }
+}
+
+void check_read(const Config& config, const YamlNode& root) {
+    check_selection(config.read, "read", root);
+}
+
+void check_offline(const Config& config, const YamlNode& root) {
+    if (config.read.parse == ParseMode::unified_header) {
+        check_unified_headers(config, "read.parse", root);
+    }
+}
+
+void check_preparse(const Config& config, const YamlNode& root) {
+    const auto demand_parser = [&root](ParseMode mode, const char* key) {
+        if (mode == ParseMode::unified_header) {
+            refuse(place_of(root, key), std::string(key) +
+                                            " is unified-header; must be full or trimmed (unified "
+                                            "headers are what tributary preparse sends)");
+        }
+    };
+    if (config.inputs.empty()) {
+        demand_parser(config.read.parse, "read.parse");
+        return;
+    }
+    if (config.inputs.size() > 1) {
+        refuse(place_of(root, "inputs.1"),
+               "inputs has " + std::to_string(config.inputs.size()) +
+                   " items; must be one (--from is it, and tributary preparse takes no other)");
+    }
+    demand_parser(config.inputs.front().parse, "inputs.0.parse");
+    check_inputs(config, root);
+    check_cores(config, root);
 }
 
 void check_probe(const Config& config, const YamlNode& root) {

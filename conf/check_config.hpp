@@ -9,6 +9,34 @@ namespace tributary {
 /// Gives inputs without name or interface index theirs: the device, and the position from 1.
 void complete_inputs(Config& config);
 
+/// Checks what no key of `flows` can say alone; live and offline.
+///
+/// @param root  what the configuration was read from, for the places in messages
+/// @errors      ConfigError
+/// @thread      any; pure
+void check_flows(const Config& config, const YamlNode& root);
+
+/// Checks what no key of `read` can say alone.
+///
+/// @errors  ConfigError
+/// @thread  any; pure
+void check_read(const Config& config, const YamlNode& root);
+
+/// Checks what no key can say alone, for a run on captures: their parser can give what is asked
+/// for.
+///
+/// @errors  ConfigError
+/// @thread  any; pure
+void check_offline(const Config& config, const YamlNode& root);
+
+/// Checks what no key can say alone, for `tributary preparse`: packets are parsed, its one input is
+/// a good one, and cores fit queues.
+///
+/// @param config  after complete_inputs(); no input: packets come from captures
+/// @errors        ConfigError
+/// @thread        any; pure
+void check_preparse(const Config& config, const YamlNode& root);
+
 /// Checks what no key can say alone, for a probe: there is an input and a collector, inputs differ,
 /// a collector has what its transport needs, and cores fit queues.
 ///

@@ -88,8 +88,10 @@ constexpr std::string_view kReferenceHead =
     "A probe needs at least one input with a `device` and exactly one collector, with `host` for\n"
     "`udp` and `tcp`, with `path` for `file`. Devices, names and interface indices of inputs "
     "differ.\n"
-    "An explicit `cores.input` has one core for each queue. With `--read`, `inputs` and\n"
-    "`export.collectors` are ignored.\n";
+    "An explicit `cores.input` has one core for each queue. Filters and sampling choose frames, "
+    "so\n"
+    "they exclude `parse: unified-header`. With `--read`, `inputs` and `export.collectors` are\n"
+    "ignored.\n";
 
 constexpr std::string_view kTableHead =
     "\n"

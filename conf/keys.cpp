@@ -15,6 +15,25 @@ constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kLongestTimeout = 1U << 31U;
 constexpr milliseconds kHour{3'600'000};
 
+template <class Options>
+auto parse_mode(ParseMode Options::*member) {
+    return choice(member, {{"full", ParseMode::full},
+                           {"trimmed", ParseMode::trimmed},
+                           {"unified-header", ParseMode::unified_header}});
+}
+
+/// Whether it compiles is found out where libpcap is (daemon/packet_filter.hpp).
+template <class Options>
+auto filter_text(std::string Options::*member) {
+    constexpr std::size_t kLongestFilter = 4096;
+    return text(member, "a filter expression in pcap syntax or empty", is_any_text, kLongestFilter);
+}
+
+template <class Options>
+auto sampling_method(SamplingMethod Options::*member) {
+    return choice(member, {{"count", SamplingMethod::count}, {"random", SamplingMethod::random}});
+}
+
 std::vector<Key<InputOptions>> input_keys() {
     using O = InputOptions;
     return {
@@ -29,11 +48,25 @@ std::vector<Key<InputOptions>> input_keys() {
               "ingressInterface of its packets; auto is its position in the list, from 1"),
         value("queues", whole_number(&O::queues, 1, 1024),
               "receive queues, each with a thread and a flow cache of its own"),
-        value("parse",
-              choice(&O::parse, {{"full", ParseMode::full}}, {"trimmed", "unified-header"}),
-              "how a packet's fields are found"),
+        value("parse", parse_mode(&O::parse), "how a packet's fields are found"),
+        value("trim-length", whole_number(&O::trim_length, 64, 256),
+              "octets of a frame that parse: trimmed looks at"),
+        value(
+            "trimmed-by",
+            choice(&O::trimmed_by, {{"driver", TrimmedBy::driver}, {"source", TrimmedBy::source}}),
+            "what cuts packets for parse: trimmed: driver, the NIC, by buffer split (mlx5 only); "
+            "source, they come cut, or whole and only their first octets are looked at"),
+        value("filter", filter_text(&O::filter),
+              "frames that do not match are filtered, and in no flow; when empty, all pass. Frames "
+              "with VLAN tags match by vlan only, as in vlan and port 53"),
+        value("sampling", whole_number(&O::sampling, 1, kMost32),
+              "one in this many of the frames that pass is metered; counts are not scaled up"),
+        value("sampling-method", sampling_method(&O::sampling_method),
+              "count takes each Nth frame of a queue, random each frame with probability 1/N"),
         value("rss", choice(&O::rss, {{"ip-and-l4", RssMode::ip_and_l4}, {"ip", RssMode::ip}}),
-              "what the NIC spreads packets over queues by; ip keeps fragments with their flow"),
+              "what the NIC spreads packets over queues by; ip-and-l4 spreads better, but by "
+              "addresses alone where a fragment has no ports; ip keeps all fragments with their "
+              "flow, as flows.fragments: track needs with several queues"),
         value("promiscuous", flag(&O::promiscuous),
               "take also packets that are addressed to others"),
         value("mtu", whole_number(&O::mtu, 68, 16000),
@@ -58,6 +91,19 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "one record for each direction of a conversation"),
         value("vlan-in-key", flag(&O::vlan_in_key),
               "packets of different VLANs are different flows"),
+        value("tunnel",
+              choice(&O::tunnel, {{"outer", TunnelMode::outer}, {"inner", TunnelMode::inner}}),
+              "the packet that is metered: the outermost, or the one inside IP in IP, GRE, ERSPAN, "
+              "VXLAN, GENEVE and GTP-U tunnels, up to 8 of them; inner exports the group tunnel"),
+        value("tunnel-in-key", flag(&O::tunnel_in_key),
+              "packets of different tunnels are different flows, for tunnel: inner"),
+        value("fragments",
+              choice(&O::fragments, {{"zero", FragmentMode::zero}, {"track", FragmentMode::track}}),
+              "ports of a packet's fragments behind the first: zero, or those of the first one if "
+              "it came before, at most 60 s ago, on the same queue (choose rss: ip)"),
+        value("mpls-pseudowires", flag(&O::mpls_pseudowires),
+              "look into Ethernet frames that MPLS carries"),
+        value("llc-snap", flag(&O::llc_snap), "IP behind LLC and SNAP headers is metered"),
         value("tcp-end", flag(&O::tcp_end), "a TCP packet with FIN or RST ends its record"),
         value("tcp-analysis", only<O>({"false", "no"}, {"true", "yes"}),
               "TCP analysis, which this version does not have"),
@@ -106,12 +152,17 @@ std::vector<Key<ExportOptions>> export_keys() {
                                       {"nanoseconds", TimestampUnit::nanoseconds}}),
               "precision of a record's start and end"),
         value("fields",
-              subset(&O::fields,
-                     {{"extremes", &FieldGroups::extremes},
-                      {"layer2", &FieldGroups::layer2},
-                      {"tcp-counts", &FieldGroups::tcp_counts}},
-                     {"flow-label", "mpls", "tunnel", "fragments"}),
+              subset(&O::fields, {{"extremes", &FieldGroups::extremes},
+                                  {"layer2", &FieldGroups::layer2},
+                                  {"tcp-counts", &FieldGroups::tcp_counts},
+                                  {"flow-label", &FieldGroups::flow_label},
+                                  {"mpls", &FieldGroups::mpls},
+                                  {"tunnel", &FieldGroups::tunnel},
+                                  {"fragments", &FieldGroups::fragments}}),
               "groups of fields that records have beside the default ones"),
+        value("enterprise-number", whole_number(&O::enterprise_number, 1, kMost32),
+              "the private enterprise number that tributary's own elements are exported under; "
+              "docs/fields.md lists them"),
         list_of("collectors", &O::collectors, collector_keys()),
     };
 }
@@ -138,6 +189,20 @@ std::vector<Key<ReadOptions>> read_keys() {
               "threads that share the packets of captures, for --read"),
         value("interface-index", whole_number(&O::interface_index, 0, kMost32),
               "ingressInterface of the packets of captures, for --read"),
+        value("parse", parse_mode(&O::parse),
+              "how the fields of a capture's packets are found, for --read"),
+        value("trim-length", whole_number(&O::trim_length, 64, 256),
+              "octets of a frame that parse: trimmed looks at, for --read"),
+        value("filter", filter_text(&O::filter),
+              "frames that do not match are filtered, and in no flow; when empty, all pass; for "
+              "--read"),
+        value("sampling", whole_number(&O::sampling, 1, kMost32),
+              "one in this many of the frames that pass is metered; counts are not scaled up; for "
+              "--read"),
+        value(
+            "sampling-method", sampling_method(&O::sampling_method),
+            "count takes each Nth frame of a thread, so which ones depends on read.queues; random "
+            "takes each frame with probability 1/N"),
     };
 }
 

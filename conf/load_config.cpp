@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "conf/check_config.hpp"
 #include "conf/keys.hpp"
@@ -18,12 +19,45 @@ void remove_key(YamlNode& map, std::string_view key) {
     std::erase_if(map.entries, [key](const YamlEntry& entry) { return entry.key == key; });
 }
 
-std::vector<std::string> warnings_about(const YamlNode& root) {
+std::vector<std::string> warnings_about(const Config& config, const YamlNode& root) {
+    std::vector<std::string> warnings;
     const YamlNode* telemetry = find(root, "telemetry");
     if (telemetry != nullptr && find(*telemetry, "listen") != nullptr) {
-        return {"telemetry.listen is set, but this version serves no telemetry"};
+        warnings.emplace_back("telemetry.listen is set, but this version serves no telemetry");
     }
-    return {};
+    for (const InputOptions& input : config.inputs) {
+        if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&
+            input.rss == RssMode::ip_and_l4) {
+            warnings.push_back("input " + input.name +
+                               ": flows.fragments is track, but rss is ip-and-l4: fragments may "
+                               "reach another queue than their first one, and have ports 0 then; "
+                               "rss: ip keeps them together");
+        }
+    }
+    return warnings;
+}
+
+void remove_inputs(YamlNode& root) { remove_key(root, "inputs"); }
+
+void remove_collectors(YamlNode& root) {
+    if (YamlNode* exporting = find(root, "export")) {
+        remove_key(*exporting, "collectors");
+    }
+}
+
+void check_use(Config& config, const YamlNode& root, ConfigUse use) {
+    switch (use) {
+        case ConfigUse::probe:
+            complete_inputs(config);
+            check_probe(config, root);
+            break;
+        case ConfigUse::offline:
+            check_offline(config, root);
+            break;
+        case ConfigUse::preparse:
+            complete_inputs(config);
+            check_preparse(config, root);
+    }
 }
 
 LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use) {
@@ -31,18 +65,18 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
         apply_set(root, set);
     }
     if (use == ConfigUse::offline) {
-        remove_key(root, "inputs");
-        if (YamlNode* exporting = find(root, "export")) {
-            remove_key(*exporting, "collectors");
-        }
+        remove_inputs(root);
+    }
+    if (use != ConfigUse::probe) {
+        remove_collectors(root);
     }
     LoadedConfig loaded;
     read_section(root, {}, config_keys(), loaded.config);
-    if (use == ConfigUse::probe) {
-        complete_inputs(loaded.config);
-        check_probe(loaded.config, root);
-    }
-    loaded.warnings = warnings_about(root);
+    check_flows(loaded.config, root);
+    check_read(loaded.config, root);
+    check_use(loaded.config, root, use);
+    loaded.warnings = warnings_about(loaded.config, root);
+    loaded.source = std::move(root);
     return loaded;
 }
 
@@ -50,18 +84,14 @@ YamlNode text_value(const std::string& text, const std::string& place) {
     return {.kind = YamlNode::Kind::scalar, .text = text, .place = place, .entries = {}};
 }
 
-}  // namespace
-
-LoadedConfig load_config(std::istream& text, const std::string& name,
-                         std::span<const std::string> sets, ConfigUse use) {
+YamlNode read_yaml(std::istream& text, const std::string& name) {
     std::string all(kLongestYaml + 1, '\0');  // one octet more tells that it is too long
     text.read(all.data(), static_cast<std::streamsize>(all.size()));
     all.resize(static_cast<std::size_t>(text.gcount()));
-    return load_tree(parse_yaml(all, {.name = name, .has_lines = true}, {}), sets, use);
+    return parse_yaml(all, {.name = name, .has_lines = true}, {});
 }
 
-LoadedConfig load_config_file(const std::string& path, std::span<const std::string> sets,
-                              ConfigUse use) {
+YamlNode read_yaml_file(const std::string& path) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (file) {
@@ -72,7 +102,33 @@ LoadedConfig load_config_file(const std::string& path, std::span<const std::stri
         refuse(path, "the configuration cannot be read: " + reason +
                          " (--config FILE names another, -i and -n need none)");
     }
-    return load_config(file, path, sets, use);
+    return read_yaml(file, path);
+}
+
+YamlNode nothing_given() {
+    return {.kind = YamlNode::Kind::map, .text = {}, .place = "command line", .entries = {}};
+}
+
+}  // namespace
+
+LoadedConfig load_config(std::istream& text, const std::string& name,
+                         std::span<const std::string> sets, ConfigUse use) {
+    return load_tree(read_yaml(text, name), sets, use);
+}
+
+LoadedConfig load_config_file(const std::string& path, std::span<const std::string> sets,
+                              ConfigUse use) {
+    return load_tree(read_yaml_file(path), sets, use);
+}
+
+LoadedConfig preparse_config(const std::string& path, const std::string& device,
+                             std::span<const std::string> sets) {
+    YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path);
+    remove_inputs(root);
+    if (!device.empty()) {
+        assign(root, "inputs.0.device", text_value(device, "--from " + shown(device)));
+    }
+    return load_tree(std::move(root), sets, ConfigUse::preparse);
 }
 
 LoadedConfig quick_config(const std::string& device, const std::string& collector,
@@ -83,7 +139,7 @@ LoadedConfig quick_config(const std::string& device, const std::string& collecto
     if (!address) {
         refuse(collector_place, "this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
     }
-    YamlNode root{.kind = YamlNode::Kind::map, .text = {}, .place = "command line", .entries = {}};
+    YamlNode root = nothing_given();
     assign(root, "inputs.0.device", text_value(device, device_place));
     assign(root, "export.collectors.0.host", text_value(address->host, collector_place));
     if (!address->port.empty()) {

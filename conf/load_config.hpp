@@ -8,18 +8,21 @@
 
 #include "conf/config.hpp"
 #include "conf/config_error.hpp"
+#include "conf/yaml_tree.hpp"
 
 namespace tributary {
 
 /// What a configuration is for.
 enum class ConfigUse {
-    probe,    ///< packets from NICs: needs an input and a collector
-    offline,  ///< packets from captures: `inputs` and `export.collectors` are ignored unread
+    probe,     ///< packets from NICs: needs an input and a collector
+    offline,   ///< packets from captures: `inputs` and `export.collectors` are ignored unread
+    preparse,  ///< `tributary preparse`: no collector, and no input but its own
 };
 
 struct LoadedConfig {
     Config config;
     std::vector<std::string> warnings;  ///< for the log, one line each
+    YamlNode source;  ///< what it was read from, for the places in messages of later checks
 };
 
 /// Reads a configuration, applies what the command line overrides, and checks it all.
@@ -38,6 +41,15 @@ struct LoadedConfig {
 /// @errors  ConfigError, also when the file cannot be read
 [[nodiscard]] LoadedConfig load_config_file(const std::string& path,
                                             std::span<const std::string> sets, ConfigUse use);
+
+/// The configuration of `tributary preparse`: how packets are parsed.
+///
+/// @param path    of a file, whose inputs and collectors are ignored unread; empty: none, all else
+///                is default
+/// @param device  becomes the one input, inputs.0 for `sets`; empty: packets come from captures
+/// @errors        ConfigError, also when the file cannot be read
+[[nodiscard]] LoadedConfig preparse_config(const std::string& path, const std::string& device,
+                                           std::span<const std::string> sets);
 
 /// The configuration of `-i DEVICE -n HOST:PORT`: one input, one UDP collector, all else default.
 ///

@@ -205,10 +205,9 @@ std::string flags_text(const Flags& flags, const std::vector<Word<bool Flags::*>
 
 /// Any subset of several words; a word's meaning is its flag among the `Flags`.
 template <class Owner, class Flags>
-Rule<Owner> subset(Flags Owner::*member, const std::vector<Word<bool Flags::*>>& words,
-                   const std::vector<std::string>& later) {
+Rule<Owner> subset(Flags Owner::*member, const std::vector<Word<bool Flags::*>>& words) {
     return {.limits = "a list of none or some of " + words_text(words),
-            .later = later,
+            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto flags = parse_flags(node, words);
@@ -218,21 +217,22 @@ Rule<Owner> subset(Flags Owner::*member, const std::vector<Word<bool Flags::*>>&
             .yaml = [=](const Owner& owner) { return flags_text(owner.*member, words); }};
 }
 
-/// Text that satisfies `is_good`, which sees printable text of at most 255 octets only.
+/// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.
 template <class Owner>
 Rule<Owner> text(std::string Owner::*member, const std::string& limits,
-                 bool (*is_good)(std::string_view)) {
-    return {.limits = limits,
-            .later = {},
-            .accept =
-                [=](const YamlNode& node, Owner& owner) {
-                    if (!is_scalar(node) || !is_printable(node.text) || !is_good(node.text)) {
-                        return false;
-                    }
-                    owner.*member = node.text;
-                    return true;
-                },
-            .yaml = [=](const Owner& owner) { return quoted(owner.*member); }};
+                 bool (*is_good)(std::string_view), std::size_t longest = kLongestText) {
+    return {
+        .limits = limits,
+        .later = {},
+        .accept =
+            [=](const YamlNode& node, Owner& owner) {
+                if (!is_scalar(node) || !is_printable(node.text, longest) || !is_good(node.text)) {
+                    return false;
+                }
+                owner.*member = node.text;
+                return true;
+            },
+        .yaml = [=](const Owner& owner) { return quoted(owner.*member); }};
 }
 
 /// `auto` (no core in the list), one core, or a list of at most `most` of them.

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
+#include <bit>
+#include <span>
 
 #include "flowcache/counter.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "flowcache/packet_times.hpp"
+#include "parsers/packet.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {
@@ -34,16 +37,23 @@ public:
     /// @param time  of a packet, as it came
     /// @return      the same, or the last good one where it is out of range, which is counted
     Timestamp stamp(Timestamp time) noexcept {
-        if (time < kFirstTimestamp || time > kLastTimestamp) {
+        if (!PacketTimes::is_good(time)) {
             bad_timestamps_.add();
-            time = last_good_;
         }
-        last_good_ = time;
-        advance(time);
-        host_at_last_packet_ = host_;
-        now_at_last_packet_ = now_;
-        any_packet_ = true;
-        return time;
+        const Timestamp stamped = times_.stamp(time);
+        note_packets();
+        return stamped;
+    }
+    /// Stamps packets as PacketTimes does, and counts the bad times.
+    PacketMask stamp(std::span<PacketView> packets) noexcept {
+        const PacketMask bad = times_.stamp(packets);
+        if (bad != 0) {
+            bad_timestamps_.add(static_cast<std::size_t>(std::popcount(bad)));
+        }
+        if (!packets.empty()) {
+            note_packets();
+        }
+        return bad;
     }
     /// For a poll that brought nothing, after begin_burst().
     void end_empty_burst() noexcept {
@@ -51,7 +61,7 @@ public:
             advance(now_at_last_packet_ + (host_ - host_at_last_packet_));
         }
     }
-    [[nodiscard]] Timestamp now() const noexcept { return now_; }
+    [[nodiscard]] Timestamp now() const noexcept { return times_.now(); }
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
 
 private:
@@ -65,15 +75,19 @@ private:
         raw_host_ = host;
         return host + ahead_;
     }
-    void advance(Timestamp time) noexcept { now_ = std::clamp(time, now_, kLastTimestamp); }
+    void advance(Timestamp time) noexcept { times_.advance(std::min(time, kLastTimestamp)); }
+    void note_packets() noexcept {
+        host_at_last_packet_ = host_;
+        now_at_last_packet_ = times_.now();
+        any_packet_ = true;
+    }
 
     bool packet_times_;
     bool any_packet_ = false;
     Timestamp raw_host_{};         ///< as it was read
     Timestamp::duration ahead_{};  ///< of our time, after the host's clock was set back
     Timestamp host_{};
-    Timestamp now_ = kFirstTimestamp;
-    Timestamp last_good_ = kFirstTimestamp;
+    PacketTimes times_;
     Timestamp host_at_last_packet_{};
     Timestamp now_at_last_packet_{};
     Counter bad_timestamps_;

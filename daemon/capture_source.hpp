@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_reader.hpp"
 #include "flowcache/counter.hpp"
+#include "flowcache/packet_times.hpp"
+#include "flowcache/worker_share.hpp"
 #include "parsers/packet.hpp"
-#include "parsers/packet_fields.hpp"
+#include "parsers/parse_options.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {
@@ -22,14 +25,6 @@ struct CaptureCounters {
         unknown_interface;  ///< frames that no burst yields: ignored as "unknown_capture_interface"
 };
 
-/// Which of `workers` meters the packets between two hosts: the same for both directions, and for
-/// every run.
-///
-/// @return  below `workers`
-/// @cost    no allocation, no loop
-[[nodiscard]] std::uint16_t worker_of(const IpAddress& source, const IpAddress& destination,
-                                      std::uint16_t workers) noexcept;
-
 /// The frames of one worker of an offline run, out of one stream of capture files. Models
 /// PacketSource.
 ///
@@ -38,10 +33,10 @@ struct CaptureCounters {
 /// reader thread that hands frames over through rings was the alternative. This way the workers
 /// share nothing, no frame is copied or retained, each worker computes the clock of the whole
 /// stream from the frames themselves, and the same captures always spread the same way. The price
-/// is that each worker walks all frames and, with several workers, parses them.
+/// is that each worker walks all frames and, with several workers, parses them. Frames that hold
+/// several packets go to every worker, whose input path takes its own packets.
 ///
-/// The clock is the highest time of any frame so far. A time outside kFirstTimestamp ..
-/// kLastTimestamp becomes the last good one of the stream, 1 s before any.
+/// The clock is the highest time of any frame so far, as PacketTimes has it.
 ///
 /// @thread  one
 class CaptureSource {
@@ -49,12 +44,21 @@ public:
     /// @param files     shared with the other workers; outlives the source
     /// @param counters  written by this source alone; outlives the source
     /// @param worker    below files.workers()
+    /// @param parse     finds the header that is keyed, which says whose frame it is
     CaptureSource(CaptureFiles& files, CaptureCounters& counters, std::uint16_t worker,
-                  InterfaceIndex ingress_interface) noexcept
+                  InterfaceIndex ingress_interface, const ParseOptions& parse) noexcept
         : files_(&files),
           counters_(&counters),
-          worker_(worker),
-          ingress_interface_(ingress_interface) {}
+          share_{.worker = worker, .workers = files.workers()},
+          ingress_interface_(ingress_interface),
+          parse_(parse) {}
+
+    /// A source that yields every frame, to every worker: for frames that hold many packets. Their
+    /// own times are those of no packet, and are not counted where they are bad.
+    CaptureSource(CaptureFiles& files, CaptureCounters& counters, std::uint16_t worker) noexcept
+        : files_(&files),
+          counters_(&counters),
+          share_{.worker = worker, .workers = files.workers()} {}
 
     /// The worker's next frames. The burst may be empty although the stream goes on; then its clock
     /// has moved.
@@ -78,15 +82,15 @@ private:
 
     CaptureFiles* files_;
     CaptureCounters* counters_;
-    std::uint16_t worker_;
-    InterfaceIndex ingress_interface_;
+    WorkerShare share_;
+    InterfaceIndex ingress_interface_{};
+    std::optional<ParseOptions> parse_;  ///< nothing: every frame is yielded
     std::size_t next_file_ = 0;
     bool file_ended_ = true;  ///< also before the first
     bool failed_ = false;
     std::shared_ptr<const CaptureMemory> memory_;  ///< what reader_ and the last burst point into
     CaptureReader reader_;
-    Timestamp last_good_ = kFirstTimestamp;
-    Timestamp clock_ = kFirstTimestamp;
+    PacketTimes times_;
     std::array<PacketView, kBurstPackets> packets_;
 };
 

@@ -10,6 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "daemon/packet_filter.hpp"
+
 namespace tributary {
 namespace {
 
@@ -154,7 +156,34 @@ std::string one_line(const CLI::ParseError& error) {
     return shown(text.substr(0, text.find('\n')));
 }
 
+/// That a filter compiles only libpcap can tell, which conf/ does not know.
+void check_filter(const LoadedConfig& loaded, const std::string& path, const std::string& filter) {
+    if (filter.empty()) {
+        return;
+    }
+    try {
+        const PacketFilter compiled(filter);
+    } catch (const FilterError& error) {
+        refuse(place_of(loaded.source, path), path + " is " + shown(filter) +
+                                                  "; must be a filter expression in pcap syntax (" +
+                                                  shown(error.what()) + ")");
+    }
+}
+
+LoadedConfig checked(LoadedConfig loaded) {
+    check_filters(loaded);
+    return loaded;
+}
+
 }  // namespace
+
+void check_filters(const LoadedConfig& loaded) {
+    for (std::size_t index = 0; index < loaded.config.inputs.size(); ++index) {
+        check_filter(loaded, "inputs." + std::to_string(index) + ".filter",
+                     loaded.config.inputs[index].filter);
+    }
+    check_filter(loaded, "read.filter", loaded.config.read.filter);
+}
 
 CommandLine parse_command_line(std::span<const char* const> arguments) {
     CLI::App app(kDescription, "tributaryd");
@@ -189,13 +218,15 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
 
 LoadedConfig load_config(const CommandLine& command_line) {
     if (!command_line.device.empty()) {
-        return quick_config(command_line.device, command_line.collector, command_line.sets);
+        return checked(
+            quick_config(command_line.device, command_line.collector, command_line.sets));
     }
     if (!command_line.config_path.empty()) {
-        return load_config_file(command_line.config_path, command_line.sets, command_line.use);
+        return checked(
+            load_config_file(command_line.config_path, command_line.sets, command_line.use));
     }
     std::istringstream nothing;
-    return load_config(nothing, "command line", command_line.sets, command_line.use);
+    return checked(load_config(nothing, "command line", command_line.sets, command_line.use));
 }
 
 }  // namespace tributary

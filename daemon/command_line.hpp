@@ -48,11 +48,17 @@ struct CommandLine {
 /// @thread           any
 [[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments);
 
+/// Tries the filters of a configuration.
+///
+/// @errors  ConfigError: one does not compile
+/// @thread  main
+void check_filters(const LoadedConfig& loaded);
+
 /// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
 /// --read alone the defaults.
 ///
-/// @errors  ConfigError
-/// @thread  any
+/// @errors  ConfigError, also for a filter that does not compile
+/// @thread  main
 [[nodiscard]] LoadedConfig load_config(const CommandLine& command_line);
 
 }  // namespace tributary

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <ctime>
 
+#include "daemon/nic_hints.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -33,7 +34,8 @@ Timestamp from_microseconds(std::uint64_t microseconds) noexcept {
 }  // namespace
 
 DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface)
-    : port_(port.id().value),
+    : eth_port_(port),
+      port_(port.id().value),
       queue_(queue),
       ingress_interface_(ingress_interface),
       clock_(has_packet_times(port)) {
@@ -53,6 +55,7 @@ Burst DpdkQueue::receive() noexcept {
         clock_.end_empty_burst();
         return {.packets = {}, .now = clock_.now()};
     }
+    const bool has_hints = eth_port_.tells_packet_types();
     for (std::size_t i = 0; i < count_; ++i) {
         const rte_mbuf& buffer = *buffers_[i];
         const auto* const frame = rte_pktmbuf_mtod(&buffer, const std::byte*);
@@ -62,6 +65,7 @@ Burst DpdkQueue::receive() noexcept {
                        .wire_bytes = buffer.pkt_len,
                        .link_type = LinkType::ethernet,
                        .ingress_interface = ingress_interface_,
+                       .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : NicHint::none,
                        .seen_at = seen_at,
                        .clock = clock_.now()};
     }

@@ -18,6 +18,8 @@ namespace tributary {
 /// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
 /// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
 /// the captured length only. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
+/// Where the driver says what a packet carries, that is its `nic_hint`. The RSS hash is used for
+/// nothing: FlowHasher says why.
 ///
 /// @thread  one input thread
 class DpdkQueue {
@@ -39,6 +41,7 @@ public:
 private:
     [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
 
+    const EthPort& eth_port_;
     std::uint16_t port_;
     std::uint16_t queue_;
     std::uint16_t count_ = 0;

@@ -6,9 +6,11 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "daemon/kernel_interface.hpp"
+#include "daemon/nic_hints.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -54,7 +56,7 @@ int count_interrupt(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* 
 }  // namespace
 
 EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
-                 const PacketPool& pool)
+                 const PacketPool& pool, const PacketPool* heads)
     : id_(id), input_(input), device_(device) {
     rte_eth_dev_info info{};
     if (const int error = rte_eth_dev_info_get(id_.value, &info); error != 0) {
@@ -62,9 +64,10 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
     }
     driver_ = info.driver_name;
     refuse_too_many_queues(input_, info);
+    trim_ = plan_trimming(input_, trim_facts(info));
     try {
         configure(info);
-        set_up_queues(info, pool);
+        set_up_queues(info, pool, heads);
     } catch (...) {
         rte_eth_dev_close(id_.value);  // before the pool goes, whose buffers its queues may hold
         throw;
@@ -93,8 +96,9 @@ void EthPort::configure(const rte_eth_dev_info& info) {
     rss_asked_ = input_.queues > 1 ? rss_types(input_.rss) & info.flow_type_rss_offloads : 0;
     std::vector<std::uint8_t> key = symmetric_rss_key(rss_key_octets_);
 
-    // No offload is asked for: VLAN tags must stay in the frame, and the FCS out of it.
+    // No other offload is asked for: VLAN tags must stay in the frame, and the FCS out of it.
     rte_eth_conf conf{};
+    conf.rxmode.offloads = trim_.offloads;
     conf.rxmode.mtu = std::min(input_.mtu, largest_mtu(info));
     // What is behind a virtual device has an mtu of its own, which its driver doesn't know.
     if (conf.rxmode.mtu < input_.mtu && device_.is_pci) {
@@ -114,7 +118,8 @@ void EthPort::configure(const rte_eth_dev_info& info) {
     }
 }
 
-void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool) const {
+void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
+                            const PacketPool* heads) const {
     std::uint16_t descriptors = input_.rx_descriptors;
     std::uint16_t transmit_descriptors = 0;
     if (const int error =
@@ -128,10 +133,17 @@ void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool
     }
     rte_eth_rxconf conf = info.default_rxconf;
     conf.rx_drop_en = 1;  // a queue that is full drops its own packets and holds up no other queue
+    std::array<rte_eth_rxseg, 2> segments{};
+    if (trim_.splits) {
+        segments = split_segments(trim_, heads->get(), pool.get());
+        conf.offloads |= trim_.offloads;
+        conf.rx_seg = segments.data();
+        conf.rx_nseg = segments.size();
+    }
     const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_.value));
     for (std::uint16_t queue = 0; queue < input_.queues; ++queue) {
-        const int error =
-            rte_eth_rx_queue_setup(id_.value, queue, descriptors, socket, &conf, pool.get());
+        const int error = rte_eth_rx_queue_setup(id_.value, queue, descriptors, socket, &conf,
+                                                 trim_.splits ? nullptr : pool.get());
         if (error != 0) {
             refuse(input_, "the driver refuses receive queue " + std::to_string(queue), error);
         }
@@ -156,10 +168,25 @@ void EthPort::start() {
     keep_vlan_tags();
     warn_of_unseen_queues();
     rss_ = check_rss();
+    tells_packet_types_ = finds_packet_types();
     const Link link = read_link();
     link_up_ = link.up;
     spdlog::info("input {}: {} on driver {}: {}", input_.name, input_.device, driver_, rss_.text);
     spdlog::info("input {}: {}", input_.name, link.text);
+    if (trim_.splits) {
+        spdlog::info("input {}: the NIC keeps the first {} octets of packets apart", input_.name,
+                     trim_.head_octets);
+    }
+}
+
+bool EthPort::finds_packet_types() const {
+    constexpr std::uint32_t kLayers = RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK;
+    const int count = rte_eth_dev_get_supported_ptypes(id_.value, kLayers, nullptr, 0);
+    std::vector<std::uint32_t> types(static_cast<std::size_t>(std::max(count, 0)));
+    if (count > 0) {
+        rte_eth_dev_get_supported_ptypes(id_.value, kLayers, types.data(), count);
+    }
+    return are_hints_supported(types);
 }
 
 void EthPort::set_promiscuous() {

@@ -11,6 +11,7 @@
 #include "daemon/options.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/rss.hpp"
+#include "daemon/trimming.hpp"
 #include "parsers/units.hpp"
 
 struct rte_eth_dev_info;
@@ -34,12 +35,14 @@ class EthPort {
 public:
     /// Configures the port and its receive queues.
     ///
-    /// @param pool  gives every queue its buffers; must outlive the port
-    /// @errors  StartupError(78): more queues than the driver has; (69): the driver refuses the
-    /// set-up
+    /// @param pool   gives every queue its buffers; must outlive the port
+    /// @param heads  buffers for the first octets of packets, where needs_head_buffers(input);
+    ///               must outlive the port
+    /// @errors  StartupError(78): more queues than the driver has, or it can't cut packets; (69):
+    ///          the driver refuses the set-up
     /// @thread  main, like all of this class
     EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
-            const PacketPool& pool);
+            const PacketPool& pool, const PacketPool* heads = nullptr);
     ~EthPort();
     EthPort(const EthPort&) = delete;
     EthPort& operator=(const EthPort&) = delete;
@@ -54,6 +57,9 @@ public:
     [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
     /// How packets are spread over the queues; good after start().
     [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
+    /// Whether the driver says of packets what they carry (rte_mbuf::packet_type); good after
+    /// start(), where alone drivers know.
+    [[nodiscard]] bool tells_packet_types() const noexcept { return tells_packet_types_; }
     /// @cost  a call into the driver, some microseconds
     [[nodiscard]] NicCounters counters() const;
 
@@ -70,7 +76,9 @@ private:
 
     [[nodiscard]] std::uint16_t transmit_queues() const noexcept;
     void configure(const rte_eth_dev_info& info);
-    void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool) const;
+    void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
+                       const PacketPool* heads) const;
+    [[nodiscard]] bool finds_packet_types() const;
     void set_promiscuous();
     void keep_vlan_tags() const;
     void warn_of_unseen_queues() const;
@@ -81,6 +89,8 @@ private:
     InputOptions input_;
     EalDevice device_;
     std::string driver_;
+    TrimPlan trim_;
+    bool tells_packet_types_ = false;
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;

@@ -8,12 +8,14 @@
 
 #include "daemon/numa_memory.hpp"
 #include "daemon/record_ring.hpp"
-#include "flowcache/flow_cache.hpp"
+#include "flowcache/cache_counters.hpp"
+#include "flowcache/flow_hasher.hpp"
+#include "flowcache/input_path.hpp"
 #include "flowcache/input_worker.hpp"
 
 namespace tributary {
 
-/// What a queue is built from, beside its source.
+/// What a queue is built from, beside its input path.
 struct QueueParts {
     FlowCacheOptions flows;
     RecordLayout layout;
@@ -44,57 +46,18 @@ public:
     /// Whether the cache got explicit huge pages.
     [[nodiscard]] virtual bool huge_pages() const noexcept = 0;
 
-    InputCounters counters;
+    /// @thread  any
+    [[nodiscard]] virtual const InputCounters& input_counters() const noexcept = 0;
+
+    CacheCounters cache_counters;
     PublishedClock clock;
-};
-
-template <std::size_t kRecordBytes, PacketSource Source>
-class SizedInputQueue final : public InputQueue {
-public:
-    SizedInputQueue(Source& source, const QueueParts& parts, FlowHasher hasher)
-        : source_(source),
-          memory_(Cache::bytes_needed(parts.flows), parts.numa_node, parts.pages),
-          ring_(parts.ring_slots, parts.numa_node, parts.pages),
-          sink_(ring_, parts.when_ring_full),
-          cache_(parts.flows, parts.layout, hasher, memory_.bytes(), counters.cache),
-          worker_(source, cache_, sink_, counters, clock) {}
-
-    std::size_t step() noexcept override { return worker_.step(); }
-    [[nodiscard]] bool ended() const noexcept override {
-        if constexpr (requires { source_.exhausted(); }) {
-            return source_.exhausted();
-        } else {
-            return false;
-        }
-    }
-    [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
-    [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
-    [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
-
-private:
-    using Cache = FlowCache<kRecordBytes>;
-
-    Source& source_;
-    NumaMemory memory_;
-    RecordRing<kRecordBytes> ring_;
-    RingSink<kRecordBytes> sink_;
-    Cache cache_;
-    InputWorker<Source, Cache, RingSink<kRecordBytes>> worker_;
 };
 
 /// Builds the queue whose record size holds `parts.layout`.
 ///
-/// @param source  outlives the queue
-/// @errors        std::bad_alloc
-template <PacketSource Source, std::size_t kSize = 0>
-[[nodiscard]] std::unique_ptr<InputQueue> make_input_queue(Source& source, const QueueParts& parts,
-                                                           FlowHasher hasher) {
-    if constexpr (kSize + 1 < kRecordSizes.size()) {
-        if (parts.layout.bytes > kRecordSizes[kSize]) {
-            return make_input_queue<Source, kSize + 1>(source, parts, hasher);
-        }
-    }
-    return std::make_unique<SizedInputQueue<kRecordSizes[kSize], Source>>(source, parts, hasher);
-}
+/// @param path  outlives the queue
+/// @errors      std::bad_alloc
+[[nodiscard]] std::unique_ptr<InputQueue> make_input_queue(InputPath& path, const QueueParts& parts,
+                                                           FlowHasher hasher);
 
 }  // namespace tributary

@@ -30,7 +30,12 @@ Json packets_of(const QueueLedger& queue) {
             {"lost", queue.lost_sum().packets},
             {"active", queue.active().packets},
             {"nic_queue_errors", queue.nic_queue_errors},
-            {"bad_timestamp", queue.bad_timestamp}};
+            {"unified_headers_missing", queue.unified_headers_missing},
+            {"unified_headers_untracked", queue.unified_headers_untracked},
+            {"bad_timestamp", queue.bad_timestamp},
+            {"nic_hint_mismatches", queue.nic_hint_mismatches},
+            {"cut_headers", queue.cut_headers},
+            {"fragments", queue.fragments}};
 }
 
 Json octets_of(const QueueLedger& queue) {
@@ -77,9 +82,18 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     filtered += other.filtered;
     bad_timestamp += other.bad_timestamp;
     nic_queue_errors += other.nic_queue_errors;
+    unified_headers_missing += other.unified_headers_missing;
+    unified_headers_untracked += other.unified_headers_untracked;
     for (const auto& [reason, count] : other.ignored) {
         ignored[reason] += count;
     }
+    for (const auto& [header, count] : other.cut_headers) {
+        cut_headers[header] += count;
+    }
+    for (const auto& [what, count] : other.fragments) {
+        fragments[what] += count;
+    }
+    nic_hint_mismatches += other.nic_hint_mismatches;
     metered += other.metered;
     exported += other.exported;
     for (const auto& [cause, tally] : other.lost) {
@@ -91,17 +105,33 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     return *this;
 }
 
-void read_input(const InputCounters& counters, QueueLedger& queue) {
-    queue.lost["ring_full"] += counters.cache.lost_ring_full.read();
-    queue.metered = {counters.cache.flows_created.read(), counters.cache.packets.read(),
-                     counters.cache.octets.read()};
+void read_cache(const CacheCounters& counters, QueueLedger& queue) {
+    queue.lost["ring_full"] += counters.lost_ring_full.read();
+    queue.metered = {counters.flows_created.read(), counters.packets.read(),
+                     counters.octets.read()};
     for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
-        queue.ended[reason] = counters.cache.ended[reason].read();
+        queue.ended[reason] = counters.ended[reason].read();
     }
+}
+
+void read_input(const InputCounters& counters, QueueLedger& queue) {
     for (std::size_t status = 1; status < kParseStatusCount; ++status) {
         queue.ignored[std::string(name_of(static_cast<ParseStatus>(status)))] +=
             counters.ignored[status].read();
     }
+    for (std::size_t header = 1; header < kCutHeaderCount; ++header) {
+        queue.cut_headers[std::string(name_of(static_cast<CutHeader>(header)))] +=
+            counters.cut_headers[header].read();
+    }
+    const FragmentCounters& fragments = counters.fragments;
+    queue.fragments["first"] += fragments.first.read();
+    queue.fragments["later"] += fragments.later.read();
+    queue.fragments["without_first"] += fragments.without_first.read();
+    queue.fragments["forgotten"] += fragments.forgotten.read();
+    queue.nic_hint_mismatches += counters.nic_hint_mismatches.read();
+    queue.bad_timestamp += counters.bad_timestamp.read();
+    queue.unified_headers_missing = counters.unified_headers_missing.read();
+    queue.unified_headers_untracked = counters.unified_headers_untracked.read();
     queue.filtered = counters.filtered.read();
     queue.received += counters.received.read();
 }

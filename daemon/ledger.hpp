@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "flowcache/input_worker.hpp"
+#include "flowcache/cache_counters.hpp"
+#include "flowcache/input_path.hpp"
 
 namespace tributary {
 
@@ -26,7 +27,13 @@ struct QueueLedger {
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
     std::uint64_t nic_queue_errors{};  ///< dropped by the NIC for this queue; 0 where it can't tell
+    std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
+    std::uint64_t unified_headers_untracked{};  ///< of streams whose missing ones are not known
     NamedCounts ignored;
+    NamedCounts
+        cut_headers;        ///< metered although the trimmed path could not read this header whole
+    NamedCounts fragments;  ///< what a FragmentTable does with them; all metered
+    std::uint64_t nic_hint_mismatches{};  ///< packets that are not what the NIC says; metered
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
     std::map<std::string, RecordTally, std::less<>> lost;    ///< by cause
@@ -40,8 +47,10 @@ struct QueueLedger {
     QueueLedger& operator+=(const QueueLedger& other);
 };
 
-/// Reads what an input worker counts into `queue`. Call it after the counts of exported and lost
+/// Reads what a flow cache counts into `queue`. Call it after the counts of exported and lost
 /// records are in, so that a ledger read at full speed never shows more records gone than created.
+void read_cache(const CacheCounters& counters, QueueLedger& queue);
+/// Reads what an input path counts into `queue`; after read_cache(), for the same reason.
 void read_input(const InputCounters& counters, QueueLedger& queue);
 
 /// One collector's own account.

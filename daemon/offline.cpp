@@ -7,38 +7,69 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_source.hpp"
+#include "daemon/input_parsing.hpp"
+#include "daemon/input_stages.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/report.hpp"
-#include "daemon/startup_error.hpp"
+#include "flowcache/frame_input.hpp"
+#include "flowcache/packet_times.hpp"
+#include "flowcache/unified_header_input.hpp"
+#include "flowcache/worker_share.hpp"
 
 namespace tributary {
 namespace {
 
-/// One worker's source with what it counts.
+/// One worker's source with what it counts, and what its frames pass through.
 struct OfflineSource {
-    OfflineSource(CaptureFiles& files, std::uint16_t worker, InterfaceIndex interface)
-        : source(files, counters, worker, interface) {}
+    OfflineSource(CaptureFiles& files, std::uint16_t worker, const Config& config,
+                  PacketSelector* filter)
+        : source(make_source(files, worker, config)),
+          stages(config.flows,
+                 {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter),
+          path(make_path(config, {.worker = worker, .workers = files.workers()})) {}
+
+    CaptureSource make_source(CaptureFiles& files, std::uint16_t worker, const Config& config) {
+        if (config.read.parse == ParseMode::unified_header) {
+            return {files, counters, worker};
+        }
+        return {files, counters, worker, InterfaceIndex{config.read.interface_index},
+                parse_of(config)};
+    }
+    std::unique_ptr<InputPath> make_path(const Config& config, WorkerShare share) {
+        if (config.read.parse == ParseMode::unified_header) {
+            return std::make_unique<UnifiedHeaderInput<CaptureSource, PacketTimes>>(source, share);
+        }
+        return std::make_unique<FrameInput<CaptureSource>>(source, stages.parts(parse_of(config)));
+    }
+    static ParseOptions parse_of(const Config& config) {
+        return parse_options(config.flows, config.read.parse, config.read.trim_length);
+    }
 
     CaptureCounters counters;
     CaptureSource source;
+    InputStages stages;
+    std::unique_ptr<InputPath> path;
 };
 
 class OfflineRun {
 public:
     OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
-        : files_(job.captures, config.read.queues), signals_(signals) {
-        const RecordLayout layout = RecordLayout::of(config.export_.fields);
+        : files_(job.captures, config.read.queues),
+          signals_(signals),
+          filter_(make_filter(config.read.filter)) {
+        const RecordLayout layout =
+            RecordLayout::of(effective_groups(config.export_.fields, config.flows));
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> queues;
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
-            sources_.push_back(std::make_unique<OfflineSource>(
-                files_, worker, InterfaceIndex{config.read.interface_index}));
-            queues.push_back(make_input_queue(sources_.back()->source,
+            sources_.push_back(
+                std::make_unique<OfflineSource>(files_, worker, config, filter_.get()));
+            queues.push_back(make_input_queue(*sources_.back()->path,
                                               {.flows = config.flows,
                                                .layout = layout,
                                                .numa_node = {},
@@ -137,6 +168,7 @@ private:
 
     CaptureFiles files_;
     Signals& signals_;
+    std::unique_ptr<PacketFilter> filter_;
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;
     std::atomic<bool> ended_{false};
@@ -145,32 +177,8 @@ private:
 
 }  // namespace
 
-namespace {
-
-bool are_one_file(const std::string& a, const std::string& b) {
-    std::error_code ignored;  // what is not there yet is no other file
-    return std::filesystem::equivalent(a, b, ignored) &&
-           std::filesystem::is_regular_file(a, ignored);
-}
-
-/// What is read must not be written, and no file for two purposes.
-void refuse_overwriting(const OfflineJob& job) {
-    for (const std::string& capture : job.captures) {
-        if (are_one_file(capture, job.output) || are_one_file(capture, job.stats_path)) {
-            throw StartupError(
-                EX_USAGE,
-                capture + " is a capture to be read; --write or --stats would destroy it");
-        }
-    }
-    if (job.stats_path == job.output || are_one_file(job.stats_path, job.output)) {
-        throw StartupError(EX_USAGE, "--write and --stats are one file, " + job.output);
-    }
-}
-
-}  // namespace
-
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
-    refuse_overwriting(job);
+    refuse_overwriting(job.captures, job.output, job.stats_path);
     check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();

@@ -6,10 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "flowcache/options.hpp"
+
 namespace tributary {
 
-/// How a frame's fields are found. `full` walks the headers in the captured bytes.
-enum class ParseMode : std::uint8_t { full };
+/// How a packet's fields are found.
+enum class ParseMode : std::uint8_t {
+    full,            ///< by walking the headers in the captured bytes
+    trimmed,         ///< the same, in the first bytes of the frame only
+    unified_header,  ///< somebody else has parsed the packets and sends their fields
+};
+
+/// The octets of a frame that the trimmed path looks at.
+inline constexpr std::uint16_t kDefaultTrimLength = 128;
+
+/// What cuts the packets of the trimmed path.
+enum class TrimmedBy : std::uint8_t {
+    driver,  ///< the NIC, told by its driver to put the first octets into buffers of their own
+    source,  ///< nobody here: they come cut, or whole and only their first octets are looked at
+};
 
 /// Which fields the NIC spreads packets over its queues by.
 enum class RssMode : std::uint8_t {
@@ -23,6 +38,11 @@ struct InputOptions {
     std::uint32_t interface_index = 0;  ///< ingressInterface; 0: position in the list, from 1
     std::uint16_t queues = 1;           ///< 1 .. 1024
     ParseMode parse = ParseMode::full;
+    std::uint16_t trim_length = kDefaultTrimLength;  ///< `trimmed` only; 64 .. 256
+    TrimmedBy trimmed_by = TrimmedBy::driver;        ///< `trimmed` only
+    std::string filter;                              ///< pcap expression; empty: all frames
+    std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
+    SamplingMethod sampling_method = SamplingMethod::count;
     RssMode rss = RssMode::ip_and_l4;
     bool promiscuous = true;
     std::uint16_t mtu = 1500;  ///< octets of IP packet that a buffer must hold; 68 .. 16000
@@ -42,6 +62,11 @@ struct CoreOptions {
 struct ReadOptions {
     std::uint16_t queues = 1;           ///< workers that share the packets; 1 .. 256
     std::uint32_t interface_index = 1;  ///< ingressInterface of every packet of a capture
+    ParseMode parse = ParseMode::full;
+    std::uint16_t trim_length = kDefaultTrimLength;  ///< `trimmed` only; 64 .. 256
+    std::string filter;                              ///< pcap expression; empty: all frames
+    std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
+    SamplingMethod sampling_method = SamplingMethod::count;
 };
 
 }  // namespace tributary

@@ -63,9 +63,18 @@ std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
     return pools;
 }
 
-PacketPool::PacketPool(const PoolSize& size) : size_(size), pool_(nullptr) {
-    const std::string name = "packets_" + (size.node ? std::to_string(*size.node) : "any");
-    pool_ = rte_pktmbuf_pool_create(name.c_str(), size.buffers, size.cached, 0,
+PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
+    const std::uint32_t buffers = buffers_for(input);
+    return {.node = node,
+            .buffers = buffers,
+            .cached = std::min(kThreadCache, buffers / (4U * input.queues)),
+            .octets = input.trim_length};
+}
+
+PacketPool::PacketPool(const PoolSize& size, const std::string& name)
+    : size_(size), pool_(nullptr) {
+    const std::string full_name = name + "_" + (size.node ? std::to_string(*size.node) : "any");
+    pool_ = rte_pktmbuf_pool_create(full_name.c_str(), size.buffers, size.cached, 0,
                                     static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
                                     size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY);
     if (pool_ == nullptr) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/options.hpp"
@@ -33,11 +34,17 @@ struct PoolSize {
 [[nodiscard]] std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
                                                std::span<const NumaNode> nodes);
 
+/// Small buffers for the first octets of an input's packets, as many as for the packets themselves.
+///
+/// @thread  any; pure
+[[nodiscard]] PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node);
+
 /// A DPDK mempool of packet buffers. Its ports must be closed before it goes.
 class PacketPool {
 public:
-    /// @errors  StartupError(71): not enough memory on that node
-    explicit PacketPool(const PoolSize& size);
+    /// @param name  tells pools of one NUMA node apart; at most 16 characters
+    /// @errors      StartupError(71): not enough memory on that node
+    explicit PacketPool(const PoolSize& size, const std::string& name = "packets");
     ~PacketPool();
     PacketPool(const PacketPool&) = delete;
     PacketPool& operator=(const PacketPool&) = delete;

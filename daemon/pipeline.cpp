@@ -123,7 +123,9 @@ void Pipeline::read(Ledger& ledger) const {
             const auto loss = static_cast<ExportLoss>(cause);
             queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
         }
-        read_input(parts_.queues[index]->counters, queue);
+        const InputQueue& input = *parts_.queues[index];
+        read_cache(input.cache_counters, queue);
+        read_input(input.input_counters(), queue);
     }
     for (std::size_t index = 0; index < parts_.export_options.collectors.size(); ++index) {
         const CollectorCounters& counters = export_counters_.collectors[index];

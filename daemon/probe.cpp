@@ -8,17 +8,25 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "daemon/burst_clock.hpp"
 #include "daemon/device.hpp"
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/eth_port.hpp"
+#include "daemon/input_parsing.hpp"
+#include "daemon/input_stages.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/report.hpp"
 #include "daemon/topology.hpp"
+#include "flowcache/frame_input.hpp"
+#include "flowcache/unified_header_input.hpp"
+#include "flowcache/worker_share.hpp"
 
 namespace tributary {
 namespace {
@@ -30,6 +38,7 @@ struct ProbePlan {
     std::vector<EalDevice> devices;  ///< one per input
     std::vector<NumaNode> nodes;     ///< of the inputs' NICs
     std::vector<PoolSize> pools;
+    std::vector<std::optional<PoolSize>> heads;  ///< one per input, where it needs head buffers
     CorePlan cores;  ///< input threads in the order of inputs and their queues
 };
 
@@ -40,6 +49,9 @@ ProbePlan plan_probe(const Config& config) {
         const InputOptions& input = config.inputs[index];
         plan.devices.push_back(eal_device(input, index));
         plan.nodes.push_back(read_device_node(plan.devices.back()));
+        plan.heads.push_back(needs_head_buffers(input)
+                                 ? std::optional(plan_head_pool(input, plan.nodes.back()))
+                                 : std::nullopt);
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
             queues.push_back({.input = input.name, .queue = queue, .node = plan.nodes.back()});
         }
@@ -55,6 +67,9 @@ EalOptions eal_options(const ProbePlan& plan) {
     EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
     for (const PoolSize& pool : plan.pools) {
         options.memory_bytes += pool.memory();
+    }
+    for (const std::optional<PoolSize>& heads : plan.heads) {
+        options.memory_bytes += heads ? heads->memory() : 0;
     }
     return options;
 }
@@ -98,6 +113,8 @@ private:
     struct Queue {
         std::string name;
         std::unique_ptr<DpdkQueue> source;
+        std::unique_ptr<InputStages> stages;
+        std::unique_ptr<InputPath> path;
     };
 
     void open_input(std::size_t index) {
@@ -105,15 +122,30 @@ private:
         const auto pool = std::ranges::find(pools_, plan_.nodes[index], [](const auto& candidate) {
             return candidate->size().node;
         });
+        const PacketPool* heads = nullptr;
+        if (const std::optional<PoolSize>& size = plan_.heads[index]) {
+            head_pools_.push_back(
+                std::make_unique<PacketPool>(*size, "heads_" + std::to_string(index)));
+            heads = head_pools_.back().get();
+        }
         ports_.push_back(std::make_unique<EthPort>(eal_.port_of(plan_.devices[index]), input,
-                                                   plan_.devices[index], **pool));
+                                                   plan_.devices[index], **pool, heads));
+        filters_.push_back(make_filter(input.filter));
         const std::uint32_t interface = input.interface_index != 0
                                             ? input.interface_index
                                             : static_cast<std::uint32_t>(index + 1);
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
+            auto source =
+                std::make_unique<DpdkQueue>(*ports_.back(), queue, InterfaceIndex{interface});
+            auto stages = std::make_unique<InputStages>(
+                config_.flows,
+                SamplingOptions{.one_in = input.sampling, .method = input.sampling_method},
+                filters_.back().get());
+            auto path = make_path(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
-                               .source = std::make_unique<DpdkQueue>(*ports_.back(), queue,
-                                                                     InterfaceIndex{interface})});
+                               .source = std::move(source),
+                               .stages = std::move(stages),
+                               .path = std::move(path)});
             places_.inputs.push_back({.name = fmt::format("in-{}", queues_.size() - 1),
                                       .cpu = plan_.cores.input_cpus[queues_.size() - 1],
                                       .uses_dpdk = true});
@@ -121,14 +153,27 @@ private:
         }
     }
 
+    [[nodiscard]] std::unique_ptr<InputPath> make_path(const InputOptions& input, DpdkQueue& source,
+                                                       InputStages& stages) const {
+        if (input.parse == ParseMode::unified_header) {
+            // The source's clock is that of this host; time comes with the records.
+            constexpr bool kPacketTimes = true;
+            return std::make_unique<UnifiedHeaderInput<DpdkQueue, BurstClock>>(
+                source, WorkerShare{}, kPacketTimes);
+        }
+        return std::make_unique<FrameInput<DpdkQueue>>(
+            source, stages.parts(parse_options(config_.flows, input.parse, input.trim_length)));
+    }
+
     void make_pipeline() {
-        const RecordLayout layout = RecordLayout::of(config_.export_.fields);
+        const RecordLayout layout =
+            RecordLayout::of(effective_groups(config_.export_.fields, config_.flows));
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> input_queues;
         bool huge_pages = true;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
             input_queues.push_back(make_input_queue(
-                *queues_[queue].source,
+                *queues_[queue].path,
                 {.flows = config_.flows, .layout = layout, .numa_node = queue_nodes_[queue]},
                 hasher));
             huge_pages = huge_pages && input_queues.back()->huge_pages();
@@ -215,7 +260,9 @@ private:
     ProbePlan plan_;
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
+    std::vector<std::unique_ptr<PacketPool>> head_pools_;
     std::vector<std::unique_ptr<EthPort>> ports_;
+    std::vector<std::unique_ptr<PacketFilter>> filters_;  ///< one per input; nullptr: none
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
     PipelinePlaces places_;

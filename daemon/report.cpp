@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "daemon/startup_error.hpp"
@@ -34,20 +35,10 @@ spdlog::level::level_enum level_of(LogLevel level) {
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
-int write_text(const std::string& text, const std::string& path) {
-    std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-    if (file == nullptr) {
-        spdlog::error("--stats {}: {}", path, words_of(errno));
-        return EX_IOERR;
-    }
-    const bool written = std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
-    const int error = errno;
-    const bool closed = file == stdout || std::fclose(file) == 0;
-    if (!written || !closed) {
-        spdlog::error("--stats {}: {}", path, words_of(written ? errno : error));
-        return EX_IOERR;
-    }
-    return EX_OK;
+bool are_one_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;  // what is not there yet is no other file
+    return std::filesystem::equivalent(a, b, ignored) &&
+           std::filesystem::is_regular_file(a, ignored);
 }
 
 }  // namespace
@@ -85,6 +76,39 @@ void check_stats_path(const std::string& stats_path) {
     ::close(fd);
 }
 
+void refuse_overwriting(std::span<const std::string> captures, const std::string& output,
+                        const std::string& stats_path) {
+    for (const std::string& capture : captures) {
+        if (are_one_file(capture, output) || are_one_file(capture, stats_path)) {
+            throw StartupError(
+                EX_USAGE,
+                capture + " is a capture to be read; --write or --stats would destroy it");
+        }
+    }
+    if (!output.empty() && (stats_path == output || are_one_file(stats_path, output))) {
+        throw StartupError(EX_USAGE, "--write and --stats are one file, " + output);
+    }
+}
+
+int write_stats(const std::string& json, const std::string& stats_path) {
+    if (stats_path.empty()) {
+        return EX_OK;
+    }
+    std::FILE* file = stats_path == "-" ? stdout : std::fopen(stats_path.c_str(), "w");
+    if (file == nullptr) {
+        spdlog::error("--stats {}: {}", stats_path, words_of(errno));
+        return EX_IOERR;
+    }
+    const bool written = std::fputs(json.c_str(), file) >= 0 && std::fflush(file) == 0;
+    const int error = errno;
+    const bool closed = file == stdout || std::fclose(file) == 0;
+    if (!written || !closed) {
+        spdlog::error("--stats {}: {}", stats_path, words_of(written ? errno : error));
+        return EX_IOERR;
+    }
+    return EX_OK;
+}
+
 int report_ledger(const Ledger& ledger, const std::string& stats_path) {
     spdlog::info("ledger: {}", to_line(ledger));
     const QueueLedger total = ledger.total();
@@ -99,7 +123,7 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
                          tally.packets, tally.octets, cause);
         }
     }
-    int code = stats_path.empty() ? EX_OK : write_text(to_json(ledger), stats_path);
+    int code = write_stats(to_json(ledger), stats_path);
     if (const std::string text = imbalance(ledger); !text.empty()) {
         spdlog::error("the ledger does not add up, which is a defect of tributaryd: {}", text);
         code = EX_SOFTWARE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "daemon/command_line.hpp"
@@ -22,6 +23,20 @@ void log_event(const CollectorEvent& event);
 ///
 /// @errors  StartupError(74)
 void check_stats_path(const std::string& stats_path);
+
+/// Refuses to write over what is to be read, or two things into one file.
+///
+/// @param output      of `--write`; empty: none
+/// @param stats_path  of `--stats`; empty: none
+/// @errors            StartupError(64)
+void refuse_overwriting(std::span<const std::string> captures, const std::string& output,
+                        const std::string& stats_path);
+
+/// Writes what `--stats` asks for; what goes wrong is logged.
+///
+/// @param stats_path  a file, `-` for standard output, or empty for neither
+/// @return            0, or 74
+[[nodiscard]] int write_stats(const std::string& json, const std::string& stats_path);
 
 /// The end of a run: logs the ledger, says if it does not add up, and writes it as JSON.
 ///

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <string>
 
+#include "daemon/preparse_command.hpp"
 #include "export/flow_listing.hpp"
 #include "export/ip_text.hpp"
 
@@ -83,13 +84,19 @@ int run_flows(const CLI::App& flows, FlowsArguments& arguments) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app{"The companion of tributaryd: looks into IPFIX files", "tributary"};
+    CLI::App app{"The companion of tributaryd: looks into IPFIX files, parses packets for it",
+                 "tributary"};
     app.set_version_flag("--version", TRIBUTARY_VERSION);
     app.require_subcommand(1);
     FlowsArguments arguments;
     const CLI::App* const flows = add_flows(app, arguments);
+    tributary::PreparseArguments preparse_arguments;
+    const CLI::App* const preparse = tributary::add_preparse(app, preparse_arguments);
     try {
         app.parse(argc, argv);
+        if (preparse->parsed()) {
+            return tributary::run_preparse_command(preparse_arguments);
+        }
         return run_flows(*flows, arguments);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? EX_OK : EX_USAGE;

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <exception>
-#include <new>
 #include <span>
 #include <string>
 
-#include "conf/config_error.hpp"
 #include "conf/dump_config.hpp"
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
 #include "daemon/offline.hpp"
 #include "daemon/probe.hpp"
+#include "daemon/program.hpp"
 #include "daemon/report.hpp"
 #include "daemon/signals.hpp"
-#include "daemon/startup_error.hpp"
-#include "export/export_error.hpp"
 
 namespace {
 
@@ -63,43 +57,6 @@ int run(const CommandLine& command_line) {
     return EX_SOFTWARE;
 }
 
-/// Every way in which tributaryd ends before its time, as one line and an exit code.
-int explain_failure() {
-    try {
-        throw;
-    } catch (const UsageError& error) {
-        std::fprintf(stderr, "tributaryd: %s\n", error.what());
-        return EX_USAGE;
-    } catch (const ConfigError& error) {
-        spdlog::error(error.what());
-        return EX_CONFIG;
-    } catch (const StartupError& error) {
-        spdlog::error(error.what());
-        return error.exit_code();
-    } catch (const ExportError& error) {
-        spdlog::error(error.what());
-        return EX_IOERR;
-    } catch (const std::bad_alloc&) {
-        spdlog::error(
-            "not enough memory; flows.max-flows and the number of queues decide how much is "
-            "needed");
-        return EX_OSERR;
-    } catch (const std::exception& error) {
-        spdlog::error(error.what());
-        return EX_SOFTWARE;
-    }
-}
-
-/// Started with standard streams closed, the next file to be opened would become one of them and
-/// get the log.
-void reserve_standard_streams() {
-    int fd = ::open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO) {
-        fd = ::open("/dev/null", O_RDWR);
-    }
-    ::close(fd);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -109,6 +66,6 @@ int main(int argc, char** argv) {
         set_up_log(command_line.log_level);
         return run(command_line);
     } catch (...) {
-        return explain_failure();
+        return explain_failure("tributaryd");
     }
 }

@@ -141,12 +141,14 @@ bool CollectorSession::send_templates(ExportTime now) {
         if (waiting_.empty()) {
             waiting_ = encoder_.template_message(next_template_, now.wall);
         }
+        if (next_template_ == 0) {
+            templates_at_ = now.uptime;  // a template that comes late puts off no refresh
+        }
         if (transmit(waiting_, now) == SendStatus::would_block || transport_->failed()) {
             return false;
         }
         waiting_ = {};
         ++next_template_;
-        templates_at_ = now.uptime;
     }
     return true;
 }

@@ -106,9 +106,10 @@ private:
     std::chrono::nanoseconds sent_at_{};
 
     std::uint64_t session_{};      ///< the transport's, as last seen
-    std::size_t next_template_{};  ///< template messages before this one are sent
+    std::size_t next_template_{};  ///< template messages before this one are sent; before data
+                                   ///< leave, all are
     bool refused_{};  ///< whoever listens there next knows no template: before the next data
-    std::chrono::nanoseconds templates_at_{};
+    std::chrono::nanoseconds templates_at_{};  ///< uptime at which the first was last sent
     std::uint64_t messages_sent_{};
 };
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ bool in_net(const IpAddress& address, const IpAddress& net, std::size_t bits) no
     const auto last = static_cast<std::size_t>(octets);
     return ((net[last] ^ address[last]) & mask) == std::byte{};
 }
+
+constexpr std::uint32_t kMaximumTunnelId = std::numeric_limits<std::uint32_t>::max();
 
 bool has_ports(std::uint8_t protocol) noexcept {
     return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
@@ -94,11 +97,22 @@ private:
 
     Node parse_primitive() {
         Node node;
+        if (accept("tunnel")) {
+            parse_tunnel(node);
+            return node;
+        }
+        if (accept("tunnel-id")) {
+            node.kind = NodeKind::tunnel_id;
+            node.tunnel_id =
+                parsed(parse_number(word_, kMaximumTunnelId), "a number up to 4294967295");
+            return node;
+        }
         if (accept("proto")) {
             node.kind = NodeKind::protocol;
             node.protocol = parsed(parse_protocol(word_), "a protocol name or a number up to 255");
             return node;
         }
+        node.outer = accept("outer");
         const bool source = accept("src");
         const bool destination = !source && accept("dst");
         if (source || destination) {
@@ -108,14 +122,30 @@ private:
             parse_host(node);
         } else if (accept("net")) {
             parse_net(node);
-        } else if (accept("port")) {
+        } else if (!node.outer && accept("port")) {
             parse_ports(node);
         } else {
-            expected(source || destination
-                         ? "'host', 'net' or 'port'"
-                         : "'host', 'net', 'port', 'proto', 'src', 'dst', 'not' or '('");
+            expected(words_after(node.outer, source || destination));
         }
         return node;
+    }
+
+    /// What a primitive may begin with, or go on with behind "outer" and a side.
+    static const char* words_after(bool outer, bool side) {
+        if (outer) {
+            return side ? "'host' or 'net'" : "'host', 'net', 'src' or 'dst'";
+        }
+        return side ? "'host', 'net' or 'port'"
+                    : "'host', 'net', 'port', 'proto', 'src', 'dst', 'outer', 'tunnel', "
+                      "'tunnel-id', 'not' or '('";
+    }
+
+    void parse_tunnel(Node& node) {
+        node.kind = NodeKind::tunnel;
+        if (!accept("any")) {
+            node.tunnel = parsed(parse_tunnel_kind(word_),
+                                 "'any' or a kind of tunnel such as vxlan, gre or gtp-u");
+        }
     }
 
     void parse_host(Node& node) {
@@ -203,7 +233,8 @@ private:
 
 FlowFilter::FlowFilter(std::string_view text) : root_(FilterParser(text).parse()) {}
 
-bool FlowFilter::matches(const Node& node, const FlowKey& flow) noexcept {
+bool FlowFilter::matches(const Node& node, const FlowView& flow) noexcept {
+    const FlowKey& key = flow.core.key;
     const auto operand_matches = [&flow](const Node& operand) { return matches(operand, flow); };
     const auto either_side = [&node](const auto& condition, const auto& source,
                                      const auto& destination) {
@@ -224,13 +255,21 @@ bool FlowFilter::matches(const Node& node, const FlowKey& flow) noexcept {
         case NodeKind::none_of:
             return std::none_of(node.operands.begin(), node.operands.end(), operand_matches);
         case NodeKind::net:
-            return flow.ip_version == node.ip_version &&
-                   either_side(net_has, flow.source, flow.destination);
+            return node.outer
+                       ? flow.tunnel.ip_version == node.ip_version &&
+                             either_side(net_has, flow.tunnel.source, flow.tunnel.destination)
+                       : key.ip_version == node.ip_version &&
+                             either_side(net_has, key.source, key.destination);
         case NodeKind::port:
-            return has_ports(flow.protocol) &&
-                   either_side(range_has, flow.source_port, flow.destination_port);
+            return has_ports(key.protocol) &&
+                   either_side(range_has, key.source_port, key.destination_port);
         case NodeKind::protocol:
-            return flow.protocol == node.protocol;
+            return key.protocol == node.protocol;
+        case NodeKind::tunnel:
+            return flow.tunnel.kind != TunnelKind::none &&
+                   (node.tunnel == TunnelKind::none || flow.tunnel.kind == node.tunnel);
+        case NodeKind::tunnel_id:
+            return flow.tunnel.kind != TunnelKind::none && flow.tunnel.id == node.tunnel_id;
     }
     return false;
 }

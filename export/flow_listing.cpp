@@ -55,11 +55,11 @@ public:
             }
             return;
         }
-        const FlowRecordCore flow = view_flow(record);
-        if (!options_.filter.matches(flow.key)) {
+        const FlowView flow = view_flow(record);
+        if (!options_.filter.matches(flow)) {
             return;
         }
-        totals_.add(flow);
+        totals_.add(flow.core);
         if (ranked_) {
             rank(flow, record);
         } else if (options_.json) {
@@ -73,7 +73,7 @@ public:
 
     void finish() {
         ranked_lines_.drain([this](const std::string& line) { print_line(line); });
-        ranked_flows_.drain([this](const FlowRecordCore& flow) { print_row(flow); });
+        ranked_flows_.drain([this](const FlowView& flow) { print_row(flow); });
         errno = 0;
         if (!options_.json) {
             table_.flush();
@@ -84,9 +84,9 @@ public:
     }
 
 private:
-    void rank(const FlowRecordCore& flow, const IpfixRecord& record) {
+    void rank(const FlowView& flow, const IpfixRecord& record) {
         const std::uint64_t rank =
-            options_.order == FlowOrder::packets ? flow.packets : flow.octets;
+            options_.order == FlowOrder::packets ? flow.core.packets : flow.core.octets;
         if (!options_.json) {
             ranked_flows_.add(rank, flow);
         } else if (ranked_lines_.admits(rank)) {
@@ -98,7 +98,7 @@ private:
         out_ << line << '\n';
         check_output();
     }
-    void print_row(const FlowRecordCore& flow) {
+    void print_row(const FlowView& flow) {
         errno = 0;
         table_.add(flow);
         ++printed_;
@@ -126,7 +126,7 @@ private:
     std::ostream& out_;
     bool ranked_;
     FlowTable table_;
-    FlowRanking<FlowRecordCore> ranked_flows_;
+    FlowRanking<FlowView> ranked_flows_;
     FlowRanking<std::string> ranked_lines_;
     Totals totals_;
     std::uint64_t printed_{};

@@ -72,6 +72,24 @@ std::string flags_text(const FlowRecordCore& flow) {
     return text;
 }
 
+/// For instance "VXLAN 42 192.0.2.1 > 192.0.2.2".
+std::string tunnel_text(const TunnelGroup& tunnel) {
+    if (tunnel.kind == TunnelKind::none) {
+        return "-";
+    }
+    std::string text = tunnel_kind_text(tunnel.kind);
+    const bool may_lack_id = tunnel.kind == TunnelKind::ip_in_ip || tunnel.kind == TunnelKind::gre;
+    if (tunnel.id != 0 || !may_lack_id) {
+        text += ' ' + std::to_string(tunnel.id);
+    }
+    if (tunnel.ip_version == 0) {
+        return text;
+    }
+    const std::size_t octets = tunnel.ip_version == 4 ? 4 : 16;
+    return text + ' ' + address_text(std::span(tunnel.source).first(octets)) + " > " +
+           address_text(std::span(tunnel.destination).first(octets));
+}
+
 std::string end_reason_text(FlowEndReason reason) {
     switch (reason) {
         case FlowEndReason::none:
@@ -118,9 +136,10 @@ std::string seconds_text(std::chrono::nanoseconds duration) {
     return text.data();
 }
 
-void FlowTable::add(const FlowRecordCore& flow) {
+void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
-    has_vlan_ = has_vlan_ || flow.key.vlan.value != 0;
+    unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
+    unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
     if (rows_.size() >= rows_per_block_) {
         flush();
     }
@@ -128,21 +147,20 @@ void FlowTable::add(const FlowRecordCore& flow) {
 
 void FlowTable::flush() {
     static constexpr std::array<const char*, columns> kTitles{
-        "Start", "Duration", "Proto",   "Source", "Destination", "VLAN",
-        "Flags", "ToS",      "Packets", "Octets", "End"};
+        "Start",  "Duration", "Proto", "Source",  "Destination", "VLAN",
+        "Tunnel", "Flags",    "ToS",   "Packets", "Octets",      "End"};
     const auto widen = [this](const Row& row) {
         for (std::size_t column = 0; column < columns; ++column) {
             widths_[column] = std::max(widths_[column], row[column].size());
         }
     };
     std::for_each(rows_.begin(), rows_.end(), widen);
-    if (!header_is_printed_ || header_has_vlan_ != has_vlan_) {
+    if (unused_in_header_ != unused_) {
         Row header;
         std::copy(kTitles.begin(), kTitles.end(), header.begin());
         widen(header);
         print(header);
-        header_is_printed_ = true;
-        header_has_vlan_ = has_vlan_;
+        unused_in_header_ = unused_;
     }
     for (const Row& row : rows_) {
         print(row);
@@ -150,7 +168,8 @@ void FlowTable::flush() {
     rows_.clear();
 }
 
-FlowTable::Row FlowTable::to_row(const FlowRecordCore& flow) {
+FlowTable::Row FlowTable::to_row(const FlowView& view) {
+    const FlowRecordCore& flow = view.core;
     const bool timed = flow.start != Timestamp{} && flow.end >= flow.start;
     Row row;
     row[start] = time_text(flow.start);
@@ -159,6 +178,7 @@ FlowTable::Row FlowTable::to_row(const FlowRecordCore& flow) {
     row[source] = source_text(flow.key);
     row[destination] = destination_text(flow.key);
     row[vlan] = flow.key.vlan.value != 0 ? std::to_string(flow.key.vlan.value) : "-";
+    row[tunnel] = tunnel_text(view.tunnel);
     row[flags] = flags_text(flow);
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
@@ -170,7 +190,7 @@ FlowTable::Row FlowTable::to_row(const FlowRecordCore& flow) {
 void FlowTable::print(const Row& row) {
     std::string line;
     for (std::size_t column = 0; column < columns; ++column) {
-        if (column == vlan && !has_vlan_) {
+        if (unused_[column]) {
             continue;
         }
         const bool right = column == duration || column == vlan || column == tos ||

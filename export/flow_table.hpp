@@ -2,22 +2,24 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "flowcache/flow_record.hpp"
+#include "export/flow_view.hpp"
 
 namespace tributary {
 
 /// Prints flows as a table, one line each.
 ///
 /// Lines are held back until there are `rows_per_block`, so that columns get the width that they
-/// need while memory stays bounded. Later blocks can only widen a column. The VLAN column comes
-/// with the first block that has one.
+/// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN
+/// and Tunnel come with the first block that has one.
 class FlowTable {
 public:
     static constexpr std::size_t kRowsPerBlock = 1000;
@@ -26,7 +28,7 @@ public:
     explicit FlowTable(std::ostream& out, std::size_t rows_per_block = kRowsPerBlock)
         : out_(out), rows_per_block_(rows_per_block) {}
 
-    void add(const FlowRecordCore& flow);
+    void add(const FlowView& flow);
     /// Prints what is held back; a table without flows is its header.
     void flush();
 
@@ -38,6 +40,7 @@ private:
         source,
         destination,
         vlan,
+        tunnel,
         flags,
         tos,
         packets,
@@ -47,16 +50,15 @@ private:
     };
     using Row = std::array<std::string, columns>;
 
-    [[nodiscard]] static Row to_row(const FlowRecordCore& flow);
+    [[nodiscard]] static Row to_row(const FlowView& view);
     void print(const Row& row);
 
     std::ostream& out_;
     std::size_t rows_per_block_;
     std::vector<Row> rows_;
     std::array<std::size_t, columns> widths_{};
-    bool has_vlan_{};  ///< some row so far has one
-    bool header_is_printed_{};
-    bool header_has_vlan_{};
+    std::bitset<columns> unused_ = 1U << vlan | 1U << tunnel;  ///< columns that no row so far needs
+    std::optional<std::bitset<columns>> unused_in_header_;     ///< nothing: it is not printed yet
 };
 
 /// @return  2024-02-29T12:34:56.789Z: UTC, rounded down; "-" for 1970-01-01T00:00:00, which no flow

@@ -164,6 +164,32 @@ void view_measures(FlowRecordCore& flow, std::uint16_t element, Bytes bytes) noe
     }
 }
 
+/// Tributary's own elements. Outer addresses of both versions are in no record.
+void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noexcept {
+    const auto set_address = [&tunnel, bytes](IpAddress& address) {
+        if (bytes.size() == 4 || bytes.size() == 16) {
+            std::copy(bytes.begin(), bytes.end(), address.begin());
+            tunnel.ip_version = bytes.size() == 4 ? 4 : 6;
+        }
+    };
+    switch (element) {
+        case TributaryElement::tunnel_type:
+            tunnel.kind = static_cast<TunnelKind>(read_as<std::uint8_t>(bytes));
+            return;
+        case TributaryElement::tunnel_id:
+            tunnel.id = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::tunnel_source_ipv4_address:
+        case TributaryElement::tunnel_source_ipv6_address:
+            return set_address(tunnel.source);
+        case TributaryElement::tunnel_destination_ipv4_address:
+        case TributaryElement::tunnel_destination_ipv6_address:
+            return set_address(tunnel.destination);
+        case TributaryElement::none:
+            return;
+    }
+}
+
 }  // namespace
 
 std::int64_t read_ntp_time(std::span<const std::byte> bytes,
@@ -180,13 +206,15 @@ std::int64_t read_ntp_time(std::span<const std::byte> bytes,
     return static_cast<std::int64_t>(seconds * units_per_second + units);
 }
 
-FlowRecordCore view_flow(const IpfixRecord& record) noexcept {
-    FlowRecordCore flow;
+FlowView view_flow(const IpfixRecord& record) noexcept {
+    FlowView flow;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
         const IpfixField& field = record.layout->fields[index];
         if (field.enterprise == 0) {
-            view_key(flow.key, field.element, record.values[index]);
-            view_measures(flow, field.element, record.values[index]);
+            view_key(flow.core.key, field.element, record.values[index]);
+            view_measures(flow.core, field.element, record.values[index]);
+        } else {
+            view_tunnel(flow.tunnel, field.own, record.values[index]);
         }
     }
     return flow;

@@ -6,13 +6,19 @@
 
 namespace tributary {
 
-/// Reads the parts of a data record that flows are listed, sorted and filtered by. What the record
-/// does not have stays at its default: ip_version 0, times at 1970.
+/// The parts of a data record that flows are listed, sorted and filtered by.
+struct FlowView {
+    FlowRecordCore core;
+    TunnelGroup tunnel;  ///< kind none: the record names no tunnel
+};
+
+/// Reads these parts. What the record does not have stays at its default: ip_version 0, times at
+/// 1970.
 ///
 /// Total counts stand in where there is no delta count. ICMP type and code land in the destination
 /// port, as tributary itself has them.
-/// @param record  of any exporter; elements of enterprises are not looked at
-[[nodiscard]] FlowRecordCore view_flow(const IpfixRecord& record) noexcept;
+/// @param record  of any exporter; of the enterprises' elements only tributary's own are looked at
+[[nodiscard]] FlowView view_flow(const IpfixRecord& record) noexcept;
 
 /// @param bytes  dateTimeMicroseconds or dateTimeNanoseconds: NTP format, 8 octets in network byte
 /// order

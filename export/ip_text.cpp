@@ -23,6 +23,19 @@ constexpr std::array<ProtocolName, 21> kProtocolNames{{
     {115, "L2TP"},  {132, "SCTP"}, {136, "UDPLite"},
 }};
 
+struct TunnelName {
+    TunnelKind kind;
+    std::string_view name;
+};
+constexpr std::array<TunnelName, 6> kTunnelNames{{
+    {TunnelKind::ip_in_ip, "IP-in-IP"},
+    {TunnelKind::gre, "GRE"},
+    {TunnelKind::erspan, "ERSPAN"},
+    {TunnelKind::vxlan, "VXLAN"},
+    {TunnelKind::geneve, "GENEVE"},
+    {TunnelKind::gtp_u, "GTP-U"},
+}};
+
 bool same_letters(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
         return std::tolower(x) == std::tolower(y);
@@ -52,6 +65,24 @@ std::optional<std::uint8_t> parse_protocol(std::string_view text) {
     }
     const std::optional<std::uint32_t> number = parse_number(text, 255);
     return number ? std::optional(static_cast<std::uint8_t>(*number)) : std::nullopt;
+}
+
+std::string tunnel_kind_text(TunnelKind kind) {
+    for (const TunnelName& known : kTunnelNames) {
+        if (known.kind == kind) {
+            return std::string(known.name);
+        }
+    }
+    return "tunnel type " + std::to_string(static_cast<unsigned>(kind));
+}
+
+std::optional<TunnelKind> parse_tunnel_kind(std::string_view text) {
+    for (const TunnelName& known : kTunnelNames) {
+        if (same_letters(text, known.name)) {
+            return known.kind;
+        }
+    }
+    return std::nullopt;
 }
 
 std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t maximum) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "parsers/packet_fields.hpp"
+
 namespace tributary {
 
 /// @param address  4 or 16 octets, network byte order
@@ -21,6 +23,13 @@ namespace tributary {
 /// @param text  a name in upper or lower case, or a number
 /// @return      nothing when it is neither
 [[nodiscard]] std::optional<std::uint8_t> parse_protocol(std::string_view text);
+
+/// @return  "VXLAN", "GTP-U", ..., or "tunnel type" and the number of one that is not known
+[[nodiscard]] std::string tunnel_kind_text(TunnelKind kind);
+
+/// @param text  what tunnel_kind_text() gives, in upper or lower case
+/// @return      nothing when it is no kind of tunnel
+[[nodiscard]] std::optional<TunnelKind> parse_tunnel_kind(std::string_view text);
 
 /// @param text  decimal digits only
 /// @return      nothing when it is no number, or above `maximum`

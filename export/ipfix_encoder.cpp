@@ -8,14 +8,21 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "export/enterprise_elements.hpp"
+#include "export/record_shape.hpp"
 #include "export/record_template.hpp"
 
 // libfixbuf encodes into memory and does nothing else. What it would do badly is done here:
 // messages end before it meets a full buffer (2.4 would leave an empty set behind), and number and
 // time are written into the header of the finished message, so that they can still change while it
 // waits for a collector.
+//
+// All templates are encoded before the first record is. A plain one is announced at once, any other
+// after the first record of its shape: with every group chosen there are hundreds, of which a
+// network shows a few.
 
 namespace tributary {
 namespace {
@@ -24,7 +31,7 @@ constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
 constexpr std::size_t kSetHeader = 4;       // RFC 7011 §3.3.2
 constexpr std::size_t kExportTimeAt = 4;
 constexpr std::size_t kSequenceAt = 8;
-constexpr std::size_t kLargestRecord = 160;
+constexpr std::size_t kLargestRecord = 240;
 
 void put_be32(std::byte* out, std::uint32_t value) noexcept {
     for (unsigned shift = 32; shift > 0;) {
@@ -66,6 +73,33 @@ private:
     GError* error_{};
 };
 
+/// Whether libfixbuf is to swap values of this type into network byte order.
+bool is_swapped(IpfixType type) noexcept {
+    switch (type) {
+        case IpfixType::octet_array:
+        case IpfixType::boolean:
+        case IpfixType::mac_address:
+        case IpfixType::string:
+        case IpfixType::ipv6_address:
+            return false;
+        default:
+            return true;
+    }
+}
+
+void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
+    for (const EnterpriseElement& element : kEnterpriseElements) {
+        fbInfoElement_t added{};
+        added.ref.name = element.name;
+        added.ent = enterprise;
+        added.num = static_cast<std::uint16_t>(element.number);
+        added.len = element.octets;
+        added.flags = is_swapped(element.type) ? FB_IE_F_ENDIAN : FB_IE_F_NONE;
+        added.type = static_cast<std::uint8_t>(element.type);
+        fbInfoModelAddElement(model, &added);
+    }
+}
+
 struct ModelFree {
     void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
 };
@@ -84,17 +118,18 @@ public:
     void release() noexcept;
     MessageView stamp(std::span<std::byte> message, std::uint32_t export_seconds) noexcept;
     MessageView template_message(std::size_t index, Timestamp export_time) noexcept {
-        return stamp(template_messages_[index], whole_seconds_until(export_time));
+        return stamp(announced_[index], whole_seconds_until(export_time));
     }
-    [[nodiscard]] std::size_t template_messages() const noexcept {
-        return template_messages_.size();
-    }
+    [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }
     void restart_session() noexcept { sequence_ = 0; }
 
 private:
+    void check_sizes() const;
     void add_template(fbSession_t* session, const RecordTemplate& record_template);
     void encode_templates(fbSession_t* session);
-    void keep_template_message();
+    void encode_template(fbSession_t* session, const RecordTemplate& record_template);
+    [[nodiscard]] std::vector<std::byte> emit_templates();
+    void announce(std::size_t shape) noexcept;
     bool select(const RecordTemplate& record_template) noexcept;
     bool write(std::span<std::byte> fields) noexcept;
     bool emit() noexcept;
@@ -106,7 +141,10 @@ private:
     std::unique_ptr<fbInfoModel_t, ModelFree> model_{fbInfoModelAlloc()};
     fbExporter_t* exporter_{};                      // owned by buffer_
     std::unique_ptr<fBuf_t, BufferFree> buffer_{};  // after model_: it must go first
-    std::vector<std::vector<std::byte>> template_messages_;
+    /// Template messages, those of the plain shapes first.
+    std::vector<std::vector<std::byte>> announced_;
+    /// By shape, the message of its template, until that is announced.
+    std::vector<std::vector<std::byte>> kept_back_;
 
     std::size_t used_ = kMessageHeader;  ///< octets of the open message
     std::size_t finished_{};             ///< octets of the finished message; 0: none is finished
@@ -123,15 +161,8 @@ IpfixEncoder::Fixbuf::Fixbuf(const ExportOptions& options, const RecordLayout& l
     : layout_(layout),
       templates_(make_templates(layout, options.timestamps)),
       message_(message_limit) {
-    for (const RecordTemplate& each : templates_) {
-        const std::size_t needed =
-            kMessageHeader + kSetHeader + std::max(each.record_octets, each.template_octets());
-        if (message_limit > std::numeric_limits<std::uint16_t>::max() || message_limit < needed ||
-            each.record_octets > kLargestRecord) {
-            throw ExportError("an IPFIX message of at most " + std::to_string(message_limit) +
-                              " octets cannot hold template " + std::to_string(each.id));
-        }
-    }
+    check_sizes();
+    add_enterprise_elements(model_.get(), options.enterprise_number);
     fbSession_t* const session = fbSessionAlloc(model_.get());
     fbSessionSetDomain(session, options.observation_domain);  // before any template
     for (const RecordTemplate& each : templates_) {
@@ -143,6 +174,18 @@ IpfixEncoder::Fixbuf::Fixbuf(const ExportOptions& options, const RecordLayout& l
     buffer_.reset(fBufAllocForExport(session, exporter_));
     fBufSetAutomaticMode(buffer_.get(), FALSE);
     encode_templates(session);
+}
+
+void IpfixEncoder::Fixbuf::check_sizes() const {
+    for (const RecordTemplate& each : templates_) {
+        const std::size_t needed =
+            kMessageHeader + kSetHeader + std::max(each.record_octets, each.template_octets);
+        if (message_.size() > std::numeric_limits<std::uint16_t>::max() ||
+            message_.size() < needed || each.record_octets > kLargestRecord) {
+            throw ExportError("an IPFIX message of at most " + std::to_string(message_.size()) +
+                              " octets cannot hold template " + std::to_string(each.id));
+        }
+    }
 }
 
 void IpfixEncoder::Fixbuf::add_template(fbSession_t* session,
@@ -165,34 +208,55 @@ void IpfixEncoder::Fixbuf::add_template(fbSession_t* session,
 }
 
 void IpfixEncoder::Fixbuf::encode_templates(fbSession_t* session) {
+    kept_back_.resize(templates_.size());
+    announced_.reserve(templates_.size());  // announce() allocates nothing
     std::size_t used = kMessageHeader + kSetHeader;
-    for (const RecordTemplate& each : templates_) {
-        if (used + each.template_octets() > message_.size()) {
-            keep_template_message();
+    for (std::size_t shape = 0; shape < kPlainShapes; ++shape) {
+        const std::size_t octets = templates_[shape].template_octets;
+        if (used + octets > message_.size()) {
+            announced_.push_back(emit_templates());
             used = kMessageHeader + kSetHeader;
         }
-        used += each.template_octets();
-        // In manual mode the first template of a message may ask for a new message, even of an
-        // empty one.
-        FixbufError asks;
-        if (fbSessionExportTemplate(session, each.id, asks.out()) != 0) {
-            continue;
-        }
-        FixbufError error;
-        if (!asks.message_full() || fbSessionExportTemplate(session, each.id, error.out()) == 0) {
-            asks.raise();
-        }
+        used += octets;
+        encode_template(session, templates_[shape]);
     }
-    keep_template_message();
+    announced_.push_back(emit_templates());
+    for (std::size_t shape = kPlainShapes; shape < templates_.size(); ++shape) {
+        encode_template(session, templates_[shape]);
+        kept_back_[shape] = emit_templates();
+    }
 }
 
-void IpfixEncoder::Fixbuf::keep_template_message() {
+void IpfixEncoder::Fixbuf::encode_template(fbSession_t* session,
+                                           const RecordTemplate& record_template) {
+    // In manual mode the first template of a message may ask for a new message, even of an empty
+    // one.
+    FixbufError asks;
+    if (fbSessionExportTemplate(session, record_template.id, asks.out()) != 0) {
+        return;
+    }
+    FixbufError error;
+    if (!asks.message_full() ||
+        fbSessionExportTemplate(session, record_template.id, error.out()) == 0) {
+        asks.raise();
+    }
+}
+
+/// Closes the message that holds the templates encoded so far.
+std::vector<std::byte> IpfixEncoder::Fixbuf::emit_templates() {
     FixbufError error;
     if (fBufEmit(buffer_.get(), error.out()) == 0) {
         error.raise();
     }
     const auto octets = static_cast<std::ptrdiff_t>(fbExporterGetMsgLen(exporter_));
-    template_messages_.emplace_back(message_.begin(), message_.begin() + octets);
+    return {message_.begin(), message_.begin() + octets};
+}
+
+void IpfixEncoder::Fixbuf::announce(std::size_t shape) noexcept {
+    if (!kept_back_[shape].empty()) {
+        announced_.push_back(std::move(kept_back_[shape]));
+        kept_back_[shape].clear();
+    }
 }
 
 bool IpfixEncoder::Fixbuf::select(const RecordTemplate& record_template) noexcept {
@@ -210,7 +274,8 @@ bool IpfixEncoder::Fixbuf::select(const RecordTemplate& record_template) noexcep
 }
 
 AppendResult IpfixEncoder::Fixbuf::append(const std::byte* record) noexcept {
-    const RecordTemplate& chosen = templates_[RecordShape::of(record, layout_).index()];
+    const std::size_t shape = shape_index(record, layout_);
+    const RecordTemplate& chosen = templates_[shape];
     const std::size_t needed = chosen.record_octets + (open_set_ == chosen.id ? 0 : kSetHeader);
     if (finished_ != 0 || used_ + needed > message_.size()) {
         return AppendResult::message_full;
@@ -222,6 +287,7 @@ AppendResult IpfixEncoder::Fixbuf::append(const std::byte* record) noexcept {
         begin_message();
         return AppendResult::failed;
     }
+    announce(shape);
     open_set_ = chosen.id;
     used_ += needed;
     ++records_;

@@ -22,7 +22,8 @@ enum class AppendResult : std::uint8_t {
 ///
 ///     append()* -> finish() -> hand the message over -> release() -> append()* ...
 ///
-/// Template messages stand apart from that and can be had at any time.
+/// Template messages stand apart from that and can be had at any time. append() may add one to
+/// them: it has to be sent before the message that the record is in.
 /// @thread  one; nothing is shared between encoders
 class IpfixEncoder {
 public:
@@ -48,6 +49,7 @@ public:
     /// records.
     void release() noexcept;
 
+    /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
     [[nodiscard]] std::size_t template_messages() const noexcept;
     /// @param index  0 .. template_messages() - 1
     /// @return  good until the next call for the same index

@@ -8,6 +8,9 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "export/enterprise_elements.hpp"
+#include "export/options.hpp"
+
 namespace tributary {
 namespace {
 
@@ -45,8 +48,8 @@ void link_same_names(std::vector<IpfixField>& fields) {
 
 }  // namespace
 
-/// What is known about elements: the registry that comes with libfixbuf, and what the input itself
-/// says in options records.
+/// What is known about elements: the registry that comes with libfixbuf, what the input itself says
+/// in options records, and tributary's own elements under the number that they have by default.
 class IpfixReader::Elements {
 public:
     [[nodiscard]] Element find(std::uint32_t enterprise, std::uint16_t number) const {
@@ -55,10 +58,15 @@ public:
             return learnt->second;
         }
         const fbInfoElement_t* known = fbInfoModelGetElementByID(model_.get(), number, enterprise);
-        if (known == nullptr) {
-            return {"e" + std::to_string(enterprise) + "id" + std::to_string(number), {}};
+        if (known != nullptr) {
+            return {known->ref.name, to_type(known->type)};
         }
-        return {known->ref.name, to_type(known->type)};
+        const EnterpriseElement* const own =
+            enterprise == kDocumentationEnterprise ? enterprise_element(number) : nullptr;
+        if (own != nullptr) {
+            return {own->name, own->type};
+        }
+        return {"e" + std::to_string(enterprise) + "id" + std::to_string(number), {}};
     }
 
     /// Takes note when an options record describes an enterprise's element.
@@ -240,6 +248,9 @@ IpfixField IpfixReader::read_field(std::size_t end) {
     Element element = elements_->find(field.enterprise, field.element);
     field.name = std::move(element.name);
     field.type = element.type;
+    if (field.enterprise != 0) {
+        field.own = tributary_element(field.name);
+    }
     return field;
 }
 

@@ -38,6 +38,17 @@ enum class IpfixType : std::uint8_t {
     count,
 };
 
+/// Elements of tributary's own, by their number under its enterprise (enterprise_elements.hpp).
+enum class TributaryElement : std::uint16_t {
+    none = 0,
+    tunnel_type = 1,
+    tunnel_id = 2,
+    tunnel_source_ipv4_address = 3,
+    tunnel_destination_ipv4_address = 4,
+    tunnel_source_ipv6_address = 5,
+    tunnel_destination_ipv6_address = 6,
+};
+
 inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
 
 /// One field specifier of a template, with what is known about its element.
@@ -47,6 +58,7 @@ struct IpfixField {
     std::uint16_t element{};       ///< without the enterprise bit
     std::uint16_t length{};        ///< octets, or kVariableLength
     IpfixType type{};              ///< octet_array when the element is not known
+    TributaryElement own{};        ///< none: it is not one of tributary's own
     bool repeated{};               ///< an earlier field has the same name
     std::size_t next_same_name{};  ///< index of the next field with this name; 0: there is none
 };

@@ -15,6 +15,11 @@ enum class TransportKind : std::uint8_t { udp, tcp, file };
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
 enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanoseconds };
 
+/// The enterprise number for documentation and examples: an exporter that has one of its own should
+/// use that.
+/// @source  RFC 5612 §2
+inline constexpr std::uint32_t kDocumentationEnterprise = 32473;
+
 struct CollectorOptions {
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
@@ -33,6 +38,8 @@ struct ExportOptions {
         5000};  ///< at shutdown, for a collector that takes nothing
     TimestampUnit timestamps = TimestampUnit::milliseconds;
     FieldGroups fields;
+    std::uint32_t enterprise_number =
+        kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     std::vector<CollectorOptions> collectors;
 };
 

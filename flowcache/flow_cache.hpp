@@ -11,6 +11,7 @@
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/deadline.hpp"
 #include "flowcache/expiry_wheel.hpp"
+#include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
@@ -54,7 +55,7 @@ public:
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
           layout_(layout),
-          hasher_(hasher),
+          identity_(hasher, layout, options.tunnel_in_key),
           counters_(counters),
           buckets_(take<EntryIndex>(memory, bucket_count(options))),
           wheel_(take<EntryIndex>(memory, ExpiryWheel::kSlots)),
@@ -63,7 +64,9 @@ public:
     }
 
     [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
-    [[nodiscard]] FlowHash hash(const FlowKey& key) const noexcept { return hasher_(key); }
+    [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
+        return identity_.hash(packet);
+    }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
@@ -195,8 +198,8 @@ private:
         EntryIndex index = bucket_of(packet.hash);
         const std::uint32_t tag = tag_of(packet.hash);
         while (index != kNoEntry) {
-            const Entry& entry = entries_[index];
-            if (entry.hash_tag == tag && entry.record.core.key == packet.key) {
+            Entry& entry = entries_[index];
+            if (entry.hash_tag == tag && identity_.is_same(entry.record, packet)) {
                 return index;
             }
             index = entry.next_in_bucket;
@@ -262,7 +265,7 @@ private:
     }
 
     void take_out_of_bucket(EntryIndex index) noexcept {
-        EntryIndex* link = &bucket_of(hasher_(entries_[index].record.core.key));
+        EntryIndex* link = &bucket_of(identity_.hash(entries_[index].record));
         while (*link != index) {
             link = &entries_[*link].next_in_bucket;
         }
@@ -375,7 +378,7 @@ private:
 
     FlowCacheOptions options_;
     RecordLayout layout_;
-    FlowHasher hasher_;
+    FlowIdentity identity_;
     CacheCounters& counters_;
     std::span<EntryIndex> buckets_;
     ExpiryWheel wheel_;

@@ -63,7 +63,8 @@ struct Layer2Group {
     VlanId dot1q_vlan{};           ///< meaningful when vlan_tags >= 1
     VlanId dot1q_customer_vlan{};  ///< meaningful when vlan_tags >= 2
     std::uint8_t vlan_tags{};
-    std::array<std::uint8_t, 7> padding{};
+    bool has_mac_addresses{};  ///< the link layer has them, and the input path carries them
+    std::array<std::uint8_t, 6> padding{};
 };
 
 /// Group `tcp-counts`: packets with each flag.
@@ -76,11 +77,52 @@ struct TcpCountsGroup {
     std::uint32_t urg{};
 };
 
+/// Group `flow-label`: that of the first packet.
+struct FlowLabelGroup {
+    std::uint32_t flow_label{};
+    std::array<std::uint8_t, 4> padding{};
+};
+
+/// Group `mpls`: the first label stack of the record's first packet, from the top.
+struct MplsGroup {
+    static constexpr std::size_t kSections = 10;  ///< as many as there are elements, IE 70-79
+    /// Label (20 bits), traffic class (3) and bottom-of-stack bit each, as on the wire; zeros below
+    /// the bottom.
+    std::array<std::array<std::byte, 3>, kSections> sections{};
+    std::uint8_t labels{};  ///< entries in the stack, which may be more than the sections
+    std::uint8_t padding{};
+};
+
+/// Group `tunnel`: the tunnel right around the record's packets. It has no padding that is not
+/// zero, so that it is hashed and compared as bytes where it is part of the key.
+struct TunnelGroup {
+    IpAddress source{};  ///< outer addresses: network byte order; IPv4 in the first four bytes
+    IpAddress destination{};
+    std::uint32_t id{};         ///< VNI, GRE key, ERSPAN session id or TEID; 0 where there is none
+    TunnelKind kind{};          ///< none: the packets are in no tunnel
+    std::uint8_t ip_version{};  ///< 4 or 6, of the outer addresses
+    std::array<std::uint8_t, 2> padding{};
+    friend bool operator==(const TunnelGroup& a, const TunnelGroup& b) noexcept {
+        return std::memcmp(&a, &b, sizeof a) == 0;
+    }
+};
+static_assert(std::has_unique_object_representations_v<TunnelGroup>);
+
+/// Group `fragments`.
+struct FragmentsGroup {
+    std::uint8_t fragment_flags{};  ///< of fragment_flag, OR over all packets
+    std::array<std::uint8_t, 7> padding{};
+};
+
 /// Where each chosen group lies in a record. Offset 0 means: not chosen.
 struct RecordLayout {
     std::uint16_t extremes_at{};
     std::uint16_t layer2_at{};
     std::uint16_t tcp_counts_at{};
+    std::uint16_t flow_label_at{};
+    std::uint16_t mpls_at{};
+    std::uint16_t tunnel_at{};
+    std::uint16_t fragments_at{};
     std::uint16_t bytes =
         sizeof(FlowRecordCore);  ///< all groups included, before rounding up to a size
 
@@ -94,6 +136,10 @@ struct RecordLayout {
         layout.extremes_at = place(groups.extremes, sizeof(ExtremesGroup));
         layout.layer2_at = place(groups.layer2, sizeof(Layer2Group));
         layout.tcp_counts_at = place(groups.tcp_counts, sizeof(TcpCountsGroup));
+        layout.flow_label_at = place(groups.flow_label, sizeof(FlowLabelGroup));
+        layout.mpls_at = place(groups.mpls, sizeof(MplsGroup));
+        layout.tunnel_at = place(groups.tunnel, sizeof(TunnelGroup));
+        layout.fragments_at = place(groups.fragments, sizeof(FragmentsGroup));
         return layout;
     }
     [[nodiscard]] constexpr bool has_groups() const noexcept {
@@ -125,9 +171,15 @@ struct FlowRecord<sizeof(FlowRecordCore)> {
 static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<112>) == 112);
 
 /// The sizes that are instantiated; a layout takes the first one that holds it.
-inline constexpr std::array<std::size_t, 3> kRecordSizes{80, 112, 152};
-static_assert(RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true}).bytes <=
-              kRecordSizes.back());
+inline constexpr std::array<std::size_t, 4> kRecordSizes{80, 112, 152, 240};
+static_assert(RecordLayout::of({.extremes = true,
+                                .layer2 = true,
+                                .tcp_counts = true,
+                                .flow_label = true,
+                                .mpls = true,
+                                .tunnel = true,
+                                .fragments = true})
+                  .bytes <= kRecordSizes.back());
 
 [[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {
     for (const std::size_t size : kRecordSizes) {

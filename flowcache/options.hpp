@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "parsers/parse_options.hpp"
+
 namespace tributary {
 
 /// Groups of fields that a record carries beside the default ones (`export.fields`). What is not
@@ -12,7 +14,28 @@ struct FieldGroups {
     bool extremes{};    ///< minimum/maximumTTL, minimum/maximumIpTotalLength
     bool layer2{};      ///< MAC addresses, layer2OctetDeltaCount, dot1qVlanId, dot1qCustomerVlanId
     bool tcp_counts{};  ///< tcpSynTotalCount .. tcpUrgTotalCount (IE 218-223)
+    bool flow_label{};  ///< flowLabelIPv6 (IE 31)
+    bool mpls{};        ///< mplsTopLabelStackSection .. mplsLabelStackSection10 (IE 70-79)
+    bool tunnel{};      ///< outer addresses and the tunnel's id
+    bool fragments{};   ///< fragmentFlags (IE 197)
     friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
+};
+
+/// The ports of fragments behind the first, which do not carry any.
+enum class FragmentMode : std::uint8_t {
+    zero,   ///< 0
+    track,  ///< those of the first fragment, as long as it is remembered
+};
+
+/// How packets are sampled.
+enum class SamplingMethod : std::uint8_t {
+    count,   ///< each Nth packet of a queue
+    random,  ///< each packet with the probability 1/N
+};
+
+struct SamplingOptions {
+    std::uint32_t one_in = 1;  ///< N; 1: every packet
+    SamplingMethod method = SamplingMethod::count;
 };
 
 struct FlowCacheOptions {
@@ -22,6 +45,19 @@ struct FlowCacheOptions {
         300};                 ///< 1 .. 2^31 s; no relation to idle_timeout is demanded
     bool vlan_in_key = true;  ///< the outer VLAN id parts flows
     bool tcp_end = false;     ///< a TCP packet with FIN or RST ends its record
+    TunnelMode tunnel = TunnelMode::outer;        ///< which IP header the key is taken from
+    bool tunnel_in_key = false;                   ///< the tunnel around the packet parts flows
+    FragmentMode fragments = FragmentMode::zero;  ///< ports of later fragments
+    bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS
+    bool llc_snap = false;                        ///< IP behind LLC and SNAP headers is IP
 };
+
+/// The groups that records have under these options: with `tunnel: inner` a record tells its tunnel
+/// without being asked, because the outer header is in no other record.
+[[nodiscard]] constexpr FieldGroups effective_groups(FieldGroups asked,
+                                                     const FlowCacheOptions& options) noexcept {
+    asked.tunnel = options.tunnel == TunnelMode::inner;
+    return asked;
+}
 
 }  // namespace tributary

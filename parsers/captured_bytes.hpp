@@ -48,25 +48,41 @@ private:
 /// few header lengths, so adding them cannot overflow.
 class CapturedBytes {
 public:
-    constexpr explicit CapturedBytes(std::span<const std::byte> bytes) noexcept
-        : data_(bytes.data()), size_(bytes.size()) {}
+    /// @param cut  the frame goes on behind these bytes, and a header that does so too is to be
+    /// read
+    ///             as far as it is there; otherwise such a header is an error
+    constexpr explicit CapturedBytes(std::span<const std::byte> bytes, bool cut = false) noexcept
+        : data_(bytes.data()),
+          size_(static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), UINT32_MAX))),
+          cut_(cut) {}
 
     /// The header of `Size` bytes that begins at `at`; none if it does not end inside these bytes.
     template <std::size_t Size>
     [[nodiscard]] constexpr HeaderBytes<Size> header(std::size_t at) const noexcept {
-        return hold(at, Size) ? HeaderBytes<Size>(data_ + at) : HeaderBytes<Size>();
+        if (!hold(at, Size)) {
+            return {};
+        }
+        const std::byte* const header = data_ + at;
+        if (header == nullptr) {
+            __builtin_unreachable();  // so that asking `!header` costs nothing more
+        }
+        return HeaderBytes<Size>(header);
     }
     [[nodiscard]] constexpr bool hold(std::size_t at, std::size_t size) const noexcept {
         return at + size <= size_;
     }
     /// The same bytes without those from `end` on; all of them if `end` lies behind them.
     [[nodiscard]] constexpr CapturedBytes before(std::size_t end) const noexcept {
-        return CapturedBytes({data_, std::min(end, size_)});
+        return CapturedBytes({data_, std::min<std::size_t>(end, size_)}, cut_ && end > size_);
     }
+    /// Whether a header that ends behind these bytes is one that was cut.
+    [[nodiscard]] constexpr bool cut() const noexcept { return cut_; }
 
 private:
+    // Two registers' worth: a third member would send it through memory at every call.
     const std::byte* data_;
-    std::size_t size_;
+    std::uint32_t size_;
+    bool cut_;
 };
 
 }  // namespace tributary

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "parsers/captured_bytes.hpp"
+#include "parsers/link_layer.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
@@ -28,13 +29,6 @@ inline constexpr std::uint16_t kQinqTag3 = 0x9300;
 inline constexpr std::uint16_t kLastLlcLength = 1500;
 }  // namespace ethertype
 
-/// What a link layer says of the bytes behind it.
-struct LinkLayer {
-    ParseStatus status{};
-    std::uint16_t ethertype{};  ///< of what begins at `payload_at`
-    std::size_t payload_at{};   ///< offset from the frame's first byte
-};
-
 [[nodiscard]] constexpr bool is_vlan_tag(std::uint16_t type) noexcept {
     switch (type) {
         case ethertype::kCustomerTag:
@@ -48,41 +42,35 @@ struct LinkLayer {
     }
 }
 
-/// Steps over all VLAN tags in front of a payload and notes them.
+/// Steps over one VLAN tag and notes it.
 ///
-/// @param link    status `ok`; its ethertype may announce a tag
-/// @param fields  gets the first two VLAN ids and the number of tags
-/// @return        the link layer behind the last tag
+/// @param at      where the tag control information begins
+/// @param fields  gets the first two VLAN ids of the frame and the number of tags
 /// @errors        truncated_vlan_tag
-/// @cost          one round per tag, bounded by the captured bytes
 /// @source        IEEE 802.1Q-2022 §9.5, §9.6
-[[nodiscard]] inline LinkLayer parse_vlan_tags(CapturedBytes frame, LinkLayer link,
-                                               PacketFields& fields) noexcept {
-    while (is_vlan_tag(link.ethertype)) {
-        const auto tag = frame.header<4>(link.payload_at);
-        if (!tag) {
-            return {ParseStatus::truncated_vlan_tag};
-        }
-        const VlanId id{static_cast<std::uint16_t>(tag.u16<0>() & 0x0fffU)};
-        if (fields.vlan_tags == 0) {
-            fields.outer_vlan = id;
-        } else if (fields.vlan_tags == 1) {
-            fields.customer_vlan = id;
-        }
-        if (fields.vlan_tags < std::numeric_limits<std::uint8_t>::max()) {
-            ++fields.vlan_tags;
-        }
-        link = {ParseStatus::ok, tag.u16<2>(), link.payload_at + 4};
+[[nodiscard]] inline LinkLayer parse_vlan_tag(CapturedBytes frame, std::size_t at,
+                                              PacketFields& fields) noexcept {
+    const auto tag = frame.header<4>(at);
+    if (!tag) {
+        return {ParseStatus::truncated_vlan_tag};
     }
-    return link;
+    const VlanId id{static_cast<std::uint16_t>(tag.u16<0>() & 0x0fffU)};
+    if (fields.vlan_tags == 0) {
+        fields.outer_vlan = id;
+    } else if (fields.vlan_tags == 1) {
+        fields.customer_vlan = id;
+    }
+    if (fields.vlan_tags < std::numeric_limits<std::uint8_t>::max()) {
+        ++fields.vlan_tags;
+    }
+    return {ParseStatus::ok, tag.u16<2>(), at + 4};
 }
 
-/// Parses an Ethernet header and the VLAN tags behind it.
+/// Parses an Ethernet header, up to its type field.
 ///
 /// @param at      where the header begins
-/// @param fields  gets MAC addresses and VLAN ids; cleared by the caller
-/// @return        what follows the last tag
-/// @errors        truncated_link_header, truncated_vlan_tag
+/// @param fields  gets the MAC addresses, unless an outer header has left its own there
+/// @errors        truncated_link_header
 /// @source        IEEE 802.3-2022 §3.1.1
 [[nodiscard]] inline LinkLayer parse_ethernet(CapturedBytes frame, std::size_t at,
                                               PacketFields& fields) noexcept {
@@ -90,25 +78,10 @@ struct LinkLayer {
     if (!header) {
         return {ParseStatus::truncated_link_header};
     }
-    fields.mac_addresses = header.bytes<0, 12>();
-    return parse_vlan_tags(frame, {ParseStatus::ok, header.u16<12>(), at + 14}, fields);
-}
-
-/// Why a payload of this ethertype, which is neither IPv4 nor IPv6, is in no flow.
-[[nodiscard]] constexpr ParseStatus status_of_other_payload(std::uint16_t type) noexcept {
-    switch (type) {
-        case ethertype::kArp:
-            return ParseStatus::arp;
-        case ethertype::kMplsUnicast:
-        case ethertype::kMplsMulticast:
-            return ParseStatus::mpls;
-        case ethertype::kPppoeDiscovery:
-        case ethertype::kPppoeSession:
-            return ParseStatus::pppoe;
-        default:
-            return type <= ethertype::kLastLlcLength ? ParseStatus::llc
-                                                     : ParseStatus::other_ethertype;
+    if (fields.mac_addresses == nullptr) {
+        fields.mac_addresses = header.bytes<0, 12>();
     }
+    return {ParseStatus::ok, header.u16<12>(), at + 14};
 }
 
 }  // namespace tributary

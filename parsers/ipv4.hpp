@@ -19,14 +19,16 @@ namespace tributary {
 ///                    frame": so hosts capture their own packets before segmentation offload, when
 ///                    16 bits do not suffice.
 /// @param fields      gets what the header says; cleared by the caller
-/// @return            where the payload lies, and whether it begins with a transport header
-/// @errors            truncated_ipv4_header, bad_ipv4_version, bad_ipv4_header_length,
-///                    bad_ipv4_total_length
+/// @return            where the payload lies
+/// @errors            truncated_ipv4_header (but cut options are only noted), bad_ipv4_version,
+///                    bad_ipv4_header_length, bad_ipv4_total_length
 /// @cost              no loop
 /// @source            RFC 791 §3.1
-[[nodiscard]] inline IpLayer parse_ipv4(CapturedBytes frame, std::size_t at,
-                                        std::uint32_t wire_bytes, PacketFields& fields) noexcept {
+[[nodiscard]] inline IpLayer parse_ipv4(CapturedBytes frame, std::size_t at, std::size_t wire_bytes,
+                                        PacketFields& fields) noexcept {
     constexpr std::size_t kMinimumHeader = 20;
+    constexpr std::uint8_t kFragmentFlags =
+        fragment_flag::kDontFragment | fragment_flag::kMoreFragments;
     const auto header = frame.header<kMinimumHeader>(at);
     if (!header) {
         return {ParseStatus::truncated_ipv4_header};
@@ -38,12 +40,15 @@ namespace tributary {
     if (header_bytes < kMinimumHeader) {
         return {ParseStatus::bad_ipv4_header_length};
     }
-    if (!frame.hold(at, header_bytes)) {
-        return {ParseStatus::truncated_ipv4_header};
+    if (!frame.hold(at, header_bytes)) [[unlikely]] {
+        if (!frame.cut()) {
+            return {ParseStatus::truncated_ipv4_header};
+        }
+        fields.cut_header = CutHeader::ipv4_options;
     }
     std::size_t total_bytes = header.u16<2>();
     if (total_bytes == 0) [[unlikely]] {
-        total_bytes = std::max<std::size_t>(wire_bytes, at) - at;
+        total_bytes = std::max(wire_bytes, at) - at;
     }
     if (total_bytes < header_bytes) {
         return {ParseStatus::bad_ipv4_total_length};
@@ -55,8 +60,10 @@ namespace tributary {
     fields.protocol = header.u8<9>();
     std::copy_n(header.bytes<12, 4>(), 4, fields.source.begin());
     std::copy_n(header.bytes<16, 4>(), 4, fields.destination.begin());
-    const bool is_later_fragment = (header.u16<6>() & 0x1fffU) != 0;
-    return {ParseStatus::ok, is_later_fragment, at + header_bytes, at + total_bytes};
+    fields.fragment_id = header.u16<4>();
+    fields.fragment_flags = header.u8<6>() & kFragmentFlags;
+    fields.is_later_fragment = (header.u16<6>() & 0x1fffU) != 0;
+    return {ParseStatus::ok, at + header_bytes, at + total_bytes, at};
 }
 
 }  // namespace tributary

@@ -17,26 +17,41 @@ std::size_t extension_bytes(std::uint8_t protocol, HeaderBytes<8> header) noexce
     }
 }
 
+IpLayer end_at_missing_header(CapturedBytes packet, IpLayer ip, PacketFields& fields) noexcept {
+    if (!packet.cut()) {
+        return {ParseStatus::truncated_ipv6_extension_header};
+    }
+    fields.cut_header = CutHeader::ipv6_extension_header;
+    return ip;
+}
+
 }  // namespace
 
 IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip, PacketFields& fields) noexcept {
     const CapturedBytes packet = frame.before(ip.end);
-    while (is_ipv6_extension(fields.protocol) && !ip.is_later_fragment) {
+    while (is_ipv6_extension(fields.protocol) && !fields.is_later_fragment) {
         const auto header = packet.header<8>(ip.payload_at);
-        if (!header) {
-            return {ParseStatus::truncated_ipv6_extension_header};
-        }
-        const std::size_t size = extension_bytes(fields.protocol, header);
+        const std::size_t size = header ? extension_bytes(fields.protocol, header) : 8;
         if (!packet.hold(ip.payload_at, size)) {
-            return {ParseStatus::truncated_ipv6_extension_header};
+            return end_at_missing_header(packet, ip, fields);
         }
         if (fields.protocol == ipv6_extension::kFragment) {
-            ip.is_later_fragment = header.u16<2>() >> 3U != 0;
+            const std::uint16_t offset_and_flags = header.u16<2>();
+            fields.is_later_fragment = offset_and_flags >> 3U != 0;
+            fields.fragment_flags =
+                (offset_and_flags & 1U) != 0 ? fragment_flag::kMoreFragments : 0;
+            fields.fragment_id = header.u32<4>();
         }
         fields.protocol = header.u8<0>();
         ip.payload_at += size;
     }
     return ip;
+}
+
+bool is_hop_by_hop_cut(CapturedBytes frame, std::size_t at) noexcept {
+    const auto header = frame.header<8>(at);
+    return frame.cut() &&
+           (!header || !frame.hold(at, extension_bytes(ipv6_extension::kHopByHop, header)));
 }
 
 std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept {

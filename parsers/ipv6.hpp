@@ -48,10 +48,10 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
 /// @param frame   captured bytes
 /// @param ip      the packet behind its fixed header
 /// @param fields  its protocol is the first extension header's, and becomes that of what follows
-/// the last one
+///                the last one; gets what a fragment header says
 /// @return        where the payload lies behind all extension headers
 /// @errors        truncated_ipv6_extension_header: one ends outside the captured bytes or outside
-/// the packet
+///                the packet (but one that is cut is only noted, and ends the walk)
 /// @cost          one round per extension header, bounded by the captured bytes
 /// @source        RFC 8200 §4; RFC 4302 §2.2 for the Authentication Header's length
 [[nodiscard]] IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip,
@@ -65,11 +65,14 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
 /// @source    RFC 2675 §2
 [[nodiscard]] std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept;
 
+/// Whether the hop-by-hop header at `at` is cut, so that a Jumbo option may be in what is missing.
+[[nodiscard]] bool is_hop_by_hop_cut(CapturedBytes frame, std::size_t at) noexcept;
+
 /// Parses an IPv6 header with its extension headers.
 ///
 /// @param at      where the header begins
 /// @param fields  gets what the headers say; cleared by the caller
-/// @return        where the payload lies, and whether it begins with a transport header
+/// @return        where the payload lies
 /// @errors        truncated_ipv6_header, bad_ipv6_version, truncated_ipv6_extension_header
 /// @source        RFC 8200 §3
 [[nodiscard]] inline IpLayer parse_ipv6(CapturedBytes frame, std::size_t at,
@@ -84,6 +87,7 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
     }
     fields.ip_version = 6;
     fields.ip_class_of_service = static_cast<std::uint8_t>(version_class_label >> 20U);
+    fields.flow_label = version_class_label & 0xf'ffffU;
     fields.protocol = header.u8<6>();
     fields.ttl = header.u8<7>();
     std::copy_n(header.bytes<8, 16>(), 16, fields.source.begin());
@@ -93,12 +97,17 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
     std::size_t payload_bytes = header.u16<4>();
     if (payload_bytes == 0 && fields.protocol == ipv6_extension::kHopByHop) [[unlikely]] {
         payload_bytes = jumbo_payload_bytes(frame, payload_at);
+        if (payload_bytes == 0 && is_hop_by_hop_cut(frame, payload_at)) {
+            fields.ip_bytes = kIpv6HeaderBytes;
+            fields.cut_header = CutHeader::ipv6_extension_header;
+            return {ParseStatus::ok, payload_at, payload_at, at};
+        }
     }
     // A jumbogram of the last 40 possible lengths does not fit; it counts as the longest that does.
     fields.ip_bytes = static_cast<std::uint32_t>(
         std::min<std::size_t>(kIpv6HeaderBytes + payload_bytes, UINT32_MAX));
 
-    const IpLayer ip{ParseStatus::ok, false, payload_at, payload_at + payload_bytes};
+    const IpLayer ip{ParseStatus::ok, payload_at, payload_at + payload_bytes, at};
     return is_ipv6_extension(fields.protocol) ? skip_ipv6_extensions(frame, ip, fields) : ip;
 }
 

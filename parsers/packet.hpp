@@ -12,7 +12,26 @@ namespace tributary {
 
 /// Link-layer header type of a frame, numbered as in capture files (tcpdump.org/linktypes.html).
 /// Any number is legal here; frames of one that the parser does not know are ignored by that name.
-enum class LinkType : std::uint32_t { ethernet = 1 };
+enum class LinkType : std::uint32_t {
+    null = 0,  ///< BSD loopback, in the byte order of the capturing host
+    ethernet = 1,
+    ppp = 9,
+    raw_bsd = 12,      ///< raw IP, as some BSDs number it
+    raw_openbsd = 14,  ///< raw IP, as OpenBSD numbers it
+    ppp_hdlc = 50,
+    pppoe = 51,  ///< a PPPoE session header and what follows
+    raw_ip = 101,
+    cisco_hdlc = 104,
+    openbsd_loopback = 108,
+    linux_sll = 113,
+    ipv4 = 228,
+    ipv6 = 229,
+    linux_sll2 = 276,
+};
+
+/// What a NIC says that an Ethernet frame carries: a TCP or UDP packet that is no fragment and in
+/// no tunnel. The parser believes it only as far as the frame's bytes agree.
+enum class NicHint : std::uint8_t { none, ipv4_tcp, ipv4_udp, ipv6_tcp, ipv6_udp };
 
 /// One frame and what its source knows about it. Borrowed: good until the source's next release().
 struct PacketView {
@@ -20,6 +39,7 @@ struct PacketView {
     std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source knows it
     LinkType link_type{LinkType::ethernet};
     InterfaceIndex ingress_interface{};
+    NicHint nic_hint{};
     Timestamp seen_at{};  ///< the packet's own time
     Timestamp
         clock{};  ///< the source's clock when the packet came: deadlines are tested against it

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "parsers/units.hpp"
 
@@ -11,9 +12,12 @@ namespace tributary {
 
 namespace ip_protocol {  // IANA protocol numbers that the code names
 inline constexpr std::uint8_t kIcmp = 1;
+inline constexpr std::uint8_t kIpv4 = 4;  ///< IPv4 inside IP
 inline constexpr std::uint8_t kTcp = 6;
 inline constexpr std::uint8_t kUdp = 17;
 inline constexpr std::uint8_t kDccp = 33;
+inline constexpr std::uint8_t kIpv6 = 41;  ///< IPv6 inside IP
+inline constexpr std::uint8_t kGre = 47;
 inline constexpr std::uint8_t kIcmpV6 = 58;
 inline constexpr std::uint8_t kSctp = 132;
 inline constexpr std::uint8_t kUdpLite = 136;
@@ -31,14 +35,47 @@ inline constexpr std::uint16_t kUrg = 0x020;
 /// Network byte order. An IPv4 address fills the first four bytes, the rest is zero.
 using IpAddress = std::array<std::byte, 16>;
 
-/// What the parser found in one IP packet; integers in host byte order.
+/// The kind of tunnel that a packet travels in; the numbers are those of the exported `tunnelType`.
+enum class TunnelKind : std::uint8_t { none, ip_in_ip, gre, erspan, vxlan, geneve, gtp_u };
+
+/// The tunnel right around a packet. Integers in host byte order.
+struct TunnelFields {
+    const std::byte* addresses{};  ///< outer source and destination, 4 or 16 bytes each, in the
+                                   ///< frame; nullptr without a tunnel
+    std::uint32_t id{};  ///< VNI, GRE key, ERSPAN session id or TEID; 0 where there is none
+    TunnelKind kind{};
+    std::uint8_t ip_version{};  ///< 4 or 6, of the outer addresses
+
+    friend bool operator==(const TunnelFields&, const TunnelFields&) = default;
+};
+
+namespace fragment_flag {  // IPv4 and IPv6 alike, as in fragmentFlags (IE 197)
+inline constexpr std::uint8_t kDontFragment = 0x40;
+inline constexpr std::uint8_t kMoreFragments = 0x20;
+}  // namespace fragment_flag
+
+/// A header that the trimmed path could not read to its end, because the bytes were cut inside it.
+enum class CutHeader : std::uint8_t {
+    none,
+    ipv4_options,
+    ipv6_extension_header,
+    transport_header,  ///< before the ports, the ICMP code, or TCP's control bits
+    tunnel_header,     ///< or a header behind it: the packet is metered by its outer header
+    count,
+};
+inline constexpr std::size_t kCutHeaderCount = static_cast<std::size_t>(CutHeader::count);
+/// The name under which the ledger counts it, for instance "transport_header".
+[[nodiscard]] std::string_view name_of(CutHeader header) noexcept;
+
+/// What the parser found in one IP packet; integers in host byte order. What one input path cannot
+/// know stays as it is here.
 struct PacketFields {
     IpAddress source{};
     IpAddress destination{};
     L4Port source_port{};
     L4Port destination_port{};  ///< for ICMP and ICMPv6: type * 256 + code
-    std::uint32_t
-        ip_bytes{};  ///< IP total length; IPv6: 40 + payload length; never the captured bytes
+    std::uint32_t ip_bytes{};   ///< IP total length; IPv6: 40 + payload length; never the captured
+                                ///< bytes
     std::uint16_t tcp_control_bits{};  ///< the 12 bits beside the data offset; 0 unless TCP
     VlanId outer_vlan{};               ///< of the first tag; 0 without one, and for a priority tag
     VlanId customer_vlan{};            ///< of the second tag
@@ -47,8 +84,21 @@ struct PacketFields {
     std::uint8_t protocol{};           ///< after all IPv6 extension headers
     std::uint8_t ip_class_of_service{};  ///< ToS or traffic class
     std::uint8_t ttl{};                  ///< or hop limit
-    const std::byte*
-        mac_addresses{};  ///< destination and source, 6 bytes each, inside the frame; or nullptr
+    std::uint8_t fragment_flags{};       ///< of fragment_flag
+    bool is_later_fragment{};            ///< the fragment offset is not 0
+    CutHeader cut_header{};              ///< trimmed path only
+    std::uint8_t mpls_labels{};          ///< entries of the first label stack, saturating at 255
+    std::uint32_t fragment_id{};         ///< identification; IPv6: 0 without a fragment header
+    std::uint32_t flow_label{};          ///< IPv6, 20 bits
+    const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or
+                                         ///< nullptr
+    const std::byte* mpls_stack{};       ///< 4 bytes per entry, in the frame; or nullptr
+    TunnelFields tunnel{};
+
+    [[nodiscard]] bool is_fragment() const noexcept {
+        return is_later_fragment || (fragment_flags & fragment_flag::kMoreFragments) != 0;
+    }
+    friend bool operator==(const PacketFields&, const PacketFields&) = default;
 };
 
 }  // namespace tributary

@@ -9,20 +9,28 @@ std::string_view name_of(ParseStatus status) noexcept {
             return "ok";
         case ParseStatus::unknown_link_type:
             return "unknown_link_type";
+        case ParseStatus::not_ip:
+            return "not_ip";
         case ParseStatus::arp:
             return "arp";
         case ParseStatus::llc:
             return "llc";
-        case ParseStatus::mpls:
-            return "mpls";
-        case ParseStatus::pppoe:
-            return "pppoe";
+        case ParseStatus::mpls_non_ip:
+            return "mpls_non_ip";
+        case ParseStatus::pppoe_discovery:
+            return "pppoe_discovery";
+        case ParseStatus::ppp_non_ip:
+            return "ppp_non_ip";
         case ParseStatus::other_ethertype:
             return "other_ethertype";
         case ParseStatus::truncated_link_header:
             return "truncated_link_header";
         case ParseStatus::truncated_vlan_tag:
             return "truncated_vlan_tag";
+        case ParseStatus::truncated_mpls_label:
+            return "truncated_mpls_label";
+        case ParseStatus::truncated_ppp_header:
+            return "truncated_ppp_header";
         case ParseStatus::truncated_ipv4_header:
             return "truncated_ipv4_header";
         case ParseStatus::bad_ipv4_version:
@@ -37,6 +45,16 @@ std::string_view name_of(ParseStatus status) noexcept {
             return "bad_ipv6_version";
         case ParseStatus::truncated_ipv6_extension_header:
             return "truncated_ipv6_extension_header";
+        case ParseStatus::not_sampled:
+            return "not_sampled";
+        case ParseStatus::not_unified_header:
+            return "not_unified_header";
+        case ParseStatus::bad_unified_header_version:
+            return "bad_unified_header_version";
+        case ParseStatus::bad_unified_header_length:
+            return "bad_unified_header_length";
+        case ParseStatus::unknown_parse_status:
+            return "unknown_parse_status";
         case ParseStatus::count:
             break;
     }

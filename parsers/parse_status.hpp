@@ -8,19 +8,23 @@
 namespace tributary {
 
 /// What became of a frame. Every value but `ok` is a reason in the ledger's `ignored_by_reason`, by
-/// this name.
+/// this name. The numbers are on the wire of unified headers: new ones come at the end.
 enum class ParseStatus : std::uint8_t {
     ok,
     // Frames that carry no IP packet, or none that the configured parser looks for.
     unknown_link_type,  ///< the capture's link type is not one the parser knows
+    not_ip,             ///< a link type without ethertypes, and no IP packet behind it
     arp,
-    llc,  ///< an 802.3 length field: LLC, with or without SNAP
-    mpls,
-    pppoe,
+    llc,              ///< an 802.3 length field: LLC, and no IP behind a SNAP header
+    mpls_non_ip,      ///< behind the label stack there is no IP packet
+    pppoe_discovery,  ///< not the session
+    ppp_non_ip,       ///< a PPP protocol such as LCP
     other_ethertype,
     // Frames that should carry an IP packet whose headers are not usable.
     truncated_link_header,
     truncated_vlan_tag,
+    truncated_mpls_label,
+    truncated_ppp_header,  ///< PPPoE or PPP
     truncated_ipv4_header,
     bad_ipv4_version,
     bad_ipv4_header_length,  ///< IHL < 5 words
@@ -28,6 +32,13 @@ enum class ParseStatus : std::uint8_t {
     truncated_ipv6_header,
     bad_ipv6_version,
     truncated_ipv6_extension_header,  ///< ends outside the captured bytes or outside the packet
+    // Frames that the configuration leaves out.
+    not_sampled,  ///< `sampling` passed over it
+    // Frames on the unified-header path.
+    not_unified_header,          ///< another ethertype, or too short for the header
+    bad_unified_header_version,  ///< one that this reader does not know
+    bad_unified_header_length,   ///< records that end behind the frame, or of another size
+    unknown_parse_status,        ///< the sender names a status that this reader does not know
     count,
 };
 inline constexpr std::size_t kParseStatusCount = static_cast<std::size_t>(ParseStatus::count);

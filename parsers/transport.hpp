@@ -13,14 +13,22 @@ namespace tributary {
 ///
 /// @param packet  captured bytes up to the end of the IP packet
 /// @param at      where the transport header begins
-/// @param fields  holds the protocol; ports and control bits cleared by the caller
+/// @param fields  holds the protocol; ports and control bits cleared by the caller. Where the bytes
+///                are cut inside what is read here, cut_header says so.
 /// @source        RFC 9293 §3.1, RFC 768, RFC 3828 §3.1, RFC 9260 §3.1, RFC 4340 §5.1
 ///                RFC 792, RFC 4443 §2.1
 inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
+    const auto note_cut = [&packet, &fields] {
+        if (packet.cut() && fields.cut_header == CutHeader::none) {
+            fields.cut_header = CutHeader::transport_header;
+        }
+    };
     switch (fields.protocol) {
         case ip_protocol::kTcp:
             if (const auto header = packet.header<14>(at)) {
                 fields.tcp_control_bits = header.u16<12>() & 0x0fffU;
+            } else {
+                note_cut();
             }
             [[fallthrough]];
         case ip_protocol::kUdp:
@@ -30,12 +38,16 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
             if (const auto ports = packet.header<4>(at)) {
                 fields.source_port = {ports.u16<0>()};
                 fields.destination_port = {ports.u16<2>()};
+            } else {
+                note_cut();
             }
             return;
         case ip_protocol::kIcmp:
         case ip_protocol::kIcmpV6:
             if (const auto type_and_code = packet.header<2>(at)) {
                 fields.destination_port = {type_and_code.u16<0>()};
+            } else {
+                note_cut();
             }
             return;
         default:

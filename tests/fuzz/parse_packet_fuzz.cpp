@@ -1,71 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <span>
-
 #include "parsers/parse_packet.hpp"
+#include "tests/fuzz/fuzzed_frame.hpp"
 
-// Input: two bytes that are added to the captured length to make the wire length (big-endian;
-// 0xff00 and above make it shorter than what was captured instead), then the frame.
-namespace tributary {
+namespace tributary::fuzz {
 
 namespace {
-
-constexpr std::size_t kWireLengthBytes = 2;
-
-void demand(bool holds) {
-    if (!holds) {
-        std::abort();
-    }
-}
 
 bool is_zero_from(const IpAddress& address, std::ptrdiff_t first) {
     return std::all_of(address.begin() + first, address.end(),
                        [](std::byte value) { return value == std::byte{0}; });
 }
 
-/// Equal but for the place of the frame.
-bool same(const PacketFields& a, const PacketFields& b) {
-    return a.source == b.source && a.destination == b.destination &&
-           a.source_port == b.source_port && a.destination_port == b.destination_port &&
-           a.ip_bytes == b.ip_bytes && a.tcp_control_bits == b.tcp_control_bits &&
-           a.outer_vlan == b.outer_vlan && a.customer_vlan == b.customer_vlan &&
-           a.vlan_tags == b.vlan_tags && a.ip_version == b.ip_version && a.protocol == b.protocol &&
-           a.ip_class_of_service == b.ip_class_of_service && a.ttl == b.ttl;
+/// What lies in the frame lies there wholly.
+void check_places(const PacketView& packet, const PacketFields& fields) {
+    const auto holds = [&packet](const std::byte* at, std::size_t size) {
+        const std::byte* const end = packet.captured.data() + packet.captured.size();
+        return at >= packet.captured.data() && at + size <= end;
+    };
+    demand(fields.mac_addresses == nullptr || holds(fields.mac_addresses, 12));
+    demand(fields.mac_addresses != nullptr || packet.link_type != LinkType::ethernet);
+    demand((fields.mpls_stack == nullptr) == (fields.mpls_labels == 0));
+    demand(fields.mpls_stack == nullptr ||
+           holds(fields.mpls_stack, std::size_t{4} * fields.mpls_labels));
+    const TunnelFields& tunnel = fields.tunnel;
+    demand((tunnel.addresses == nullptr) == (tunnel.kind == TunnelKind::none));
+    demand(tunnel.addresses == nullptr || tunnel.ip_version == 4 || tunnel.ip_version == 6);
+    demand(tunnel.addresses == nullptr || holds(tunnel.addresses, tunnel.ip_version == 4 ? 8 : 32));
 }
 
-PacketFields old_fields() {
-    PacketFields fields;
-    fields.source.fill(std::byte{0xee});
-    fields.destination.fill(std::byte{0xee});
-    fields.source_port = fields.destination_port = {0xeeee};
-    fields.ip_bytes = 0xeeee'eeee;
-    fields.tcp_control_bits = 0xeeee;
-    fields.outer_vlan = fields.customer_vlan = {0xeeee};
-    fields.vlan_tags = fields.ip_version = fields.protocol = 0xee;
-    fields.ip_class_of_service = fields.ttl = 0xee;
-    return fields;
-}
-
-void check_fields(const PacketView& packet, const PacketFields& fields) {
-    demand(fields.mac_addresses == packet.captured.data());
+void check_link_layer(const PacketFields& fields) {
     demand(fields.vlan_tags > 0 || fields.outer_vlan == VlanId{});
     demand(fields.vlan_tags > 1 || fields.customer_vlan == VlanId{});
     demand(fields.outer_vlan.value < 4096 && fields.customer_vlan.value < 4096);
-    demand(14 + std::size_t{fields.vlan_tags} * 4 <= packet.captured.size());
+}
 
+void check_ip(const PacketView& packet, const PacketFields& fields) {
     demand(fields.ip_version == 4 || fields.ip_version == 6);
     if (fields.ip_version == 4) {
         demand(fields.ip_bytes >= 20 &&
                (fields.ip_bytes <= 0xffff || fields.ip_bytes <= packet.wire_bytes));
         demand(is_zero_from(fields.source, 4) && is_zero_from(fields.destination, 4));
+        demand(fields.flow_label == 0 && fields.fragment_id <= 0xffff);
     } else {
-        demand(fields.ip_bytes >= 40);
+        demand(fields.ip_bytes >= 40 && fields.flow_label < 1U << 20U);
     }
+    demand((fields.fragment_flags & 0x9f) == 0);
+    demand(fields.cut_header == CutHeader::none);
+}
 
+void check_transport(const PacketFields& fields) {
     const bool is_tcp = fields.protocol == ip_protocol::kTcp;
     const bool has_ports = is_tcp || fields.protocol == ip_protocol::kUdp ||
                            fields.protocol == ip_protocol::kUdpLite ||
@@ -79,50 +62,39 @@ void check_fields(const PacketView& packet, const PacketFields& fields) {
 }
 
 /// The frame alone in memory of just its size gives the same: nothing behind it is read, nothing is
-/// aligned, and nothing of the old fields is left.
-void check_copy(const PacketView& packet, ParseStatus status, const PacketFields& fields) {
-    const std::size_t size = packet.captured.size();
-    const auto memory = std::make_unique<std::byte[]>(size + 1);
-    std::byte* const unaligned = memory.get() + 1;
-    std::copy(packet.captured.begin(), packet.captured.end(), unaligned);
-    PacketView copy = packet;
-    copy.captured = {unaligned, size};
+/// aligned, and nothing of the old fields is left. So it does whatever a NIC claims that it is.
+void check_copy(const FuzzedFrame& input, ParseStatus status, const PacketFields& fields) {
+    const FrameCopy frame(input.packet.captured);
+    PacketView copy = input.packet;
+    copy.captured = frame.bytes();
+    copy.nic_hint = input.packet.link_type == LinkType::ethernet ? input.hint : NicHint::none;
     PacketFields copied_fields = old_fields();
-    demand(parse_packet(copy, copied_fields) == status);
+    demand(parse_packet(copy, input.options, copied_fields) == status);
     demand(status != ParseStatus::ok || same(fields, copied_fields));
 }
 
-void check(std::span<const std::byte> frame, std::uint32_t wire_bytes) {
-    const PacketView packet{.captured = frame,
-                            .wire_bytes = wire_bytes,
-                            .link_type = LinkType::ethernet,
-                            .ingress_interface = {},
-                            .seen_at = {},
-                            .clock = {}};
+void check(const FuzzedFrame& input) {
     PacketFields fields;
-    const ParseStatus status = parse_packet(packet, fields);
+    const ParseStatus status = parse_packet(input.packet, input.options, fields);
     demand(static_cast<std::size_t>(status) < kParseStatusCount);
     demand(!name_of(status).empty());
     if (status == ParseStatus::ok) {
-        check_fields(packet, fields);
+        check_places(input.packet, fields);
+        check_link_layer(fields);
+        check_ip(input.packet, fields);
+        check_transport(fields);
     }
-    check_copy(packet, status, fields);
+    check_copy(input, status, fields);
 }
 
 }  // namespace
 
-}  // namespace tributary
+}  // namespace tributary::fuzz
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace tributary;
-    if (size < kWireLengthBytes) {
-        return 0;
+    if (const auto input = tributary::fuzz::read_input(data, size)) {
+        tributary::fuzz::check(*input);
     }
-    const auto frame = std::as_bytes(std::span(data, size)).subspan(kWireLengthBytes);
-    const auto captured = static_cast<std::uint32_t>(frame.size());
-    const std::uint32_t more = std::uint32_t{data[0]} << 8U | data[1];
-    const std::uint32_t fewer = std::min(captured, more & 0xffU);
-    check(frame, more < 0xff00 ? captured + more : captured - fewer);
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the kept corpus of parse_packet_fuzz: parse_packet_seeds DIRECTORY
+// Writes the kept corpus of parse_packet_fuzz and parse_trimmed_fuzz: parse_packet_seeds DIRECTORY
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -62,15 +62,48 @@ std::vector<Seed> other_seeds() {
     return {
         {"arp", ethernet().ethertype(0x0806).bytes(28).build()},
         {"llc", ethernet().ethertype(38).bytes(38, 0x42).build()},
-        {"mpls", ethernet().ethertype(0x8847).bytes({0, 1, 1, 64}).ipv4().udp(1, 2).build()},
-        {"pppoe", ethernet().ethertype(0x8864).bytes({0x11, 0, 0, 1, 0, 30, 0, 0x21}).build()},
+        {"snap", ethernet().snap().ipv4().udp(1, 2).build()},
+        {"mpls", ethernet().mpls(16, false).mpls(17).ipv4().udp(1, 2).build()},
+        {"mpls_pseudowire", ethernet().mpls(1).bytes(4).inner_ethernet().ipv6().udp(1, 2).build()},
+        {"pppoe", ethernet().pppoe(0x0057).ipv6().udp(1, 2).build()},
+        {"pppoe_mpls", ethernet().pppoe(0x0281).bytes({0, 1, 1, 64}).ipv4().udp(1, 2).build()},
     };
 }
+
+std::vector<Seed> tunnel_seeds() {
+    return {
+        {"ip_in_ip", ethernet().ipv4().ipv4().tcp(1, 2).build()},
+        {"gre_key", ethernet().ipv6().gre({.checksum = true, .key = 5}).ipv4().udp(1, 2).build()},
+        {"gre_ethernet", ethernet().ipv4().gre().inner_ethernet().vlan(3).ipv6().build()},
+        {"erspan", ethernet()
+                       .ipv4()
+                       .gre({.sequence = true})
+                       .ethertype(0x88be)
+                       .bytes({0x10, 7, 2, 0x85, 0, 0, 0, 0})
+                       .inner_ethernet()
+                       .ipv4()
+                       .udp(1, 2)
+                       .build()},
+        {"vxlan", ethernet().ipv4().vxlan(5).inner_ethernet().ipv4().tcp(1, 2).build()},
+        {"geneve", ethernet().ipv4().geneve(5, 8).inner_ethernet().ipv4().udp(1, 2).build()},
+        {"gtp_u", ethernet()
+                      .ipv4()
+                      .gtp_u(9, 0x34)
+                      .bytes({0, 0, 0, 0x85, 1, 0x10, 1, 0})
+                      .ipv4()
+                      .icmp(8, 0)
+                      .build()},
+    };
+}
+
+/// Ethernet, with all options: see fuzzed_frame.hpp.
+constexpr char kAllOptions = 7;
+constexpr char kCut = 64;
 
 /// False when the file cannot be written.
 bool write(const std::string& path, const Frame& frame) {
     std::ofstream file(path, std::ios::binary);
-    file << '\0' << '\0';  // the wire length is the captured one
+    file << '\0' << '\0' << kAllOptions << kCut;  // the wire length is the captured one
     for (const std::byte octet : frame.captured) {
         file << std::to_integer<char>(octet);
     }
@@ -88,7 +121,7 @@ int main(int argc, char** argv) {
         return 64;
     }
     std::vector<Seed> seeds = ipv4_seeds();
-    for (const std::vector<Seed>& more : {ipv6_seeds(), other_seeds()}) {
+    for (const std::vector<Seed>& more : {ipv6_seeds(), other_seeds(), tunnel_seeds()}) {
         seeds.insert(seeds.end(), more.begin(), more.end());
     }
     for (const auto& [name, frame] : seeds) {

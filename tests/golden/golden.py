@@ -3,7 +3,7 @@
 """Golden cases: a small capture and a configuration give exactly these records, for any number of queues.
 
     golden.py CASE             checks tests/golden/CASE
-    golden.py --update CASE    makes input.pcap (needs scapy) and expected.jsonl; review the difference
+    golden.py --update CASE    makes input.pcap (some cases need scapy) and expected.jsonl; review the difference
 """
 import json
 import os

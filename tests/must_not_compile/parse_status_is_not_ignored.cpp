@@ -3,6 +3,6 @@
 
 bool meter(const tributary::PacketView& packet) {
     tributary::PacketFields fields;
-    tributary::parse_packet(packet, fields);  // forbidden
-    return tributary::parse_packet(packet, fields) == tributary::ParseStatus::ok;
+    tributary::parse_packet(packet, {}, fields);  // forbidden
+    return tributary::parse_packet(packet, {}, fields) == tributary::ParseStatus::ok;
 }

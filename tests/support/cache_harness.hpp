@@ -59,7 +59,7 @@ struct CacheHarness {
         KeyedPacket keyed{.key = make_key(fields, InterfaceIndex{1}, cache.options().vlan_in_key),
                           .packet = &view,
                           .fields = &fields};
-        keyed.hash = cache.hash(keyed.key);
+        keyed.hash = cache.hash(keyed);
         cache.account(std::span<const KeyedPacket>(&keyed, 1), sink);
     }
     void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }

@@ -41,6 +41,15 @@ inline Record record_of(std::uint16_t number, std::uint8_t ip_version = 4) {
     return record;
 }
 
+/// Of the layout that has group mpls alone: packets with one label. Its template is not announced
+/// before there is such a record.
+inline Record labelled_record(std::uint16_t number) {
+    const RecordLayout layout = RecordLayout::of({.mpls = true});
+    Record record = record_of(number);
+    record.group<MplsGroup>(layout.mpls_at).labels = 1;
+    return record;
+}
+
 inline const std::byte* bytes_of(const Record& record) {
     return reinterpret_cast<const std::byte*>(&record);
 }

@@ -21,14 +21,18 @@ struct IpfixFault : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Added to the number of an element that is an enterprise's (RFC 7011 §3.2).
+inline constexpr std::uint16_t kOfEnterprise = 0x8000;
+
 struct IpfixField {
-    std::uint16_t element{};
+    std::uint16_t element{};  ///< with the enterprise bit
     std::uint16_t octets{};
+    std::uint32_t enterprise{};
 };
 
 struct IpfixRecord {
     std::uint16_t template_id{};
-    std::map<std::uint16_t, Octets> values;  ///< by element number
+    std::map<std::uint16_t, Octets> values;  ///< by element number, with the enterprise bit
 
     [[nodiscard]] bool has(std::uint16_t element) const { return values.count(element) != 0; }
     /// The value as an integer in network byte order, of up to 8 octets.
@@ -122,17 +126,27 @@ private:
             demand(id >= 256 && count > 0, "§3.4.1: template record header");
             at += 4;
             std::vector<IpfixField> fields;
-            for (std::uint64_t each = 0; each < count; ++each, at += 4) {
-                fields.push_back({static_cast<std::uint16_t>(read(body, at, 2)),
-                                  static_cast<std::uint16_t>(read(body, at + 2, 2))});
-                demand(fields.back().element != 0 && fields.back().element < 0x8000,
-                       "§3.2: element number");
-                demand(fields.back().octets != 0 && fields.back().octets != 0xFFFF,
-                       "§3.2: field length");
+            for (std::uint64_t each = 0; each < count; ++each) {
+                fields.push_back(decode_field(body, at));
             }
             templates_[id] = std::move(fields);
             ++message.templates;
         }
+    }
+
+    /// @param at  of the field specifier; moves behind it
+    static IpfixField decode_field(std::span<const std::byte> body, std::size_t& at) {
+        IpfixField field{static_cast<std::uint16_t>(read(body, at, 2)),
+                         static_cast<std::uint16_t>(read(body, at + 2, 2))};
+        at += 4;
+        demand((field.element & ~kOfEnterprise) != 0, "§3.2: element number");
+        demand(field.octets != 0 && field.octets != 0xFFFF, "§3.2: field length");
+        if ((field.element & kOfEnterprise) != 0) {
+            field.enterprise = static_cast<std::uint32_t>(read(body, at, 4));
+            demand(field.enterprise != 0, "§3.2: enterprise number");
+            at += 4;
+        }
+        return field;
     }
 
     std::map<std::uint16_t, std::vector<IpfixField>> templates_;

@@ -19,7 +19,7 @@
 // Frames for tests, one call per header, outermost first:
 //
 //     const Frame frame = ethernet().vlan(5).ipv4({.ttl = 9}).udp(1000, 53).payload(20).build();
-//     parse_packet(frame.view(), fields);
+//     parse_packet(frame.view(), {}, fields);
 //
 // Each header sets the type field of the one before it, and build() fills in the lengths. Whatever
 // a header's struct names explicitly stays as named, right or wrong. Checksums are zero.
@@ -51,6 +51,8 @@ struct Ipv4Header {
     std::optional<std::uint8_t> header_words{};  ///< IHL
     std::optional<std::uint16_t> total_bytes{};
     std::optional<std::uint8_t> protocol{};
+    std::uint16_t identification = 0;
+    bool dont_fragment = false;
 };
 
 struct Ipv6Header {
@@ -62,6 +64,13 @@ struct Ipv6Header {
     std::uint8_t version = 6;
     std::optional<std::uint16_t> payload_bytes{};
     std::optional<std::uint8_t> next_header{};
+};
+
+struct GreHeader {
+    bool checksum = false;
+    std::optional<std::uint32_t> key{};
+    bool sequence = false;
+    std::uint16_t more_flags = 0;  ///< routing (0x4000), version (0x0007)
 };
 
 /// A built frame, and what a source would say of it.
@@ -111,8 +120,10 @@ public:
         append(std::size_t{header.version} << 4U | words, 1);
         append(header.type_of_service, 1);
         reserve_length(header.total_bytes, at);
-        append(0, 2);
-        append((header.more_fragments ? 0x2000U : 0U) | header.fragment_offset, 2);
+        append(header.identification, 2);
+        append((header.dont_fragment ? 0x4000U : 0U) | (header.more_fragments ? 0x2000U : 0U) |
+                   header.fragment_offset,
+               2);
         append(header.ttl, 1);
         reserve_protocol(header.protocol);
         append(0, 2);
@@ -187,6 +198,76 @@ public:
     }
     PacketBuilder& icmp_v6(std::uint8_t type, std::uint8_t code) {
         return type_and_code(ip_protocol::kIcmpV6, type, code);
+    }
+
+    /// An MPLS label stack entry; what follows the bottom one is announced by nothing.
+    PacketBuilder& mpls(std::uint32_t label, bool bottom = true) {
+        ethertype(0x8847);
+        append(std::size_t{label} << 12U | (bottom ? 0x100U : 0U) | 64U, 4);
+        return *this;
+    }
+    /// A PPPoE session header and a PPP protocol number of two octets.
+    PacketBuilder& pppoe(std::uint16_t ppp_protocol) {
+        ethertype(0x8864);
+        bytes({0x11, 0x00, 0x00, 0x01, 0x00, 0x00});
+        append(ppp_protocol, 2);
+        return *this;
+    }
+    /// LLC and SNAP headers behind an 802.3 length field.
+    PacketBuilder& snap() {
+        ethertype(100);
+        bytes({0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00});
+        return reserve_ethertype();
+    }
+    /// A GRE header with the fields that are given. An Ethernet frame inside begins with
+    /// inner_ethernet().
+    PacketBuilder& gre(const GreHeader& header = {}) {
+        announce(ip_protocol::kGre);
+        append((header.checksum ? 0x8000U : 0U) | (header.key ? 0x2000U : 0U) |
+                   (header.sequence ? 0x1000U : 0U) | header.more_flags,
+               2);
+        reserve_ethertype();
+        bytes(header.checksum ? 4 : 0, 0xcc);
+        if (header.key) {
+            append(*header.key, 4);
+        }
+        return bytes(header.sequence ? 4 : 0, 0x55);
+    }
+    /// UDP to port 4789 with a VXLAN header; inner_ethernet() comes next.
+    PacketBuilder& vxlan(std::uint32_t vni, std::uint8_t flags = 0x08) {
+        udp(50'000, 4789);
+        append(std::size_t{flags} << 24U, 4);
+        append(std::size_t{vni} << 8U, 4);
+        return *this;
+    }
+    /// UDP to port 6081 with a GENEVE header and this many octets of options, a multiple of 4.
+    PacketBuilder& geneve(std::uint32_t vni, std::size_t option_bytes = 0) {
+        udp(50'000, 6081);
+        append(option_bytes / 4, 1);
+        append(0, 1);
+        reserve_ethertype();
+        append(std::size_t{vni} << 8U, 4);
+        return bytes(option_bytes, 0xee);
+    }
+    /// UDP to port 2152 with the first eight octets of GTP-U.
+    PacketBuilder& gtp_u(std::uint32_t teid, std::uint8_t flags = 0x30, std::uint8_t type = 0xff) {
+        udp(2152, 2152);
+        append(flags, 1);
+        append(type, 1);
+        append(0, 2);
+        append(teid, 4);
+        return *this;
+    }
+    /// An Ethernet header inside a tunnel or a pseudo-wire.
+    PacketBuilder& inner_ethernet(const MacAddress& destination = {0x06, 0, 0, 0, 0, 0x0d},
+                                  const MacAddress& source = {0x06, 0, 0, 0, 0, 0x05}) {
+        ethertype(0x6558);
+        for (const MacAddress& address : {destination, source}) {
+            for (const std::uint8_t value : address) {
+                append(value, 1);
+            }
+        }
+        return reserve_ethertype();
     }
 
     PacketBuilder& payload(std::size_t size) { return bytes(size); }

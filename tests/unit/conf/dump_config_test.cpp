@@ -20,6 +20,11 @@ TEST_CASE("dump_config: every key stands there, items under their dash", "[conf]
     interface-index: 1
     queues: 1
     parse: full
+    trim-length: 128
+    trimmed-by: driver
+    filter: ""
+    sampling: 1
+    sampling-method: count
     rss: ip-and-l4
     promiscuous: true
     mtu: 1500
@@ -31,6 +36,11 @@ flows:
   active-timeout: 300
   direction: uniflow
   vlan-in-key: true
+  tunnel: outer
+  tunnel-in-key: false
+  fragments: zero
+  mpls-pseudowires: false
+  llc-snap: false
   tcp-end: false
   tcp-analysis: false
 export:
@@ -41,6 +51,7 @@ export:
   mode: copy
   timestamps: milliseconds
   fields: [extremes, layer2]
+  enterprise-number: 32473
   collectors:
     - transport: udp
       host: "192.0.2.1"
@@ -55,6 +66,11 @@ cores:
 read:
   queues: 1
   interface-index: 1
+  parse: full
+  trim-length: 128
+  filter: ""
+  sampling: 1
+  sampling-method: count
 telemetry:
   listen: "127.0.0.1:9477"
 )");

@@ -117,6 +117,147 @@ TEST_CASE("load_config: explicit input cores are as many as queues", "[conf][uni
           "auto)");
 }
 
+TEST_CASE("load_config: tunnels part flows only where they are looked into", "[conf][unit]") {
+    CHECK(refusal("flows: {tunnel-in-key: yes, tunnel: inner}") == "accepted");
+    CHECK(refusal("flows:\n  tunnel-in-key: yes") ==
+          "probe.yaml:2: flows.tunnel-in-key is true, but flows.tunnel is outer; must be false (or "
+          "flows.tunnel inner)");
+}
+
+TEST_CASE("load_config: filters and sampling choose frames, which unified headers are not",
+          "[conf][unit]") {
+    const auto of_input = [](const std::string& keys) {
+        return probe_refusal("export: {collectors: [{host: h}]}\ninputs:\n  - device: net_null0\n" +
+                             keys);
+    };
+    const std::string rest =
+        " is given, but parse is unified-header; must be left out (whoever parses the packets can "
+        "choose among them)";
+    CHECK(of_input("    parse: trimmed\n    filter: ip\n    sampling: 2\n") == "accepted");
+    CHECK(of_input("    parse: unified-header\n    sampling: 1\n") == "accepted");
+    CHECK(of_input("    parse: unified-header\n    filter: ip\n") ==
+          "probe.yaml:5: inputs.0.filter" + rest);
+    CHECK(of_input("    parse: unified-header\n    sampling: 2\n") ==
+          "probe.yaml:5: inputs.0.sampling" + rest);
+    CHECK(refusal("read: {parse: unified-header, filter: ip}") ==
+          "probe.yaml:1: read.filter" + rest);
+    CHECK(refusal("read: {parse: unified-header, sampling: 2}") ==
+          "probe.yaml:1: read.sampling" + rest);
+}
+
+TEST_CASE("load_config: what unified headers do not carry is not asked of them", "[conf][unit]") {
+    const auto of_file = [](const std::string& more) {
+        return refusal("read: {parse: unified-header}\n" + more);
+    };
+    const auto of_input = [](const std::string& more) {
+        return probe_refusal("inputs: [{device: net_null0, parse: unified-header}]\n" + more);
+    };
+    const std::string collectors = ", collectors: [{host: h}]}";
+    CHECK(of_file("") == "accepted");
+    CHECK(of_file("export: {fields: [layer2, extremes, tcp-counts, fragments]}") == "accepted");
+    CHECK(of_file("flows: {llc-snap: yes, mpls-pseudowires: yes}") == "accepted");
+    CHECK(of_input("export: {fields: [layer2]" + collectors) == "accepted");
+    for (const std::string group : {"flow-label", "mpls", "tunnel"}) {
+        CHECK(of_file("export: {fields: [layer2, " + group + "]}") ==
+              "probe.yaml:2: export.fields has " + group +
+                  ", but read.parse is unified-header; must be without it (unified headers do not "
+                  "carry it)");
+        CHECK(of_input("export: {fields: [" + group + "]" + collectors) ==
+              "probe.yaml:2: export.fields has " + group +
+                  ", but inputs.0.parse is unified-header; must be without it (unified headers do "
+                  "not carry it)");
+    }
+    CHECK(of_file("flows: {tunnel: inner}") ==
+          "probe.yaml:2: flows.tunnel is inner, but read.parse is unified-header; must be outer "
+          "(whoever parses the packets decides: tributary preparse --set flows.tunnel=inner)");
+    CHECK(of_file("flows: {fragments: track}") ==
+          "probe.yaml:2: flows.fragments is track, but read.parse is unified-header; must be zero "
+          "(whoever parses the packets tracks them: tributary preparse --set "
+          "flows.fragments=track)");
+    // What the run does not use is not judged.
+    CHECK(probe_refusal(std::string(kProbe) + "  fields: [mpls]\nread: {parse: unified-header}") ==
+          "accepted");
+}
+
+namespace {
+
+/// What preparse_config() refuses, or "accepted".
+std::string preparse_refusal(const std::string& device, const std::vector<std::string>& sets) {
+    try {
+        (void)preparse_config({}, device, sets);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("preparse_config: its device is the one input, and no collector is needed",
+          "[conf][unit]") {
+    const std::vector<std::string> sets{"inputs.0.queues=4", "inputs.0.parse=trimmed",
+                                        "flows.tunnel=inner"};
+    const Config config = preparse_config({}, "net_null0", sets).config;
+    REQUIRE(config.inputs.size() == 1);
+    CHECK(config.inputs[0].device == "net_null0");
+    CHECK(config.inputs[0].name == "net_null0");
+    CHECK(config.inputs[0].interface_index == 1);
+    CHECK(config.inputs[0].queues == 4);
+    CHECK(config.inputs[0].parse == ParseMode::trimmed);
+    CHECK(config.flows.tunnel == TunnelMode::inner);
+    CHECK(preparse_config({}, {}, {}).config.inputs.empty());
+}
+
+TEST_CASE("preparse_config: of a file, inputs and collectors are ignored unread", "[conf][unit]") {
+    const std::string path = std::string(TRIBUTARY_SOURCE) + "/conf/examples/";
+    const std::vector<std::string> sets{"inputs.0.queues=16"};  // it has 16 cores
+    const Config from = preparse_config(path + "probe-100g.yaml", "net_null0", sets).config;
+    CHECK(from.inputs.size() == 1);
+    CHECK(from.export_.collectors.empty());
+    CHECK(preparse_config(path + "probe-100g.yaml", {}, {}).config.inputs.empty());
+    CHECK_THROWS_AS(preparse_config("/nonexistent", {}, {}), ConfigError);
+}
+
+TEST_CASE("preparse_config: it parses packets, of one input, on cores of its own", "[conf][unit]") {
+    const std::string rest =
+        " is unified-header; must be full or trimmed (unified headers are what tributary preparse "
+        "sends)";
+    CHECK(preparse_refusal("net_null0", {"inputs.0.parse=unified-header"}) ==
+          "--set inputs.0.parse=unified-header: inputs.0.parse" + rest);
+    CHECK(preparse_refusal({}, {"read.parse=unified-header"}) ==
+          "--set read.parse=unified-header: read.parse" + rest);
+    CHECK(preparse_refusal("net_null0", {"read.parse=unified-header"}) == "accepted");
+    CHECK(preparse_refusal("net_null0", {"inputs.1.device=net_null1"}) ==
+          "--set inputs.1.device=net_null1: inputs has 2 items; must be one (--from is it, and "
+          "tributary preparse takes no other)");
+    CHECK(preparse_refusal("net_null0", {"cores.input=[0, 1]"}) ==
+          "--set cores.input=[0, 1]: cores.input has 2 cores; must be 1, one for each queue of the "
+          "inputs (or auto)");
+    CHECK(preparse_refusal("net null", {})
+              .starts_with("--from net null: inputs.0.device is net null; must be "));
+}
+
+TEST_CASE("load_config: tracking fragments over queues that part them is warned of",
+          "[conf][unit]") {
+    const auto warnings = [](const std::vector<std::string>& sets) {
+        return load(kTwoInputs, sets, ConfigUse::probe).warnings;
+    };
+    CHECK(warnings({}).empty());
+    const std::vector<std::string> of_first = warnings({"flows.fragments=track"});
+    REQUIRE(of_first.size() == 1);  // the second input has one queue
+    CHECK(of_first[0] ==
+          "input net_null0: flows.fragments is track, but rss is ip-and-l4: fragments may reach "
+          "another queue than their first one, and have ports 0 then; rss: ip keeps them together");
+    CHECK(warnings({"flows.fragments=track", "inputs.0.rss=ip"}).empty());
+    CHECK(warnings({"flows.fragments=track", "inputs.0.queues=1"}).empty());
+}
+
+TEST_CASE("load_config: places of values are known to later checks", "[conf][unit]") {
+    const LoadedConfig loaded = load("flows: {}\nread:\n  filter: tcp\n", {"read.queues=2"});
+    CHECK(place_of(loaded.source, "read.filter") == "probe.yaml:3");
+    CHECK(place_of(loaded.source, "read.queues") == "--set read.queues=2");
+}
+
 TEST_CASE("load_config: offline, inputs and collectors are ignored unread", "[conf][unit]") {
     const Config config =
         load(
@@ -141,10 +282,11 @@ TEST_CASE("load_config: telemetry is accepted with a warning, when it is set", "
 TEST_CASE("load_config: every key reaches its member", "[conf][unit]") {
     const Config config = load(R"(
 inputs:
-  - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: full, rss: ip,
-     promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
+  - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: trimmed, trim-length: 96,
+     trimmed-by: source, filter: udp port 53, sampling: 10, sampling-method: random, rss: ip, promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
 flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: uniflow, vlan-in-key: no,
-        tcp-end: yes, tcp-analysis: no}
+        tcp-end: yes, tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mpls-pseudowires: yes,
+        llc-snap: yes, fragments: track}
 export:
   observation-domain: 10
   template-refresh: 11
@@ -153,9 +295,11 @@ export:
   mode: copy
   timestamps: nanoseconds
   fields: [tcp-counts]
+  enterprise-number: 4711
   collectors: [{host: h, port: 14, transport: tcp, mtu: 1500, source-address: 192.0.2.3}]
 cores: {export: 15, input: [16, 17, 18, 19, 20, 21, 22, 23], numa: warn}
-read: {queues: 24, interface-index: 25}
+read: {queues: 24, interface-index: 25, parse: trimmed, trim-length: 65, filter: tcp, sampling: 27,
+       sampling-method: random}
 telemetry: {listen: "h:26"}
 )",
                                {}, ConfigUse::probe)
@@ -165,7 +309,12 @@ telemetry: {listen: "h:26"}
     CHECK(input.device == "0000:81:00.0");
     CHECK(input.interface_index == 5);
     CHECK(input.queues == 8);
-    CHECK(input.parse == ParseMode::full);
+    CHECK(input.parse == ParseMode::trimmed);
+    CHECK(input.trim_length == 96);
+    CHECK(input.trimmed_by == TrimmedBy::source);
+    CHECK(input.filter == "udp port 53");
+    CHECK(input.sampling == 10);
+    CHECK(input.sampling_method == SamplingMethod::random);
     CHECK(input.rss == RssMode::ip);
     CHECK_FALSE(input.promiscuous);
     CHECK(input.mtu == 9000);
@@ -176,12 +325,18 @@ telemetry: {listen: "h:26"}
     CHECK(config.flows.active_timeout == std::chrono::seconds(9));
     CHECK_FALSE(config.flows.vlan_in_key);
     CHECK(config.flows.tcp_end);
+    CHECK(config.flows.tunnel == TunnelMode::inner);
+    CHECK(config.flows.tunnel_in_key);
+    CHECK(config.flows.mpls_pseudowires);
+    CHECK(config.flows.llc_snap);
+    CHECK(config.flows.fragments == FragmentMode::track);
     CHECK(config.export_.observation_domain == 10);
     CHECK(config.export_.template_refresh == std::chrono::seconds(11));
     CHECK(config.export_.flush_interval == std::chrono::seconds(12));
     CHECK(config.export_.drain_timeout == std::chrono::seconds(13));
     CHECK(config.export_.timestamps == TimestampUnit::nanoseconds);
-    CHECK(config.export_.fields == FieldGroups{false, false, true});
+    CHECK(config.export_.fields == FieldGroups{.tcp_counts = true});
+    CHECK(config.export_.enterprise_number == 4711);
     const CollectorOptions& collector = config.export_.collectors.at(0);
     CHECK(collector.host == "h");
     CHECK(collector.port == 14);
@@ -193,6 +348,11 @@ telemetry: {listen: "h:26"}
     CHECK(config.cores.numa == NumaPolicy::warn);
     CHECK(config.read.queues == 24);
     CHECK(config.read.interface_index == 25);
+    CHECK(config.read.parse == ParseMode::trimmed);
+    CHECK(config.read.trim_length == 65);
+    CHECK(config.read.filter == "tcp");
+    CHECK(config.read.sampling == 27);
+    CHECK(config.read.sampling_method == SamplingMethod::random);
     CHECK(config.telemetry.listen == "h:26");
 }
 

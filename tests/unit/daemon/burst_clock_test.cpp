@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/burst_clock.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <span>
 
 namespace tributary {
 namespace {
@@ -102,6 +104,29 @@ TEST_CASE("BurstClock: both ends of the range are good, and the clock stays with
     clock.end_empty_burst();
     CHECK(clock.now() == kLastTimestamp);
     CHECK(clock.bad_timestamps().read() == 0);
+}
+
+TEST_CASE("BurstClock: packets at once are stamped, counted and moved on from as one by one",
+          "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(5000));
+    std::array<PacketView, 4> packets;
+    packets[0].seen_at = at(50);
+    packets[1].seen_at = at(0);
+    packets[2].seen_at = at(60);
+    packets[3].seen_at = at(55);
+    CHECK(clock.stamp(std::span(packets)) == 0b0010);
+    CHECK(clock.bad_timestamps().read() == 1);
+    CHECK(packets[1].seen_at == at(50));
+    CHECK(packets[3].clock == at(60));
+    CHECK(clock.now() == at(60));
+    clock.begin_burst(at(5004));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(64));
+    CHECK(clock.stamp(std::span<PacketView>{}) == 0);
+    clock.begin_burst(at(5005));
+    clock.end_empty_burst();
+    CHECK(clock.now() == at(65));
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_CASE("CaptureSource: one file, packets carry the file's facts and the run's
     const NamelessFile file{pcap_of({{.seconds = 5, .data = "abc", .wire_bytes = 99}})};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface};
+    CaptureSource source{files, counters, 0, kInterface, {}};
     CHECK_FALSE(source.exhausted());
     const Burst burst = source.receive();
     REQUIRE(burst.packets.size() == 1);
@@ -135,7 +135,7 @@ TEST_CASE("CaptureSource: bad times, become the last good one of the stream and 
         pcap_of({{.seconds = 0, .data = "f"}, {.seconds = 0xFFFF'FFFE, .data = "g"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface};
+    CaptureSource source{files, counters, 0, kInterface, {}};
     const Outcome outcome = drain(source);
     const Timestamp last{0xFFFF'FFFEs};
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{1s}, Timestamp{1s}},
@@ -155,7 +155,7 @@ TEST_CASE("CaptureSource: two files out of order, the clock is the highest time 
         pcap_of({{.seconds = 20, .data = "c"}, {.seconds = 40, .data = "d"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface};
+    CaptureSource source{files, counters, 0, kInterface, {}};
     const Outcome outcome = drain(source);
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{10s}, Timestamp{10s}},
                                                {"b", Timestamp{30s}, Timestamp{30s}},
@@ -190,7 +190,7 @@ TEST_CASE(
     std::multiset<std::string> seen;
     std::uint64_t bad = 0;
     for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
-        CaptureSource source{files, counters.at(worker), worker, kInterface};
+        CaptureSource source{files, counters.at(worker), worker, kInterface, {}};
         const Outcome outcome = drain(source);
         std::multiset<std::string> own;
         for (const Seen& packet : outcome.packets) {
@@ -209,6 +209,24 @@ TEST_CASE(
     }
     CHECK(seen == expected);
     CHECK(bad == 1);
+}
+
+TEST_CASE("CaptureSource: frames of many packets, go to every worker and are counted by none",
+          "[daemon][unit]") {
+    const std::string to_worker_1 = ip_frame(false, 1, 2);
+    const NamelessFile file{pcap_of({{.seconds = 0, .data = "a"},
+                                     {.seconds = 7, .data = to_worker_1},
+                                     {.seconds = 0xFFFF'FFFF, .data = "c"}})};
+    CaptureFiles files{{file.path()}, 2};
+    for (const std::uint16_t worker : std::initializer_list<std::uint16_t>{0, 1}) {
+        CaptureCounters counters;
+        CaptureSource source{files, counters, worker};
+        const Outcome outcome = drain(source);
+        CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{1s}, Timestamp{1s}},
+                                                   {to_worker_1, Timestamp{7s}, Timestamp{7s}},
+                                                   {"c", Timestamp{7s}, Timestamp{7s}}});
+        CHECK(counters.bad_timestamp.read() == 0);
+    }
 }
 
 TEST_CASE("worker_of: hosts one apart, spread over all workers", "[daemon][unit]") {
@@ -236,7 +254,7 @@ TEST_CASE("CaptureSource: frames of another worker only, the burst is empty and 
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path()}, 2};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 1, kInterface};
+    CaptureSource source{files, counters, 1, kInterface, {}};
     const Burst burst = source.receive();
     CHECK(burst.packets.empty());
     CHECK(burst.now == Timestamp{std::chrono::seconds{CaptureSource::kScanItems}});
@@ -255,7 +273,7 @@ TEST_CASE("CaptureSource: more frames than a burst holds, come in order in full 
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface};
+    CaptureSource source{files, counters, 0, kInterface, {}};
     CHECK(source.receive().packets.size() == kBurstPackets);
     const Burst rest = source.receive();
     REQUIRE(rest.packets.size() == 1);
@@ -266,9 +284,9 @@ TEST_CASE("CaptureSource: a pipe, is read once for all workers", "[daemon][unit]
     const NamelessFile file{pcap_of({{.seconds = 5, .data = "abc"}}), NamelessFile::Kind::pipe};
     CaptureFiles files{{file.path()}, 2};
     CaptureCounters counters;
-    CaptureSource first{files, counters, 1, kInterface};
+    CaptureSource first{files, counters, 1, kInterface, {}};
     CHECK(drain(first).now == Timestamp{5s});
-    CaptureSource second{files, counters, 0, kInterface};
+    CaptureSource second{files, counters, 0, kInterface, {}};
     CHECK(drain(second).packets.size() == 1);
     CHECK(files.failure() == std::nullopt);
 }
@@ -282,7 +300,7 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
         CaptureFiles files{{good.path(), path, good.path()}, 2};
         for (const std::uint16_t worker : std::initializer_list<std::uint16_t>{0, 1}) {
             CaptureCounters counters;
-            CaptureSource source{files, counters, worker, kInterface};
+            CaptureSource source{files, counters, worker, kInterface, {}};
             const Outcome outcome = drain(source);
             CHECK(outcome.packets.size() == (worker == 0 ? 1 : 0));
             CHECK(outcome.now == Timestamp{5s});
@@ -308,11 +326,11 @@ TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[dae
     const NamelessFile whole{pcap_of({{.seconds = 5, .data = "abc"}})};
     CaptureFiles files{{file.path(), whole.path()}, 2};
     std::array<CaptureCounters, 2> counters;
-    CaptureSource second{files, counters[1], 1, kInterface};
+    CaptureSource second{files, counters[1], 1, kInterface, {}};
     drain(second);
     CHECK(counters[1].unknown_interface.read() == 0);
     CHECK(files.cut_files().empty());
-    CaptureSource first{files, counters[0], 0, kInterface};
+    CaptureSource first{files, counters[0], 0, kInterface, {}};
     CHECK(drain(first).packets.size() == 2);
     CHECK(counters[0].unknown_interface.read() == 1);
     CHECK(files.cut_files() == std::vector<std::string>{file.path()});

@@ -172,6 +172,17 @@ TEST_CASE("command line: with --read and no file all is at its default", "[daemo
     CHECK(config.flows.idle_timeout == std::chrono::seconds(30));
 }
 
+TEST_CASE("command line: a filter that libpcap does not compile is refused", "[daemon][unit]") {
+    const std::string must = "; must be a filter expression in pcap syntax (";
+    CHECK(config_refusal({"-i", "af_packet:eth0", "-n", "h", "--set",
+                          "inputs.0.filter=udp port 53"}) == "accepted");
+    CHECK(
+        config_refusal({"-i", "af_packet:eth0", "-n", "h", "--set", "inputs.0.filter=ip and ip6"})
+            .starts_with("--set inputs.0.filter=ip and ip6: inputs.0.filter is ip and ip6" + must));
+    CHECK(config_refusal({"--read", "a", "--check-config", "--set", "read.filter=udp prt 53"})
+              .starts_with("--set read.filter=udp prt 53: read.filter is udp prt 53" + must));
+}
+
 TEST_CASE("command line: a configuration that cannot be read is named", "[daemon][unit]") {
     CHECK(config_refusal({"--config", "/nonexistent/probe.yaml"}) ==
           "/nonexistent/probe.yaml: the configuration cannot be read: No such file or directory "

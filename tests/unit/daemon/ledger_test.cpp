@@ -16,7 +16,12 @@ QueueLedger some_queue() {
     queue.received = 10;
     queue.filtered = 1;
     queue.bad_timestamp = 2;
+    queue.cut_headers = {{"transport_header", 1}};
+    queue.fragments = {{"first", 1}, {"later", 2}};
+    queue.nic_hint_mismatches = 4;
     queue.nic_queue_errors = 3;
+    queue.unified_headers_missing = 7;
+    queue.unified_headers_untracked = 8;
     queue.ignored = {{"arp", 2}, {"llc", 1}};
     queue.metered = {3, 6, 600};
     queue.exported = {1, 3, 300};
@@ -36,7 +41,10 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
     const auto expected_packets = nlohmann::json::parse(R"({
         "received": 20, "metered": 12, "ignored": 6, "filtered": 2,
         "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2,
-        "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4})");
+        "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4,
+        "nic_hint_mismatches": 8, "cut_headers": {"transport_header": 2},
+        "fragments": {"first": 2, "later": 4},
+        "unified_headers_missing": 14, "unified_headers_untracked": 16})");
     CHECK(json["packets"] == expected_packets);
     CHECK(
         json["octets"] ==
@@ -66,18 +74,31 @@ TEST_CASE("ledger: imbalance names packets and records that went astray", "[daem
 }
 
 TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit]") {
+    CacheCounters cache;
+    cache.packets.add(3);
+    cache.octets.add(300);
+    cache.flows_created.add(1);
+    cache.lost_ring_full.add({1, 3, 300});
     InputCounters counters;
     counters.received.add(5);
     counters.ignored[static_cast<std::size_t>(ParseStatus::bad_ipv6_version)].add(2);
-    counters.cache.packets.add(3);
-    counters.cache.octets.add(300);
-    counters.cache.flows_created.add(1);
-    counters.cache.lost_ring_full.add({1, 3, 300});
+    counters.cut_headers[static_cast<std::size_t>(CutHeader::ipv4_options)].add(1);
+    counters.fragments.first.add(1);
+    counters.fragments.later.add(2);
+    counters.fragments.without_first.add(3);
+    counters.fragments.forgotten.add(4);
+    counters.nic_hint_mismatches.add(5);
     QueueLedger queue;
+    read_cache(cache, queue);
     read_input(counters, queue);
     CHECK(queue.received == 5);
     CHECK(queue.ignored.at("bad_ipv6_version") == 2);
+    CHECK(queue.fragments ==
+          NamedCounts{{"first", 1}, {"later", 2}, {"without_first", 3}, {"forgotten", 4}});
+    CHECK(queue.nic_hint_mismatches == 5);
     CHECK(queue.ignored.size() == kParseStatusCount - 1);
+    CHECK(queue.cut_headers.at("ipv4_options") == 1);
+    CHECK(queue.cut_headers.size() == kCutHeaderCount - 1);
     CHECK(queue.metered == RecordTally{1, 3, 300});
     CHECK(queue.lost.at("ring_full") == RecordTally{1, 3, 300});
     CHECK(imbalance({.captures_cut = 0, .queues = {queue}, .ports = {}, .collectors = {}}).empty());

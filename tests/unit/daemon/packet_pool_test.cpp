@@ -45,5 +45,15 @@ TEST_CASE("plan_pools: mempool-size replaces an input's share, and caches stay a
               {.node = std::nullopt, .buffers = 800, .cached = 50, .octets = 2048}});
 }
 
+TEST_CASE("plan_head_pool: as many buffers as for the packets, of trim-length", "[daemon][unit]") {
+    InputOptions trimmed = input(2, 1024);
+    trimmed.trim_length = 96;
+    CHECK(plan_head_pool(trimmed, NumaNode{1}) ==
+          PoolSize{.node = 1, .buffers = 2 * (1024 + 512), .cached = 256, .octets = 96});
+    trimmed.mempool_size = 800;
+    CHECK(plan_head_pool(trimmed, NumaNode{}) ==
+          PoolSize{.node = std::nullopt, .buffers = 800, .cached = 100, .octets = 96});
+}
+
 }  // namespace
 }  // namespace tributary

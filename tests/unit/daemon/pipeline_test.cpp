@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "flowcache/frame_input.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -55,9 +56,11 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
                       int first_bursts = 500) {
     FlowSource first(0, first_bursts);
     FlowSource second(1U << 20U, 500);
+    FrameInput<FlowSource> first_path(first, {});
+    FrameInput<FlowSource> second_path(second, {});
     std::vector<std::unique_ptr<InputQueue>> queues;
-    queues.push_back(make_input_queue(first, parts, FlowHasher(1)));
-    queues.push_back(make_input_queue(second, parts, FlowHasher(1)));
+    queues.push_back(make_input_queue(first_path, parts, FlowHasher(1)));
+    queues.push_back(make_input_queue(second_path, parts, FlowHasher(1)));
     ExportOptions options;
     options.collectors = {
         {.transport = TransportKind::file, .host = {}, .source_address = {}, .path = path}};

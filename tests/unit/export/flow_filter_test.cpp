@@ -9,6 +9,8 @@
 using tributary::FilterError;
 using tributary::FlowFilter;
 using tributary::FlowKey;
+using tributary::FlowView;
+using tributary::TunnelKind;
 
 namespace {
 
@@ -26,8 +28,14 @@ FlowKey make_flow(const std::string& source, std::uint16_t source_port,
     return key;
 }
 
-bool matches(const std::string& filter, const FlowKey& flow) {
+bool matches(const std::string& filter, const FlowView& flow) {
     return FlowFilter(filter).matches(flow);
+}
+
+bool matches(const std::string& filter, const FlowKey& key) {
+    FlowView flow;
+    flow.core.key = key;
+    return matches(filter, flow);
 }
 
 std::string fault_of(const std::string& filter) {
@@ -42,7 +50,7 @@ std::string fault_of(const std::string& filter) {
 }  // namespace
 
 TEST_CASE("FlowFilter: none given, matches all", "[export][unit]") {
-    CHECK(FlowFilter().matches(FlowKey{}));
+    CHECK(FlowFilter().matches(FlowView{}));
     CHECK(FlowFilter().matches_all());
     CHECK_FALSE(FlowFilter("proto udp").matches_all());
 }
@@ -96,6 +104,41 @@ TEST_CASE("FlowFilter: proto, a name in any case or a number", "[export][unit]")
     CHECK_FALSE(matches("proto tcp", flow));
 }
 
+TEST_CASE("FlowFilter: tunnel, of any kind or one, and its id", "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("10.0.0.1", 1, "10.0.0.2", 2, 17);
+    CHECK_FALSE(matches("tunnel any", flow));
+    CHECK_FALSE(matches("tunnel-id 0", flow));
+    CHECK(matches("not tunnel any", flow));
+    flow.tunnel.kind = TunnelKind::gtp_u;
+    flow.tunnel.id = 4'294'967'295;
+    CHECK(matches("tunnel any", flow));
+    CHECK(matches("tunnel GTP-U", flow));
+    CHECK(matches("tunnel gtp-u and tunnel-id 4294967295", flow));
+    CHECK_FALSE(matches("tunnel-id 1", flow));
+    for (const char* other : {"ip-in-ip", "gre", "erspan", "vxlan", "geneve"}) {
+        CHECK_FALSE(matches(std::string("tunnel ") + other, flow));
+    }
+}
+
+TEST_CASE("FlowFilter: outer, looks at the tunnel's addresses and not at the flow's",
+          "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("10.0.0.1", 1, "10.0.0.2", 2, 17);
+    CHECK_FALSE(matches("outer net 0.0.0.0/0", flow));
+    const FlowKey outer = make_flow("2001:db8::1", 0, "2001:db8::2", 0, 0);
+    flow.tunnel = {.source = outer.source,
+                   .destination = outer.destination,
+                   .kind = TunnelKind::gre,
+                   .ip_version = 6};
+    CHECK(matches("outer host 2001:db8::1", flow));
+    CHECK(matches("outer src host 2001:db8::1", flow));
+    CHECK_FALSE(matches("outer dst host 2001:db8::1", flow));
+    CHECK(matches("outer dst net 2001:db8::/32 and host 10.0.0.1", flow));
+    CHECK_FALSE(matches("outer host 10.0.0.1", flow));
+    CHECK_FALSE(matches("host 2001:db8::1", flow));
+}
+
 TEST_CASE("FlowFilter: and, binds before or; not, before both", "[export][unit]") {
     const FlowKey dns = make_flow("10.0.0.1", 5000, "10.0.0.2", 53, 17);
     CHECK(matches("proto udp or proto tcp and port 80", dns));
@@ -108,8 +151,8 @@ TEST_CASE("FlowFilter: and, binds before or; not, before both", "[export][unit]"
 
 TEST_CASE("FlowFilter: what cannot be understood, is told with its column", "[export][unit]") {
     CHECK(fault_of("") ==
-          "filter, column 1: expected 'host', 'net', 'port', 'proto', 'src', 'dst', 'not' or '(', "
-          "found the end");
+          "filter, column 1: expected 'host', 'net', 'port', 'proto', 'src', 'dst', 'outer', "
+          "'tunnel', 'tunnel-id', 'not' or '(', found the end");
     CHECK(fault_of("host") == "filter, column 5: expected an IPv4 or IPv6 address, found the end");
     CHECK(fault_of("host 10.1.2") ==
           "filter, column 6: expected an IPv4 or IPv6 address, found '10.1.2'");
@@ -128,6 +171,15 @@ TEST_CASE("FlowFilter: what cannot be understood, is told with its column", "[ex
           "filter, column 7: expected a protocol name or a number up to 255, found '256'");
     CHECK(fault_of("src proto udp") ==
           "filter, column 5: expected 'host', 'net' or 'port', found 'proto'");
+    CHECK(fault_of("outer port 53") ==
+          "filter, column 7: expected 'host', 'net', 'src' or 'dst', found 'port'");
+    CHECK(fault_of("outer dst port 53") ==
+          "filter, column 11: expected 'host' or 'net', found 'port'");
+    CHECK(fault_of("tunnel l2tp") ==
+          "filter, column 8: expected 'any' or a kind of tunnel such as vxlan, gre or gtp-u, found "
+          "'l2tp'");
+    CHECK(fault_of("tunnel-id 4294967296") ==
+          "filter, column 11: expected a number up to 4294967295, found '4294967296'");
     CHECK(fault_of("port 53 port 54") ==
           "filter, column 9: expected 'and', 'or' or the end, found 'port'");
     CHECK(fault_of("(port 53") == "filter, column 9: expected 'and', 'or' or ')', found the end");

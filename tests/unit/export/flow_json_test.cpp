@@ -90,3 +90,12 @@ TEST_CASE("record_json: padding, is left out", "[export][unit]") {
     CHECK(elements_json({{4, 1}, {210, 2}}, IpfixBytes().u8(1).u16(0)) ==
           R"("protocolIdentifier":1})");
 }
+
+TEST_CASE("record_json: label stacks are hexadecimal, tributary's own elements have their names",
+          "[export][unit]") {
+    CHECK(
+        elements_json({{70, 3}, {1, 1, 32473}, {3, 4, 32473}, {351, 8}},
+                      IpfixBytes().u8(0).u16(0x0641).u8(4).u32(0xC0000201).u32(1U << 24U).u32(7)) ==
+        R"("mplsTopLabelStackSection":"000641","tunnelType":4,)"
+        R"("tunnelSourceIPv4Address":"192.0.2.1","layer2SegmentId":72057594037927943})");
+}

@@ -15,19 +15,15 @@
 #include <vector>
 
 #include "export/flow_ranking.hpp"
-#include "export/flow_table.hpp"
 #include "tests/support/ipfix_bytes.hpp"
 
 using tributary::FlowFilter;
 using tributary::FlowListingOptions;
 using tributary::FlowOrder;
 using tributary::FlowRanking;
-using tributary::FlowRecordCore;
-using tributary::FlowTable;
 using tributary::list_flows;
 using tributary::ListingResult;
 using tributary::ListingStatus;
-using tributary::Timestamp;
 using tributary::test::IpfixBytes;
 using tributary::test::Specifier;
 using tributary::test::template_record;
@@ -322,25 +318,6 @@ TEST_CASE("list_flows: options records, are in plain JSON only", "[export][unit]
     CHECK(list_octets(octets, options).lines.empty());
 }
 
-TEST_CASE("FlowTable: a block that is full, is printed before the next row comes",
-          "[export][unit]") {
-    std::ostringstream out;
-    FlowTable table(out, 2);
-    FlowRecordCore flow;
-    table.add(flow);
-    CHECK(out.str().empty());
-    table.add(flow);
-    const std::string first = out.str();
-    CHECK(std::count(first.begin(), first.end(), '\n') == 3);
-    flow.key.vlan = {5};
-    table.add(flow);
-    table.flush();
-    const std::string second = out.str().substr(first.size());
-    CHECK(std::count(second.begin(), second.end(), '\n') == 2);
-    CHECK(second.find("VLAN") != std::string::npos);
-    CHECK(first.find("VLAN") == std::string::npos);
-}
-
 TEST_CASE("FlowRanking: of many items, keeps the best in order", "[export][unit]") {
     FlowRanking<int> ranking(3);
     for (int item = 0; item < 100; ++item) {
@@ -351,11 +328,4 @@ TEST_CASE("FlowRanking: of many items, keeps the best in order", "[export][unit]
     // 37 * 27 % 50 is 49, and 77 has the same; then 37 * 4 % 50 is 48.
     CHECK(kept == std::vector<int>{27, 77, 4});
     CHECK(FlowRanking<int>(0).admits(1) == false);
-}
-
-TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {
-    CHECK(tributary::time_text(Timestamp{std::chrono::nanoseconds{1'709'210'096'789'999'999}}) ==
-          "2024-02-29T12:34:56.789Z");
-    CHECK(tributary::time_text(Timestamp{}) == "-");
-    CHECK(tributary::seconds_text(std::chrono::nanoseconds{61'000'999'999}) == "61.000");
 }

@@ -12,6 +12,7 @@ using tributary::IpfixReader;
 using tributary::IpfixRecord;
 using tributary::IpfixType;
 using tributary::read_unsigned;
+using tributary::TributaryElement;
 using tributary::test::IpfixBytes;
 using tributary::test::template_record;
 
@@ -130,6 +131,44 @@ TEST_CASE(
     REQUIRE(record != nullptr);
     CHECK(record->layout->fields[0].name == "peer");
     CHECK(record->layout->fields[0].type == IpfixType::ipv4_address);
+}
+
+TEST_CASE("IpfixReader: tributary's own elements, are known under their default number",
+          "[export][unit]") {
+    const IpfixBytes layout =
+        template_record(300, {{1, 1, 32473}, {3, 4, 32473}, {99, 1, 32473}, {1, 1, 12345}});
+    const IpfixBytes data = IpfixBytes().u8(4).u32(0xC0000201).u8(5).u8(6);
+    std::istringstream input(
+        IpfixBytes().message(IpfixBytes().set(2, layout).set(300, data)).octets());
+    IpfixReader reader(input, "x.ipfix");
+    const IpfixRecord* record = reader.next();
+    REQUIRE(record != nullptr);
+    CHECK(describe(*record) ==
+          "300:tunnelType=4,tunnelSourceIPv4Address=c0000201,e32473id99=5,e12345id1=6");
+    CHECK(record->layout->fields[0].own == TributaryElement::tunnel_type);
+    CHECK(record->layout->fields[1].own == TributaryElement::tunnel_source_ipv4_address);
+    CHECK(record->layout->fields[1].type == IpfixType::ipv4_address);
+    CHECK(record->layout->fields[2].own == TributaryElement::none);
+    CHECK(record->layout->fields[3].own == TributaryElement::none);
+}
+
+TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "[export][unit]") {
+    const std::uint32_t enterprise = GENERATE(32473U, 12345U);
+    const std::string name = enterprise == 12345 ? "tunnelId" : "beerGlobalTemperature";
+    const IpfixBytes types = template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2);
+    const IpfixBytes type = IpfixBytes().u32(enterprise).u16(1).u8(3).u8(name.size()).text(name);
+    const IpfixBytes layout = template_record(300, {{1, 4, enterprise}});
+    std::istringstream input(IpfixBytes()
+                                 .message(IpfixBytes().set(3, types).set(400, type))
+                                 .message(IpfixBytes().set(2, layout).set(300, IpfixBytes().u32(1)))
+                                 .octets());
+    IpfixReader reader(input, "x.ipfix");
+    REQUIRE(reader.next() != nullptr);
+    const IpfixRecord* record = reader.next();
+    REQUIRE(record != nullptr);
+    CHECK(record->layout->fields[0].name == name);
+    CHECK(record->layout->fields[0].own ==
+          (enterprise == 12345 ? TributaryElement::tunnel_id : TributaryElement::none));
 }
 
 TEST_CASE("IpfixReader: templates, belong to their domain and can change", "[export][unit]") {

@@ -20,8 +20,9 @@ namespace {
 
 /// A worker with one queue that exports by TCP to `port`.
 struct TcpExport {
-    explicit TcpExport(std::uint16_t port)
-        : worker(options_for(port), {}, {&queue}, counters,
+    explicit TcpExport(std::uint16_t port, const RecordLayout& layout = {})
+        : queue(layout),
+          worker(options_for(port), layout, {&queue}, counters,
                  [this](const CollectorEvent& event) { events.push_back(event.kind); }) {}
 
     static ExportOptions options_for(std::uint16_t port) {
@@ -133,8 +134,9 @@ TEST_CASE("TCP export: pauses grow to half a minute and a half of that more", "[
 TEST_CASE("TCP export: a collector that never reads stops the draining, not the worker",
           "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
-    TcpExport tcp(port_of(listener));
-    tcp.queue.put_many(60'000);  // 3 MB: more than the kernel takes
+    TcpExport tcp(port_of(listener), RecordLayout::of({.mpls = true}));
+    tcp.queue.put_many(59'999);  // 3 MB: more than the kernel takes
+    tcp.queue.put(labelled_record(1));
     tcp.run(milliseconds{0});
     const FileDescriptor connection = accept_one(listener);
     const std::size_t left = tcp.queue.left();
@@ -157,12 +159,14 @@ TEST_CASE("TCP export: a collector that never reads stops the draining, not the 
 }
 
 TEST_CASE(
-    "TCP export: a new connection begins with templates and number 0, and has the cut message "
+    "TCP export: a new connection begins with all templates and number 0, and has the cut message "
     "whole",
     "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
-    TcpExport tcp(port_of(listener));
-    tcp.queue.put_many(60'000);
+    TcpExport tcp(port_of(listener), RecordLayout::of({.mpls = true}));
+    tcp.queue.put(labelled_record(1));
+    tcp.queue.put_many(59'998);
+    tcp.queue.put(labelled_record(2));
     tcp.run(milliseconds{0});
     FileDescriptor connection = accept_one(listener);
     const std::uint64_t before = tcp.exported();
@@ -183,8 +187,9 @@ TEST_CASE(
     }
     read_all(connection, stream);
     const auto messages = decode_session(stream);  // judges the numbers too
-    CHECK(messages.front().templates == 8);
-    CHECK(messages.front().sequence == 0);
+    CHECK(messages.at(0).templates == 8);
+    CHECK(messages.at(0).sequence == 0);
+    CHECK(messages.at(1).templates == 1);
     std::size_t records = 0;
     for (const IpfixMessage& message : messages) {
         records += message.records.size();

@@ -22,8 +22,10 @@ constexpr std::size_t kRecordsPerMessage = (600 - 20) / kRecordOctets;
 
 /// A worker with two queues that exports by UDP to `port`.
 struct UdpExport {
-    explicit UdpExport(std::uint16_t port)
-        : worker(options_for(port), {}, {&first, &second}, counters,
+    explicit UdpExport(std::uint16_t port, const RecordLayout& layout = {})
+        : first(layout),
+          second(layout),
+          worker(options_for(port), layout, {&first, &second}, counters,
                  [this](const CollectorEvent& event) { events.push_back(event); }) {}
 
     static ExportOptions options_for(std::uint16_t port) {
@@ -136,6 +138,64 @@ TEST_CASE("UDP export: templates again after template_refresh", "[export][unit]"
     CHECK(templates_in(listener.hear()) == 8);
     udp.run(milliseconds{605'001});
     CHECK(listener.hear().empty());
+}
+
+TEST_CASE("UDP export: a template that is not plain comes before its first record, then with all",
+          "[export][unit]") {
+    Listener listener;
+    UdpExport udp(port_of(listener.socket), RecordLayout::of({.mpls = true}));
+    udp.run(milliseconds{0});
+    CHECK(templates_in(listener.hear()) == 8);
+    udp.first.put(labelled_record(1));
+    udp.run(milliseconds{500'000});
+    udp.run(milliseconds{501'000});
+    std::vector<IpfixMessage> heard = listener.hear();  // which refuses data before their template
+    REQUIRE(heard.size() == 2);
+    CHECK(heard[0].templates == 1);
+    CHECK(heard[1].records.size() == 1);
+    udp.second.put(labelled_record(2));
+    udp.run(milliseconds{502'000});
+    udp.run(milliseconds{503'000});
+    heard = listener.hear();
+    CHECK(templates_in(heard) == 0);
+    CHECK(records_in(heard) == 1);
+    udp.run(milliseconds{599'999});
+    CHECK(listener.hear().empty());
+    udp.run(milliseconds{600'000});  // the late one has not put it off
+    CHECK(templates_in(listener.hear()) == 9);
+    udp.run(milliseconds{600'001});
+    CHECK(listener.hear().empty());
+}
+
+TEST_CASE("UDP export: a listener that returns is told every template", "[export][unit]") {
+    Listener listener;
+    const std::uint16_t port = port_of(listener.socket);
+    UdpExport udp(port, RecordLayout::of({.mpls = true}));
+    udp.first.put(labelled_record(1));
+    udp.run(milliseconds{0});
+    udp.run(milliseconds{1000});
+    listener.socket = FileDescriptor();
+    udp.first.put(labelled_record(2));  // refused
+    udp.run(milliseconds{2000});
+    udp.run(milliseconds{3000});
+    udp.run(milliseconds{3200});
+    CHECK(udp.refused(0) == 1);
+
+    Listener again;
+    again.socket = bind_loopback(SOCK_DGRAM, port);
+    udp.first.put(labelled_record(3));
+    udp.run(milliseconds{4000});
+    udp.run(milliseconds{5000});
+    std::size_t templates = 0;
+    std::size_t data = 0;
+    while (const auto datagram = receive(again.socket)) {
+        const bool is_template = (*datagram)[16] == std::byte{0} && (*datagram)[17] == std::byte{2};
+        templates += is_template ? 1 : 0;
+        data += is_template ? 0 : 1;
+        CHECK((is_template || templates == 2));
+    }
+    CHECK(templates == 2);
+    CHECK(data == 1);
 }
 
 TEST_CASE("UDP export: each queue's records are told apart", "[export][unit]") {

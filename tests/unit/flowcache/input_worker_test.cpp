@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "flowcache/frame_input.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/packet_builder.hpp"
@@ -53,13 +54,13 @@ PacketView seen(const Frame& frame, Timestamp time) {
 struct Fixture {
     FlowCacheOptions options{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
     std::vector<std::byte> memory = std::vector<std::byte>(FlowCache<80>::bytes_needed(options));
-    InputCounters counters;
+    CacheCounters counters;
     PublishedClock clock;
-    FlowCache<80> cache{options, RecordLayout{}, FlowHasher(1), memory, counters.cache};
+    FlowCache<80> cache{options, RecordLayout{}, FlowHasher(1), memory, counters};
     RecordList<FlowRecord<80>> sink;
     PacketList source;
-    InputWorker<PacketList, FlowCache<80>, RecordList<FlowRecord<80>>> worker{source, cache, sink,
-                                                                              counters, clock};
+    FrameInput<PacketList> path{source, {}};
+    InputWorker<FlowCache<80>, RecordList<FlowRecord<80>>> worker{path, cache, sink, clock};
 };
 
 }  // namespace
@@ -75,11 +76,11 @@ TEST_CASE("InputWorker: a burst is metered, what is not IP is ignored by name",
     CHECK(fixture.worker.step() == 4);
     CHECK(fixture.source.released == 1);
     CHECK(fixture.clock.read() == time);
-    CHECK(fixture.counters.received.read() == 4);
-    CHECK(fixture.counters.ignored[static_cast<std::size_t>(ParseStatus::arp)].read() == 1);
-    CHECK(fixture.counters.ignored[static_cast<std::size_t>(ParseStatus::truncated_ipv4_header)]
-              .read() == 1);
-    CHECK(fixture.counters.cache.packets.read() == 2);
+    CHECK(fixture.path.counters().received.read() == 4);
+    const auto& ignored = fixture.path.counters().ignored;
+    CHECK(ignored[static_cast<std::size_t>(ParseStatus::arp)].read() == 1);
+    CHECK(ignored[static_cast<std::size_t>(ParseStatus::truncated_ipv4_header)].read() == 1);
+    CHECK(fixture.counters.packets.read() == 2);
 
     CHECK(fixture.worker.drain());
     REQUIRE(fixture.sink.records.size() == 1);

@@ -40,10 +40,7 @@ TEST_CASE("ethernet: a payload that is not IP is ignored by its own name", "[par
                            {0x0000, ParseStatus::llc},
                            {1500, ParseStatus::llc},
                            {1501, ParseStatus::other_ethertype},
-                           {0x8847, ParseStatus::mpls},
-                           {0x8848, ParseStatus::mpls},
-                           {0x8863, ParseStatus::pppoe},
-                           {0x8864, ParseStatus::pppoe},
+                           {0x8863, ParseStatus::pppoe_discovery},
                            {0x88cc, ParseStatus::other_ethertype},
                            {0x0801, ParseStatus::other_ethertype},
                            {0xffff, ParseStatus::other_ethertype}}) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
+#include <cstddef>
 #include <string>
 
 #include "parsers/parse_packet.hpp"
@@ -24,8 +25,10 @@ struct Parsed {
     PacketFields fields;
 };
 
+inline constexpr std::array<std::byte, 64> kOldBytes{};
+
 /// What the parser says of a frame. It gets fields full of old values, as on the packet path.
-inline Parsed parse(const PacketView& packet) {
+inline Parsed parse(const PacketView& packet, const ParseOptions& options = {}) {
     PacketFields fields;
     fields.source.fill(std::byte{0xee});
     fields.destination.fill(std::byte{0xee});
@@ -35,9 +38,17 @@ inline Parsed parse(const PacketView& packet) {
     fields.outer_vlan = fields.customer_vlan = {0xeeee};
     fields.vlan_tags = fields.ip_version = fields.protocol = 0xee;
     fields.ip_class_of_service = fields.ttl = 0xee;
-    const ParseStatus status = parse_packet(packet, fields);
+    fields.fragment_flags = fields.mpls_labels = 0xee;
+    fields.is_later_fragment = true;
+    fields.cut_header = CutHeader::tunnel_header;
+    fields.fragment_id = fields.flow_label = fields.tunnel.id = 0xeeee'eeee;
+    fields.mac_addresses = fields.mpls_stack = fields.tunnel.addresses = kOldBytes.data();
+    fields.tunnel.kind = TunnelKind::gtp_u;
+    const ParseStatus status = parse_packet(packet, options, fields);
     return {status, fields};
 }
-inline Parsed parse(const Frame& frame) { return parse(frame.view()); }
+inline Parsed parse(const Frame& frame, const ParseOptions& options = {}) {
+    return parse(frame.view(), options);
+}
 
 }  // namespace tributary::test

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "parsers/unified_header.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// What became of a frame of unified headers on its way out.
+enum class FrameFate : std::uint8_t {
+    sent,
+    no_buffer,     ///< no buffer was free to put it into
+    tx_full,       ///< the transmit ring stayed full
+    write_failed,  ///< the file could not be written, now or before
+    count,
+};
+inline constexpr std::size_t kFrameFateCount = static_cast<std::size_t>(FrameFate::count);
+/// The name under which the ledger counts lost packets, for instance "tx_full".
+[[nodiscard]] std::string_view name_of(FrameFate fate) noexcept;
+
+/// Where the frames of one stream go. Virtual, because it is called once per frame.
+class FrameSink {
+public:
+    FrameSink() = default;
+    FrameSink(const FrameSink&) = delete;
+    FrameSink& operator=(const FrameSink&) = delete;
+    virtual ~FrameSink() = default;
+
+    /// Room for the next frame, which send() takes.
+    ///
+    /// @return  as many octets as a frame may have; empty: no buffer is free now
+    /// @thread  the stream's thread, like send()
+    [[nodiscard]] virtual std::span<std::byte> begin() noexcept = 0;
+    /// Sends the first `octets` octets of what begin() gave.
+    ///
+    /// @param now  the stream's clock
+    [[nodiscard]] virtual FrameFate send(std::size_t octets, Timestamp now) noexcept = 0;
+    /// What stands at the front of each frame.
+    [[nodiscard]] virtual const MacAddresses& addresses() const noexcept = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/input_queue.hpp"
+
+#include "flowcache/flow_cache.hpp"
+
+namespace tributary {
+namespace {
+
+template <std::size_t kRecordBytes>
+class SizedInputQueue final : public InputQueue {
+public:
+    SizedInputQueue(InputPath& path, const QueueParts& parts, FlowHasher hasher)
+        : path_(path),
+          memory_(Cache::bytes_needed(parts.flows), parts.numa_node, parts.pages),
+          ring_(parts.ring_slots, parts.numa_node, parts.pages),
+          sink_(ring_, parts.when_ring_full),
+          cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
+          worker_(path, cache_, sink_, clock) {}
+
+    std::size_t step() noexcept override { return worker_.step(); }
+    [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
+    [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
+    [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
+    [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
+    [[nodiscard]] const InputCounters& input_counters() const noexcept override {
+        return path_.counters();
+    }
+
+private:
+    using Cache = FlowCache<kRecordBytes>;
+
+    InputPath& path_;
+    NumaMemory memory_;
+    RecordRing<kRecordBytes> ring_;
+    RingSink<kRecordBytes> sink_;
+    Cache cache_;
+    InputWorker<Cache, RingSink<kRecordBytes>> worker_;
+};
+
+template <std::size_t kSize>
+std::unique_ptr<InputQueue> make_of_size(InputPath& path, const QueueParts& parts,
+                                         FlowHasher hasher) {
+    if constexpr (kSize + 1 < kRecordSizes.size()) {
+        if (parts.layout.bytes > kRecordSizes[kSize]) {
+            return make_of_size<kSize + 1>(path, parts, hasher);
+        }
+    }
+    return std::make_unique<SizedInputQueue<kRecordSizes[kSize]>>(path, parts, hasher);
+}
+
+}  // namespace
+
+std::unique_ptr<InputQueue> make_input_queue(InputPath& path, const QueueParts& parts,
+                                             FlowHasher hasher) {
+    return make_of_size<0>(path, parts, hasher);
+}
+
+}  // namespace tributary

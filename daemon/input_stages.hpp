@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sysexits.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/packet_filter.hpp"
+#include "daemon/startup_error.hpp"
+#include "flowcache/fragment_table.hpp"
+#include "flowcache/frame_input.hpp"
+#include "flowcache/options.hpp"
+#include "flowcache/sampler.hpp"
+
+namespace tributary {
+
+/// The filter of an input, for all its queues.
+///
+/// @return  nullptr for an empty expression
+/// @errors  StartupError(78): it does not compile; whoever loaded the configuration has tried it,
+///          but names may no longer resolve
+/// @thread  main
+[[nodiscard]] inline std::unique_ptr<PacketFilter> make_filter(const std::string& expression) {
+    if (expression.empty()) {
+        return nullptr;
+    }
+    try {
+        return std::make_unique<PacketFilter>(expression);
+    } catch (const FilterError& error) {
+        throw StartupError(EX_CONFIG, "filter " + expression + ": " + error.what());
+    }
+}
+
+/// What the frames of one queue pass through before and after they are parsed.
+class InputStages {
+public:
+    /// @param filter  of the input, or nullptr; outlives the stages
+    /// @errors        std::bad_alloc
+    InputStages(const FlowCacheOptions& flows, const SamplingOptions& sampling,
+                PacketSelector* filter)
+        : filter_(filter) {
+        if (sampling.one_in > 1) {
+            sampler_.emplace(Sampler::seeded(sampling));
+        }
+        if (flows.fragments == FragmentMode::track) {
+            fragments_.emplace(FlowHasher::random());
+        }
+    }
+    InputStages(const InputStages&) = delete;
+    InputStages& operator=(const InputStages&) = delete;
+
+    /// What a FrameInput needs; the stages outlive it.
+    [[nodiscard]] FrameInputParts parts(const ParseOptions& parse) noexcept {
+        return {.parse = parse,
+                .filter = filter_,
+                .sampler = sampler_ ? &*sampler_ : nullptr,
+                .fragments = fragments_ ? &*fragments_ : nullptr};
+    }
+
+private:
+    PacketSelector* filter_;
+    std::optional<Sampler> sampler_;
+    std::optional<FragmentTable> fragments_;
+};
+
+}  // namespace tributary

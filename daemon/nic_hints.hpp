@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "parsers/packet.hpp"
+
+namespace tributary {
+
+/// What a NIC's packet type means to the parser.
+///
+/// @param packet_type  rte_mbuf::packet_type; 0 where the driver says nothing
+/// @return             none for all that is not Ethernet with IP with TCP or UDP and nothing inside
+/// @cost               no loop
+[[nodiscard]] NicHint nic_hint_of(std::uint32_t packet_type) noexcept;
+
+/// Whether a driver that knows these packet types can give any hint: all three layers of one are
+/// among them.
+///
+/// @param packet_types  of rte_eth_dev_get_supported_ptypes()
+/// @thread              any; pure
+[[nodiscard]] bool are_hints_supported(std::span<const std::uint32_t> packet_types) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/preparse.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "daemon/capture_feed.hpp"
+#include "daemon/capture_files.hpp"
+#include "daemon/capture_writer.hpp"
+#include "daemon/dpdk_queue.hpp"
+#include "daemon/eal.hpp"
+#include "daemon/eth_port.hpp"
+#include "daemon/idle_back_off.hpp"
+#include "daemon/input_stages.hpp"
+#include "daemon/pinned_thread.hpp"
+#include "daemon/preparse_ledger.hpp"
+#include "daemon/preparse_plan.hpp"
+#include "daemon/report.hpp"
+
+namespace tributary {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
+    if (plan.devices.empty()) {
+        return nullptr;
+    }
+    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
+    for (const PoolSize& pool : plan.pools) {
+        options.memory_bytes += pool.memory();
+    }
+    options.memory_bytes += plan.heads ? plan.heads->memory() : 0;
+    return std::make_unique<Eal>(options);
+}
+
+/// Files that a device string names after `key`, for instance "rx_pcap".
+std::vector<std::string> files_of(const std::string& device, const std::string& key) {
+    const std::regex pattern("," + key + "=([^,]+)");
+    std::vector<std::string> files;
+    for (std::sregex_iterator found(device.begin(), device.end(), pattern), end; found != end;
+         ++found) {
+        files.push_back((*found)[1].str());
+    }
+    return files;
+}
+
+/// DPDK's pcap driver reads and writes files too.
+void protect_captures(const PreparseJob& job, const Config& config) {
+    std::vector<std::string> read = job.captures;
+    if (job.captures.empty()) {
+        read = files_of(config.inputs.front().device, "rx_pcap");
+    }
+    std::vector<std::string> written = files_of(job.to_device, "tx_pcap");
+    written.push_back(job.to_capture);
+    for (const std::string& output : written) {
+        refuse_overwriting(read, output, job.stats_path);
+    }
+}
+
+/// Everything a running preparse consists of, in the order in which it depends on each other.
+class PreparseRun {
+public:
+    PreparseRun(const PreparseJob& job, const Config& config, Signals& signals)
+        : job_(job),
+          config_(config),
+          signals_(signals),
+          input_(input_of(job, config)),
+          plan_(plan_preparse(job, config, input_.streams)),
+          eal_(start_eal(plan_)),
+          filter_(make_filter(input_.filter)),
+          files_(job.captures, 1),
+          output_may_wait_(!job.captures.empty()) {
+        for (const std::string& warning : plan_.cores.warnings) {
+            spdlog::warn(warning);
+        }
+        for (const PoolSize& size : plan_.pools) {
+            pools_.push_back(std::make_unique<PacketPool>(size));
+        }
+        open_ports();
+        for (std::uint16_t number = 0; number < input_.streams; ++number) {
+            streams_.push_back(make_stream(number));
+        }
+    }
+    ~PreparseRun() { stop(); }
+    PreparseRun(const PreparseRun&) = delete;
+    PreparseRun& operator=(const PreparseRun&) = delete;
+
+    /// @return  the signal that ended the reading of captures early; 0: none did
+    int run() {
+        if (output_) {
+            output_->start();
+            wait_for_link();
+        }
+        if (input_port_) {
+            input_port_->start();
+        }
+        for (const auto& stream : streams_) {
+            start_thread(*stream);
+        }
+        spdlog::info("ready: {} stream(s)", streams_.size());
+        const int interrupted = watch();
+        stop();
+        if (output_) {
+            output_->linger();
+        }
+        return interrupted;
+    }
+
+    [[nodiscard]] PreparseLedger ledger() const {
+        PreparseLedger ledger;
+        ledger.captures_cut = files_.cut_count();
+        for (const auto& stream : streams_) {
+            StreamLedger& entry = ledger.streams.emplace_back();
+            entry.input.name = stream->name;
+            entry.stream = stream->number;
+            read_stream(stream->counters, entry);
+            if (stream->source) {
+                entry.input.bad_timestamp = stream->source->bad_timestamps().read();
+            }
+            if (stream->feed) {
+                const std::uint64_t unknown = stream->feed->unknown_interface().read();
+                entry.lost["unknown_capture_interface"] = unknown;
+                entry.input.received += unknown;
+            }
+        }
+        if (input_port_) {
+            ledger.nic = input_port_->counters();
+        }
+        return ledger;
+    }
+
+    [[nodiscard]] const CaptureFiles& files() const noexcept { return files_; }
+    [[nodiscard]] std::string write_failure() const {
+        return writer_ ? writer_->failure() : std::string();
+    }
+
+private:
+    struct Stream {
+        std::string name;
+        std::uint32_t number{};
+        PreparseCounters counters;
+        std::unique_ptr<InputStages> stages;
+        std::unique_ptr<FrameSink> sink;
+        std::unique_ptr<PreparseStream> stream;
+        std::unique_ptr<DpdkQueue> source;  ///< or
+        std::unique_ptr<CaptureFeed> feed;
+    };
+
+    void open_ports() {
+        const auto pool_of = [this](std::size_t port) -> const PacketPool& {
+            return **std::ranges::find(pools_, plan_.nodes[port],
+                                       [](const auto& pool) { return pool->size().node; });
+        };
+        if (plan_.heads) {
+            head_pool_ = std::make_unique<PacketPool>(*plan_.heads, "heads");
+        }
+        if (job_.captures.empty()) {
+            input_port_ =
+                std::make_unique<EthPort>(eal_->port_of(plan_.devices.front()), plan_.ports.front(),
+                                          plan_.devices.front(), pool_of(0), head_pool_.get());
+        }
+        if (job_.to_device.empty()) {
+            writer_ = std::make_unique<CaptureWriter>(job_.to_capture);
+            return;
+        }
+        output_ =
+            std::make_unique<TransmitPort>(eal_->port_of(plan_.devices.back()), plan_.ports.back(),
+                                           pool_of(plan_.ports.size() - 1));
+    }
+
+    std::unique_ptr<Stream> make_stream(std::uint16_t queue) {
+        auto made = std::make_unique<Stream>();
+        made->number = job_.first_stream + queue;
+        made->stages = std::make_unique<InputStages>(config_.flows, input_.sampling, filter_.get());
+        if (output_) {
+            made->sink = std::make_unique<TransmitQueue>(*output_, queue, job_.destination,
+                                                         output_may_wait_);
+        } else {
+            made->sink = std::make_unique<CaptureSink>(
+                *writer_, job_.mtu + unified_header::frame_at::kVersion);
+        }
+        made->stream = std::make_unique<PreparseStream>(
+            made->number, made->stages->parts(input_.parse), *made->sink, made->counters);
+        if (input_port_) {
+            made->name = fmt::format("{}/{}", plan_.ports.front().name, queue);
+            made->source =
+                std::make_unique<DpdkQueue>(*input_port_, queue, input_.ingress_interface);
+        } else {
+            made->name = "read";
+            made->feed =
+                std::make_unique<CaptureFeed>(files_, *made->stream, input_.ingress_interface);
+        }
+        return made;
+    }
+
+    /// A NIC needs seconds, a memif moments; what is sent before would be lost.
+    void wait_for_link() {
+        const auto end = std::chrono::steady_clock::now() + job_.link_wait;
+        while (!output_->is_up() && std::chrono::steady_clock::now() < end) {
+            if (const auto signal = signals_.wait_for(10ms); signal && *signal != SIGUSR1) {
+                early_signal_ = *signal;
+                return;
+            }
+        }
+        link_is_up_ = output_->is_up();
+        if (!link_is_up_) {
+            spdlog::warn("output {}: link down", job_.to_device);
+        }
+    }
+
+    void log_link_change() {
+        if (output_ && output_->is_up() != link_is_up_) {
+            link_is_up_ = !link_is_up_;
+            spdlog::warn("output {}: link {}", job_.to_device, link_is_up_ ? "up" : "down");
+        }
+    }
+
+    void start_thread(Stream& stream) {
+        const std::size_t index = threads_.size();
+        ThreadPlace place{.name = fmt::format("pre-{}", index), .cpu = {}};
+        if (eal_) {
+            place.cpu = plan_.cores.input_cpus[index];
+            place.uses_dpdk = true;
+        }
+        threads_.push_back(std::make_unique<PinnedThread>(place, [this, &stream] {
+            if (stream.feed) {
+                stream.feed->run(stop_);
+                ended_.store(true, std::memory_order_relaxed);
+                signals_.wake();
+            } else {
+                run_queue(*stream.source, *stream.stream);
+            }
+        }));
+    }
+
+    void run_queue(DpdkQueue& source, PreparseStream& stream) noexcept {
+        IdleBackOff idle(plan_.cores.back_off);
+        while (!stop_.load(std::memory_order_relaxed)) {
+            idle.after_poll(poll(source, stream) > 0);
+        }
+        // What the NIC has already taken is sent too.
+        constexpr int kLastBursts = 1024;
+        for (int burst = 0; burst < kLastBursts && poll(source, stream) > 0; ++burst) {
+        }
+        stream.flush();
+    }
+
+    /// @return  packets that came; where there are none, what is there is sent
+    static std::size_t poll(DpdkQueue& source, PreparseStream& stream) noexcept {
+        const Burst burst = source.receive();
+        const std::size_t packets = burst.packets.size();
+        stream.take(burst.packets);
+        source.release();
+        if (packets == 0) {
+            stream.flush();
+        }
+        return packets;
+    }
+
+    /// The main thread's life. @return  the signal that ended it; 0: captures or output did, or a
+    /// probe's life ended as it should
+    int watch() {
+        int signal_seen = early_signal_;
+        while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
+               write_failure().empty()) {
+            const std::optional<int> signal = signals_.wait_for(1s);
+            if (signal == SIGUSR1) {
+                spdlog::info("statistics: {}", to_line(ledger()));
+            } else if (signal) {
+                signal_seen = *signal;
+                spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
+            }
+            log_link_change();
+        }
+        return job_.captures.empty() ? 0 : signal_seen;
+    }
+
+    void stop() noexcept {
+        output_may_wait_.store(false, std::memory_order_relaxed);
+        stop_.store(true, std::memory_order_relaxed);
+        files_.cancel();
+        threads_.clear();
+    }
+
+    const PreparseJob& job_;
+    const Config& config_;
+    Signals& signals_;
+    PreparseInput input_;
+    PreparsePlan plan_;
+    std::unique_ptr<Eal> eal_;
+    std::vector<std::unique_ptr<PacketPool>> pools_;
+    std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
+    std::unique_ptr<EthPort> input_port_;    ///< none: captures
+    std::unique_ptr<TransmitPort> output_;   ///< none: writer_
+    std::unique_ptr<CaptureWriter> writer_;
+    std::unique_ptr<PacketFilter> filter_;
+    CaptureFiles files_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    int early_signal_ = 0;
+    bool link_is_up_ = true;  ///< the output's
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> ended_{false};                      ///< the captures
+    std::atomic<bool> output_may_wait_;                   ///< a capture does for its reader
+    std::vector<std::unique_ptr<PinnedThread>> threads_;  ///< last: they use the rest
+};
+
+/// Logs what was wrong with the captures. @return  whether all could be read
+bool report_captures(const CaptureFiles& files) {
+    for (const std::string& path : files.cut_files()) {
+        spdlog::warn(
+            "{}: the capture is cut off, or damaged, inside a frame; what came before is sent",
+            path);
+    }
+    const std::optional<CaptureFailure> failure = files.failure();
+    if (failure) {
+        spdlog::error("{}: {}", failure->path, failure->reason);
+    }
+    return !failure;
+}
+
+int report(const PreparseLedger& ledger, const std::string& stats_path) {
+    spdlog::info("ledger: {}", to_line(ledger));
+    for (const auto& [cause, count] : ledger.total().lost) {
+        if (count > 0) {
+            spdlog::warn("lost: {} packets: {}", count, cause);
+        }
+    }
+    const int code = write_stats(to_json(ledger), stats_path);
+    if (const std::string text = imbalance(ledger); !text.empty()) {
+        spdlog::error("the ledger does not add up, which is a defect of tributary: {}", text);
+        return EX_SOFTWARE;
+    }
+    return code;
+}
+
+}  // namespace
+
+int run_preparse(const PreparseJob& job, const Config& config, Signals& signals) {
+    protect_captures(job, config);
+    check_stats_path(job.stats_path);
+    PreparseRun run(job, config, signals);
+    const int interrupted = run.run();
+    const bool all_read = interrupted != 0 || report_captures(run.files());
+    const int reported = report(run.ledger(), job.stats_path);
+    if (const std::string failure = run.write_failure(); !failure.empty()) {
+        spdlog::error(failure);
+        return EX_IOERR;
+    }
+    if (interrupted != 0) {
+        return 128 + interrupted;
+    }
+    return all_read ? reported : EX_NOINPUT;
+}
+
+}  // namespace tributary

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/preparse_plan.hpp"
+
+#include <sysexits.h>
+
+#include "daemon/input_parsing.hpp"
+#include "daemon/startup_error.hpp"
+#include "daemon/trimming.hpp"
+
+namespace tributary {
+namespace {
+
+/// The output's device in the words of an input's, for what both need: names, buffers, descriptors.
+InputOptions output_options(const PreparseJob& job, std::uint16_t streams) {
+    InputOptions output;
+    output.name = "output";
+    output.device = job.to_device;
+    output.queues = streams;
+    output.mtu = job.mtu;
+    output.rx_descriptors = 1024;
+    return output;
+}
+
+}  // namespace
+
+PreparseInput input_of(const PreparseJob& job, const Config& config) {
+    if (!job.captures.empty()) {
+        const ReadOptions& read = config.read;
+        return {.parse = parse_options(config.flows, read.parse, read.trim_length),
+                .sampling = {.one_in = read.sampling, .method = read.sampling_method},
+                .filter = read.filter,
+                .ingress_interface = InterfaceIndex{read.interface_index},
+                .streams = 1};
+    }
+    const InputOptions& input = config.inputs.front();
+    return {.parse = parse_options(config.flows, input.parse, input.trim_length),
+            .sampling = {.one_in = input.sampling, .method = input.sampling_method},
+            .filter = input.filter,
+            .ingress_interface = InterfaceIndex{input.interface_index},
+            .streams = input.queues};
+}
+
+PreparsePlan plan_preparse(const PreparseJob& job, const Config& config, std::uint16_t streams) {
+    PreparsePlan plan;
+    if (job.captures.empty()) {
+        plan.ports.push_back(config.inputs.front());
+    }
+    if (!job.to_device.empty()) {
+        plan.ports.push_back(output_options(job, streams));
+    }
+    for (const InputOptions& port : plan.ports) {
+        plan.devices.push_back(eal_device(port, plan.devices.size()));
+        plan.nodes.push_back(read_device_node(plan.devices.back()));
+    }
+    if (job.captures.empty() && needs_head_buffers(plan.ports.front())) {
+        plan.heads = plan_head_pool(plan.ports.front(), plan.nodes.front());
+    }
+    if (plan.devices.size() == 2 && plan.devices[0].port_name == plan.devices[1].port_name) {
+        throw StartupError(EX_CONFIG, "--from and --to are one device, " + job.to_device +
+                                          "; packets and unified headers need one each");
+    }
+    if (!plan.ports.empty()) {
+        plan.pools = plan_pools(plan.ports, plan.nodes);
+        std::vector<QueueToPlace> queues;
+        for (std::uint16_t queue = 0; queue < streams; ++queue) {
+            queues.push_back(
+                {.input = plan.ports.front().name, .queue = queue, .node = plan.nodes.front()});
+        }
+        plan.cores = place_threads(config.cores, read_topology(), queues);
+    }
+    return plan;
+}
+
+}  // namespace tributary

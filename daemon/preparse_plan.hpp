@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conf/config.hpp"
+#include "daemon/device.hpp"
+#include "daemon/options.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/placement.hpp"
+#include "daemon/preparse.hpp"
+#include "daemon/topology.hpp"
+#include "flowcache/options.hpp"
+#include "parsers/parse_options.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// How the packets of the one input, or of the captures, are parsed.
+struct PreparseInput {
+    ParseOptions parse;
+    SamplingOptions sampling;
+    std::string filter;
+    InterfaceIndex ingress_interface{};
+    std::uint16_t streams{};
+};
+
+[[nodiscard]] PreparseInput input_of(const PreparseJob& job, const Config& config);
+
+/// What DPDK is needed for, if anything: none, one or both of input and output are devices.
+struct PreparsePlan {
+    std::vector<InputOptions> ports;  ///< the input first
+    std::vector<EalDevice> devices;   ///< one per port, like `nodes`
+    std::vector<NumaNode> nodes;
+    std::vector<PoolSize> pools;
+    std::optional<PoolSize> heads;  ///< where the input needs head buffers
+    CorePlan cores;  ///< a CPU per stream; the main thread has the one for the export thread
+};
+
+/// What a job means on this machine, before any hardware is touched.
+///
+/// @errors  StartupError(78): input and output are one device; as eal_device() and place_threads()
+/// @thread  main
+[[nodiscard]] PreparsePlan plan_preparse(const PreparseJob& job, const Config& config,
+                                         std::uint16_t streams);
+
+}  // namespace tributary

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/preparse_stream.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace tributary {
+
+using unified_header::kRecordBytes;
+using unified_header::frame_at::kFirstRecord;
+
+std::string_view name_of(FrameFate fate) noexcept {
+    switch (fate) {
+        case FrameFate::sent:
+            return "sent";
+        case FrameFate::no_buffer:
+            return "no_buffer";
+        case FrameFate::tx_full:
+            return "tx_full";
+        case FrameFate::write_failed:
+            return "write_failed";
+        case FrameFate::count:
+            break;
+    }
+    return "unknown";
+}
+
+void PreparseStream::take(std::span<const PacketView> packets) noexcept {
+    std::array<Timestamp, kBurstPackets> times;
+    std::ranges::transform(packets, times.begin(), &PacketView::seen_at);
+    take(packets, std::span(times).first(packets.size()));
+}
+
+void PreparseStream::take(std::span<const PacketView> packets,
+                          std::span<const Timestamp> times) noexcept {
+    counters_.input.received.add(packets.size());
+    const PacketMask passed = parser_.filter(packets);
+    const PacketMask taken = parser_.sample(passed);
+    for (PacketMask left = passed; left != 0; left &= left - 1) {
+        const auto index = static_cast<std::size_t>(std::countr_zero(left));
+        const bool is_taken = (taken >> index & 1U) != 0;
+        const ParseStatus status =
+            is_taken ? parser_.parse(packets[index], fields_) : ParseStatus::not_sampled;
+        add(packets[index], status, times[index]);
+    }
+}
+
+void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp time) noexcept {
+    if (frame_.empty() && !begin_frame()) {
+        counters_.packets[static_cast<std::size_t>(FrameFate::no_buffer)].add();
+        ++sequence_;
+        return;
+    }
+    times_.advance(packet.seen_at);
+    PacketView told = packet;
+    told.seen_at = time;
+    write_unified_header(told, status, fields_,
+                         frame_.data() + kFirstRecord + records_ * kRecordBytes);
+    if (++records_ == most_records_) {
+        flush();
+    }
+}
+
+bool PreparseStream::begin_frame() noexcept {
+    frame_ = sink_.begin();
+    if (frame_.empty()) {
+        return false;
+    }
+    const std::size_t room = (frame_.size() - kFirstRecord) / kRecordBytes;
+    most_records_ = static_cast<std::uint16_t>(
+        std::min<std::size_t>(room, std::numeric_limits<std::uint16_t>::max()));
+    return true;
+}
+
+void PreparseStream::flush() noexcept {
+    if (records_ == 0) {
+        return;
+    }
+    write_unified_frame({.stream = number_, .sequence = sequence_, .records = records_},
+                        sink_.addresses(), frame_.data());
+    const FrameFate fate = sink_.send(kFirstRecord + records_ * kRecordBytes, times_.now());
+    counters_.packets[static_cast<std::size_t>(fate)].add(records_);
+    counters_.frames[static_cast<std::size_t>(fate)].add();
+    sequence_ += records_;
+    records_ = 0;
+    frame_ = {};
+}
+
+}  // namespace tributary

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/program.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "conf/config_error.hpp"
+#include "daemon/command_line.hpp"
+#include "daemon/startup_error.hpp"
+#include "export/export_error.hpp"
+
+namespace tributary {
+
+void reserve_standard_streams() {
+    int fd = ::open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO) {
+        fd = ::open("/dev/null", O_RDWR);
+    }
+    ::close(fd);
+}
+
+int explain_failure(const char* program) {
+    try {
+        throw;
+    } catch (const UsageError& error) {
+        std::fprintf(stderr, "%s: %s\n", program, error.what());
+        return EX_USAGE;
+    } catch (const ConfigError& error) {
+        spdlog::error(error.what());
+        return EX_CONFIG;
+    } catch (const StartupError& error) {
+        spdlog::error(error.what());
+        return error.exit_code();
+    } catch (const ExportError& error) {
+        spdlog::error(error.what());
+        return EX_IOERR;
+    } catch (const std::bad_alloc&) {
+        spdlog::error(
+            "not enough memory; flows.max-flows and the number of queues decide how much is "
+            "needed");
+        return EX_OSERR;
+    } catch (const std::exception& error) {
+        spdlog::error(error.what());
+        return EX_SOFTWARE;
+    }
+}
+
+}  // namespace tributary

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the mains of the programs share.
+
+namespace tributary {
+
+/// Started with standard streams closed, the next file to be opened would become one of them and
+/// get the log. Call it before any file is opened.
+/// @thread  main
+void reserve_standard_streams();
+
+/// Every way in which a program ends before its time, as one line and an exit code. Call it while
+/// an exception is being handled.
+///
+/// @param program  its name, for usage errors
+/// @return         a code of sysexits.h
+/// @thread         main
+[[nodiscard]] int explain_failure(const char* program);
+
+}  // namespace tributary

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "export/ipfix_template.hpp"
+
+namespace tributary {
+
+/// An information element of tributary's own, for what IANA's registry has none.
+struct EnterpriseElement {
+    const char* name;
+    TributaryElement number;
+    IpfixType type;
+    std::uint16_t octets;
+};
+
+/// All of them, in the order of their numbers. A number or type once used is never changed;
+/// docs/fields.md lists them for collectors.
+inline constexpr std::array kEnterpriseElements{
+    EnterpriseElement{"tunnelType", TributaryElement::tunnel_type, IpfixType::unsigned8, 1},
+    EnterpriseElement{"tunnelId", TributaryElement::tunnel_id, IpfixType::unsigned32, 4},
+    EnterpriseElement{"tunnelSourceIPv4Address", TributaryElement::tunnel_source_ipv4_address,
+                      IpfixType::ipv4_address, 4},
+    EnterpriseElement{"tunnelDestinationIPv4Address",
+                      TributaryElement::tunnel_destination_ipv4_address, IpfixType::ipv4_address,
+                      4},
+    EnterpriseElement{"tunnelSourceIPv6Address", TributaryElement::tunnel_source_ipv6_address,
+                      IpfixType::ipv6_address, 16},
+    EnterpriseElement{"tunnelDestinationIPv6Address",
+                      TributaryElement::tunnel_destination_ipv6_address, IpfixType::ipv6_address,
+                      16},
+};
+
+/// @return  nullptr when no element of tributary's own has this number
+[[nodiscard]] constexpr const EnterpriseElement* enterprise_element(std::uint16_t number) noexcept {
+    const auto has_number = [number](const EnterpriseElement& element) {
+        return static_cast<std::uint16_t>(element.number) == number;
+    };
+    const auto* const found =
+        std::find_if(kEnterpriseElements.begin(), kEnterpriseElements.end(), has_number);
+    return found == kEnterpriseElements.end() ? nullptr : found;
+}
+
+/// @return  `none` when no element of tributary's own has this name
+[[nodiscard]] constexpr TributaryElement tributary_element(std::string_view name) noexcept {
+    const auto has_name = [name](const EnterpriseElement& element) { return element.name == name; };
+    const auto* const found =
+        std::find_if(kEnterpriseElements.begin(), kEnterpriseElements.end(), has_name);
+    return found == kEnterpriseElements.end() ? TributaryElement::none : found->number;
+}
+
+static_assert(std::all_of(kEnterpriseElements.begin(), kEnterpriseElements.end(),
+                          [](const EnterpriseElement& element) {
+                              const auto number = static_cast<std::size_t>(element.number);
+                              return &element == &kEnterpriseElements[number - 1];
+                          }));
+
+}  // namespace tributary

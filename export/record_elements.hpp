@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "export/options.hpp"
+#include "export/record_shape.hpp"
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// How the encoder takes one value out of a flow record.
+enum class Take : std::uint8_t {
+    octets1,  ///< octets1 .. octets16: as they stand in the record
+    octets2,
+    octets3,
+    octets4,
+    octets6,
+    octets8,
+    octets16,
+    ipv4_address,  ///< network to host order, because libfixbuf swaps an ipv4Address as an integer
+    milliseconds,
+    ntp_microseconds,
+    ntp_nanoseconds,
+    vxlan_segment,  ///< layer2SegmentId of a VXLAN's VNI
+};
+
+/// One field of a template: which element, and where its value comes from.
+struct TemplateField {
+    const char* element;  ///< the name that IANA's registry, or kEnterpriseElements, has for it
+    bool of_enterprise;   ///< it is one of kEnterpriseElements
+    Take take;
+    std::uint16_t from;  ///< offset in the record
+};
+
+/// The fields of records of one shape, in the order of the wire.
+[[nodiscard]] std::vector<TemplateField> fields_of(const RecordShape& shape,
+                                                   const RecordLayout& layout,
+                                                   TimestampUnit timestamps);
+
+}  // namespace tributary

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <span>
+
+#include "flowcache/frame_parser.hpp"
+#include "flowcache/input_path.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+/// The input path of frames: filter, sample, parse, track fragments.
+template <PacketSource Source>
+class FrameInput final : public InputPath {
+public:
+    /// @param source  outlives the path
+    FrameInput(Source& source, const FrameInputParts& parts) noexcept
+        : source_(source), parser_(parts, counters_) {}
+
+    [[nodiscard]] ParsedBurst receive() noexcept override {
+        const Burst burst = source_.receive();
+        std::size_t metered = 0;
+        for (PacketMask left = parser_.sample(parser_.filter(burst.packets)); left != 0;
+             left &= left - 1) {
+            const PacketView& packet =
+                burst.packets[static_cast<std::size_t>(std::countr_zero(left))];
+            ParsedPacket& parsed = parsed_[metered];
+            if (parser_.parse(packet, parsed.fields) == ParseStatus::ok) {
+                parsed.packet = &packet;
+                ++metered;
+            }
+        }
+        counters_.received.add(burst.packets.size());
+        return {.packets = std::span(parsed_).first(metered),
+                .received = burst.packets.size(),
+                .now = burst.now};
+    }
+    void release() noexcept override { source_.release(); }
+    [[nodiscard]] bool ended() const noexcept override {
+        if constexpr (requires { source_.exhausted(); }) {
+            return source_.exhausted();
+        } else {
+            return false;
+        }
+    }
+
+private:
+    Source& source_;
+    FrameParser parser_;
+    std::array<ParsedPacket, kBurstPackets> parsed_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <span>
+
+#include "flowcache/fragment_table.hpp"
+#include "flowcache/input_path.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "flowcache/sampler.hpp"
+#include "parsers/hinted_packet.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/parse_options.hpp"
+#include "parsers/parse_packet.hpp"
+
+namespace tributary {
+
+/// What frames go through until they are fields. What it points to outlives the parser.
+struct FrameInputParts {
+    ParseOptions parse{};
+    PacketSelector* filter = nullptr;    ///< nullptr: every frame passes
+    Sampler* sampler = nullptr;          ///< of those that passed; nullptr: takes them all
+    FragmentTable* fragments = nullptr;  ///< nullptr: later fragments have ports 0
+};
+
+/// Filters, samples and parses the frames of one queue, tracks their fragments, and counts what
+/// becomes of them; all but how many are received. Full and trimmed parsing differ by ParseOptions.
+///
+/// @thread  one
+class FrameParser {
+public:
+    /// @param counters  outlives the parser
+    FrameParser(const FrameInputParts& parts, InputCounters& counters) noexcept
+        : parts_(parts), counters_(counters) {}
+
+    /// @param packets  at most kBurstPackets
+    /// @return         those that pass the filter
+    [[nodiscard]] PacketMask filter(std::span<const PacketView> packets) noexcept {
+        const PacketMask all = packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
+        if (parts_.filter == nullptr) {
+            return all;
+        }
+        const PacketMask passed = parts_.filter->select(packets) & all;
+        counters_.filtered.add(count_of(all ^ passed));
+        return passed;
+    }
+
+    /// @param passed  what filter() returned
+    /// @return        those of them that are to be parsed; the others are ignored as `not_sampled`
+    [[nodiscard]] PacketMask sample(PacketMask passed) noexcept {
+        if (parts_.sampler == nullptr) {
+            return passed;
+        }
+        const PacketMask taken = parts_.sampler->select(passed);
+        count_ignored(ParseStatus::not_sampled, count_of(passed ^ taken));
+        return taken;
+    }
+
+    /// @param fields  written when the status is `ok`
+    /// @return        `ok`, or why the packet is ignored
+    [[nodiscard]] ParseStatus parse(const PacketView& packet, PacketFields& fields) noexcept {
+        const ParseStatus status = parse_fields(packet, fields);
+        if (status != ParseStatus::ok) {
+            count_ignored(status, 1);
+            return status;
+        }
+        if (fields.cut_header != CutHeader::none) [[unlikely]] {
+            counters_.cut_headers[static_cast<std::size_t>(fields.cut_header)].add();
+        }
+        if (parts_.fragments != nullptr && fields.is_fragment()) [[unlikely]] {
+            parts_.fragments->track(fields, packet.seen_at, counters_.fragments);
+        }
+        return status;
+    }
+
+private:
+    void count_ignored(ParseStatus status, std::size_t packets) noexcept {
+        counters_.ignored[static_cast<std::size_t>(status)].add(packets);
+    }
+    [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
+        return static_cast<std::size_t>(std::popcount(packets));
+    }
+
+    [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
+                                           PacketFields& fields) noexcept {
+        const ParseStatus status = parse_packet(packet, parts_.parse, fields);
+        if constexpr (kChecksNicHints) {
+            if (packet.nic_hint != NicHint::none) {
+                return check_hint(packet, status, fields);
+            }
+        }
+        return status;
+    }
+
+    /// Parses a packet again without its hint, and counts it if that makes a difference.
+    ///
+    /// @param fields  as the hint had it; gets what full parsing finds
+    [[nodiscard]] ParseStatus check_hint(const PacketView& packet, ParseStatus hinted_status,
+                                         PacketFields& fields) noexcept {
+        const PacketFields hinted = fields;
+        PacketView unhinted = packet;
+        unhinted.nic_hint = NicHint::none;
+        const ParseStatus status = parse_packet(unhinted, parts_.parse, fields);
+        const bool is_same =
+            status == hinted_status && (status != ParseStatus::ok || fields == hinted);
+        if (!is_same || contradicts(packet.nic_hint, status, fields)) {
+            counters_.nic_hint_mismatches.add();
+        }
+        return status;
+    }
+
+    FrameInputParts parts_;
+    InputCounters& counters_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "flowcache/counter.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+/// A packet with what an input path found out about it. Borrowed until the path's release().
+struct ParsedPacket {
+    const PacketView* packet{};
+    PacketFields fields;
+};
+
+struct ParsedBurst {
+    std::span<const ParsedPacket> packets;  ///< those to be metered; at most kBurstPackets
+    std::size_t received{};  ///< packets that came, also those that are ignored or filtered
+    Timestamp now;           ///< the source's clock after these packets
+};
+
+/// What a FragmentTable does.
+struct FragmentCounters {
+    Counter first;          ///< first fragments, whose ports were kept
+    Counter later;          ///< later fragments
+    Counter without_first;  ///< of these: metered with ports 0, because the first one came later,
+                            ///< too long ago or never, or is forgotten
+    Counter forgotten;      ///< kept ports that had to make room for others before their time
+};
+
+/// What one input path counts. Written by the path's thread, read by anyone.
+/// received = ignored + filtered + packets handed on.
+struct InputCounters {
+    Counter received;
+    Counter filtered;
+    std::array<Counter, kParseStatusCount> ignored;    ///< by ParseStatus; [ok] stays 0
+    std::array<Counter, kCutHeaderCount> cut_headers;  ///< by CutHeader: metered all the same
+    FragmentCounters fragments;
+    Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
+    Counter bad_timestamp;        ///< unified headers: packets whose time was replaced
+    /// Records that a sender numbered and that never came, not even to be received.
+    Counter unified_headers_missing;
+    Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed
+};
+
+/// How packets become fields: full parsing, parsing of trimmed packets, or reading unified headers.
+/// Virtual, because it is called once per burst.
+class InputPath {
+public:
+    InputPath() = default;
+    InputPath(const InputPath&) = delete;
+    InputPath& operator=(const InputPath&) = delete;
+    virtual ~InputPath() = default;
+
+    /// Takes the next burst from the source; release() comes before the next call.
+    /// @thread  the one thread that owns the path, like release() and ended()
+    [[nodiscard]] virtual ParsedBurst receive() noexcept = 0;
+    /// Gives the burst's memory back to the source.
+    virtual void release() noexcept = 0;
+    /// Whether no further packet will come; from a NIC, one always may.
+    [[nodiscard]] virtual bool ended() const noexcept = 0;
+
+    /// @thread  any
+    [[nodiscard]] const InputCounters& counters() const noexcept { return counters_; }
+
+protected:
+    void count_ignored(ParseStatus status, std::size_t packets = 1) noexcept {
+        counters_.ignored[static_cast<std::size_t>(status)].add(packets);
+    }
+
+    InputCounters counters_;
+};
+
+}  // namespace tributary

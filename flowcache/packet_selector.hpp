@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "parsers/packet.hpp"
+
+namespace tributary {
+
+/// One bit per packet of a burst, the first packet's lowest.
+using PacketMask = std::uint64_t;
+static_assert(kBurstPackets <= 64);
+
+/// Decides which frames of an input are looked at. Virtual, because it is called once per burst.
+class PacketSelector {
+public:
+    PacketSelector() = default;
+    PacketSelector(const PacketSelector&) = delete;
+    PacketSelector& operator=(const PacketSelector&) = delete;
+    virtual ~PacketSelector() = default;
+
+    /// @param packets  at most kBurstPackets
+    /// @return         the packets that pass
+    /// @thread         the input thread
+    [[nodiscard]] virtual PacketMask select(std::span<const PacketView> packets) noexcept = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "flowcache/packet_selector.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// A clock made of the times that packets bring with them: the highest so far, 1 s before any. A
+/// time outside kFirstTimestamp .. kLastTimestamp becomes the last good one.
+///
+/// @thread  one
+class PacketTimes {
+public:
+    /// @param time  of a packet, as it came
+    /// @return      the same, or the last good one where it is bad
+    [[nodiscard]] Timestamp stamp(Timestamp time) noexcept {
+        last_good_ = is_good(time) ? time : last_good_;
+        advance(last_good_);
+        return last_good_;
+    }
+
+    /// Stamps packets in their order: replaces `seen_at` where it is bad, and sets `clock`.
+    ///
+    /// @param packets  at most kBurstPackets
+    /// @return         those whose time was bad
+    [[nodiscard]] PacketMask stamp(std::span<PacketView> packets) noexcept {
+        PacketMask bad = 0;
+        PacketTimes times = *this;  // a copy that no packet's address can alias stays in registers
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            const Timestamp time = packets[i].seen_at;
+            bad |= PacketMask{!is_good(time)} << i;
+            packets[i].seen_at = times.stamp(time);
+            packets[i].clock = times.now_;
+        }
+        *this = times;
+        return bad;
+    }
+
+    /// For a clock that other times move too.
+    void advance(Timestamp time) noexcept { now_ = time > now_ ? time : now_; }
+    [[nodiscard]] Timestamp now() const noexcept { return now_; }
+
+    [[nodiscard]] static constexpr bool is_good(Timestamp time) noexcept {
+        return time >= kFirstTimestamp && time <= kLastTimestamp;
+    }
+
+private:
+    Timestamp last_good_ = kFirstTimestamp;
+    Timestamp now_ = kFirstTimestamp;
+};
+
+}  // namespace tributary

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "flowcache/input_path.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "flowcache/unified_streams.hpp"
+#include "flowcache/worker_share.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/unified_header.hpp"
+
+namespace tributary {
+
+/// What makes a queue's clock of the times in records. One that moves on while no packet comes has
+/// begin_burst() and end_empty_burst() too.
+template <class C>
+concept RecordClock = requires(C clock, std::span<PacketView> packets) {
+    { clock.stamp(packets) } noexcept -> std::same_as<PacketMask>;  // as PacketTimes does
+    { clock.now() } noexcept -> std::same_as<Timestamp>;
+};
+
+/// The input path of unified headers. The source's frames hold many records each; a burst of them
+/// is kept until its last record is read. Frames that are refused count as one packet each, ignored
+/// by name.
+///
+/// Packets have the times of their records. What a record does not carry is absent in their fields,
+/// and they have no captured bytes.
+template <PacketSource Source, RecordClock Clock>
+class UnifiedHeaderInput final : public InputPath {
+public:
+    /// @param source  outlives the path; yields every frame to every worker
+    /// @param share   of the packets that this path hands on
+    /// @param clock   what the clock is made of
+    template <class... ClockArguments>
+    explicit UnifiedHeaderInput(Source& source, WorkerShare share,
+                                const ClockArguments&... clock) noexcept
+        : source_(source), clock_(clock...), share_(share) {
+        for (std::size_t i = 0; i < kBurstPackets; ++i) {
+            parsed_[i].packet = &packets_[i];
+        }
+    }
+
+    /// At most kBurstPackets packets, of at most one burst of frames.
+    [[nodiscard]] ParsedBurst receive() noexcept override {
+        if (!is_holding_) {
+            const Burst burst = source_.receive();
+            is_holding_ = true;
+            frames_ = burst.packets;
+            if constexpr (kMovesOn) {
+                clock_.begin_burst(burst.now);
+            }
+        }
+        Tally tally;
+        while (tally.metered < kBurstPackets && (records_left_ > 0 || go_to_next_frame(tally))) {
+            read_records(tally);
+        }
+        if constexpr (kMovesOn) {
+            if (!tally.has_records) {
+                clock_.end_empty_burst();
+            }
+        }
+        counters_.received.add(tally.received);
+        return {.packets = std::span(parsed_).first(tally.metered),
+                .received = tally.received,
+                .now = clock_.now()};
+    }
+    void release() noexcept override {
+        if (is_holding_ && !has_more()) {
+            source_.release();
+            is_holding_ = false;
+        }
+    }
+    [[nodiscard]] bool ended() const noexcept override {
+        if constexpr (requires { source_.exhausted(); }) {
+            return !has_more() && source_.exhausted();
+        } else {
+            return false;
+        }
+    }
+
+private:
+    static constexpr bool kMovesOn = requires(Clock clock, Timestamp time) {
+        clock.begin_burst(time);
+        clock.end_empty_burst();
+    };
+
+    /// What one receive() has found.
+    struct Tally {
+        std::size_t metered = 0;
+        std::size_t received = 0;
+        bool has_records = false;
+    };
+
+    [[nodiscard]] bool has_more() const noexcept { return records_left_ > 0 || !frames_.empty(); }
+
+    /// Goes to the next frame that has records; those before it are refused.
+    /// @return  false at the end of the burst
+    [[nodiscard]] bool go_to_next_frame(Tally& tally) noexcept {
+        while (!frames_.empty()) {
+            const PacketView& frame = frames_.front();
+            frames_ = frames_.subspan(1);
+            UnifiedFrame header;
+            const ParseStatus status = frame.link_type == LinkType::ethernet
+                                           ? read_unified_frame(frame.captured, header)
+                                           : ParseStatus::unknown_link_type;
+            if (status == ParseStatus::ok) {
+                record_ = frame.captured.data() + unified_header::frame_at::kFirstRecord;
+                records_left_ = header.records;
+                follow(header);
+                return true;
+            }
+            if (share_.has_packets_without_flow()) {
+                ++tally.received;
+                count_ignored(status);
+            }
+        }
+        return false;
+    }
+
+    void follow(const UnifiedFrame& frame) noexcept {
+        const UnifiedStreams::Gap gap = streams_.follow(frame);
+        if (share_.has_packets_without_flow()) {  // told once
+            counters_.unified_headers_missing.add(gap.missing);
+            counters_.unified_headers_untracked.add(gap.tracked ? 0 : frame.records);
+        }
+    }
+
+    /// Reads records until the frame ends or the burst is full: all fields, then all times, then
+    /// what is not plain.
+    void read_records(Tally& tally) noexcept {
+        const std::size_t first = tally.metered;
+        const std::size_t count = std::min(records_left_, kBurstPackets - first);
+        PacketMask plain = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            plain |= PacketMask{read_unified_header(record_ + i * unified_header::kRecordBytes,
+                                                    parsed_[first + i].fields, packets_[first + i])}
+                     << i;
+        }
+        // Every record moves the clock, also one of another worker.
+        const PacketMask bad = clock_.stamp(std::span(packets_).subspan(first, count));
+        const PacketMask all = ~PacketMask{0} >> (64 - count);
+        if (plain == all && bad == 0 && share_.is_everything()) [[likely]] {
+            tally.received += count;
+            tally.metered += count;
+        } else {
+            sort_out(count, bad, tally);
+        }
+        tally.has_records = true;
+        record_ += count * unified_header::kRecordBytes;
+        records_left_ -= count;
+    }
+
+    /// Keeps of the last `count` records those that are to be metered here, and counts the others.
+    void sort_out(std::size_t count, PacketMask bad, Tally& tally) noexcept {
+        const std::size_t first = tally.metered;
+        for (std::size_t i = 0; i < count; ++i, bad >>= 1U) {
+            const PacketFields& fields = parsed_[first + i].fields;
+            const ParseStatus status =
+                status_of_unified_header(record_ + i * unified_header::kRecordBytes);
+            if (!is_ours(status, fields)) {
+                continue;
+            }
+            ++tally.received;
+            counters_.bad_timestamp.add(bad & 1U);
+            if (status != ParseStatus::ok) {
+                count_ignored(status);
+                continue;
+            }
+            count_cut(fields.cut_header);
+            parsed_[tally.metered].fields = fields;
+            packets_[tally.metered] = packets_[first + i];
+            ++tally.metered;
+        }
+    }
+
+    [[nodiscard]] bool is_ours(ParseStatus status, const PacketFields& fields) const noexcept {
+        return status == ParseStatus::ok ? share_.has(fields) : share_.has_packets_without_flow();
+    }
+    void count_cut(CutHeader header) noexcept {
+        if (header != CutHeader::none) {
+            counters_.cut_headers[static_cast<std::size_t>(header)].add();
+        }
+    }
+
+    Source& source_;
+    Clock clock_;
+    WorkerShare share_;
+    UnifiedStreams streams_;
+    bool is_holding_ = false;             ///< a burst of the source that is not given back
+    std::span<const PacketView> frames_;  ///< of that burst, those not begun
+    const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
+    std::size_t records_left_ = 0;        ///< in that frame
+    std::array<PacketView, kBurstPackets> packets_;
+    std::array<ParsedPacket, kBurstPackets> parsed_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "parsers/captured_bytes.hpp"
+#include "parsers/link_layer.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_options.hpp"
+
+namespace tributary {
+
+/// Parses the header with which a frame of this type begins.
+///
+/// @param fields  gets what the header says; cleared by the caller
+/// @return        what follows it; the ethertype tells of which kind that is
+/// @errors        unknown_link_type, not_ip, truncated_link_header, truncated_ppp_header,
+/// ppp_non_ip
+/// @source        tcpdump.org/linktypes.html
+[[nodiscard]] LinkLayer parse_link_layer(LinkType type, CapturedBytes frame,
+                                         PacketFields& fields) noexcept;
+
+/// Steps over VLAN tags, MPLS label stacks, PPPoE and, if wanted, SNAP headers, in any order and
+/// depth, until an IP header comes.
+///
+/// @param link  what comes first
+/// @return      status `ok` with ethertype IPv4 or IPv6, or why the frame is in no flow
+/// @cost        one round per header, bounded by the captured bytes
+[[nodiscard]] LinkLayer find_network_layer(CapturedBytes frame, LinkLayer link,
+                                           const ParseOptions& options,
+                                           PacketFields& fields) noexcept;
+
+}  // namespace tributary

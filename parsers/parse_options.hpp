@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace tributary {
+
+/// Which IP packet of a frame is metered: the outermost, or the one inside its tunnels.
+enum class TunnelMode : std::uint8_t { outer, inner };
+
+/// How frames are parsed; the same for all packets of an input.
+struct ParseOptions {
+    TunnelMode tunnel = TunnelMode::outer;
+    bool mpls_pseudowires = false;  ///< Ethernet frames inside MPLS are looked into
+    bool llc_snap = false;          ///< IP in 802.3 frames with LLC and SNAP headers is IP
+    /// The trimmed path: a packet whose addresses were read is metered although a later header runs
+    /// past the captured bytes; PacketFields::cut_header says which.
+    bool keep_cut_headers = false;
+    /// Bytes of a frame that are looked at.
+    std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+};
+
+}  // namespace tributary

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parsers/captured_bytes.hpp"
+#include "parsers/link_layer.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// What a tunnel's own headers say.
+struct Tunnel {
+    TunnelKind kind{};  ///< none: the packet is no tunnel's
+    std::uint32_t id{};
+    LinkLayer payload;  ///< what the tunnel carries; its status tells of headers that are not there
+};
+
+/// Looks for a tunnel in a packet that is no fragment: IP in IP, GRE and ERSPAN (types I and II),
+/// VXLAN, GENEVE, GTP-U. UDP tunnels are known by their registered ports.
+///
+/// @param packet  captured bytes up to the end of the IP packet
+/// @param at      where its payload begins
+/// @param fields  what was found in the packet; an Ethernet frame inside leaves its MAC addresses
+///                here if the packet had none
+/// @errors        in the payload's status: truncated_link_header; not_ip for a GTP-U packet without
+///                an IP packet in it
+/// @cost          one round per GTP-U extension header, bounded by the captured bytes
+/// @source        RFC 2003, RFC 2473; RFC 2784 and RFC 2890, draft-foschiano-erspan-03 §4;
+///                RFC 7348 §5; RFC 8926 §3; 3GPP TS 29.281 §5
+[[nodiscard]] Tunnel find_tunnel(CapturedBytes packet, std::size_t at,
+                                 PacketFields& fields) noexcept;
+
+}  // namespace tributary

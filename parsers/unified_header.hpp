@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+// Unified headers: what somebody else, a NIC or another host, has parsed out of packets. One record
+// of 64 octets per packet, many in an Ethernet frame. The format is docs/unified-header.md; it is
+// fixed for ever as version 1. All integers are little-endian.
+
+namespace tributary {
+
+namespace unified_header {
+
+inline constexpr std::uint16_t kEthertype = 0x88b5;  ///< IEEE 802 local experimental
+inline constexpr std::uint8_t kVersion = 1;
+inline constexpr std::size_t kRecordBytes = 64;
+
+/// Offsets in a frame.
+namespace frame_at {
+inline constexpr std::size_t kMacAddresses = 0;
+inline constexpr std::size_t kEthertype = 12;    ///< network byte order, alone
+inline constexpr std::size_t kVersion = 14;      ///< u8
+inline constexpr std::size_t kRecordBytes = 15;  ///< u8
+inline constexpr std::size_t kRecords = 16;      ///< u16
+inline constexpr std::size_t kReserved = 18;     ///< u16, 0
+inline constexpr std::size_t kStream = 20;       ///< u32
+inline constexpr std::size_t kSequence = 24;     ///< u64
+inline constexpr std::size_t kFirstRecord = 32;
+}  // namespace frame_at
+
+/// Offsets in a record.
+namespace record_at {
+inline constexpr std::size_t kSource = 0;
+inline constexpr std::size_t kDestination = 16;
+inline constexpr std::size_t kTime = 32;              ///< i64, ns since 1970
+inline constexpr std::size_t kSourcePort = 40;        ///< u16
+inline constexpr std::size_t kDestinationPort = 42;   ///< u16
+inline constexpr std::size_t kIpBytes = 44;           ///< u32
+inline constexpr std::size_t kWireBytes = 48;         ///< u32
+inline constexpr std::size_t kInterface = 52;         ///< u32
+inline constexpr std::size_t kTail = 56;              ///< u64: all that follows
+inline constexpr std::size_t kTcpAndIpFlags = 56;     ///< u16
+inline constexpr std::size_t kVlanAndCutHeader = 58;  ///< u16
+inline constexpr std::size_t kProtocol = 60;          ///< u8
+inline constexpr std::size_t kClassOfService = 61;    ///< u8
+inline constexpr std::size_t kTtl = 62;               ///< u8
+inline constexpr std::size_t kStatus = 63;            ///< u8, a ParseStatus
+}  // namespace record_at
+
+/// Bits of a record's last eight octets, read as one integer: TCP control bits 0-11, VLAN id 16-27,
+/// the octets from 60 on above bit 32.
+namespace tail_bit {
+inline constexpr unsigned kLaterFragment = 12;
+inline constexpr unsigned kMoreFragments = 13;
+inline constexpr unsigned kDontFragment = 14;
+inline constexpr unsigned kIpv6 = 15;
+inline constexpr unsigned kVlan = 16;
+inline constexpr unsigned kHasVlanTag = 28;
+inline constexpr unsigned kCutHeader = 29;  ///< three bits, a CutHeader
+inline constexpr unsigned kProtocol = 32;
+inline constexpr unsigned kClassOfService = 40;
+inline constexpr unsigned kTtl = 48;
+inline constexpr unsigned kStatus = 56;
+}  // namespace tail_bit
+
+/// @param at  `sizeof(T)` readable octets, of any alignment
+template <class T>
+[[nodiscard]] T load(const std::byte* at) noexcept {
+    static_assert(std::endian::native == std::endian::little);
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+template <class T>
+void store(std::byte* at, T value) noexcept {
+    static_assert(std::endian::native == std::endian::little);
+    std::memcpy(at, &value, sizeof value);
+}
+
+}  // namespace unified_header
+
+/// What a frame of unified headers says of itself.
+struct UnifiedFrame {
+    std::uint32_t stream{};    ///< which queue of the sender
+    std::uint64_t sequence{};  ///< number of the first record in its stream, from 0
+    std::uint16_t records{};   ///< from 1; the first lies at unified_header::frame_at::kFirstRecord
+};
+
+/// Destination and source, as on the wire.
+using MacAddresses = std::array<std::byte, 12>;
+
+/// Checks a frame and reads its header.
+///
+/// @param frame   Ethernet frame without FCS; may hold anything
+/// @param header  written when the status is `ok`; its records then lie inside the frame
+/// @errors        not_unified_header, bad_unified_header_version, bad_unified_header_length
+/// @thread        any; pure
+[[nodiscard]] ParseStatus read_unified_frame(std::span<const std::byte> frame,
+                                             UnifiedFrame& header) noexcept;
+
+/// Writes the header of a frame.
+///
+/// @param out  frame_at::kFirstRecord octets
+void write_unified_frame(const UnifiedFrame& header, const MacAddresses& addresses,
+                         std::byte* out) noexcept;
+
+/// Writes the record of one packet.
+///
+/// @param packet  its time, wire length and interface are written
+/// @param status  what parse_packet() returned
+/// @param fields  read when the status is `ok`
+/// @param out     unified_header::kRecordBytes octets
+void write_unified_header(const PacketView& packet, ParseStatus status, const PacketFields& fields,
+                          std::byte* out) noexcept;
+
+namespace unified_header {
+
+// What reading costs is the number of stores. So a record goes into PacketFields as four pieces,
+// for which the members lie as the record has them, or as two integers made of its tail:
+inline constexpr std::size_t kAddressBytes = 32;
+inline constexpr std::size_t kPortsAndIpBytes = 8;
+inline constexpr std::size_t kFirstPiece = 40;   ///< offset in PacketFields
+inline constexpr std::size_t kSecondPiece = 48;  ///< offset in PacketFields
+static_assert(std::is_standard_layout_v<PacketFields> &&
+              std::is_trivially_copyable_v<PacketFields>);
+static_assert(offsetof(PacketFields, source) == record_at::kSource &&
+              offsetof(PacketFields, destination) == record_at::kDestination);
+static_assert(offsetof(PacketFields, source_port) == kAddressBytes &&
+              offsetof(PacketFields, destination_port) == kAddressBytes + 2 &&
+              offsetof(PacketFields, ip_bytes) == kAddressBytes + 4);
+
+/// TCP control bits, VLAN ids, number of tags and IP version, as PacketFields has them. The inner
+/// VLAN id is not in a record: it becomes 0, and the tags never more than one.
+[[nodiscard]] constexpr std::uint64_t first_piece(std::uint64_t tail) noexcept {
+    constexpr unsigned kVersionTo = 56;
+    constexpr unsigned kTagsTo = 48;
+    return (tail & 0x0fff'0fffU) | (tail >> tail_bit::kHasVlanTag & 1U) << kTagsTo |
+           (4U | (tail >> (tail_bit::kIpv6 - 1) & 2U)) << kVersionTo;
+}
+static_assert(offsetof(PacketFields, tcp_control_bits) == kFirstPiece &&
+              offsetof(PacketFields, outer_vlan) == kFirstPiece + tail_bit::kVlan / 8 &&
+              offsetof(PacketFields, customer_vlan) == kFirstPiece + 4 &&
+              offsetof(PacketFields, vlan_tags) == kFirstPiece + 6 &&
+              offsetof(PacketFields, ip_version) == kFirstPiece + 7);
+
+/// Protocol, class of service, TTL, fragment flags and cut header, as PacketFields has them. There
+/// are no MPLS labels in a record.
+[[nodiscard]] constexpr std::uint64_t second_piece(std::uint64_t tail) noexcept {
+    constexpr unsigned kFlagsUp = 16;  // MF and DF at once, to where fragment_flags has them
+    constexpr unsigned kLaterFragmentTo = 32;
+    constexpr unsigned kCutHeaderTo = 40;
+    static_assert(fragment_flag::kMoreFragments ==
+                  1U << (tail_bit::kMoreFragments + kFlagsUp - 24));
+    static_assert(fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment + kFlagsUp - 24));
+    return (tail >> tail_bit::kProtocol & 0xff'ffffU) |
+           (tail & (1U << tail_bit::kMoreFragments | 1U << tail_bit::kDontFragment)) << kFlagsUp |
+           (tail >> tail_bit::kLaterFragment & 1U) << kLaterFragmentTo |
+           (tail >> tail_bit::kCutHeader & 7U) << kCutHeaderTo;
+}
+static_assert(offsetof(PacketFields, protocol) == kSecondPiece &&
+              offsetof(PacketFields, ip_class_of_service) == kSecondPiece + 1 &&
+              offsetof(PacketFields, ttl) == kSecondPiece + 2 &&
+              offsetof(PacketFields, fragment_flags) == kSecondPiece + 3 &&
+              offsetof(PacketFields, is_later_fragment) == kSecondPiece + 4 &&
+              offsetof(PacketFields, cut_header) == kSecondPiece + 5 &&
+              offsetof(PacketFields, mpls_labels) == kSecondPiece + 6);
+
+}  // namespace unified_header
+
+/// Reads the record of one packet: loads, masks and stores, without a condition.
+///
+/// @param record  unified_header::kRecordBytes octets, of any content and alignment
+/// @param fields  gets what a record carries, good where the record is plain or its status `ok`;
+///                all else is left as it is, so fields that only this function has written need no
+///                clearing
+/// @param packet  gets wire length, interface and, as seen_at, the time, which is not checked;
+///                whatever the status
+/// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
+///                status_of_unified_header() tells what it is.
+/// @thread        any; pure
+/// @cost          no allocation, no loop, no branch
+[[nodiscard]] inline bool read_unified_header(const std::byte* record, PacketFields& fields,
+                                              PacketView& packet) noexcept {
+    using namespace unified_header;
+    constexpr std::uint64_t kNotPlain =
+        std::uint64_t{0xff} << tail_bit::kStatus | std::uint64_t{7} << tail_bit::kCutHeader;
+    packet.seen_at = Timestamp{Timestamp::duration{load<std::int64_t>(record + record_at::kTime)}};
+    packet.wire_bytes = load<std::uint32_t>(record + record_at::kWireBytes);
+    packet.ingress_interface = {load<std::uint32_t>(record + record_at::kInterface)};
+
+    auto* const out = reinterpret_cast<std::byte*>(&fields);
+    const auto tail = load<std::uint64_t>(record + record_at::kTail);
+    std::memcpy(out, record + record_at::kSource, kAddressBytes);
+    std::memcpy(out + kAddressBytes, record + record_at::kSourcePort, kPortsAndIpBytes);
+    store(out + kFirstPiece, first_piece(tail));
+    store(out + kSecondPiece, second_piece(tail));
+    return (tail & kNotPlain) == 0;
+}
+
+/// What a record says of its packet.
+///
+/// @param record  unified_header::kRecordBytes octets, of any content and alignment
+/// @return        `ok`, why the sender's parser ignored the packet, or unknown_parse_status: no
+///                sender of this version has such a status, or such a cut header
+[[nodiscard]] ParseStatus status_of_unified_header(const std::byte* record) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a port hands over beside the bytes, on drivers that need no NIC: net_ring passes on buffers
+// of the test's own making, net_null makes empty ones.
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <sysexits.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "daemon/dpdk_queue.hpp"
+#include "daemon/eal.hpp"
+#include "daemon/input_parsing.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/startup_error.hpp"
+#include "flowcache/frame_input.hpp"
+#include "tests/support/packet_builder.hpp"
+
+namespace {
+bool driver_knows_types = false;
+}
+
+/// Stands in for DPDK's own, because no driver that needs no NIC or root knows packet types.
+extern "C" int rte_eth_dev_get_supported_ptypes(std::uint16_t /*port*/, std::uint32_t mask,
+                                                std::uint32_t* types, int room) {
+    constexpr std::array<std::uint32_t, 5> kTypes{RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4,
+                                                  RTE_PTYPE_L3_IPV6, RTE_PTYPE_L4_TCP,
+                                                  RTE_PTYPE_L4_UDP};
+    int count = 0;
+    for (const std::uint32_t type : kTypes) {
+        if (driver_knows_types && (type & mask) != 0) {
+            if (count < room) {
+                types[count] = type;
+            }
+            ++count;
+        }
+    }
+    return count;
+}
+
+namespace tributary {
+namespace {
+
+using namespace tributary::test;
+
+InputOptions input(const std::string& device) {
+    InputOptions options;
+    options.name = device.substr(0, device.find(','));
+    options.device = device;
+    options.rx_descriptors = 256;
+    return options;
+}
+
+/// EAL with the devices that the tests need. It starts once in a process, and a port that was
+/// closed is gone for good.
+struct Machine {
+    std::array<InputOptions, 4> inputs{input("net_ring0"), input("net_ring1"),
+                                       input("net_null0,size=300"), input("net_ring2")};
+    std::vector<EalDevice> devices{eal_device(inputs[0], 0), eal_device(inputs[1], 1),
+                                   eal_device(inputs[2], 2), eal_device(inputs[3], 3)};
+    PoolSize size = plan_pools(inputs, std::array<NumaNode, 4>{})[0];
+    Eal eal{{.devices = devices,
+             .main_cpus = read_topology().allowed(),
+             .may_use_huge_pages = false,
+             .memory_bytes = 4 * size.memory()}};
+    PacketPool pool{size};
+
+    std::unique_ptr<EthPort> open(std::size_t index, const InputOptions& options,
+                                  bool knows_types = false) {
+        driver_knows_types = knows_types;
+        auto port =
+            std::make_unique<EthPort>(eal.port_of(devices[index]), options, devices[index], pool);
+        port->start();
+        return port;
+    }
+};
+
+/// Puts a frame into the ring that a net_ring port receives from.
+void send(const Machine& machine, std::size_t index, const Frame& frame,
+          std::uint32_t packet_type = 0) {
+    rte_mbuf* buffer = rte_pktmbuf_alloc(machine.pool.get());
+    REQUIRE(buffer != nullptr);
+    char* const data =
+        rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.captured.size()));
+    std::memcpy(data, frame.captured.data(), frame.captured.size());
+    buffer->packet_type = packet_type;
+    rte_ring* ring = rte_ring_lookup(("ETH_RXTX0_" + machine.inputs[index].device).c_str());
+    REQUIRE(ring != nullptr);
+    REQUIRE(rte_ring_enqueue(ring, buffer) == 0);
+}
+
+/// Packets with types, some of them wrong, through a port whose driver is said to know types.
+void check_hints(Machine& machine, std::size_t index, bool knows) {
+    constexpr std::uint32_t kIpv4Udp = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP;
+    const Frame udp = ethernet().ipv4().udp(1000, 53).build();
+    const Frame tcp6 = ethernet().ipv6().tcp(1000, 443, 0x12).build();
+    const auto port = machine.open(index, machine.inputs[index], knows);
+    CHECK(port->tells_packet_types() == knows);
+    DpdkQueue queue(*port, 0, InterfaceIndex{1});
+    send(machine, index, udp, kIpv4Udp);
+    send(machine, index, udp, 0);
+    send(machine, index, tcp6, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV6 | RTE_PTYPE_L4_TCP);
+    const Burst burst = queue.receive();
+    REQUIRE(burst.packets.size() == 3);
+    CHECK(burst.packets[0].nic_hint == (knows ? NicHint::ipv4_udp : NicHint::none));
+    CHECK(burst.packets[1].nic_hint == NicHint::none);
+    CHECK(burst.packets[2].nic_hint == (knows ? NicHint::ipv6_tcp : NicHint::none));
+    queue.release();
+
+    FrameInput<DpdkQueue> path(queue, {});
+    send(machine, index, udp, kIpv4Udp);
+    send(machine, index, tcp6, kIpv4Udp);  // wrong
+    const ParsedBurst parsed = path.receive();
+    REQUIRE(parsed.packets.size() == 2);
+    CHECK(parsed.packets[0].fields.destination_port == L4Port{53});
+    CHECK(parsed.packets[1].fields.ip_version == 6);
+    CHECK(parsed.packets[1].fields.tcp_control_bits == 0x12);
+    CHECK(path.counters().nic_hint_mismatches.read() == (knows && kChecksNicHints ? 1 : 0));
+    path.release();
+}
+
+/// Whole packets of which the first 64 octets are looked at.
+void check_trimmed(Machine& machine, std::size_t index) {
+    InputOptions trimmed = machine.inputs[index];
+    trimmed.parse = ParseMode::trimmed;
+    trimmed.trim_length = 64;
+    trimmed.trimmed_by = TrimmedBy::source;
+    const auto port = machine.open(index, trimmed);
+    DpdkQueue queue(*port, 0, InterfaceIndex{1});
+    FrameInput<DpdkQueue> path(queue,
+                               {.parse = parse_options({}, trimmed.parse, trimmed.trim_length)});
+    send(machine, index, ethernet().ipv4().udp(1000, 53).payload(400).build());
+    send(machine, index, ethernet().ipv6().extension(60, 16).udp(1, 53).payload(400).build());
+    const ParsedBurst parsed = path.receive();
+    REQUIRE(parsed.packets.size() == 2);
+    CHECK(parsed.packets[0].fields.destination_port == L4Port{53});
+    CHECK(parsed.packets[0].fields.ip_bytes == 428);
+    CHECK(parsed.packets[1].fields.cut_header == CutHeader::ipv6_extension_header);
+    CHECK(parsed.packets[1].fields.ip_bytes == 40 + 16 + 408);
+    CHECK(path.counters()
+              .cut_headers[static_cast<std::size_t>(CutHeader::ipv6_extension_header)]
+              .read() == 1);
+    path.release();
+}
+
+int exit_code_of(const std::function<void()>& start) {
+    try {
+        start();
+    } catch (const StartupError& error) {
+        UNSCOPED_INFO(error.what());
+        return error.exit_code();
+    }
+    return 0;
+}
+
+TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts",
+          "[daemon][system]") {
+    Machine machine;
+    check_hints(machine, 0, true);
+
+    InputOptions trimmed = machine.inputs[2];
+    trimmed.parse = ParseMode::trimmed;
+    CHECK(exit_code_of([&] { (void)machine.open(2, trimmed); }) == EX_CONFIG);
+    trimmed.trimmed_by = TrimmedBy::source;
+    {
+        const auto port = machine.open(2, trimmed);
+        DpdkQueue queue(*port, 0, InterfaceIndex{1});
+        const Burst burst = queue.receive();
+        REQUIRE_FALSE(burst.packets.empty());
+        CHECK(burst.packets[0].captured.size() == 300);
+        queue.release();
+    }
+    check_hints(machine, 1, false);
+    check_trimmed(machine, 3);
+}
+
+}  // namespace
+}  // namespace tributary

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/enterprise_elements.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace tributary;
+
+TEST_CASE("Enterprise elements: number, name and type, as docs/fields.md tells collectors",
+          "[export][unit]") {
+    std::string listed;
+    for (const EnterpriseElement& element : kEnterpriseElements) {
+        listed += std::to_string(static_cast<unsigned>(element.number)) + ' ' + element.name + ' ' +
+                  std::to_string(static_cast<unsigned>(element.type)) + ' ' +
+                  std::to_string(element.octets) + '\n';
+    }
+    // Types are numbered as informationElementDataType: 1 unsigned8, 3 unsigned32, 18 and 19
+    // addresses.
+    CHECK(listed ==
+          "1 tunnelType 1 1\n"
+          "2 tunnelId 3 4\n"
+          "3 tunnelSourceIPv4Address 18 4\n"
+          "4 tunnelDestinationIPv4Address 18 4\n"
+          "5 tunnelSourceIPv6Address 19 16\n"
+          "6 tunnelDestinationIPv6Address 19 16\n");
+}
+
+TEST_CASE("Enterprise elements: found by number and by name", "[export][unit]") {
+    REQUIRE(enterprise_element(2) != nullptr);
+    CHECK(enterprise_element(2)->name == std::string("tunnelId"));
+    CHECK(enterprise_element(0) == nullptr);
+    CHECK(enterprise_element(kEnterpriseElements.size() + 1) == nullptr);
+    CHECK(tributary_element("tunnelDestinationIPv6Address") ==
+          TributaryElement::tunnel_destination_ipv6_address);
+    CHECK(tributary_element("sourceIPv4Address") == TributaryElement::none);
+}

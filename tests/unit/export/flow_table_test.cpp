@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/flow_table.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+/// The lines of a table of these flows, header first.
+std::vector<std::string> lines_of(const std::vector<FlowView>& flows) {
+    std::stringstream out;
+    FlowTable table(out);
+    for (const FlowView& flow : flows) {
+        table.add(flow);
+    }
+    table.flush();
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(out, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+FlowView tunnelled(TunnelKind kind, std::uint32_t id, const std::string& source = "192.0.2.1",
+                   const std::string& destination = "192.0.2.2") {
+    FlowView flow;
+    flow.tunnel = {
+        .source = ip_address(source),
+        .destination = ip_address(destination),
+        .id = id,
+        .kind = kind,
+        .ip_version = static_cast<std::uint8_t>(source.find(':') == std::string::npos ? 4 : 6)};
+    return flow;
+}
+
+}  // namespace
+
+TEST_CASE("FlowTable: a block that is full, is printed before the next row comes",
+          "[export][unit]") {
+    std::ostringstream out;
+    FlowTable table(out, 2);
+    FlowView flow;
+    table.add(flow);
+    CHECK(out.str().empty());
+    table.add(flow);
+    const std::string first = out.str();
+    CHECK(std::count(first.begin(), first.end(), '\n') == 3);
+    flow.core.key.vlan = {5};
+    table.add(flow);
+    table.flush();
+    const std::string second = out.str().substr(first.size());
+    CHECK(std::count(second.begin(), second.end(), '\n') == 2);
+    CHECK(second.find("VLAN") != std::string::npos);
+    CHECK(first.find("VLAN") == std::string::npos);
+}
+
+TEST_CASE("FlowTable: a tunnel in any flow, gives its column", "[export][unit]") {
+    CHECK(lines_of({FlowView{}}).at(0).find("Tunnel") == std::string::npos);
+    const std::vector<std::string> lines =
+        lines_of({FlowView{}, tunnelled(TunnelKind::ip_in_ip, 0), tunnelled(TunnelKind::gre, 0),
+                  tunnelled(TunnelKind::gre, 7), tunnelled(TunnelKind::erspan, 0),
+                  tunnelled(TunnelKind::vxlan, 0), tunnelled(TunnelKind::gtp_u, 9),
+                  tunnelled(TunnelKind{77}, 1),
+                  tunnelled(TunnelKind::geneve, 42, "2001:db8::1", "2001:db8::2")});
+    const std::size_t begin = lines.at(0).find("Tunnel");
+    const std::size_t end = lines.at(0).find("Flags");
+    std::string column;
+    for (std::size_t line = 1; line < lines.size(); ++line) {
+        const std::string text = lines[line].substr(begin, end - begin);
+        column += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
+    }
+    CHECK('\n' + column == R"(
+-
+IP-in-IP 192.0.2.1 > 192.0.2.2
+GRE 192.0.2.1 > 192.0.2.2
+GRE 7 192.0.2.1 > 192.0.2.2
+ERSPAN 0 192.0.2.1 > 192.0.2.2
+VXLAN 0 192.0.2.1 > 192.0.2.2
+GTP-U 9 192.0.2.1 > 192.0.2.2
+tunnel type 77 1 192.0.2.1 > 192.0.2.2
+GENEVE 42 2001:db8::1 > 2001:db8::2
+)");
+}
+
+TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {
+    CHECK(time_text(Timestamp{std::chrono::nanoseconds{1'709'210'096'789'999'999}}) ==
+          "2024-02-29T12:34:56.789Z");
+    CHECK(time_text(Timestamp{}) == "-");
+    CHECK(seconds_text(std::chrono::nanoseconds{61'000'999'999}) == "61.000");
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/flow_view.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "export/ipfix_reader.hpp"
+#include "tests/support/ipfix_bytes.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+constexpr std::uint32_t kOurs = 32473;
+
+/// The view of the one record in a message with these fields.
+FlowView view_of(const std::vector<Specifier>& fields, const IpfixBytes& data) {
+    std::istringstream input(
+        IpfixBytes()
+            .message(IpfixBytes().set(2, template_record(300, fields)).set(300, data))
+            .octets());
+    IpfixReader reader(input, "x.ipfix");
+    const IpfixRecord* record = reader.next();
+    REQUIRE(record != nullptr);
+    return view_flow(*record);
+}
+
+}  // namespace
+
+TEST_CASE("view_flow: a tunnel over IPv4, beside the flow's own addresses", "[export][unit]") {
+    const FlowView flow =
+        view_of({{8, 4}, {1, 1, kOurs}, {2, 4, kOurs}, {3, 4, kOurs}, {4, 4, kOurs}, {12, 4}},
+                IpfixBytes()
+                    .u32(0x0A000001)
+                    .u8(4)
+                    .u32(5001)
+                    .u32(0xC0000201)
+                    .u32(0xC0000202)
+                    .u32(0x0A000002));
+    CHECK(flow.core.key.source == ip_address("10.0.0.1"));
+    CHECK(flow.core.key.destination == ip_address("10.0.0.2"));
+    CHECK(flow.tunnel.kind == TunnelKind::vxlan);
+    CHECK(flow.tunnel.id == 5001);
+    CHECK(flow.tunnel.ip_version == 4);
+    CHECK(flow.tunnel.source == ip_address("192.0.2.1"));
+    CHECK(flow.tunnel.destination == ip_address("192.0.2.2"));
+}
+
+TEST_CASE("view_flow: a tunnel over IPv6", "[export][unit]") {
+    const IpfixBytes prefix = IpfixBytes().u32(0x20010DB8).u32(0).u32(0);
+    const FlowView flow =
+        view_of({{1, 1, kOurs}, {5, 16, kOurs}, {6, 16, kOurs}},
+                IpfixBytes().u8(6).text(prefix.octets()).u32(1).text(prefix.octets()).u32(2));
+    CHECK(flow.tunnel.kind == TunnelKind::gtp_u);
+    CHECK(flow.tunnel.id == 0);
+    CHECK(flow.tunnel.ip_version == 6);
+    CHECK(flow.tunnel.source == ip_address("2001:db8::1"));
+    CHECK(flow.tunnel.destination == ip_address("2001:db8::2"));
+}
+
+TEST_CASE("view_flow: elements of other enterprises and of odd sizes, are no tunnel",
+          "[export][unit]") {
+    const FlowView flow = view_of({{1, 1, 12345}, {3, 3, kOurs}, {4, 0xFFFF, kOurs}},
+                                  IpfixBytes().u8(4).u16(1).u8(2).u8(0));
+    CHECK(flow.tunnel.kind == TunnelKind::none);
+    CHECK(flow.tunnel.ip_version == 0);
+    CHECK(flow.tunnel.source == IpAddress{});
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/record_elements.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <set>
+
+#include "tests/support/encoder_pair.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+using Elements = std::set<std::uint16_t>;
+
+// The decoder knows numbers only; these are IANA's and, with the enterprise bit, tributary's own.
+const Elements default_ipv4{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 60, 136, 152, 153};
+const Elements mpls_sections{70, 71, 72, 73, 74, 75, 76, 77, 78, 79};
+constexpr std::uint16_t kTunnelType = kOfEnterprise + 1;
+constexpr std::uint16_t kTunnelId = kOfEnterprise + 2;
+constexpr std::uint16_t kSourceIpv4 = kOfEnterprise + 3;
+constexpr std::uint16_t kDestinationIpv4 = kOfEnterprise + 4;
+constexpr std::uint16_t kSourceIpv6 = kOfEnterprise + 5;
+constexpr std::uint16_t kDestinationIpv6 = kOfEnterprise + 6;
+constexpr std::uint16_t kSegment = 351;
+
+/// The record's elements beside those that every IPv4 record has.
+Elements beside_default(const IpfixRecord& record) {
+    Elements elements = elements_of(record);
+    for (const std::uint16_t element : default_ipv4) {
+        elements.erase(element);
+    }
+    return elements;
+}
+
+/// A record of the shape, whatever the layout's groups make of it; `number` makes flows differ.
+Record record_of_shape(const RecordShape& shape, const RecordLayout& layout, std::uint16_t number) {
+    Record record = record_of(number, shape.ipv6 ? 6 : 4);
+    record.core.key.protocol = shape.icmp ? (shape.ipv6 ? 58 : 1) : 6;
+    record.core.key.vlan = {static_cast<std::uint16_t>(shape.vlan ? 100 : 0)};
+    auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
+    layer2.vlan_tags = shape.dot1q_tags;
+    layer2.has_mac_addresses = !shape.no_mac_addresses;
+    record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
+    const bool is_vxlan = shape.tunnel == TunnelShape::vxlan_over_ipv4 ||
+                          shape.tunnel == TunnelShape::vxlan_over_ipv6;
+    const bool over_ipv6 =
+        shape.tunnel == TunnelShape::over_ipv6 || shape.tunnel == TunnelShape::vxlan_over_ipv6;
+    if (shape.tunnel != TunnelShape::none) {
+        record.group<TunnelGroup>(layout.tunnel_at) = {
+            .id = number,
+            .kind = is_vxlan ? TunnelKind::vxlan : TunnelKind::geneve,
+            .ip_version = static_cast<std::uint8_t>(over_ipv6 ? 6 : 4)};
+    }
+    return record;
+}
+
+/// What a record of the shape has with all groups, said once more and differently.
+Elements expected_elements(const RecordShape& shape) {
+    Elements elements{1,  2,  4,  5,  6,   7,   10,  11,  60,  136, 152, 153,
+                      25, 26, 52, 53, 352, 197, 218, 219, 220, 221, 222, 223};
+    elements.merge(shape.ipv6 ? Elements{27, 28, 31} : Elements{8, 12});
+    elements.merge(shape.icmp ? (shape.ipv6 ? Elements{139} : Elements{32}) : Elements{});
+    elements.merge(shape.vlan ? Elements{58} : Elements{});
+    elements.merge(shape.dot1q_tags >= 1 ? Elements{243} : Elements{});
+    elements.merge(shape.dot1q_tags == 2 ? Elements{245} : Elements{});
+    elements.merge(shape.no_mac_addresses ? Elements{} : Elements{56, 80});
+    elements.merge(shape.mpls_labels ? Elements(mpls_sections) : Elements{});
+    switch (shape.tunnel) {
+        case TunnelShape::vxlan_over_ipv4:
+            elements.insert(kSegment);
+            [[fallthrough]];
+        case TunnelShape::over_ipv4:
+            elements.merge(Elements{kTunnelType, kTunnelId, kSourceIpv4, kDestinationIpv4});
+            break;
+        case TunnelShape::vxlan_over_ipv6:
+            elements.insert(kSegment);
+            [[fallthrough]];
+        case TunnelShape::over_ipv6:
+            elements.merge(Elements{kTunnelType, kTunnelId, kSourceIpv6, kDestinationIpv6});
+            break;
+        default:
+            break;
+    }
+    return elements;
+}
+
+}  // namespace
+
+TEST_CASE("Record elements: extremes, layer2 and tcp-counts of a doubly tagged TCP flow",
+          "[export][unit]") {
+    EncoderPair pair(kAllGroups);
+    Record record = record_of(1);
+    record.core.key.vlan = {100};
+    auto& extremes = record.group<ExtremesGroup>(pair.layout.extremes_at);
+    extremes = {.minimum_ip_total_length = 40,
+                .maximum_ip_total_length = 70'000,
+                .minimum_ttl = 63,
+                .maximum_ttl = 64};
+    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    layer2.layer2_octets = 1140;
+    layer2.destination_mac.fill(std::byte{0xD0});
+    layer2.source_mac.fill(std::byte{0x50});
+    layer2.dot1q_vlan = {100};
+    layer2.dot1q_customer_vlan = {200};
+    layer2.vlan_tags = 3;
+    layer2.has_mac_addresses = true;
+    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {1, 2, 3, 4, 5, 6};
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.number(25) == 40);
+    CHECK(got.number(26) == 70'000);
+    CHECK(got.number(52) == 63);
+    CHECK(got.number(53) == 64);
+    CHECK(got.number(352) == 1140);
+    CHECK(got.values.at(56) == octets({0x50, 0x50, 0x50, 0x50, 0x50, 0x50}));
+    CHECK(got.values.at(80) == octets({0xD0, 0xD0, 0xD0, 0xD0, 0xD0, 0xD0}));
+    CHECK(got.number(58) == 100);
+    CHECK(got.number(243) == 100);
+    CHECK(got.number(245) == 200);
+    // IANA order: FIN, SYN, RST, PSH, ACK, URG are 219, 218, 220, 221, 222, 223.
+    CHECK(got.number(218) == 1);
+    CHECK(got.number(219) == 2);
+    CHECK(got.number(220) == 3);
+    CHECK(got.number(221) == 4);
+    CHECK(got.number(222) == 5);
+    CHECK(got.number(223) == 6);
+}
+
+TEST_CASE("Record elements: tags that are not there are not exported", "[export][unit]") {
+    EncoderPair pair({.layer2 = true});
+    Record record = record_of(1);
+    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    IpfixRecord got = pair.round_trip(record);
+    CHECK_FALSE(got.has(58));
+    CHECK_FALSE(got.has(243));
+    CHECK_FALSE(got.has(245));
+    layer2.vlan_tags = 1;  // a priority tag: no VLAN in the key
+    got = pair.round_trip(record);
+    CHECK_FALSE(got.has(58));
+    CHECK(got.number(243) == 0);
+    CHECK_FALSE(got.has(245));
+}
+
+TEST_CASE("Record elements: a link layer without MAC addresses has none exported",
+          "[export][unit]") {
+    EncoderPair pair({.layer2 = true});
+    Record record = record_of(1);
+    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    layer2.layer2_octets = 77;
+    CHECK(beside_default(pair.round_trip(record)) == Elements{352});
+    layer2.has_mac_addresses = true;
+    CHECK(beside_default(pair.round_trip(record)) == Elements{56, 80, 352});
+}
+
+TEST_CASE("Record elements: the flow label, of IPv6 alone", "[export][unit]") {
+    EncoderPair pair({.flow_label = true});
+    Record record = record_of(1, 6);
+    record.group<FlowLabelGroup>(pair.layout.flow_label_at).flow_label = 0xABCDE;
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.values.at(31) == octets({0x00, 0x0A, 0xBC, 0xDE}));
+    CHECK(elements_of(pair.round_trip(record_of(1))) == default_ipv4);
+}
+
+TEST_CASE("Record elements: a label stack, from the top, with zeros below its bottom",
+          "[export][unit]") {
+    EncoderPair pair({.mpls = true});
+    Record record = record_of(1);
+    CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
+    auto& mpls = record.group<MplsGroup>(pair.layout.mpls_at);
+    mpls.sections[0] = {std::byte{0x00}, std::byte{0x06}, std::byte{0x40}};
+    mpls.sections[1] = {std::byte{0x00}, std::byte{0x0C}, std::byte{0x81}};
+    mpls.labels = 2;
+    IpfixRecord got = pair.round_trip(record);
+    CHECK(beside_default(got) == mpls_sections);
+    CHECK(got.values.at(70) == octets({0x00, 0x06, 0x40}));
+    CHECK(got.values.at(71) == octets({0x00, 0x0C, 0x81}));
+    CHECK(got.values.at(72) == octets({0, 0, 0}));
+    CHECK(got.values.at(79) == octets({0, 0, 0}));
+    mpls.sections[9] = {std::byte{0xFF}, std::byte{0xFE}, std::byte{0xF0}};
+    mpls.labels = 11;  // more than there are elements
+    got = pair.round_trip(record);
+    CHECK(got.values.at(79) == octets({0xFF, 0xFE, 0xF0}));
+}
+
+TEST_CASE("Record elements: a tunnel over IPv4, its kind, id and outer addresses",
+          "[export][unit]") {
+    EncoderPair pair({.tunnel = true});
+    Record record = record_of(1);
+    CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
+    auto& tunnel = record.group<TunnelGroup>(pair.layout.tunnel_at);
+    tunnel = {.id = 0x01020304, .kind = TunnelKind::gtp_u, .ip_version = 4};
+    tunnel.source[0] = std::byte{203};
+    tunnel.source[3] = std::byte{1};
+    tunnel.destination[0] = std::byte{203};
+    tunnel.destination[3] = std::byte{2};
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(beside_default(got) == Elements{kTunnelType, kTunnelId, kSourceIpv4, kDestinationIpv4});
+    CHECK(got.values.at(kTunnelType) == octets({6}));
+    CHECK(got.values.at(kTunnelId) == octets({1, 2, 3, 4}));
+    CHECK(got.values.at(kSourceIpv4) == octets({203, 0, 0, 1}));
+    CHECK(got.values.at(kDestinationIpv4) == octets({203, 0, 0, 2}));
+    CHECK(got.values.at(8) == octets({192, 0, 0, 1}));  // the flow's own
+    CHECK(got.values.at(12) == octets({198, 0, 0, 2}));
+}
+
+TEST_CASE("Record elements: a VXLAN over IPv6 has IANA's segment id too", "[export][unit]") {
+    EncoderPair pair({.tunnel = true});
+    Record record = record_of(1);
+    auto& tunnel = record.group<TunnelGroup>(pair.layout.tunnel_at);
+    tunnel = {.id = 0xABCDEF, .kind = TunnelKind::vxlan, .ip_version = 6};
+    tunnel.source.fill(std::byte{0x20});
+    tunnel.destination.fill(std::byte{0x30});
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(beside_default(got) ==
+          Elements{kSegment, kTunnelType, kTunnelId, kSourceIpv6, kDestinationIpv6});
+    CHECK(got.values.at(kTunnelType) == octets({4}));
+    CHECK(got.number(kTunnelId) == 0xABCDEF);
+    CHECK(got.values.at(kSegment) == octets({1, 0, 0, 0, 0, 0xAB, 0xCD, 0xEF}));
+    CHECK(got.values.at(kSourceIpv6) == Octets(16, std::byte{0x20}));
+    CHECK(got.values.at(kDestinationIpv6) == Octets(16, std::byte{0x30}));
+}
+
+TEST_CASE("Record elements: tributary's own are under the number that is configured",
+          "[export][unit]") {
+    const std::uint32_t enterprise = GENERATE(32473U, 1U, 0xFFFF'FFFFU);
+    ExportOptions options;
+    options.fields.tunnel = true;
+    options.enterprise_number = enterprise;
+    EncoderPair pair(options, 1400);
+    Record record = record_of(1);
+    record.group<TunnelGroup>(pair.layout.tunnel_at) = {.kind = TunnelKind::gre, .ip_version = 4};
+    const std::uint16_t id = pair.round_trip(record).template_id;
+    std::size_t own = 0;
+    for (const IpfixField& field : pair.decoder.templates().at(id)) {
+        CHECK(field.enterprise == ((field.element & kOfEnterprise) != 0 ? enterprise : 0));
+        own += field.enterprise != 0 ? 1 : 0;
+    }
+    CHECK(own == 4);
+}
+
+TEST_CASE("Record elements: fragment flags are one octet", "[export][unit]") {
+    EncoderPair pair({.fragments = true});
+    Record record = record_of(1);
+    record.group<FragmentsGroup>(pair.layout.fragments_at).fragment_flags = 0x60;
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(beside_default(got) == Elements{197});
+    CHECK(got.values.at(197) == octets({0x60}));
+}
+
+TEST_CASE("Record elements: with all groups, every shape has its template and its elements",
+          "[export][unit]") {
+    const std::size_t limit = GENERATE(512U, 1400U);
+    EncoderPair pair(kAllGroups, TimestampUnit::milliseconds, limit);
+    for (std::size_t index = 0; index < shape_count(pair.layout); ++index) {
+        CAPTURE(index);
+        const RecordShape shape = RecordShape::at(index, pair.layout);
+        const auto number = static_cast<std::uint16_t>(index);
+        const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
+        CHECK(got.template_id == 256 + index);
+        CHECK(elements_of(got) == expected_elements(shape));
+        CHECK(got.number(7) == index);
+    }
+    CHECK(pair.decoder.templates().size() == shape_count(pair.layout));
+    for (const IpfixMessage& message : pair.templates) {
+        CHECK(message.octets <= limit);
+    }
+}

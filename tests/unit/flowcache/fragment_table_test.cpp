@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flowcache/fragment_table.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/allocation_counter.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Ports = std::pair<std::uint16_t, std::uint16_t>;
+
+constexpr Timestamp kStart{std::chrono::seconds{1'000'000}};
+
+PacketFields fragment(std::uint32_t id, std::uint8_t protocol, std::uint8_t ip_version = 4) {
+    PacketFields fields{.ip_version = ip_version, .protocol = protocol};
+    fields.source = ip_address("192.0.2.1");
+    fields.destination = ip_address("198.51.100.2");
+    fields.fragment_flags = fragment_flag::kMoreFragments;
+    fields.fragment_id = id;
+    return fields;
+}
+
+/// A table with its counters, fed with fragments of packets between two hosts.
+struct Fixture {
+    FragmentTable table{FlowHasher(7)};
+    FragmentCounters counters;
+
+    void first(PacketFields fields, Ports ports, Timestamp time = kStart) {
+        fields.source_port = {ports.first};
+        fields.destination_port = {ports.second};
+        table.track(fields, time, counters);
+        CHECK(fields.destination_port == L4Port{ports.second});
+    }
+    Ports later(PacketFields fields, Timestamp time = kStart) {
+        fields.is_later_fragment = true;
+        table.track(fields, time, counters);
+        return {fields.source_port.value, fields.destination_port.value};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("FragmentTable: later fragments get the ports of their first one", "[flowcache][unit]") {
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    fixture.first(fragment(2, ip_protocol::kUdp), {2000, 54});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1000, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1000, 53});
+    CHECK(fixture.later(fragment(2, ip_protocol::kUdp)) == Ports{2000, 54});
+    CHECK(fixture.counters.first.read() == 2);
+    CHECK(fixture.counters.later.read() == 3);
+    CHECK(fixture.counters.without_first.read() == 0);
+    CHECK(fixture.counters.forgotten.read() == 0);
+}
+
+TEST_CASE("FragmentTable: a fragment before its first one has ports 0 and is counted",
+          "[flowcache][unit]") {
+    Fixture fixture;
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{0, 0});
+    CHECK(fixture.counters.without_first.read() == 1);
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1000, 53});
+    CHECK(fixture.counters.without_first.read() == 1);
+}
+
+TEST_CASE("FragmentTable: every part of an identity tells packets apart", "[flowcache][unit]") {
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    PacketFields other = fragment(1, ip_protocol::kUdp);
+    other.source = ip_address("192.0.2.9");
+    CHECK(fixture.later(other) == Ports{0, 0});
+    other = fragment(1, ip_protocol::kUdp);
+    other.destination = ip_address("192.0.2.9");
+    CHECK(fixture.later(other) == Ports{0, 0});
+    CHECK(fixture.later(fragment(0x1'0001, ip_protocol::kUdp)) == Ports{0, 0});
+    CHECK(fixture.later(fragment(1, ip_protocol::kTcp)) == Ports{0, 0});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp, 6)) == Ports{0, 0});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1000, 53});
+}
+
+TEST_CASE("FragmentTable: of IPv6 the protocol is no part of the identity", "[flowcache][unit]") {
+    // The first fragment's protocol stands behind further extension headers, which later fragments
+    // do not carry: theirs is the first of those headers.
+    constexpr std::uint8_t kDestinationOptions = 60;
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kUdp, 6), {1000, 53});
+    CHECK(fixture.later(fragment(1, kDestinationOptions, 6)) == Ports{1000, 53});
+}
+
+TEST_CASE("FragmentTable: a first fragment replaces an older one of its identity",
+          "[flowcache][unit]") {
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    fixture.first(fragment(1, ip_protocol::kUdp), {2000, 54}, kStart + 1s);
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 61s) == Ports{2000, 54});
+    CHECK(fixture.counters.forgotten.read() == 0);
+}
+
+TEST_CASE("FragmentTable: ICMP leaves no ports, and takes those of its identity away",
+          "[flowcache][unit]") {
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kIcmp), {0, 0x0800});
+    CHECK(fixture.later(fragment(1, ip_protocol::kIcmp)) == Ports{0, 0});
+    CHECK(fixture.counters.without_first.read() == 0);
+    fixture.first(fragment(2, ip_protocol::kUdp, 6), {1000, 53});
+    fixture.first(fragment(2, ip_protocol::kIcmpV6, 6), {0, 0x8000});
+    CHECK(fixture.later(fragment(2, ip_protocol::kUdp, 6)) == Ports{0, 0});
+}
+
+TEST_CASE("FragmentTable: 60 seconds after the first fragment its ports are still good, then not",
+          "[flowcache][unit]") {
+    Fixture fixture;
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 60s) == Ports{1000, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 60s + 1ns) == Ports{0, 0});
+    CHECK(fixture.counters.without_first.read() == 1);
+    // Later ones do not prolong it, and a packet from before does not end it.
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart - 1h) == Ports{1000, 53});
+}
+
+TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no memory",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kFlood = 100'000;
+    constexpr std::size_t kEntries = FragmentTable::kSets * FragmentTable::kWays;
+    Fixture fixture;
+    const std::size_t before = allocations();
+    const auto port_of = [](std::uint32_t id) { return static_cast<std::uint16_t>(id % 60'000); };
+    for (std::uint32_t id = 0; id < kFlood; ++id) {
+        PacketFields fields = fragment(id, ip_protocol::kUdp);
+        fields.source_port = {port_of(id)};
+        fields.destination_port = {53};
+        fixture.table.track(fields, kStart + id * 1us, fixture.counters);
+    }
+    CHECK(allocations() == before);
+    CHECK(fixture.counters.first.read() == kFlood);
+    CHECK(fixture.counters.forgotten.read() == kFlood - kEntries);
+
+    std::size_t kept = 0;
+    for (std::uint32_t id = 0; id < kFlood; ++id) {
+        const Ports ports = fixture.later(fragment(id, ip_protocol::kUdp), kStart + 1s);
+        kept += ports == Ports{port_of(id), 53} ? 1 : 0;
+    }
+    CHECK(kept == kEntries);
+    CHECK(fixture.counters.without_first.read() == kFlood - kEntries);
+    CHECK(fixture.later(fragment(kFlood - 1, ip_protocol::kUdp)).second == 53);
+}
+
+TEST_CASE("FragmentTable: what has aged out makes room without being counted as forgotten",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kMany = 100'000;
+    Fixture fixture;
+    for (std::uint32_t id = 0; id < kMany; ++id) {
+        PacketFields fields = fragment(id, ip_protocol::kUdp);
+        fixture.table.track(fields, kStart, fixture.counters);
+    }
+    const std::uint64_t forgotten = fixture.counters.forgotten.read();
+    fixture.first(fragment(kMany, ip_protocol::kUdp), {1, 2}, kStart + 60s);
+    CHECK(fixture.counters.forgotten.read() == forgotten + 1);
+    fixture.first(fragment(kMany + 1, ip_protocol::kUdp), {1, 2}, kStart + 60s + 1ns);
+    CHECK(fixture.counters.forgotten.read() == forgotten + 1);
+}

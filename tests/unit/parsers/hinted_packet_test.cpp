@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parsers/hinted_packet.hpp"
+
+#include <array>
+#include <vector>
+
+#include "tests/unit/parsers/parsed.hpp"
+
+namespace tributary::test {
+
+namespace {
+
+constexpr std::array kHints{NicHint::ipv4_tcp, NicHint::ipv4_udp, NicHint::ipv6_tcp,
+                            NicHint::ipv6_udp};
+
+Parsed parse_with(NicHint hint, const Frame& frame, const ParseOptions& options = {}) {
+    PacketView view = frame.view();
+    view.nic_hint = hint;
+    return parse(view, options);
+}
+
+/// Whether a hint, right or wrong, changes nothing about what is found.
+bool is_same(const Frame& frame, const ParseOptions& options) {
+    const Parsed full = parse(frame, options);
+    for (const NicHint hint : kHints) {
+        const Parsed hinted = parse_with(hint, frame, options);
+        const bool same = hinted.status == full.status &&
+                          (full.status != ParseStatus::ok || hinted.fields == full.fields);
+        if (!same) {
+            CAPTURE(static_cast<int>(hint));
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Whether the straight path takes the frame.
+bool is_taken(NicHint hint, const Frame& frame) {
+    PacketFields fields;
+    return parse_hinted(hint, CapturedBytes(frame.captured), fields).status == ParseStatus::ok;
+}
+
+std::vector<Frame> plain_frames() {
+    return {ethernet()
+                .ipv4({.type_of_service = 0xb8,
+                       .ttl = 9,
+                       .identification = 0x1234,
+                       .dont_fragment = true})
+                .tcp(1000, 443, 0x0912)
+                .payload(9)
+                .build(),
+            ethernet().ipv4().udp(1000, 53).payload(9).padding(18).build(),
+            ethernet()
+                .ipv6({.traffic_class = 0xb8, .hop_limit = 9, .flow_label = 0xabcde})
+                .tcp(1000, 443, 0x0912)
+                .payload(9)
+                .build(),
+            ethernet().ipv6().udp(1000, 53).payload(9).build()};
+}
+
+std::vector<Frame> other_frames() {
+    return {ethernet().vlan(5).ipv4().tcp(1, 2).build(),
+            ethernet().vlan(5).vlan(6).ipv6().udp(1, 2).build(),
+            ethernet().ipv4({.option_bytes = 8}).tcp(1, 2).build(),
+            ethernet().ipv4({.more_fragments = true}).udp(1, 2).payload(8).build(),
+            ethernet().ipv4({.fragment_offset = 8}).udp(1, 2).payload(8).build(),
+            ethernet().ipv4({.total_bytes = 0}).udp(1, 2).payload(8).build(),
+            ethernet().ipv4({.total_bytes = 19}).udp(1, 2).payload(8).build(),
+            ethernet().ipv4({.total_bytes = 23}).udp(1, 2).payload(8).build(),
+            ethernet().ipv4({.total_bytes = 33}).tcp(1, 2, 0x18).payload(8).build(),
+            ethernet().ipv4({.total_bytes = 60'000}).tcp(1, 2, 0x18).payload(8).build(),
+            ethernet().ipv6({.payload_bytes = 3}).udp(1, 2).payload(8).build(),
+            ethernet().ipv6({.payload_bytes = 13}).tcp(1, 2, 0x18).payload(8).build(),
+            ethernet().ipv6().jumbo(100'000).udp(1, 2).payload(8).build(),
+            ethernet().ipv6().extension(60, 8).udp(1, 2).payload(8).build(),
+            ethernet().ipv6().fragment(0, true).udp(1, 2).payload(8).build(),
+            ethernet().ipv4().icmp(8, 0).build(),
+            ethernet().ethertype(0x0806).payload(46).build(),
+            ethernet().ipv4().vxlan(7).inner_ethernet().ipv4().tcp(3, 4).build(),
+            ethernet().ipv6().geneve(7, 4).inner_ethernet().ipv6().udp(3, 4).build(),
+            ethernet().ipv4().gtp_u(7).ipv4().udp(3, 4).build(),
+            ethernet().ipv4().ipv6().udp(3, 4).build(),
+            ethernet().mpls(16).ipv4().udp(3, 4).build()};
+}
+
+std::vector<ParseOptions> all_options() {
+    std::vector<ParseOptions> all;
+    for (const TunnelMode tunnel : {TunnelMode::outer, TunnelMode::inner}) {
+        all.push_back({.tunnel = tunnel});
+        all.push_back({.tunnel = tunnel, .keep_cut_headers = true, .most_bytes = 64});
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("parse_hinted: takes plain packets of its own kind and no others", "[parsers][unit]") {
+    const std::vector<Frame> frames = plain_frames();
+    for (std::size_t hint = 0; hint < kHints.size(); ++hint) {
+        for (std::size_t frame = 0; frame < frames.size(); ++frame) {
+            CAPTURE(hint, frame);
+            CHECK(is_taken(kHints[hint], frames[frame]) == (hint == frame));
+        }
+    }
+    for (const Frame& frame : plain_frames()) {
+        CHECK_FALSE(is_taken(NicHint::none, frame));
+    }
+}
+
+TEST_CASE("parse_hinted: says where the payload lies", "[parsers][unit]") {
+    PacketFields fields;
+    const Frame udp = ethernet().ipv4().udp(1, 2).payload(9).padding(18).build();
+    const IpLayer ip = parse_hinted(NicHint::ipv4_udp, CapturedBytes(udp.captured), fields);
+    CHECK(ip.payload_at == 34);
+    CHECK(ip.end == 34 + 8 + 9);
+}
+
+TEST_CASE("parse_packet: with a right hint every field is the same", "[parsers][unit]") {
+    const std::vector<Frame> frames = plain_frames();
+    const Parsed tcp = parse_with(NicHint::ipv4_tcp, frames[0]);
+    REQUIRE(tcp.status == ParseStatus::ok);
+    CHECK(tcp.fields.source == ip_address("192.0.2.1"));
+    CHECK(tcp.fields.destination == ip_address("198.51.100.2"));
+    CHECK(tcp.fields.source_port == L4Port{1000});
+    CHECK(tcp.fields.destination_port == L4Port{443});
+    CHECK(tcp.fields.tcp_control_bits == 0x0912);
+    CHECK(tcp.fields.ip_bytes == 49);
+    CHECK(tcp.fields.ip_class_of_service == 0xb8);
+    CHECK(tcp.fields.ttl == 9);
+    CHECK(tcp.fields.fragment_id == 0x1234);
+    CHECK(tcp.fields.fragment_flags == fragment_flag::kDontFragment);
+    for (const Frame& frame : frames) {
+        for (const ParseOptions& options : all_options()) {
+            CHECK(is_same(frame, options));
+        }
+    }
+}
+
+TEST_CASE("parse_packet: a wrong hint changes nothing", "[parsers][unit]") {
+    std::size_t number = 0;
+    for (const Frame& frame : other_frames()) {
+        CAPTURE(number++);
+        for (const ParseOptions& options : all_options()) {
+            CHECK(is_same(frame, options));
+        }
+    }
+}
+
+TEST_CASE("parse_packet: with a hint every cut and every change of a byte gives the same",
+          "[parsers][unit]") {
+    std::vector<Frame> frames = plain_frames();
+    for (Frame& frame : other_frames()) {
+        frames.push_back(std::move(frame));
+    }
+    std::size_t different = 0;
+    for (const Frame& frame : frames) {
+        for (const ParseOptions& options : all_options()) {
+            for (std::size_t cut = 0; cut <= frame.captured.size(); ++cut) {
+                different += is_same(frame.cut(cut), options) ? 0 : 1;
+            }
+            Frame changed = frame;
+            for (std::size_t at = 0; at < frame.captured.size(); ++at) {
+                for (const unsigned flip : {0x01U, 0x02U, 0x20U, 0x80U, 0xffU}) {
+                    changed.captured[at] = frame.captured[at] ^ static_cast<std::byte>(flip);
+                    different += is_same(changed, options) ? 0 : 1;
+                }
+                changed.captured[at] = frame.captured[at];
+            }
+        }
+    }
+    CHECK(different == 0);
+}
+
+TEST_CASE("parse_packet: a UDP hint does not hide a tunnel", "[parsers][unit]") {
+    const Frame frame = ethernet().ipv4().vxlan(7).inner_ethernet().ipv4().tcp(3, 4).build();
+    const Parsed inner = parse_with(NicHint::ipv4_udp, frame, {.tunnel = TunnelMode::inner});
+    REQUIRE(inner.status == ParseStatus::ok);
+    CHECK(inner.fields.tunnel.kind == TunnelKind::vxlan);
+    CHECK(inner.fields.protocol == ip_protocol::kTcp);
+    CHECK(inner.fields.destination_port == L4Port{4});
+}
+
+TEST_CASE("contradicts: only what full parsing knows for sure", "[parsers][unit]") {
+    const auto contradicted = [](NicHint hint, const Frame& frame,
+                                 const ParseOptions& options = {}) {
+        const Parsed full = parse(frame, options);
+        return contradicts(hint, full.status, full.fields);
+    };
+    const Frame udp = ethernet().vlan(5).ipv4({.option_bytes = 4}).udp(1, 2).build();
+    CHECK_FALSE(contradicted(NicHint::ipv4_udp, udp));
+    CHECK(contradicted(NicHint::ipv4_tcp, udp));
+    CHECK(contradicted(NicHint::ipv6_udp, udp));
+    CHECK(contradicted(NicHint::ipv4_udp,
+                       ethernet().ipv4({.more_fragments = true}).udp(1, 2).build()));
+    CHECK(contradicted(NicHint::ipv4_udp, ethernet().ethertype(0x0806).payload(46).build()));
+    CHECK_FALSE(contradicted(NicHint::ipv4_udp, udp.cut(30)));
+    CHECK_FALSE(contradicted(NicHint::ipv4_udp, ethernet().ipv4().gtp_u(7).ipv6().tcp(3, 4).build(),
+                             {.tunnel = TunnelMode::inner}));
+    CHECK_FALSE(contradicted(NicHint::ipv6_udp,
+                             ethernet().ipv6().extension(60, 64).udp(1, 2).build(),
+                             {.keep_cut_headers = true, .most_bytes = 64}));
+}
+
+}  // namespace tributary::test

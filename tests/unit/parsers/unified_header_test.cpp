@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parsers/unified_header.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/packet_builder.hpp"
+#include "tests/unit/parsers/parsed.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace unified_header;
+
+namespace {
+
+using Record = std::array<std::byte, kRecordBytes>;
+
+/// Octets written one by one, independent of the code under test.
+template <std::size_t Size>
+std::array<std::byte, Size> octets(const std::array<int, Size>& values) {
+    std::array<std::byte, Size> bytes{};
+    std::ranges::transform(values, bytes.begin(), [](int v) { return static_cast<std::byte>(v); });
+    return bytes;
+}
+
+Record written(const PacketView& packet, ParseStatus status, const PacketFields& fields) {
+    Record record;
+    record.fill(std::byte{0xee});
+    write_unified_header(packet, status, fields, record.data());
+    return record;
+}
+
+struct Read {
+    bool is_plain{};
+    ParseStatus status{};
+    PacketFields fields;
+    PacketView packet;
+};
+
+Read read(const Record& record) {
+    Read result;
+    result.is_plain = read_unified_header(record.data(), result.fields, result.packet);
+    result.status = status_of_unified_header(record.data());
+    return result;
+}
+
+PacketFields udp_fields() {
+    PacketFields fields;
+    fields.source = ip_address("192.0.2.1");
+    fields.destination = ip_address("198.51.100.2");
+    fields.source_port = {40000};
+    fields.destination_port = {53};
+    fields.ip_bytes = 48;
+    fields.ip_version = 4;
+    fields.protocol = 17;
+    fields.ttl = 64;
+    return fields;
+}
+
+/// A frame that is as it should be, with `records` records.
+std::vector<std::byte> good_frame(std::uint16_t records) {
+    std::vector<std::byte> frame(frame_at::kFirstRecord + records * kRecordBytes);
+    write_unified_frame({.stream = 7, .sequence = 1000, .records = records}, {}, frame.data());
+    return frame;
+}
+
+ParseStatus status_of(const std::vector<std::byte>& frame) {
+    UnifiedFrame header;
+    return read_unified_frame(frame, header);
+}
+
+}  // namespace
+
+TEST_CASE("write_unified_header: the octets are those of docs/unified-header.md",
+          "[parsers][unit]") {
+    PacketFields fields = udp_fields();
+    fields.protocol = 6;
+    fields.tcp_control_bits = 0x012;
+    fields.fragment_flags = fragment_flag::kDontFragment;
+    fields.outer_vlan = {100};
+    fields.vlan_tags = 2;
+    fields.ip_class_of_service = 0xb8;
+    const PacketView packet{.wire_bytes = 66,
+                            .ingress_interface = {7},
+                            .seen_at = Timestamp{Timestamp::duration{0x1717'2b3c'4d5e'6f70}}};
+    const Record expected = octets<kRecordBytes>({
+        192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,     // source
+        198, 51, 100, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  // destination
+        0x70, 0x6f, 0x5e, 0x4d, 0x3c, 0x2b, 0x17, 0x17,       // time
+        0x40, 0x9c, 53, 0,                                    // ports
+        48, 0, 0, 0, 66, 0, 0, 0, 7, 0, 0, 0,                 // IP and wire length,
+                                                              // interface
+        0x12, 0x40,                                           // SYN and ACK, don't fragment
+        100, 0x10,                                            // VLAN 100, there is a tag
+        6, 0xb8, 64, 0,                                       // protocol, class, TTL, ok
+    });
+    CHECK(written(packet, ParseStatus::ok, fields) == expected);
+}
+
+TEST_CASE("unified headers: each field comes back as it was, and touches no other",
+          "[parsers][unit]") {
+    const PacketView packet{.wire_bytes = 0xfedc'ba98, .ingress_interface = {0x8765'4321}};
+    using Change = std::function<void(PacketFields&)>;
+    const std::vector<std::pair<std::string, Change>> changes{
+        {"nothing", [](PacketFields&) {}},
+        {"IPv6",
+         [](PacketFields& f) {
+             f.ip_version = 6;
+             f.source = ip_address("2001:db8:1:2:3:4:5:6");
+             f.destination = ip_address("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+         }},
+        {"source port", [](PacketFields& f) { f.source_port = {0xffff}; }},
+        {"destination port", [](PacketFields& f) { f.destination_port = {0xff01}; }},
+        {"IP length", [](PacketFields& f) { f.ip_bytes = 0xffff'ffff; }},
+        {"TCP control bits", [](PacketFields& f) { f.tcp_control_bits = 0xfff; }},
+        {"one TCP control bit", [](PacketFields& f) { f.tcp_control_bits = 0x800; }},
+        {"VLAN id",
+         [](PacketFields& f) {
+             f.outer_vlan = {0xfff};
+             f.vlan_tags = 1;
+         }},
+        {"priority tag", [](PacketFields& f) { f.vlan_tags = 1; }},
+        {"protocol", [](PacketFields& f) { f.protocol = 255; }},
+        {"class of service", [](PacketFields& f) { f.ip_class_of_service = 255; }},
+        {"TTL", [](PacketFields& f) { f.ttl = 255; }},
+        {"don't fragment",
+         [](PacketFields& f) { f.fragment_flags = fragment_flag::kDontFragment; }},
+        {"more fragments",
+         [](PacketFields& f) { f.fragment_flags = fragment_flag::kMoreFragments; }},
+        {"later fragment", [](PacketFields& f) { f.is_later_fragment = true; }},
+        {"cut options", [](PacketFields& f) { f.cut_header = CutHeader::ipv4_options; }},
+        {"cut extension", [](PacketFields& f) { f.cut_header = CutHeader::ipv6_extension_header; }},
+        {"cut transport", [](PacketFields& f) { f.cut_header = CutHeader::transport_header; }},
+        {"cut tunnel", [](PacketFields& f) { f.cut_header = CutHeader::tunnel_header; }},
+    };
+    for (const auto& [what, change] : changes) {
+        INFO(what);
+        PacketFields fields = udp_fields();
+        change(fields);
+        const Read result = read(written(packet, ParseStatus::ok, fields));
+        CHECK(result.status == ParseStatus::ok);
+        CHECK(result.is_plain == (fields.cut_header == CutHeader::none));
+        CHECK(result.fields == fields);
+        CHECK(result.packet.wire_bytes == packet.wire_bytes);
+        CHECK(result.packet.ingress_interface == packet.ingress_interface);
+    }
+}
+
+TEST_CASE("unified headers: times come back unjudged", "[parsers][unit]") {
+    for (const std::int64_t nanoseconds :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) {
+        const PacketView packet{.seen_at = Timestamp{Timestamp::duration{nanoseconds}}};
+        const Read result = read(written(packet, ParseStatus::arp, {}));
+        CHECK(result.packet.seen_at == packet.seen_at);
+    }
+}
+
+TEST_CASE("unified headers: what they do not carry is absent", "[parsers][unit]") {
+    PacketFields fields = udp_fields();
+    const std::array<std::byte, 64> frame{};
+    fields.outer_vlan = {5};
+    fields.customer_vlan = {6};
+    fields.vlan_tags = 3;
+    fields.mpls_labels = 2;
+    fields.mpls_stack = frame.data();
+    fields.mac_addresses = frame.data();
+    fields.fragment_id = fields.flow_label = 0xabcd;
+    fields.tunnel = {.addresses = frame.data(), .id = 5, .kind = TunnelKind::gre, .ip_version = 4};
+    PacketFields expected = udp_fields();
+    expected.outer_vlan = {5};
+    expected.vlan_tags = 1;
+    CHECK(read(written({}, ParseStatus::ok, fields)).fields == expected);
+}
+
+TEST_CASE("write_unified_header: a packet that is ignored leaves nothing else in its record",
+          "[parsers][unit]") {
+    PacketFields old;  // as the parser may leave it
+    std::memset(static_cast<void*>(&old), 0xee, sizeof old);
+    const PacketView packet{
+        .wire_bytes = 60, .ingress_interface = {3}, .seen_at = Timestamp{Timestamp::duration{5}}};
+    Record expected{};
+    expected[record_at::kTime] = std::byte{5};
+    expected[record_at::kWireBytes] = std::byte{60};
+    expected[record_at::kInterface] = std::byte{3};
+    expected[record_at::kStatus] = std::byte{3};
+    CHECK(written(packet, ParseStatus::arp, old) == expected);
+}
+
+TEST_CASE("unified headers: status and cut header are what a sender may say, or unknown",
+          "[parsers][unit]") {
+    for (unsigned number = 0; number < 256; ++number) {
+        Record record{};
+        record[record_at::kStatus] = static_cast<std::byte>(number);
+        const Read result = read(record);
+        INFO(number);
+        CHECK(result.is_plain == (number == 0));
+        // 21 to 24 are a receiver's.
+        CHECK(result.status == (number <= 20 ? static_cast<ParseStatus>(number)
+                                             : ParseStatus::unknown_parse_status));
+    }
+    for (unsigned cut = 0; cut < 8; ++cut) {
+        Record record{};
+        record[record_at::kVlanAndCutHeader + 1] = static_cast<std::byte>(cut << 5U);
+        const Read result = read(record);
+        INFO(cut);
+        CHECK(result.is_plain == (cut == 0));
+        CHECK(result.status == (cut <= 4 ? ParseStatus::ok : ParseStatus::unknown_parse_status));
+    }
+}
+
+TEST_CASE("unified headers: the numbers on the wire are those of docs/unified-header.md",
+          "[parsers][unit]") {
+    const std::vector<std::string> statuses{"ok",
+                                            "unknown_link_type",
+                                            "not_ip",
+                                            "arp",
+                                            "llc",
+                                            "mpls_non_ip",
+                                            "pppoe_discovery",
+                                            "ppp_non_ip",
+                                            "other_ethertype",
+                                            "truncated_link_header",
+                                            "truncated_vlan_tag",
+                                            "truncated_mpls_label",
+                                            "truncated_ppp_header",
+                                            "truncated_ipv4_header",
+                                            "bad_ipv4_version",
+                                            "bad_ipv4_header_length",
+                                            "bad_ipv4_total_length",
+                                            "truncated_ipv6_header",
+                                            "bad_ipv6_version",
+                                            "truncated_ipv6_extension_header",
+                                            "not_sampled",
+                                            "not_unified_header",
+                                            "bad_unified_header_version",
+                                            "bad_unified_header_length",
+                                            "unknown_parse_status"};
+    REQUIRE(statuses.size() == kParseStatusCount);
+    for (std::size_t number = 0; number < statuses.size(); ++number) {
+        CHECK(name_of(static_cast<ParseStatus>(number)) == statuses[number]);
+    }
+    const std::vector<std::string> cuts{"none", "ipv4_options", "ipv6_extension_header",
+                                        "transport_header", "tunnel_header"};
+    REQUIRE(cuts.size() == kCutHeaderCount);
+    for (std::size_t number = 0; number < cuts.size(); ++number) {
+        CHECK(name_of(static_cast<CutHeader>(number)) == cuts[number]);
+    }
+}
+
+TEST_CASE("write_unified_frame: the octets are those of docs/unified-header.md",
+          "[parsers][unit]") {
+    const MacAddresses addresses =
+        octets<12>({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1});
+    std::array<std::byte, frame_at::kFirstRecord> frame{};
+    frame.fill(std::byte{0xee});
+    write_unified_frame({.stream = 0x0102'0304, .sequence = 0x1112'1314'1516'1718, .records = 23},
+                        addresses, frame.data());
+    const auto expected = octets<frame_at::kFirstRecord>({
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0,    0,    0,    1,    0x88, 0xb5, 1,    64,
+        23,   0,    0,    0,    4,    3,    2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+    });
+    CHECK(frame == expected);
+}
+
+TEST_CASE("read_unified_frame: a frame comes back as it was written, with or without padding",
+          "[parsers][unit]") {
+    for (const std::size_t padding : {0U, 1U, 63U, 64U}) {
+        std::vector<std::byte> frame = good_frame(3);
+        frame.resize(frame.size() + padding);
+        UnifiedFrame header;
+        REQUIRE(read_unified_frame(frame, header) == ParseStatus::ok);
+        CHECK(header.stream == 7);
+        CHECK(header.sequence == 1000);
+        CHECK(header.records == 3);
+    }
+}
+
+TEST_CASE("read_unified_frame: every fault has its name", "[parsers][unit]") {
+    const auto changed = [](std::size_t at, int value) {
+        std::vector<std::byte> frame = good_frame(2);
+        frame[at] = static_cast<std::byte>(value);
+        return status_of(frame);
+    };
+    CHECK(changed(frame_at::kEthertype, 0x08) == ParseStatus::not_unified_header);
+    CHECK(changed(frame_at::kEthertype + 1, 0xb6) == ParseStatus::not_unified_header);
+    CHECK(changed(frame_at::kVersion, 0) == ParseStatus::bad_unified_header_version);
+    CHECK(changed(frame_at::kVersion, 2) == ParseStatus::bad_unified_header_version);
+    CHECK(changed(frame_at::kRecordBytes, 0) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kRecordBytes, 32) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kRecordBytes, 128) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kRecords, 0) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kRecords, 1) == ParseStatus::ok);
+    CHECK(changed(frame_at::kRecords, 3) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kRecords + 1, 0xff) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kReserved, 0xff) == ParseStatus::ok);
+}
+
+TEST_CASE("read_unified_frame: a frame cut anywhere is refused", "[parsers][unit]") {
+    const std::vector<std::byte> whole = good_frame(2);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        const std::vector<std::byte> cut(whole.begin(),
+                                         whole.begin() + static_cast<std::ptrdiff_t>(size));
+        INFO(size);
+        CHECK(status_of(cut) == (size < frame_at::kFirstRecord
+                                     ? ParseStatus::not_unified_header
+                                     : ParseStatus::bad_unified_header_length));
+    }
+}
+
+TEST_CASE("unified headers: of parsed packets they say what the parser found", "[parsers][unit]") {
+    const std::vector<Frame> frames{
+        ethernet().vlan(100).vlan(7).ipv4({.ttl = 9, .dont_fragment = true}).udp(1, 2).build(),
+        ethernet().ipv6({.traffic_class = 0xfc, .hop_limit = 3}).tcp(443, 65535, 0x1ff).build(),
+        ethernet().ipv4({.more_fragments = true}).udp(1, 2).payload(24).build(),
+        ethernet().ipv4({.fragment_offset = 3}).payload(24).build(),
+        ethernet().ipv6().icmp_v6(128, 1).build(),
+    };
+    for (const Frame& frame : frames) {
+        const Parsed parsed = parse(frame);
+        REQUIRE(parsed.status == ParseStatus::ok);
+        PacketFields carried = parsed.fields;
+        carried.customer_vlan = {};
+        carried.vlan_tags = std::min<std::uint8_t>(carried.vlan_tags, 1);
+        carried.mac_addresses = nullptr;
+        carried.fragment_id = carried.flow_label = 0;
+        CHECK(read(written(frame.view(), parsed.status, parsed.fields)).fields == carried);
+    }
+}
