@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole pipeline, fed from memory by each of the three input paths: packet lengths by numbers
+// of flows, as in figures 3 to 6 of Velan and Puš, "High-Density Network Flow Monitoring" (2015).
+//
+//   input_paths [--check | --rounds N]     JSON on standard output
+//
+// One queue: its input thread on the first CPU that the process may use, the export thread on the
+// second. Packets come as fast as they are taken; their times are those of 10 Gbit/s, and flows
+// leave after one second of it. What the source itself costs is measured apart, in the same rounds.
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "daemon/input_parsing.hpp"
+#include "daemon/pipeline.hpp"
+#include "flowcache/frame_input.hpp"
+#include "flowcache/packet_times.hpp"
+#include "flowcache/unified_header_input.hpp"
+#include "parsers/parse_packet.hpp"
+#include "perf/support/in_turn.hpp"
+#include "perf/support/memory_nic.hpp"
+
+namespace tributary::perf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using std::chrono::nanoseconds;
+
+constexpr std::uint16_t kTrimLength = 128;
+constexpr std::array<std::uint16_t, 4> kPacketBytes{64, 128, 256, 512};
+constexpr std::array<std::uint32_t, 3> kFlows{128, 16'384, 131'072};
+constexpr std::array kModes{ParseMode::full, ParseMode::trimmed, ParseMode::unified_header};
+
+const char* name_of(ParseMode mode) {
+    switch (mode) {
+        case ParseMode::full:
+            return "full";
+        case ParseMode::trimmed:
+            return "trimmed";
+        case ParseMode::unified_header:
+            break;
+    }
+    return "unified header";
+}
+
+double cpu_time_of_this_thread() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// Seconds that one run took.
+struct RunTimes {
+    double wall{};
+    double input_cpu{};
+    double export_cpu{};
+};
+
+std::vector<std::uint32_t> usable_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    std::vector<std::uint32_t> cpus;
+    for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &set)) {
+            cpus.push_back(cpu);
+        }
+    }
+    return cpus;
+}
+
+/// One queue's pipeline from its start to the end of its source.
+class Run {
+public:
+    Run(const Traffic& traffic, InputPath& path) : traffic_(traffic) {
+        FlowCacheOptions flows;
+        flows.max_flows = 262'144;
+        flows.active_timeout = std::chrono::seconds{1};
+        std::vector<std::unique_ptr<InputQueue>> queues;
+        queues.push_back(make_input_queue(
+            path, {.flows = flows, .layout = {}, .numa_node = {}, .pages = PageUse::live},
+            FlowHasher(1)));
+        ExportOptions options;
+        options.collectors = {{.transport = TransportKind::file,
+                               .host = {},
+                               .source_address = {},
+                               .path = "/dev/null"}};
+        pipeline_ = std::make_unique<Pipeline>(
+            Pipeline::Parts{.queues = std::move(queues),
+                            .export_options = std::move(options),
+                            .layout = {},
+                            .wall_clock = [this] { return export_clock(); },
+                            .on_collector_event = [](const CollectorEvent&) {}});
+    }
+
+    RunTimes times() {
+        const std::vector<std::uint32_t> cpus = usable_cpus();
+        const auto start = std::chrono::steady_clock::now();
+        pipeline_->start({.inputs = {{.name = "input", .cpu = cpus.front()}},
+                          .export_thread = {.name = "export", .cpu = cpus.back()}},
+                         [this] { input_ended(); });
+        while (!ended_.load(std::memory_order_acquire)) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        pipeline_->stop();
+        check();
+        return {.wall = std::chrono::duration<double>(end_ - start).count(),
+                .input_cpu = input_cpu_,
+                .export_cpu = export_cpu_};
+    }
+
+private:
+    /// Called by the input thread, when its last record is in the ring.
+    void input_ended() {
+        end_ = std::chrono::steady_clock::now();
+        input_cpu_ = cpu_time_of_this_thread();
+        ended_.store(true, std::memory_order_release);
+    }
+
+    /// Called by the export thread, all the time.
+    Timestamp export_clock() {
+        export_cpu_ = cpu_time_of_this_thread();
+        return Timestamp{std::chrono::seconds{1'700'000'000}};
+    }
+
+    void check() const {
+        Ledger ledger;
+        ledger.queues.resize(1);
+        pipeline_->read(ledger);
+        const QueueLedger& queue = ledger.queues.front();
+        demand(imbalance(ledger).empty(), imbalance(ledger));
+        demand(queue.metered.packets == traffic_.packets, "not every packet was metered");
+        demand(queue.metered.octets == traffic_.packets * traffic_.ip_bytes(), "octets");
+        demand(queue.metered.records >= traffic_.flows - traffic_.flows / 1024, "too few records");
+        demand(queue.exported == queue.metered, "records were lost");
+    }
+
+    Traffic traffic_;
+    std::unique_ptr<Pipeline> pipeline_;
+    std::chrono::steady_clock::time_point end_;
+    double input_cpu_ = 0;
+    double export_cpu_ = 0;
+    std::atomic<bool> ended_{false};
+};
+
+/// The source alone, in this thread. @return seconds
+template <class Source>
+double time_source(Source source) {
+    const double start = cpu_time_of_this_thread();
+    while (!source.exhausted()) {
+        keep(source.receive());
+        source.release();
+    }
+    return cpu_time_of_this_thread() - start;
+}
+
+struct Measured {
+    RunTimes run;
+    double source{};
+};
+
+Measured run_once(const Traffic& traffic, ParseMode mode) {
+    if (mode == ParseMode::unified_header) {
+        UnifiedHeaderNic source(traffic);
+        UnifiedHeaderInput<UnifiedHeaderNic, PacketTimes> path(source, WorkerShare{});
+        return {.run = Run(traffic, path).times(),
+                .source = time_source(UnifiedHeaderNic(traffic))};
+    }
+    const std::size_t most_bytes = mode == ParseMode::trimmed ? kTrimLength : kBufferBytes;
+    MemoryNic source(traffic, most_bytes);
+    FrameInput<MemoryNic> path(source, {.parse = parse_options({}, mode, kTrimLength)});
+    return {.run = Run(traffic, path).times(),
+            .source = time_source(MemoryNic(traffic, most_bytes))};
+}
+
+/// What a cell of the matrix is, and what its rounds gave.
+struct Cell {
+    Traffic traffic;
+    ParseMode mode{};
+    std::vector<double> packets_per_second{};
+    std::vector<double> input_ns{};   ///< of CPU time per packet, the source's share included
+    std::vector<double> source_ns{};  ///< of that, the source's
+    std::vector<double> export_ns{};
+
+    void add(const Measured& measured) {
+        const auto packets = static_cast<double>(traffic.packets);
+        packets_per_second.push_back(packets / measured.run.wall);
+        input_ns.push_back(measured.run.input_cpu * 1e9 / packets);
+        source_ns.push_back(measured.source * 1e9 / packets);
+        export_ns.push_back(measured.run.export_cpu * 1e9 / packets);
+    }
+    [[nodiscard]] Json to_json() const {
+        return {{"packet_bytes", traffic.packet_bytes},
+                {"flows", traffic.flows},
+                {"path", name_of(mode)},
+                {"packets", traffic.packets},
+                {"packets_per_second", median_of(packets_per_second)},
+                {"least", *std::ranges::min_element(packets_per_second)},
+                {"most", *std::ranges::max_element(packets_per_second)},
+                {"input_ns", median_of(input_ns)},
+                {"source_ns", median_of(source_ns)},
+                {"export_ns", median_of(export_ns)},
+                {"line_rate_10g", 1e9 / static_cast<double>(traffic.interval().count())}};
+    }
+};
+
+/// @param packet_time  that a run's packets last; longer if that is needed to meet every flow
+std::vector<Cell> all_cells(nanoseconds packet_time) {
+    constexpr std::uint64_t kPacketsPerFlow = 16;
+    std::vector<Cell> cells;
+    for (const std::uint16_t packet_bytes : kPacketBytes) {
+        for (const std::uint32_t flows : kFlows) {
+            for (const ParseMode mode : kModes) {
+                Traffic traffic{.packet_bytes = packet_bytes, .flows = flows, .packets = 0};
+                traffic.packets = std::max<std::uint64_t>(
+                    static_cast<std::uint64_t>(packet_time / traffic.interval()),
+                    kPacketsPerFlow * flows);
+                cells.push_back({.traffic = traffic, .mode = mode});
+            }
+        }
+    }
+    return cells;
+}
+
+int run(std::span<char*> arguments) {
+    const bool check_only = arguments.size() == 2 && std::string_view(arguments[1]) == "--check";
+    const bool has_rounds = arguments.size() == 3 && std::string_view(arguments[1]) == "--rounds";
+    if (arguments.size() != 1 && !check_only && !has_rounds) {
+        std::cerr << "usage: input_paths [--check | --rounds N]\n";
+        return EXIT_FAILURE;
+    }
+    // Checked with little traffic, measured with two and a half seconds of it.
+    std::vector<Cell> cells = all_cells(std::chrono::milliseconds(check_only ? 1 : 2500));
+    const int rounds = check_only ? 1 : has_rounds ? std::stoi(arguments[2]) : 5;
+    for (int round = 0; round < rounds; ++round) {
+        for (Cell& cell : cells) {
+            cell.add(run_once(cell.traffic, cell.mode));
+        }
+    }
+    auto json = Json::array();
+    for (const Cell& cell : cells) {
+        json.push_back(cell.to_json());
+    }
+    if (!check_only) {
+        std::cout << json.dump(2) << "\n";
+    }
+    return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tributary::perf
+
+int main(int argc, char** argv) {
+    return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
+}
