@@ -25,6 +25,10 @@ std::vector<std::string> warnings_about(const Config& config, const YamlNode& ro
     if (telemetry != nullptr && find(*telemetry, "listen") != nullptr) {
         warnings.emplace_back("telemetry.listen is set, but this version serves no telemetry");
     }
+    if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
+        warnings.emplace_back(
+            "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
+    }
     for (const InputOptions& input : config.inputs) {
         if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&
             input.rss == RssMode::ip_and_l4) {

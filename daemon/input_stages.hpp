@@ -45,7 +45,7 @@ public:
             sampler_.emplace(Sampler::seeded(sampling));
         }
         if (flows.fragments == FragmentMode::track) {
-            fragments_.emplace(FlowHasher::random());
+            fragments_.emplace(FlowHasher::random(), flows.fragment_timeout);
         }
     }
     InputStages(const InputStages&) = delete;

@@ -19,7 +19,9 @@ using tributary::FlowOrder;
 using tributary::ListingStatus;
 
 constexpr const char* kFilterHelp =
-    "only flows that match, for example\n"
+    "only flows that match; terms are proto NAME|NUMBER, [src|dst] port N[-N],\n"
+    "[outer] [src|dst] host ADDRESS, [outer] [src|dst] net ADDRESS/BITS,\n"
+    "tunnel KIND|any and tunnel-id N, with and, or, not and (), for example\n"
     "'(src net 10.0.0.0/8 or host 2001:db8::1) and port 53 and not proto tcp'";
 
 struct FlowsArguments {

@@ -48,6 +48,7 @@ struct FlowCacheOptions {
     TunnelMode tunnel = TunnelMode::outer;        ///< which IP header the key is taken from
     bool tunnel_in_key = false;                   ///< the tunnel around the packet parts flows
     FragmentMode fragments = FragmentMode::zero;  ///< ports of later fragments
+    std::chrono::seconds fragment_timeout{0};     ///< 0 .. 2^31 s; 0: no limit by time
     bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS
     bool llc_snap = false;                        ///< IP behind LLC and SNAP headers is IP
 };

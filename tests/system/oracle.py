@@ -27,9 +27,10 @@ SETTINGS = [
      DEFAULT_FIELDS + ",minimumTTL,maximumTTL,minimumIpTotalLength,maximumIpTotalLength,layer2OctetDeltaCount,"
      "sourceMacAddress,destinationMacAddress,tcpSynTotalCount,tcpFinTotalCount,tcpRstTotalCount,tcpPshTotalCount,"
      "tcpAckTotalCount,tcpUrgTotalCount"),
-    ("end by FIN and RST, two queues, microseconds", ["--idle", "15", "--active", "60", "--tcp-end", "finrst"],
-     ["flows.idle-timeout=15", "flows.active-timeout=60", "flows.tcp-end=true", "read.queues=2",
-      "export.timestamps=microseconds"], DEFAULT_FIELDS),
+    ("end by FIN and RST, two queues, microseconds, inside tunnels, fragments with the ports of the first",
+     ["--idle", "15", "--active", "60", "--tcp-end", "finrst", "--tunnel", "inner", "--frag", "track"],
+     ["flows.idle-timeout=15", "flows.active-timeout=60", "flows.tcp-end=true", "flows.tunnel=inner",
+      "flows.fragments=track", "read.queues=2", "export.timestamps=microseconds"], DEFAULT_FIELDS),
     ("inside tunnels, three queues, all groups", ["--idle", "30", "--active", "300", "--tunnel", "inner", "--snap"],
      ["flows.idle-timeout=30", "flows.active-timeout=300", "flows.tunnel=inner", "flows.llc-snap=true", "read.queues=3",
       "export.fields=[extremes, layer2, tcp-counts, flow-label, mpls, tunnel, fragments]"],
@@ -46,13 +47,6 @@ def run(*command):
 
 def python(script, *arguments):
     return run(sys.executable, os.path.join(ORACLE, script), *arguments)
-
-
-def ask_oracle(path, options):
-    if "track" in options:
-        return run(sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle_of_fragments.py"),
-                   ORACLE, path, *options)
-    return python("oracle.py", path, *options)
 
 
 def totals_differ(ledger, totals):
@@ -81,7 +75,7 @@ def difference(capture, setting, directory):
     """Why our records of a capture are not the oracle's, or None when all match."""
     _, oracle_options, sets, required = setting
     want, out, stats, got = (os.path.join(directory, name) for name in ("want", "out.ipfix", "stats", "got"))
-    oracle = succeed(ask_oracle(os.path.join(PCAPS, capture), oracle_options), "oracle.py")
+    oracle = succeed(python("oracle.py", os.path.join(PCAPS, capture), *oracle_options), "oracle.py")
     with open(want, "w") as wanted:
         wanted.write(oracle.stdout)
     records = [json.loads(line) for line in oracle.stdout.splitlines()]

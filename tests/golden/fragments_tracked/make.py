@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Later fragments have the ports of their first one for 60 seconds of packet time, the end included."""
+"""Later fragments have the ports of their first one for the timeout of 60 seconds, the end included."""
 import sys
 
 sys.path.insert(0, sys.path[0] + "/..")

@@ -39,6 +39,7 @@ flows:
   tunnel: outer
   tunnel-in-key: false
   fragments: zero
+  fragment-timeout: 0
   mpls-pseudowires: false
   llc-snap: false
   tcp-end: false

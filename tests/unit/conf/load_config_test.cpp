@@ -252,6 +252,16 @@ TEST_CASE("load_config: tracking fragments over queues that part them is warned 
     CHECK(warnings({"flows.fragments=track", "inputs.0.queues=1"}).empty());
 }
 
+TEST_CASE("load_config: the group tunnel without tunnels is warned of", "[conf][unit]") {
+    const auto warnings = [](const std::string& set) {
+        return load(kTwoInputs, {set, "export.fields=[tunnel]"}, ConfigUse::probe).warnings;
+    };
+    CHECK(warnings("flows.tunnel=outer") ==
+          std::vector<std::string>{"export.fields has tunnel, but flows.tunnel is outer: records "
+                                   "tell no tunnels then"});
+    CHECK(warnings("flows.tunnel=inner").empty());
+}
+
 TEST_CASE("load_config: places of values are known to later checks", "[conf][unit]") {
     const LoadedConfig loaded = load("flows: {}\nread:\n  filter: tcp\n", {"read.queues=2"});
     CHECK(place_of(loaded.source, "read.filter") == "probe.yaml:3");
@@ -286,7 +296,7 @@ inputs:
      trimmed-by: source, filter: udp port 53, sampling: 10, sampling-method: random, rss: ip, promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
 flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: uniflow, vlan-in-key: no,
         tcp-end: yes, tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mpls-pseudowires: yes,
-        llc-snap: yes, fragments: track}
+        llc-snap: yes, fragments: track, fragment-timeout: 61}
 export:
   observation-domain: 10
   template-refresh: 11
@@ -330,6 +340,7 @@ telemetry: {listen: "h:26"}
     CHECK(config.flows.mpls_pseudowires);
     CHECK(config.flows.llc_snap);
     CHECK(config.flows.fragments == FragmentMode::track);
+    CHECK(config.flows.fragment_timeout == std::chrono::seconds(61));
     CHECK(config.export_.observation_domain == 10);
     CHECK(config.export_.template_refresh == std::chrono::seconds(11));
     CHECK(config.export_.flush_interval == std::chrono::seconds(12));

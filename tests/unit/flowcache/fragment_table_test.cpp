@@ -27,7 +27,9 @@ PacketFields fragment(std::uint32_t id, std::uint8_t protocol, std::uint8_t ip_v
 
 /// A table with its counters, fed with fragments of packets between two hosts.
 struct Fixture {
-    FragmentTable table{FlowHasher(7)};
+    explicit Fixture(std::chrono::seconds timeout = 60s) : table(FlowHasher(7), timeout) {}
+
+    FragmentTable table;
     FragmentCounters counters;
 
     void first(PacketFields fields, Ports ports, Timestamp time = kStart) {
@@ -123,9 +125,17 @@ TEST_CASE("FragmentTable: 60 seconds after the first fragment its ports are stil
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart - 1h) == Ports{1000, 53});
 }
 
+TEST_CASE("FragmentTable: without a timeout a first fragment's ports stay good",
+          "[flowcache][unit]") {
+    Fixture fixture(0s);
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 24h) == Ports{1000, 53});
+    CHECK(fixture.counters.without_first.read() == 0);
+}
+
 TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no memory",
           "[flowcache][unit]") {
-    constexpr std::uint32_t kFlood = 100'000;
+    constexpr std::uint32_t kFlood = 500'000;  // every set is filled
     constexpr std::size_t kEntries = FragmentTable::kSets * FragmentTable::kWays;
     Fixture fixture;
     const std::size_t before = allocations();
@@ -152,7 +162,7 @@ TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no
 
 TEST_CASE("FragmentTable: what has aged out makes room without being counted as forgotten",
           "[flowcache][unit]") {
-    constexpr std::uint32_t kMany = 100'000;
+    constexpr std::uint32_t kMany = 500'000;  // every set is filled
     Fixture fixture;
     for (std::uint32_t id = 0; id < kMany; ++id) {
         PacketFields fields = fragment(id, ip_protocol::kUdp);

@@ -94,7 +94,7 @@ TEST_CASE("FrameInput: later fragments get their ports where a table is given",
         ethernet().ipv6().fragment(2, false).payload(8).build(), udp(1)};
     {
         OneBurst source(frames);
-        FragmentTable table(FlowHasher(1));
+        FragmentTable table(FlowHasher(1), std::chrono::seconds(0));
         FrameInput<OneBurst> path(source, {.fragments = &table});
         const ParsedBurst burst = path.receive();
         REQUIRE(burst.packets.size() == 5);
