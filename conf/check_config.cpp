@@ -156,6 +156,14 @@ void check_cores(const Config& config, const YamlNode& root) {
     }
 }
 
+void demand_parser(ParseMode mode, const char* key, const YamlNode& root) {
+    if (mode == ParseMode::unified_header) {
+        refuse(place_of(root, key), std::string(key) +
+                                        " is unified-header; must be full or trimmed (unified "
+                                        "headers are what tributary preparse sends)");
+    }
+}
+
 }  // namespace
 
 void complete_inputs(Config& config) {
@@ -190,25 +198,33 @@ void check_offline(const Config& config, const YamlNode& root) {
 }
 
 void check_preparse(const Config& config, const YamlNode& root) {
-    const auto demand_parser = [&root](ParseMode mode, const char* key) {
-        if (mode == ParseMode::unified_header) {
-            refuse(place_of(root, key), std::string(key) +
-                                            " is unified-header; must be full or trimmed (unified "
-                                            "headers are what tributary preparse sends)");
-        }
-    };
-    if (config.inputs.empty()) {
-        demand_parser(config.read.parse, "read.parse");
-        return;
+    if (config.flows.tunnel_in_key) {
+        refuse(place_of(root, "flows.tunnel-in-key"),
+               "flows.tunnel-in-key is true, but tributary preparse makes no flows; must be false "
+               "(unified headers do not carry tunnels, so no receiver can tell them apart)");
     }
+}
+
+void check_preparse_device(const Config& config, const YamlNode& root) {
     if (config.inputs.size() > 1) {
         refuse(place_of(root, "inputs.1"),
                "inputs has " + std::to_string(config.inputs.size()) +
                    " items; must be one (--from is it, and tributary preparse takes no other)");
     }
-    demand_parser(config.inputs.front().parse, "inputs.0.parse");
+    for (const InputOptions& input : config.inputs) {
+        demand_parser(input.parse, "inputs.0.parse", root);
+    }
     check_inputs(config, root);
     check_cores(config, root);
+}
+
+void check_preparse_captures(const Config& config, const YamlNode& root) {
+    if (!config.inputs.empty()) {
+        refuse(place_of(root, "inputs"),
+               "inputs is given, but packets come from captures; must be left out (read.* are the "
+               "keys for --read)");
+    }
+    demand_parser(config.read.parse, "read.parse", root);
 }
 
 void check_probe(const Config& config, const YamlNode& root) {

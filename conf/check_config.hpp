@@ -29,13 +29,26 @@ void check_read(const Config& config, const YamlNode& root);
 /// @thread  any; pure
 void check_offline(const Config& config, const YamlNode& root);
 
-/// Checks what no key can say alone, for `tributary preparse`: packets are parsed, its one input is
-/// a good one, and cores fit queues.
+/// Checks what no key can say alone, for `tributary preparse`: what is asked for goes into unified
+/// headers.
 ///
-/// @param config  after complete_inputs(); no input: packets come from captures
+/// @errors  ConfigError
+/// @thread  any; pure
+void check_preparse(const Config& config, const YamlNode& root);
+
+/// The same where packets come from a device: it is the one input, its packets are parsed, and
+/// cores fit queues.
+///
+/// @param config  after complete_inputs()
 /// @errors        ConfigError
 /// @thread        any; pure
-void check_preparse(const Config& config, const YamlNode& root);
+void check_preparse_device(const Config& config, const YamlNode& root);
+
+/// The same where packets come from captures: they are parsed, and there is no input beside them.
+///
+/// @errors  ConfigError
+/// @thread  any; pure
+void check_preparse_captures(const Config& config, const YamlNode& root);
 
 /// Checks what no key can say alone, for a probe: there is an input and a collector, inputs differ,
 /// a collector has what its transport needs, and cores fit queues.

@@ -100,11 +100,15 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("fragments",
               choice(&O::fragments, {{"zero", FragmentMode::zero}, {"track", FragmentMode::track}}),
               "ports of a packet's fragments behind the first: zero, or those of the first one if "
-              "it came before on the same queue (choose rss: ip) and is still remembered: the last "
-              "65536 are, more or less"),
-        value("fragment-timeout", whole_seconds(&O::fragment_timeout, 0, kLongestTimeout),
-              "for how long a first fragment's ports are given to later ones, for fragments: "
-              "track; 0 is as long as they are remembered, 60 is as long as hosts wait"),
+              "it came before on the same queue (choose rss: ip) and is still remembered: of NICs "
+              "the last 65536 are, more or less, of captures the last 4194304 (a table that grows "
+              "to 224 MiB for each of read.queues), and some 500000 whatever read.queues is"),
+        value(
+            "fragment-timeout", whole_seconds(&O::fragment_timeout, 0, kLongestTimeout),
+            "for how long a first fragment's ports are given to later ones, for fragments: "
+            "track; 60 is as long as hosts wait, 0 is as long as they are remembered: IPv4's "
+            "16-bit identifications come round, and a later fragment whose first one was lost then "
+            "gets the ports of another packet"),
         value("mpls-pseudowires", flag(&O::mpls_pseudowires),
               "look into Ethernet frames that MPLS carries"),
         value("llc-snap", flag(&O::llc_snap), "IP behind LLC and SNAP headers is metered"),

@@ -58,9 +58,14 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use) {
         case ConfigUse::offline:
             check_offline(config, root);
             break;
-        case ConfigUse::preparse:
+        case ConfigUse::preparse_device:
             complete_inputs(config);
             check_preparse(config, root);
+            check_preparse_device(config, root);
+            break;
+        case ConfigUse::preparse_captures:
+            check_preparse(config, root);
+            check_preparse_captures(config, root);
     }
 }
 
@@ -125,14 +130,15 @@ LoadedConfig load_config_file(const std::string& path, std::span<const std::stri
     return load_tree(read_yaml_file(path), sets, use);
 }
 
-LoadedConfig preparse_config(const std::string& path, const std::string& device,
+LoadedConfig preparse_config(const std::string& path, const std::optional<std::string>& device,
                              std::span<const std::string> sets) {
     YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path);
     remove_inputs(root);
-    if (!device.empty()) {
-        assign(root, "inputs.0.device", text_value(device, "--from " + shown(device)));
+    if (!device) {
+        return load_tree(std::move(root), sets, ConfigUse::preparse_captures);
     }
-    return load_tree(std::move(root), sets, ConfigUse::preparse);
+    assign(root, "inputs.0.device", text_value(*device, "--from " + shown(*device)));
+    return load_tree(std::move(root), sets, ConfigUse::preparse_device);
 }
 
 LoadedConfig quick_config(const std::string& device, const std::string& collector,

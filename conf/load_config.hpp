@@ -2,6 +2,7 @@
 #pragma once
 
 #include <istream>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +15,10 @@ namespace tributary {
 
 /// What a configuration is for.
 enum class ConfigUse {
-    probe,     ///< packets from NICs: needs an input and a collector
-    offline,   ///< packets from captures: `inputs` and `export.collectors` are ignored unread
-    preparse,  ///< `tributary preparse`: no collector, and no input but its own
+    probe,    ///< packets from NICs: needs an input and a collector
+    offline,  ///< packets from captures: `inputs` and `export.collectors` are ignored unread
+    preparse_device,    ///< `tributary preparse --from`: no collector, and no input but its own
+    preparse_captures,  ///< `tributary preparse --read`: neither collector nor input
 };
 
 struct LoadedConfig {
@@ -46,9 +48,10 @@ struct LoadedConfig {
 ///
 /// @param path    of a file, whose inputs and collectors are ignored unread; empty: none, all else
 ///                is default
-/// @param device  becomes the one input, inputs.0 for `sets`; empty: packets come from captures
+/// @param device  becomes the one input, inputs.0 for `sets`; nothing: packets come from captures
 /// @errors        ConfigError, also when the file cannot be read
-[[nodiscard]] LoadedConfig preparse_config(const std::string& path, const std::string& device,
+[[nodiscard]] LoadedConfig preparse_config(const std::string& path,
+                                           const std::optional<std::string>& device,
                                            std::span<const std::string> sets);
 
 /// The configuration of `-i DEVICE -n HOST:PORT`: one input, one UDP collector, all else default.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <span>
 
 #include "flowcache/counter.hpp"
@@ -20,14 +21,22 @@ namespace tributary {
 /// since the last packet, so that idle flows expire; it stays at 1 s until the first packet, whose
 /// time may lie far in the past.
 ///
+/// A packet time that is ahead of the host's clock by more than kFurthestAhead is bad. Without that
+/// bound a single one, of a sender with a wrong clock, would take this clock with it for good: each
+/// later packet would be past its own flow's deadline and a record of its own.
+///
 /// @thread  the queue's input thread; bad_timestamps() any
 class BurstClock {
 public:
+    /// Well above what NTP leaves between two hosts, well below idle timeouts in use.
+    static constexpr std::chrono::seconds kFurthestAhead{10};
+
     explicit BurstClock(bool packet_times) noexcept : packet_times_(packet_times) {}
 
     /// @param host  the host's clock now
     void begin_burst(Timestamp host) noexcept {
         host_ = without_steps_back(host);
+        times_.set_latest_good(std::min(host_, kLastTimestamp - kFurthestAhead) + kFurthestAhead);
         if (!packet_times_) {
             advance(host_);
         }
@@ -35,9 +44,10 @@ public:
     /// @return  the time of a packet that carries none
     Timestamp stamp() noexcept { return stamp(host_); }
     /// @param time  of a packet, as it came
-    /// @return      the same, or the last good one where it is out of range, which is counted
+    /// @return      the same, or the last good one where it is out of range or too far ahead, which
+    ///              is counted
     Timestamp stamp(Timestamp time) noexcept {
-        if (!PacketTimes::is_good(time)) {
+        if (!times_.is_good(time)) {
             bad_timestamps_.add();
         }
         const Timestamp stamped = times_.stamp(time);

@@ -46,6 +46,9 @@ bool CaptureFeed::read_some(CaptureReader& reader, std::size_t file) noexcept {
 
 void CaptureFeed::take(const CaptureFrame& frame) noexcept {
     const Timestamp seen_at = times_.stamp(frame.time);
+    if (seen_at != frame.time) {
+        bad_timestamps_.add();
+    }
     told_[count_] = frame.time;
     packets_[count_] = {.captured = frame.captured,
                         .wire_bytes = frame.wire_bytes,

@@ -28,6 +28,8 @@ public:
 
     /// Frames of interfaces that their captures don't describe: they reach no stream. @thread any
     [[nodiscard]] const Counter& unknown_interface() const noexcept { return unknown_interface_; }
+    /// Frames whose time an export could not say: the receiver replaces it. @thread any
+    [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
 
 private:
     /// @return  whether the file's end was reached
@@ -40,6 +42,7 @@ private:
     InterfaceIndex ingress_interface_;
     PacketTimes times_;
     Counter unknown_interface_;
+    Counter bad_timestamps_;
     std::array<PacketView, kBurstPackets> packets_;
     std::array<Timestamp, kBurstPackets> told_;  ///< their times as they came
     std::size_t count_ = 0;

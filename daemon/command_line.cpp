@@ -163,7 +163,7 @@ void check_filter(const LoadedConfig& loaded, const std::string& path, const std
     }
     try {
         const PacketFilter compiled(filter);
-    } catch (const FilterError& error) {
+    } catch (const PacketFilterError& error) {
         refuse(place_of(loaded.source, path), path + " is " + shown(filter) +
                                                   "; must be a filter expression in pcap syntax (" +
                                                   shown(error.what()) + ")");

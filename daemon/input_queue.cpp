@@ -18,6 +18,7 @@ public:
           worker_(path, cache_, sink_, clock) {}
 
     std::size_t step() noexcept override { return worker_.step(); }
+    [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
     [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
     [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }

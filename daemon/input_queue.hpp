@@ -36,6 +36,9 @@ public:
 
     /// @thread  the queue's input thread
     virtual std::size_t step() noexcept = 0;
+    /// Whether step() has left packets of the source's last burst to the next one.
+    /// @thread  the queue's input thread
+    [[nodiscard]] virtual bool holds_packets() const noexcept = 0;
     /// Whether the source has come to its end; a NIC never does.
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool ended() const noexcept = 0;

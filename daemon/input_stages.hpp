@@ -3,6 +3,7 @@
 
 #include <sysexits.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ namespace tributary {
     }
     try {
         return std::make_unique<PacketFilter>(expression);
-    } catch (const FilterError& error) {
+    } catch (const PacketFilterError& error) {
         throw StartupError(EX_CONFIG, "filter " + expression + ": " + error.what());
     }
 }
@@ -36,16 +37,17 @@ namespace tributary {
 /// What the frames of one queue pass through before and after they are parsed.
 class InputStages {
 public:
-    /// @param filter  of the input, or nullptr; outlives the stages
-    /// @errors        std::bad_alloc
+    /// @param filter         of the input, or nullptr; outlives the stages
+    /// @param fragment_sets  how far a FragmentTable may grow: kFirstSets live, kMostSets offline
+    /// @errors               std::bad_alloc
     InputStages(const FlowCacheOptions& flows, const SamplingOptions& sampling,
-                PacketSelector* filter)
+                PacketSelector* filter, std::size_t fragment_sets)
         : filter_(filter) {
         if (sampling.one_in > 1) {
             sampler_.emplace(Sampler::seeded(sampling));
         }
         if (flows.fragments == FragmentMode::track) {
-            fragments_.emplace(FlowHasher::random(), flows.fragment_timeout);
+            fragments_.emplace(FlowHasher::random(), flows.fragment_timeout, fragment_sets);
         }
     }
     InputStages(const InputStages&) = delete;

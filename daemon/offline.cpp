@@ -30,7 +30,8 @@ struct OfflineSource {
                   PacketSelector* filter)
         : source(make_source(files, worker, config)),
           stages(config.flows,
-                 {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter),
+                 {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter,
+                 FragmentTable::kMostSets),
           path(make_path(config, {.worker = worker, .workers = files.workers()})) {}
 
     CaptureSource make_source(CaptureFiles& files, std::uint16_t worker, const Config& config) {

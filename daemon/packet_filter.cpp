@@ -48,7 +48,7 @@ Pcap open_capture(CaptureHeader& header) {
         if (file != nullptr) {
             std::fclose(file);
         }
-        throw FilterError(std::string("libpcap cannot be used: ") + error.data());
+        throw PacketFilterError(std::string("libpcap cannot be used: ") + error.data());
     }
     return pcap;
 }
@@ -60,7 +60,7 @@ PacketFilter::PacketFilter(const std::string& expression) {
     for (std::size_t link = 1; link < kLinks; ++link) {
         try {
             programs_[link] = compile(expression, static_cast<Link>(link));
-        } catch (const FilterError&) {
+        } catch (const PacketFilterError&) {
             programs_[link].clear();
         }
     }
@@ -81,7 +81,7 @@ PacketFilter::Program PacketFilter::compile(const std::string& expression, Link 
     bpf_program compiled{};
     if (pcap_compile(pcap.get(), &compiled, expression.c_str(), kOptimize, PCAP_NETMASK_UNKNOWN) !=
         0) {
-        throw FilterError(pcap_geterr(pcap.get()));
+        throw PacketFilterError(pcap_geterr(pcap.get()));
     }
     Program program(compiled.bf_insns, compiled.bf_insns + compiled.bf_len);
     pcap_freecode(&compiled);

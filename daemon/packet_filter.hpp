@@ -17,7 +17,7 @@ struct bpf_insn;
 namespace tributary {
 
 /// A filter expression that libpcap does not compile for Ethernet frames; its own words.
-struct FilterError : std::runtime_error {
+struct PacketFilterError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
@@ -33,7 +33,7 @@ struct FilterError : std::runtime_error {
 class PacketFilter final : public PacketSelector {
 public:
     /// @param expression  names in it are resolved here, and nowhere later
-    /// @errors            FilterError
+    /// @errors            PacketFilterError
     /// @thread            main, before others start: libpcap's compiler is not to be trusted with
     ///                    several
     explicit PacketFilter(const std::string& expression);

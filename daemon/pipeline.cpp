@@ -23,6 +23,19 @@ std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue
 
 }  // namespace
 
+void take_last_bursts(InputQueue& queue) noexcept {
+    constexpr int kLastBursts = 1024;
+    int bursts = 0;
+    while (bursts < kLastBursts && !queue.ended()) {
+        const std::size_t received = queue.step();
+        const bool holds_packets = queue.holds_packets();
+        if (received == 0 && !holds_packets) {
+            return;
+        }
+        bursts += holds_packets ? 0 : 1;
+    }
+}
+
 Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
       export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
@@ -76,10 +89,7 @@ void Pipeline::run_input(InputQueue& queue, bool back_off) noexcept {
     while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
         idle.after_poll(queue.step() > 0);
     }
-    // What the NIC has already taken is metered too.
-    constexpr int kLastBursts = 1024;
-    for (int burst = 0; burst < kLastBursts && !queue.ended() && queue.step() > 0; ++burst) {
-    }
+    take_last_bursts(queue);
     while (!queue.drain()) {
         std::this_thread::yield();
     }

@@ -24,6 +24,12 @@ struct PipelinePlaces {
     bool back_off = false;  ///< input threads sleep after empty polls, because they share CPUs
 };
 
+/// Meters what the source of a queue that stops has already taken: bursts until one is empty, each
+/// to its end, and at most 1024 of them, which is more than the longest receive ring holds.
+///
+/// @thread  the queue's input thread
+void take_last_bursts(InputQueue& queue) noexcept;
+
 /// The queues, the export worker and their threads: the same live and offline.
 ///
 ///     queue 0: input thread --ring--.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/preparse.hpp"
 
+#include <rte_ether.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
 
@@ -129,6 +130,7 @@ public:
                 entry.input.bad_timestamp = stream->source->bad_timestamps().read();
             }
             if (stream->feed) {
+                entry.input.bad_timestamp = stream->feed->bad_timestamps().read();
                 const std::uint64_t unknown = stream->feed->unknown_interface().read();
                 entry.lost["unknown_capture_interface"] = unknown;
                 entry.input.received += unknown;
@@ -182,13 +184,14 @@ private:
     std::unique_ptr<Stream> make_stream(std::uint16_t queue) {
         auto made = std::make_unique<Stream>();
         made->number = job_.first_stream + queue;
-        made->stages = std::make_unique<InputStages>(config_.flows, input_.sampling, filter_.get());
+        made->stages = std::make_unique<InputStages>(
+            config_.flows, input_.sampling, filter_.get(),
+            input_port_ ? FragmentTable::kFirstSets : FragmentTable::kMostSets);
         if (output_) {
             made->sink = std::make_unique<TransmitQueue>(*output_, queue, job_.destination,
                                                          output_may_wait_);
         } else {
-            made->sink = std::make_unique<CaptureSink>(
-                *writer_, job_.mtu + unified_header::frame_at::kVersion);
+            made->sink = std::make_unique<CaptureSink>(*writer_, job_.mtu + RTE_ETHER_HDR_LEN);
         }
         made->stream = std::make_unique<PreparseStream>(
             made->number, made->stages->parts(input_.parse), *made->sink, made->counters);

@@ -20,7 +20,8 @@ struct PreparseJob {
     std::string to_capture;    ///< a pcap file
     std::uint16_t mtu = 1500;  ///< octets of the longest frame that is sent, behind its Ethernet
                                ///< header
-    std::uint32_t first_stream = 0;      ///< number of the first stream; the others follow
+    std::uint32_t first_stream = 0;      ///< number of the first stream, at most
+                                         ///< kHighestFirstStream; the others follow
     MacAddress destination{};            ///< of the frames
     std::chrono::seconds link_wait{10};  ///< at most, for to_device's link to come up
     std::string stats_path;              ///< ledger as JSON at exit; empty: none
@@ -28,6 +29,8 @@ struct PreparseJob {
 
 /// Octets of the smallest mtu: a frame with one record.
 inline constexpr std::uint16_t kSmallestPreparseMtu = 82;
+/// With as many streams as an input can have queues, the last one's number still fits.
+inline constexpr std::uint32_t kHighestFirstStream = 0xffff'ffff - 1023;
 
 /// Parses packets and sends what it found as unified headers (docs/unified-header.md): what a host
 /// or a card does for a tributaryd with `parse: unified-header`.

@@ -46,17 +46,24 @@ std::optional<MacAddress> parse_mac_address(const std::string& text) {
     return address;
 }
 
+/// An empty text is more likely a shell variable that is not set than meant.
+std::string refuse_empty(const std::string& text) {
+    return text.empty() ? "it is empty" : std::string();
+}
+
 void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
     CLI::Option_group* const input = preparse.add_option_group("Input", "one of these");
     input
         ->add_option("--from", arguments.device,
                      "Take packets from this device, as inputs[].device of tributaryd; "
                      "inputs.0.* are its keys for --set")
+        ->check(refuse_empty)
         ->type_name("DEVICE");
     input
         ->add_option("--read", arguments.job.captures,
                      "Take packets from pcap and pcapng files, as one stream; read.* are the "
                      "keys for --set")
+        ->check(refuse_empty)
         ->type_name("CAPTURE")
         ->expected(1, -1);
     input->require_option(1);
@@ -66,8 +73,10 @@ void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
         ->add_option("--to", arguments.job.to_device,
                      "Send to this device, with a transmit queue for each receive queue; for "
                      "instance net_memif0,role=client,socket=/run/uh.sock,socket-abstract=no")
+        ->check(refuse_empty)
         ->type_name("DEVICE");
     output->add_option("--write", arguments.job.to_capture, "Write this pcap file")
+        ->check(refuse_empty)
         ->type_name("FILE");
     output->require_option(1);
 }
@@ -90,6 +99,7 @@ void add_frame_options(CLI::App& preparse, PreparseArguments& arguments) {
         .add_option("--stream", arguments.job.first_stream,
                     "Number of the first stream; others count on from it. Senders to one "
                     "receiver need different ones (default 0)")
+        ->check(CLI::Range(std::uint32_t{0}, kHighestFirstStream))
         ->option_text("N");
 }
 
@@ -97,6 +107,7 @@ void add_other_options(CLI::App& preparse, PreparseArguments& arguments) {
     preparse
         .add_option("--config", arguments.config_path,
                     "Configuration of tributaryd, for how packets are parsed")
+        ->check(refuse_empty)
         ->option_text("FILE");
     preparse
         .add_option("--set", arguments.sets,
@@ -113,6 +124,7 @@ void add_other_options(CLI::App& preparse, PreparseArguments& arguments) {
     preparse
         .add_option("--stats", arguments.job.stats_path,
                     "Write the ledger as JSON at exit ('-': standard output)")
+        ->check(refuse_empty)
         ->option_text("FILE");
     std::vector<std::string> levels;
     for (const auto& [word, level] : log_levels()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace tributary {
 /// What the command line of `tributary preparse` says.
 struct PreparseArguments {
     PreparseJob job;
-    std::string device;  ///< --from; empty: --read
+    std::optional<std::string> device;  ///< --from; nothing: --read
     std::string config_path;
     std::vector<std::string> sets;
     std::string destination = "ff:ff:ff:ff:ff:ff";

@@ -140,7 +140,7 @@ private:
             auto stages = std::make_unique<InputStages>(
                 config_.flows,
                 SamplingOptions{.one_in = input.sampling, .method = input.sampling_method},
-                filters_.back().get());
+                filters_.back().get(), FragmentTable::kFirstSets);
             auto path = make_path(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
                                .source = std::move(source),

@@ -18,6 +18,8 @@
 namespace tributary {
 namespace {
 
+constexpr std::chrono::microseconds kPause{50};  ///< of a stream that is held up
+
 [[noreturn]] void refuse(const InputOptions& output, const std::string& what, int error) {
     const bool permission = error == -EPERM || error == -EACCES;
     throw StartupError(permission ? EX_NOPERM : EX_UNAVAILABLE,
@@ -67,7 +69,7 @@ void TransmitPort::configure(const rte_eth_dev_info& info) {
     }
 }
 
-void TransmitPort::set_up_queues(const rte_eth_dev_info& info) const {
+void TransmitPort::set_up_queues(const rte_eth_dev_info& info) {
     std::uint16_t receive_descriptors = 0;
     std::uint16_t descriptors = output_.rx_descriptors;
     if (const int error =
@@ -75,6 +77,7 @@ void TransmitPort::set_up_queues(const rte_eth_dev_info& info) const {
         error != 0) {
         refuse(output_, "no descriptors", error);
     }
+    descriptors_ = descriptors;
     const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id_.value));
     for (std::uint16_t queue = 0; queue < output_.queues; ++queue) {
         const int error =
@@ -104,10 +107,30 @@ bool TransmitPort::is_up() const {
 }
 
 void TransmitPort::linger() const noexcept {
-    // A full ring of a NIC is sent within a millisecond; a memif's is read as fast as it is
-    // metered.
-    constexpr std::chrono::milliseconds kMoment{200};
-    std::this_thread::sleep_for(kMoment);
+    // A full ring of a NIC is sent within a millisecond, unless the link is paused; a memif's is
+    // read as fast as it is metered.
+    constexpr int kMostMilliseconds = 1000;
+    for (int waited = 0; waited < kMostMilliseconds; ++waited) {
+        bool is_empty = true;
+        for (std::uint16_t queue = 0; queue < output_.queues; ++queue) {
+            is_empty = is_empty && is_known_to_be_empty(queue);
+        }
+        if (is_empty) {
+            return;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+bool TransmitPort::is_known_to_be_empty(std::uint16_t queue) const noexcept {
+    // All of them: drivers tell of some descriptors only together with those behind them.
+    for (std::uint16_t offset = 0; offset < descriptors_; ++offset) {
+        const int status = rte_eth_tx_descriptor_status(id_.value, queue, offset);
+        if (status < 0 || status == RTE_ETH_TX_DESC_FULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 MacAddress TransmitPort::mac_address() const {
@@ -139,6 +162,10 @@ TransmitQueue::~TransmitQueue() { rte_pktmbuf_free(buffer_); }
 
 std::span<std::byte> TransmitQueue::begin() noexcept {
     buffer_ = rte_pktmbuf_alloc(pool_.get());
+    while (buffer_ == nullptr && waits_.load(std::memory_order_relaxed)) {
+        std::this_thread::sleep_for(kPause);
+        buffer_ = rte_pktmbuf_alloc(pool_.get());
+    }
     if (buffer_ == nullptr) {
         return {};
     }
@@ -157,7 +184,7 @@ FrameFate TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
         is_sent = try_send();
     }
     while (!is_sent && waits_.load(std::memory_order_relaxed)) {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        std::this_thread::sleep_for(kPause);
         is_sent = try_send();
     }
     was_full_ = !is_sent;

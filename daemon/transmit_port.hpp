@@ -40,8 +40,10 @@ public:
     /// Whether the other end is there, as far as the driver can tell.
     [[nodiscard]] bool is_up() const;
 
-    /// Waits a moment, for what was sent to leave: a driver that is stopped may throw it away, and
-    /// the other end of a memif what it has not read.
+    /// Waits for what was sent to leave, because a driver that is stopped may throw it away, and
+    /// the other end of a memif what it has not read: until no descriptor is still to be sent,
+    /// where the driver tells (memif does not); one second at most.
+    /// @thread  main, after the last send()
     void linger() const noexcept;
 
     [[nodiscard]] EthPortId id() const noexcept { return id_; }
@@ -52,12 +54,14 @@ public:
 
 private:
     void configure(const rte_eth_dev_info& info);
-    void set_up_queues(const rte_eth_dev_info& info) const;
+    void set_up_queues(const rte_eth_dev_info& info);
+    [[nodiscard]] bool is_known_to_be_empty(std::uint16_t queue) const noexcept;
 
     EthPortId id_;
     InputOptions output_;
     const PacketPool& pool_;
     std::string driver_;
+    std::uint16_t descriptors_ = 0;  ///< of each queue
 };
 
 /// One transmit queue of a port.
@@ -65,8 +69,9 @@ class TransmitQueue final : public FrameSink {
 public:
     /// @param port         must be started before the first send(), and outlive the last
     /// @param destination  of the frames
-    /// @param waits        while it is true, a full ring holds the stream up; otherwise it is given
-    ///                     a moment, then the frame is lost
+    /// @param waits        while it is true, a full ring, or a pool without a free buffer, holds
+    ///                     up the stream; otherwise the ring is given a moment, then the frame is
+    ///                     lost
     TransmitQueue(const TransmitPort& port, std::uint16_t queue, const MacAddress& destination,
                   const std::atomic<bool>& waits);
     /// Gives back what begin() took last.

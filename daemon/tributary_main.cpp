@@ -2,12 +2,16 @@
 #include <sysexits.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "daemon/preparse_command.hpp"
 #include "export/flow_listing.hpp"
@@ -85,7 +89,18 @@ int run_flows(const CLI::App& flows, FlowsArguments& arguments) {
     return exit_code(result.status);
 }
 
+/// CLI11 either drops an empty word behind the words of `--read`, or never comes back from it.
+bool has_empty_word_for_preparse(std::span<char* const> words) {
+    const auto is_empty = [](const char* word) { return *word == '\0'; };
+    return words.size() > 1 && std::string_view(words[1]) == "preparse" &&
+           std::ranges::any_of(words, is_empty);
+}
+
 int run(int argc, char** argv) {
+    if (has_empty_word_for_preparse({argv, static_cast<std::size_t>(argc)})) {
+        std::cerr << "tributary preparse: an argument is empty\n";
+        return EX_USAGE;
+    }
     CLI::App app{"The companion of tributaryd: looks into IPFIX files, parses packets for it",
                  "tributary"};
     app.set_version_flag("--version", TRIBUTARY_VERSION);

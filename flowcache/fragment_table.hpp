@@ -6,10 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "flowcache/flow_hasher.hpp"
 #include "flowcache/input_path.hpp"
@@ -23,14 +26,20 @@ namespace tributary {
 //
 //   hash of the identity -> one set of kWays entries -> the entry whose whole identity is equal
 //
-// The size is fixed, and a packet looks at one set, so a flood of fragments costs each of them the
-// same few cache lines and no more memory; what it can do is displace live entries, the oldest of
-// their set, which is counted. The hash is keyed: nobody outside can aim at a set.
+// A packet looks at one set, so a flood of fragments costs each of them the same few cache lines.
+// The hash is keyed: nobody outside can aim at a set.
+//
+// When a set is full, the table doubles, up to the number of sets that it is given. Beyond that, a
+// new entry displaces the oldest of its set, which is counted. Live there is nothing to double: the
+// memory is bounded from the start, and no packet waits for others to be moved. Offline the table
+// grows far, because what is displaced depends on the hash's seed and on how packets are spread
+// over queues, and the same capture is to give the same records whatever these are.
 
 /// What the fragments of one packet have in common.
 ///
 /// @source  RFC 791 §3.2 (IPv4: with the protocol); RFC 8200 §4.5 (IPv6: without, since each
-///          fragment names the header behind its own fragment header)
+///          fragment names the header behind its own fragment header). The VLAN is no part of it,
+///          although it parts flows: RFC 791 knows none, and a packet is reassembled by these alone
 struct FragmentIdentity {
     IpAddress source{};
     IpAddress destination{};
@@ -57,14 +66,24 @@ static_assert(std::has_unique_object_representations_v<FragmentIdentity>);
 /// @thread  one
 class FragmentTable {
 public:
-    static constexpr std::size_t kSets = 8192;
     static constexpr std::size_t kWays = 8;
+    /// What a table begins with, and all that it has live: 65536 entries, 3.5 MiB.
+    static constexpr std::size_t kFirstSets = std::size_t{1} << 13U;
+    /// What a table may have offline: 2^22 entries, 224 MiB, and half of that again while it
+    /// doubles for the last time. Sets fill unevenly: the first entry is displaced at some 500 000.
+    static constexpr std::size_t kMostSets = std::size_t{1} << 19U;
 
-    /// @param timeout  packet time for which a first fragment's ports are good, 0: until a newer
-    ///                 one needs the place
-    /// @errors  std::bad_alloc; 4 MiB are allocated here and nothing afterwards
-    FragmentTable(FlowHasher hasher, std::chrono::seconds timeout)
-        : hasher_(hasher), timeout_(timeout), sets_(std::make_unique<Sets>()) {}
+    /// @param timeout    time for which a first fragment's ports are good, 0: until a newer one
+    ///                   needs the place
+    /// @param most_sets  how far the table may grow; a power of two from kFirstSets on
+    /// @errors           std::bad_alloc: no room for kFirstSets
+    FragmentTable(FlowHasher hasher, std::chrono::seconds timeout,
+                  std::size_t most_sets = kFirstSets)
+        : hasher_(hasher), timeout_(timeout), most_sets_(most_sets), sets_(allocate(kFirstSets)) {
+        if (sets_ == nullptr) {
+            throw std::bad_alloc();
+        }
+    }
 
     /// Keeps the ports of a first fragment, which replaces an older one of the same identity;
     /// writes those that are kept into a later one. Ports of an entry that a packet without ports
@@ -72,14 +91,19 @@ public:
     ///
     /// @param fields   of a fragment; the ports of a later one may change
     /// @param seen_at  the packet's own time
-    /// @cost           no allocation; one set, eight cache lines in a row
-    void track(PacketFields& fields, Timestamp seen_at, FragmentCounters& counters) noexcept {
+    /// @param clock    the source's clock, which never goes back: the timeout is tested against it,
+    ///                 so that an entry whose place was taken is one that no packet would get
+    /// @cost           one set, eight cache lines in a row; no allocation while most_sets is
+    ///                 kFirstSets. A table that grows moves all its entries each time it doubles:
+    ///                 six times at most, some 0.1 s in all
+    void track(PacketFields& fields, Timestamp seen_at, Timestamp clock,
+               FragmentCounters& counters) noexcept {
         const FragmentIdentity identity = FragmentIdentity::of(fields);
-        const std::span<Entry> set = (*sets_)[hasher_(identity) % kSets];
+        const std::span<Entry> set = set_of(identity);
         const auto found = std::ranges::find(set, identity, &Entry::identity);
         if (!fields.is_later_fragment) {
             counters.first.add();
-            Entry& entry = found != set.end() ? *found : make_room(set, seen_at, counters);
+            Entry& entry = found != set.end() ? *found : make_room(identity, clock, counters);
             const bool has_ports = carries_ports(fields.protocol);
             entry = {.identity = identity,
                      .source_port = has_ports ? fields.source_port : L4Port{},
@@ -88,7 +112,7 @@ public:
             return;
         }
         counters.later.add();
-        if (found == set.end() || is_old(*found, seen_at)) {
+        if (found == set.end() || is_old(*found, clock)) {
             counters.without_first.add();
             return;
         }
@@ -96,15 +120,34 @@ public:
         fields.destination_port = found->destination_port;
     }
 
+    /// Sets that the table has now.
+    [[nodiscard]] std::size_t sets() const noexcept { return set_count_; }
+
 private:
-    struct alignas(64) Entry {
+    struct Entry {
         FragmentIdentity identity;
         L4Port source_port{};
         L4Port destination_port{};
         Timestamp seen_at{};  ///< of the first fragment
     };
-    static_assert(sizeof(Entry) == 64);
-    using Sets = std::array<std::array<Entry, kWays>, kSets>;
+    static_assert(sizeof(Entry) == 56);
+    using Set = std::array<Entry, kWays>;
+    static_assert(std::is_trivially_copyable_v<Set>);
+    struct Freer {
+        // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): it came from calloc
+        void operator()(Set* sets) const noexcept { std::free(sets); }
+    };
+    using Sets = std::unique_ptr<Set[], Freer>;
+
+    /// Zero octets are free entries, and so many of them come from calloc as pages that nobody has
+    /// touched. They must stay so here: the table is made by the main thread, and the first touch
+    /// decides on which NUMA node a page lies, which is to be the input thread's.
+    ///
+    /// @return  nullptr: no memory
+    [[nodiscard]] static Sets allocate(std::size_t sets) noexcept {
+        // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): new would write to every page
+        return Sets(static_cast<Set*>(std::calloc(sets, sizeof(Set))));
+    }
 
     /// For ICMP the fields hold its type and code where ports would be, which are of the first
     /// fragment alone.
@@ -112,25 +155,57 @@ private:
         return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
     }
     /// A fragment exactly at the end of the timeout still finds its entry.
-    [[nodiscard]] bool is_old(const Entry& entry, Timestamp now) const noexcept {
-        return timeout_ != std::chrono::seconds::zero() && now - entry.seen_at > timeout_;
+    [[nodiscard]] bool is_old(const Entry& entry, Timestamp clock) const noexcept {
+        return timeout_ != std::chrono::seconds::zero() && clock - entry.seen_at > timeout_;
+    }
+    [[nodiscard]] Set& set_of(const FragmentIdentity& identity) const noexcept {
+        return sets_[hasher_(identity) & (set_count_ - 1)];
     }
 
-    /// An entry that is free or old, else the oldest.
-    [[nodiscard]] Entry& make_room(std::span<Entry> set, Timestamp now,
-                                   FragmentCounters& counters) const noexcept {
-        for (Entry& entry : set) {
-            if (entry.identity.ip_version == 0 || is_old(entry, now)) {
-                return entry;
+    /// An entry that is free or old, in a larger table if need be and may be, else the oldest.
+    [[nodiscard]] Entry& make_room(const FragmentIdentity& identity, Timestamp clock,
+                                   FragmentCounters& counters) noexcept {
+        do {
+            for (Entry& entry : set_of(identity)) {
+                if (is_free(entry) || is_old(entry, clock)) {
+                    return entry;
+                }
+            }
+        } while (try_double());
+        counters.forgotten.add();
+        return *std::ranges::min_element(set_of(identity), {}, &Entry::seen_at);
+    }
+    [[nodiscard]] static bool is_free(const Entry& entry) noexcept {
+        return entry.identity.ip_version == 0;
+    }
+
+    /// @return  false: the table has all the sets that it may have, or there is no more memory
+    [[nodiscard]] bool try_double() noexcept {
+        if (set_count_ >= most_sets_) {
+            return false;
+        }
+        Sets larger = allocate(2 * set_count_);
+        if (larger == nullptr) {
+            return false;
+        }
+        const Sets smaller = std::exchange(sets_, std::move(larger));
+        const std::size_t moved_sets = std::exchange(set_count_, 2 * set_count_);
+        for (const Set& set : std::span(smaller.get(), moved_sets)) {
+            for (const Entry& entry : set) {
+                if (!is_free(entry)) {
+                    // Only entries of this one set come to the new one, so there is room.
+                    *std::ranges::find_if(set_of(entry.identity), is_free) = entry;
+                }
             }
         }
-        counters.forgotten.add();
-        return *std::ranges::min_element(set, {}, &Entry::seen_at);
+        return true;
     }
 
     FlowHasher hasher_;
     std::chrono::seconds timeout_;
-    std::unique_ptr<Sets> sets_;
+    std::size_t most_sets_;
+    std::size_t set_count_ = kFirstSets;  ///< a power of two
+    Sets sets_;
 };
 
 }  // namespace tributary

@@ -69,7 +69,7 @@ public:
             counters_.cut_headers[static_cast<std::size_t>(fields.cut_header)].add();
         }
         if (parts_.fragments != nullptr && fields.is_fragment()) [[unlikely]] {
-            parts_.fragments->track(fields, packet.seen_at, counters_.fragments);
+            parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
         }
         return status;
     }

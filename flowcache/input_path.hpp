@@ -58,10 +58,13 @@ public:
     virtual ~InputPath() = default;
 
     /// Takes the next burst from the source; release() comes before the next call.
-    /// @thread  the one thread that owns the path, like release() and ended()
+    /// @thread  the one thread that owns the path, like all but counters()
     [[nodiscard]] virtual ParsedBurst receive() noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
+    /// Whether packets of the source's last burst are still to come: the next receive() takes no
+    /// other.
+    [[nodiscard]] virtual bool holds_packets() const noexcept { return false; }
     /// Whether no further packet will come; from a NIC, one always may.
     [[nodiscard]] virtual bool ended() const noexcept = 0;
 

@@ -53,8 +53,9 @@ struct FlowCacheOptions {
     bool llc_snap = false;                        ///< IP behind LLC and SNAP headers is IP
 };
 
-/// The groups that records have under these options: with `tunnel: inner` a record tells its tunnel
-/// without being asked, because the outer header is in no other record.
+/// The groups that records have under these options. The group tunnel follows `flows.tunnel` alone,
+/// whatever is asked: with `inner` a record tells its tunnel, because the outer header is in no
+/// other record; with `outer` no tunnel is looked for, so there is nothing to tell.
 [[nodiscard]] constexpr FieldGroups effective_groups(FieldGroups asked,
                                                      const FlowCacheOptions& options) noexcept {
     asked.tunnel = options.tunnel == TunnelMode::inner;

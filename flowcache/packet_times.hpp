@@ -11,7 +11,7 @@
 namespace tributary {
 
 /// A clock made of the times that packets bring with them: the highest so far, 1 s before any. A
-/// time outside kFirstTimestamp .. kLastTimestamp becomes the last good one.
+/// time outside kFirstTimestamp .. latest_good() becomes the last good one.
 ///
 /// @thread  one
 class PacketTimes {
@@ -33,7 +33,7 @@ public:
         PacketTimes times = *this;  // a copy that no packet's address can alias stays in registers
         for (std::size_t i = 0; i < packets.size(); ++i) {
             const Timestamp time = packets[i].seen_at;
-            bad |= PacketMask{!is_good(time)} << i;
+            bad |= PacketMask{!times.is_good(time)} << i;
             packets[i].seen_at = times.stamp(time);
             packets[i].clock = times.now_;
         }
@@ -45,11 +45,17 @@ public:
     void advance(Timestamp time) noexcept { now_ = time > now_ ? time : now_; }
     [[nodiscard]] Timestamp now() const noexcept { return now_; }
 
-    [[nodiscard]] static constexpr bool is_good(Timestamp time) noexcept {
-        return time >= kFirstTimestamp && time <= kLastTimestamp;
+    /// For a clock that knows which times no packet can have yet.
+    ///
+    /// @param time  at most kLastTimestamp, which it is until the first call
+    void set_latest_good(Timestamp time) noexcept { latest_good_ = time; }
+    [[nodiscard]] Timestamp latest_good() const noexcept { return latest_good_; }
+    [[nodiscard]] bool is_good(Timestamp time) const noexcept {
+        return time >= kFirstTimestamp && time <= latest_good_;
     }
 
 private:
+    Timestamp latest_good_ = kLastTimestamp;
     Timestamp last_good_ = kFirstTimestamp;
     Timestamp now_ = kFirstTimestamp;
 };

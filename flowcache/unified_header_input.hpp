@@ -76,6 +76,7 @@ public:
             is_holding_ = false;
         }
     }
+    [[nodiscard]] bool holds_packets() const noexcept override { return has_more(); }
     [[nodiscard]] bool ended() const noexcept override {
         if constexpr (requires { source_.exhausted(); }) {
             return !has_more() && source_.exhausted();

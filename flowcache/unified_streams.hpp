@@ -14,7 +14,9 @@ namespace tributary {
 ///
 /// A stream that goes back by up to kLateRecords has a frame that comes late or twice: nothing is
 /// counted, and what was missing before it stays counted. One that goes back further, or forward by
-/// more than kLongestGap, is that of a sender that has begun anew.
+/// more than kLongestGap, is that of a sender that has begun anew. A sender that has begun anew a
+/// little further back looks late until it overtakes what it sent before: the frame that does so
+/// may begin before the end of the old ones, and the stream goes on from its end.
 ///
 /// @thread  the queue's input thread
 class UnifiedStreams {
@@ -30,16 +32,16 @@ public:
 
     /// Call it with each frame.
     ///
-    /// @cost  no allocation; at most kMostStreams comparisons, one while the same stream comes
-    /// again
+    /// @cost  no allocation; at most kMostStreams comparisons, one if the same stream came last
     [[nodiscard]] Gap follow(const UnifiedFrame& frame) noexcept {
         Stream* const stream = find(frame);
         if (stream == nullptr) {
             return {};
         }
         const std::uint64_t gap = frame.sequence - stream->next;
-        const bool is_late = std::uint64_t{0} - gap <= kLateRecords && gap != 0;
-        if (!is_late) {
+        const std::uint64_t behind = std::uint64_t{0} - gap;
+        const bool is_late = behind != 0 && behind <= kLateRecords;
+        if (!is_late || behind < frame.records) {
             stream->next = frame.sequence + frame.records;
         }
         return {.missing = gap <= kLongestGap ? gap : 0, .tracked = true};

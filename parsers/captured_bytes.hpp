@@ -48,9 +48,8 @@ private:
 /// few header lengths, so adding them cannot overflow.
 class CapturedBytes {
 public:
-    /// @param cut  the frame goes on behind these bytes, and a header that does so too is to be
-    /// read
-    ///             as far as it is there; otherwise such a header is an error
+    /// @param cut  the frame goes on behind these bytes, and of a header that does so too is read
+    ///             what is there; otherwise such a header is an error
     constexpr explicit CapturedBytes(std::span<const std::byte> bytes, bool cut = false) noexcept
         : data_(bytes.data()),
           size_(static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), UINT32_MAX))),

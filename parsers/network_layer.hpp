@@ -14,7 +14,7 @@ namespace tributary {
 /// @param fields  gets what the header says; cleared by the caller
 /// @return        what follows it; the ethertype tells of which kind that is
 /// @errors        unknown_link_type, not_ip, truncated_link_header, truncated_ppp_header,
-/// ppp_non_ip
+///                ppp_non_ip
 /// @source        tcpdump.org/linktypes.html
 [[nodiscard]] LinkLayer parse_link_layer(LinkType type, CapturedBytes frame,
                                          PacketFields& fields) noexcept;

@@ -106,8 +106,11 @@ const std::byte* addresses_of(CapturedBytes frame, std::size_t at, std::uint8_t 
         const LinkLayer link = find_network_layer(packet, tunnel.payload, options, inner);
         const IpLayer inner_ip = parse_ip_packet(packet, link, wire_bytes, inner);
         if (inner_ip.status != ParseStatus::ok) {
-            const bool is_cut = packet.cut() && is_truncated(inner_ip.status);
-            fields.cut_header = is_cut ? CutHeader::tunnel_header : fields.cut_header;
+            // The outer packet's own cut comes first: what lies behind it is cut because of it.
+            if (packet.cut() && is_truncated(inner_ip.status) &&
+                fields.cut_header == CutHeader::none) {
+                fields.cut_header = CutHeader::tunnel_header;
+            }
             return;
         }
         fields = inner;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What finding the fields of one packet costs, by input path and by what stands before the ports.
 //
-//   parse_cost                     nanoseconds per packet, as JSON: all subjects in one run, in
-//   turn parse_cost --count NAME N      works on N packets of one subject, untimed, for callgrind
-//   parse_cost --check             only checks that every subject finds the right fields
+//   parse_cost                  nanoseconds per packet, as JSON: all subjects in turn, in one run
+//   parse_cost --count NAME N   works on N packets of one subject, untimed, for callgrind
+//   parse_cost --check          only checks that every subject finds the right fields
 //
 // The frames are in the first-level cache: this is the processor's work alone.
 

@@ -62,5 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check(text, sets, ConfigUse::probe);
     check(text, sets, ConfigUse::offline);
+    check(text, sets, ConfigUse::preparse_device);
+    check(text, sets, ConfigUse::preparse_captures);
     return 0;
 }

@@ -17,8 +17,7 @@
 
 // What the parsers' fuzz targets share. Their input is four bytes, then a frame:
 //
-//   0-1  added to the captured length to make the wire length (big-endian); 0xff00 and above make
-//   it
+//   0-1  added to the captured length to make the wire length (big-endian); from 0xff00 on it is
 //        shorter than what was captured instead
 //   2    ParseOptions (bits 0-2) and link type (bits 3-7, modulo their number)
 //   3    where the trimmed parser cuts, and what a NIC claims (modulo the number of hints)

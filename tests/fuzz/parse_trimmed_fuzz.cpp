@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "parsers/parse_packet.hpp"
+#include "parsers/parse_status.hpp"
 #include "tests/fuzz/fuzzed_frame.hpp"
 
 // The trimmed parser at any cut of a frame, by its own limit and by what its source delivers.
@@ -18,12 +21,50 @@ Parsed parse(const PacketView& packet, const ParseOptions& options) {
     return parsed;
 }
 
-/// A cut parser finds what the full one finds, or says what was cut.
-void check_against_full(const Parsed& full, const Parsed& trimmed) {
-    if (trimmed.status != ParseStatus::ok || trimmed.fields.cut_header != CutHeader::none) {
+bool is_truncated(ParseStatus status) { return name_of(status).starts_with("truncated_"); }
+
+/// What is in front of any header that was cut and that a packet is metered with.
+void check_before_the_cut(const PacketFields& full, const PacketFields& trimmed) {
+    demand(trimmed.source == full.source && trimmed.destination == full.destination);
+    demand(trimmed.ip_version == full.ip_version && trimmed.ttl == full.ttl);
+    demand(trimmed.ip_class_of_service == full.ip_class_of_service);
+    demand(trimmed.outer_vlan == full.outer_vlan && trimmed.vlan_tags == full.vlan_tags &&
+           trimmed.customer_vlan == full.customer_vlan);
+    // A jumbogram's length stands in an option, which may be behind the cut.
+    constexpr std::uint32_t kIpv6Header = 40;
+    const bool is_cut_jumbogram = trimmed.ip_version == 6 && trimmed.ip_bytes == kIpv6Header &&
+                                  trimmed.cut_header == CutHeader::ipv6_extension_header;
+    demand(trimmed.ip_bytes == full.ip_bytes || is_cut_jumbogram);
+}
+
+/// What the cut parser was given of a frame.
+struct Cut {
+    bool is_of_captured;  ///< fewer octets than the full parser
+    bool is_of_wire;      ///< fewer octets than the frame had
+};
+
+/// A cut parser finds what the full one finds, or says what was cut; nothing else is lost.
+void check_against_full(const Parsed& full, const Parsed& trimmed, Cut cut) {
+    if (!cut.is_of_wire) {
+        demand(trimmed.status == full.status);
+        demand(full.status != ParseStatus::ok || same(full.fields, trimmed.fields));
         return;
     }
-    demand(full.status == ParseStatus::ok && same(full.fields, trimmed.fields));
+    if (trimmed.status != ParseStatus::ok) {
+        // Of a good packet not even the addresses are in front of the cut.
+        demand(full.status != ParseStatus::ok ||
+               (cut.is_of_captured && is_truncated(trimmed.status)));
+        return;
+    }
+    if (trimmed.fields.cut_header == CutHeader::none) {
+        demand(full.status == ParseStatus::ok && same(full.fields, trimmed.fields));
+        return;
+    }
+    const bool is_in_a_tunnel = full.fields.tunnel.kind != TunnelKind::none ||
+                                trimmed.fields.tunnel.kind != TunnelKind::none;
+    if (full.status == ParseStatus::ok && !is_in_a_tunnel) {
+        check_before_the_cut(full.fields, trimmed.fields);
+    }
 }
 
 void check(const FuzzedFrame& input) {
@@ -32,9 +73,11 @@ void check(const FuzzedFrame& input) {
     options.keep_cut_headers = true;
     options.most_bytes = input.cut;
     const Parsed by_limit = parse(input.packet, options);
-    check_against_full(full, by_limit);
-
     const std::size_t captured = input.packet.captured.size();
+    check_against_full(full, by_limit,
+                       {.is_of_captured = input.cut < captured,
+                        .is_of_wire = std::min(input.cut, captured) < input.packet.wire_bytes});
+
     const FrameCopy frame(input.packet.captured.first(std::min(input.cut, captured)));
     PacketView delivered = input.packet;
     delivered.captured = frame.bytes();

@@ -123,7 +123,7 @@ std::uint64_t run(std::span<const std::byte> input, WorkerShare share) {
         demand(burst.now >= now);
         now = burst.now;
         for (const ParsedPacket& packet : burst.packets) {
-            demand(PacketTimes::is_good(packet.packet->seen_at));
+            demand(PacketTimes().is_good(packet.packet->seen_at));
             demand(packet.packet->clock >= packet.packet->seen_at);
             demand(packet.packet->captured.empty());
             check_packet(*packet.packet, packet.fields);

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Offline metering of the bundled capture: exact totals, the same records for any number of queues."""
 import json
+import os
 import struct
 import subprocess
+import sys
 
 import harness
+
+sys.path.insert(0, os.path.join(harness.ROOT, "tests", "golden"))
+import frames  # noqa: E402
 
 KEY = ("ipVersion", "sourceIPv4Address", "destinationIPv4Address", "sourceIPv6Address", "destinationIPv6Address",
        "protocolIdentifier", "sourceTransportPort", "destinationTransportPort", "vlanId", "ingressInterface")
@@ -69,6 +74,27 @@ class Offline(harness.TestCase):
         _, ledger, _ = self.meter("--read", harness.DEMO, "--set", "read.queues=4")
         for queue in ledger["queues"]:
             self.assertGreater(queue["packets"]["received"], 0)
+
+    def test_more_fragments_than_a_live_table_holds_give_the_same_records(self):
+        # 30000 first fragments, then those that come behind them.
+        count = 30_000
+
+        def packet(number, **fragment):
+            inside = frames.payload(bytes(8), 17) if "offset" in fragment else frames.udp(1000 + number % 7, 53)
+            return frames.ether(frames.ipv4(inside, source="10.0.0.%d" % (number % 50), number=number, **fragment))
+        sent = [packet(number, flags=1) for number in range(count)] + [packet(number, offset=2) for number in range(count)]
+        capture = self.path("fragments.pcap", frames.pcap([(frames.at(0, number), frame)
+                                                           for number, frame in enumerate(sent)]))
+        runs = []
+        for queues in (1, 3):
+            out, ledger, _ = self.meter("--read", capture, "--set", "flows.fragments=track", "--set",
+                                        "read.queues=%d" % queues)
+            self.assertEqual(ledger["packets"]["fragments"],
+                             {"first": count, "later": count, "without_first": 0, "forgotten": 0})
+            records = self.flows(out)
+            self.assertEqual((len(records), sum(record["packetDeltaCount"] for record in records)), (350, 2 * count))
+            runs.append(as_set(records))
+        self.assertEqual(runs[0], runs[1])
 
     def test_several_captures_are_one_stream(self):
         with open(harness.DEMO, "rb") as source:

@@ -46,10 +46,43 @@ class Command(Sender):
         for arguments in ([], ["--read", harness.DEMO], ["--write", out], ["--read", harness.DEMO, "--from", "net_null0",
                           "--write", out], ["--read", harness.DEMO, "--write", out, "--to", "net_null0"],
                           ["--read", harness.DEMO, "--write", out, "--mtu", "81"],
-                          ["--read", harness.DEMO, "--write", out, "--to-mac", "02:00:00:00:00"]):
+                          ["--read", harness.DEMO, "--write", out, "--to-mac", "02:00:00:00:00"],
+                          ["--from", "", "--write", out], ["--from=", "--write", out],
+                          ["--read", "", "--write", out], ["--read", harness.DEMO, "", "--write", out],
+                          ["--write", out, "--read", harness.DEMO, ""],
+                          ["--read", harness.DEMO, "--write", ""], ["--read", harness.DEMO, "--to", ""],
+                          ["--read", harness.DEMO, "--write", out, "--config", ""],
+                          ["--read", harness.DEMO, "--write", out, "--stats", ""],
+                          ["--read", harness.DEMO, "--write", out, "--stream", "4294966273"]):
             with self.subTest(arguments):
                 self.assertNotEqual(self.preparse(*arguments, expect=harness.EX_USAGE).stderr, "")
         self.assertFalse(os.path.exists(out))
+
+    def test_where_packets_come_from_is_what_the_command_line_says(self):
+        for arguments, message in (
+                (["--read", harness.DEMO, *sets("read.parse=unified-header", "inputs.0.device=net_null0")],
+                 "inputs is given, but packets come from captures"),
+                (["--from", "net_null0", *sets("inputs=[]")], "inputs is empty"),
+                (["--from", "net_null0", *sets("inputs.0.device=")], "inputs.0.device"),
+                (["--read", harness.DEMO, *sets("flows.tunnel=inner", "flows.tunnel-in-key=true")],
+                 "flows.tunnel-in-key is true")):
+            with self.subTest(arguments):
+                result = self.preparse(*arguments, "--write", self.path("out.pcap"), expect=harness.EX_CONFIG)
+                self.assertIn(message, result.stderr)
+
+    def test_the_highest_first_stream(self):
+        self.preparse("--read", harness.DEMO, "--write", self.path("out.pcap"), "--stream", "4294966272")
+        with open(self.path("out.pcap"), "rb") as source:
+            self.assertEqual(struct.unpack_from("<I", source.read(), 24 + 16 + 20), (4294966272,))
+
+    def test_times_that_an_export_cannot_say_are_counted_and_told_as_they_are(self):
+        capture = os.path.join(harness.ROOT, "tests", "golden", "bad_timestamp", "input.pcap")
+        self.preparse("--read", capture, "--write", self.path("out.pcap"), "--stats", self.path("sent.json"))
+        sent = self.ledger()
+        _, direct = meter(self.directory, capture)
+        _, received = meter(self.directory, self.path("out.pcap"), *sets("read.parse=unified-header"))
+        self.assertEqual((sent["sent"], sent["bad_timestamp"]), (6, 3))
+        self.assertEqual((direct["bad_timestamp"], received["bad_timestamp"]), (3, 3))
 
     def test_it_parses_packets_and_nothing_else(self):
         result = self.preparse("--read", harness.DEMO, "--write", self.path("out.pcap"), "--set",

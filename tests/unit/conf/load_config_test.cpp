@@ -2,6 +2,7 @@
 #include "conf/load_config.hpp"
 
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 
 #include "conf/dump_config.hpp"
@@ -182,7 +183,8 @@ TEST_CASE("load_config: what unified headers do not carry is not asked of them",
 namespace {
 
 /// What preparse_config() refuses, or "accepted".
-std::string preparse_refusal(const std::string& device, const std::vector<std::string>& sets) {
+std::string preparse_refusal(const std::optional<std::string>& device,
+                             const std::vector<std::string>& sets) {
     try {
         (void)preparse_config({}, device, sets);
     } catch (const ConfigError& error) {
@@ -205,7 +207,7 @@ TEST_CASE("preparse_config: its device is the one input, and no collector is nee
     CHECK(config.inputs[0].queues == 4);
     CHECK(config.inputs[0].parse == ParseMode::trimmed);
     CHECK(config.flows.tunnel == TunnelMode::inner);
-    CHECK(preparse_config({}, {}, {}).config.inputs.empty());
+    CHECK(preparse_config({}, std::nullopt, {}).config.inputs.empty());
 }
 
 TEST_CASE("preparse_config: of a file, inputs and collectors are ignored unread", "[conf][unit]") {
@@ -214,8 +216,8 @@ TEST_CASE("preparse_config: of a file, inputs and collectors are ignored unread"
     const Config from = preparse_config(path + "probe-100g.yaml", "net_null0", sets).config;
     CHECK(from.inputs.size() == 1);
     CHECK(from.export_.collectors.empty());
-    CHECK(preparse_config(path + "probe-100g.yaml", {}, {}).config.inputs.empty());
-    CHECK_THROWS_AS(preparse_config("/nonexistent", {}, {}), ConfigError);
+    CHECK(preparse_config(path + "probe-100g.yaml", std::nullopt, {}).config.inputs.empty());
+    CHECK_THROWS_AS(preparse_config("/nonexistent", std::nullopt, {}), ConfigError);
 }
 
 TEST_CASE("preparse_config: it parses packets, of one input, on cores of its own", "[conf][unit]") {
@@ -224,7 +226,7 @@ TEST_CASE("preparse_config: it parses packets, of one input, on cores of its own
         "sends)";
     CHECK(preparse_refusal("net_null0", {"inputs.0.parse=unified-header"}) ==
           "--set inputs.0.parse=unified-header: inputs.0.parse" + rest);
-    CHECK(preparse_refusal({}, {"read.parse=unified-header"}) ==
+    CHECK(preparse_refusal(std::nullopt, {"read.parse=unified-header"}) ==
           "--set read.parse=unified-header: read.parse" + rest);
     CHECK(preparse_refusal("net_null0", {"read.parse=unified-header"}) == "accepted");
     CHECK(preparse_refusal("net_null0", {"inputs.1.device=net_null1"}) ==
@@ -235,6 +237,32 @@ TEST_CASE("preparse_config: it parses packets, of one input, on cores of its own
           "inputs (or auto)");
     CHECK(preparse_refusal("net null", {})
               .starts_with("--from net null: inputs.0.device is net null; must be "));
+}
+
+TEST_CASE("preparse_config: whether packets come from a device or from captures is not a guess",
+          "[conf][unit]") {
+    // An input would keep the captures' own keys from being looked at.
+    CHECK(preparse_refusal(std::nullopt,
+                           {"read.parse=unified-header", "inputs.0.device=net_null0"}) ==
+          "--set inputs.0.device=net_null0: inputs is given, but packets come from captures; must "
+          "be left out (read.* are the keys for --read)");
+    CHECK(preparse_refusal("", {}) ==
+          "--from : inputs.0.device is empty; must be a PCI address, af_packet:IFNAME, "
+          "af_xdp:IFNAME or a DPDK vdev string (where packets come from, such as 0000:81:00.0, "
+          "af_packet:eth0 or net_tap0)");
+    CHECK(preparse_refusal("net_null0", {"inputs=[]"}) ==
+          "--set inputs=[]: inputs is empty; must have at least one item (such as {device: "
+          "\"af_packet:eth0\"})");
+}
+
+TEST_CASE("preparse_config: what is in no unified header is not asked for", "[conf][unit]") {
+    for (const std::optional<std::string>& device : {std::optional<std::string>("net_null0"), {}}) {
+        CHECK(preparse_refusal(device, {"flows.tunnel=inner", "flows.tunnel-in-key=true"}) ==
+              "--set flows.tunnel-in-key=true: flows.tunnel-in-key is true, but tributary preparse "
+              "makes no flows; must be false (unified headers do not carry tunnels, so no receiver "
+              "can tell them apart)");
+        CHECK(preparse_refusal(device, {"flows.tunnel=inner"}) == "accepted");
+    }
 }
 
 TEST_CASE("load_config: tracking fragments over queues that part them is warned of",

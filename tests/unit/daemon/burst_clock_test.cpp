@@ -4,14 +4,33 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <span>
+#include <vector>
+
+#include "flowcache/unified_header_input.hpp"
+#include "tests/support/unified_frames.hpp"
 
 namespace tributary {
 namespace {
+
+using test::unified_frame;
 
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr Timestamp at(std::int64_t s) { return Timestamp{seconds{s}}; }
+
+/// One frame per poll, while the host's clock says 1001 s.
+struct FramePolls {
+    std::vector<std::vector<std::byte>> frames;
+    std::size_t polls = 0;
+    PacketView packet{};
+
+    [[nodiscard]] Burst receive() noexcept {
+        packet = test::view_of(frames[polls++]);
+        return {.packets = {&packet, 1}, .now = at(1001)};
+    }
+    void release() noexcept {}
+};
 
 TEST_CASE("BurstClock: without packet times it is the host's clock", "[daemon][unit]") {
     BurstClock clock(false);
@@ -97,13 +116,51 @@ TEST_CASE("BurstClock: a time out of range becomes the last good one and is coun
 TEST_CASE("BurstClock: both ends of the range are good, and the clock stays within",
           "[daemon][unit]") {
     BurstClock clock(true);
-    clock.begin_burst(at(5000));
+    clock.begin_burst(kLastTimestamp - seconds{5});
     CHECK(clock.stamp(kFirstTimestamp) == kFirstTimestamp);
     CHECK(clock.stamp(kLastTimestamp) == kLastTimestamp);
-    clock.begin_burst(at(5001));
+    clock.begin_burst(kLastTimestamp + seconds{100});
     clock.end_empty_burst();
     CHECK(clock.now() == kLastTimestamp);
+    CHECK(clock.stamp(kLastTimestamp) == kLastTimestamp);
+    CHECK(clock.now() == kLastTimestamp);
     CHECK(clock.bad_timestamps().read() == 0);
+}
+
+TEST_CASE("BurstClock: a packet time may be 10 s ahead of the host, and is bad beyond",
+          "[daemon][unit]") {
+    BurstClock clock(true);
+    clock.begin_burst(at(1000));
+    CHECK(clock.stamp(at(1000)) == at(1000));
+    CHECK(clock.stamp(at(1010)) == at(1010));
+    CHECK(clock.bad_timestamps().read() == 0);
+    CHECK(clock.stamp(at(1010) + nanoseconds{1}) == at(1010));
+    CHECK(clock.stamp(kLastTimestamp) == at(1010));
+    CHECK(clock.bad_timestamps().read() == 2);
+    CHECK(clock.now() == at(1010));
+    clock.begin_burst(at(1011));
+    CHECK(clock.stamp(at(1021)) == at(1021));
+    CHECK(clock.bad_timestamps().read() == 2);
+}
+
+TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it", "[daemon][unit]") {
+    FramePolls source;
+    source.frames = {unified_frame({{.time = at(1000)}, {.time = kLastTimestamp}}),
+                     unified_frame({{.time = at(1001)}}, 2)};
+    constexpr bool kPacketTimes = true;
+    UnifiedHeaderInput<FramePolls, BurstClock> path(source, {}, kPacketTimes);
+    const ParsedBurst first = path.receive();
+    REQUIRE(first.packets.size() == 2);
+    CHECK(first.packets[1].packet->seen_at == at(1000));
+    CHECK(first.now == at(1000));
+    path.release();
+    const ParsedBurst second = path.receive();
+    REQUIRE(second.packets.size() == 1);
+    CHECK(second.packets[0].packet->seen_at == at(1001));
+    CHECK(second.packets[0].packet->clock == at(1001));
+    CHECK(second.now == at(1001));
+    path.release();
+    CHECK(path.counters().bad_timestamp.read() == 1);
 }
 
 TEST_CASE("BurstClock: packets at once are stamped, counted and moved on from as one by one",

@@ -39,7 +39,7 @@ bool passes(const std::string& expression, const Frame& frame, LinkType type = L
 std::string refusal(const std::string& expression) {
     try {
         const PacketFilter filter(expression);
-    } catch (const FilterError& error) {
+    } catch (const PacketFilterError& error) {
         return error.what();
     }
     return "accepted";

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "flowcache/frame_input.hpp"
+#include "flowcache/packet_times.hpp"
+#include "flowcache/unified_header_input.hpp"
 #include "tests/support/packet_builder.hpp"
+#include "tests/support/unified_frames.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -162,4 +165,54 @@ TEST_CASE("Pipeline: a queue that is empty at once does not end the others",
         REQUIRE(ledger.queues[1].exported == RecordTally{32'000, 32'000, 3'200'000});
     }
     std::filesystem::remove(path);
+}
+
+namespace {
+
+/// A NIC queue's ring with the same frame of unified headers again and again.
+class FrameRing {
+public:
+    FrameRing(std::size_t frames, std::size_t records)
+        : frames_left_(frames), frame_(unified_frame(std::vector<ToldPacket>(records))) {
+        packets_.fill(view_of(frame_));
+    }
+    [[nodiscard]] Burst receive() noexcept {
+        const std::size_t count = std::min(frames_left_, kBurstPackets);
+        frames_left_ -= count;
+        bursts += count > 0 ? 1 : 0;
+        return {.packets = std::span(packets_).first(count), .now = {}};
+    }
+    void release() noexcept {}
+
+    std::size_t bursts = 0;
+
+private:
+    std::size_t frames_left_;
+    std::vector<std::byte> frame_;
+    std::array<PacketView, kBurstPackets> packets_;
+};
+
+/// What is metered of a ring when its queue stops.
+std::uint64_t received_last(FrameRing& ring) {
+    UnifiedHeaderInput<FrameRing, PacketTimes> path(ring, {});
+    const auto queue = make_input_queue(
+        path,
+        {.flows = {.max_flows = 64}, .layout = {}, .numa_node = {}, .pages = PageUse::offline},
+        FlowHasher(1));
+    take_last_bursts(*queue);
+    return path.counters().received.read();
+}
+
+}  // namespace
+
+TEST_CASE("take_last_bursts: a ring of frames with many records each is metered to its end",
+          "[daemon][unit]") {
+    FrameRing ring(4096, 23);
+    CHECK(received_last(ring) == std::uint64_t{4096} * 23);
+}
+
+TEST_CASE("take_last_bursts: a source that never ends holds nothing up", "[daemon][unit]") {
+    FrameRing ring(1'000'000, 2);
+    CHECK(received_last(ring) == std::uint64_t{1024} * kBurstPackets * 2);
+    CHECK(ring.bursts == 1024);
 }

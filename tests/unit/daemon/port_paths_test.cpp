@@ -7,16 +7,21 @@
 #include <sysexits.h>
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/startup_error.hpp"
+#include "daemon/transmit_port.hpp"
 #include "flowcache/frame_input.hpp"
 #include "tests/support/packet_builder.hpp"
 
@@ -58,11 +63,13 @@ InputOptions input(const std::string& device) {
 /// EAL with the devices that the tests need. It starts once in a process, and a port that was
 /// closed is gone for good.
 struct Machine {
-    std::array<InputOptions, 4> inputs{input("net_ring0"), input("net_ring1"),
-                                       input("net_null0,size=300"), input("net_ring2")};
+    std::array<InputOptions, 5> inputs{input("net_ring0"), input("net_ring1"),
+                                       input("net_null0,size=300"), input("net_ring2"),
+                                       input("net_null1")};
     std::vector<EalDevice> devices{eal_device(inputs[0], 0), eal_device(inputs[1], 1),
-                                   eal_device(inputs[2], 2), eal_device(inputs[3], 3)};
-    PoolSize size = plan_pools(inputs, std::array<NumaNode, 4>{})[0];
+                                   eal_device(inputs[2], 2), eal_device(inputs[3], 3),
+                                   eal_device(inputs[4], 4)};
+    PoolSize size = plan_pools(inputs, std::array<NumaNode, 5>{})[0];
     Eal eal{{.devices = devices,
              .main_cpus = read_topology().allowed(),
              .may_use_huge_pages = false,
@@ -147,6 +154,26 @@ void check_trimmed(Machine& machine, std::size_t index) {
     path.release();
 }
 
+/// A stream that must not wait loses a frame when no buffer is free; one that may wait gets one.
+void check_waiting_for_buffers(Machine& machine, std::size_t index) {
+    const TransmitPort port(machine.eal.port_of(machine.devices[index]), machine.inputs[index],
+                            machine.pool);
+    std::atomic<bool> waits{false};
+    TransmitQueue queue(port, 0, tributary::MacAddress{}, waits);
+    std::vector<rte_mbuf*> taken;
+    while (rte_mbuf* buffer = rte_pktmbuf_alloc(machine.pool.get())) {
+        taken.push_back(buffer);
+    }
+    CHECK(queue.begin().empty());
+    waits = true;
+    std::thread giver([&taken] {  // a thread of its own, which keeps none in a cache
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        rte_pktmbuf_free_bulk(taken.data(), static_cast<unsigned>(taken.size()));
+    });
+    CHECK(queue.begin().size() == port.frame_octets());
+    giver.join();
+}
+
 int exit_code_of(const std::function<void()>& start) {
     try {
         start();
@@ -176,6 +203,7 @@ TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts
     }
     check_hints(machine, 1, false);
     check_trimmed(machine, 3);
+    check_waiting_for_buffers(machine, 4);
 }
 
 }  // namespace

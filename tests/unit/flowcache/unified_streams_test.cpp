@@ -44,6 +44,31 @@ TEST_CASE("UnifiedStreams: a sender that begins anew is nothing missing", "[flow
     CHECK(missing(streams, 60, 23) == 0);
 }
 
+TEST_CASE("UnifiedStreams: a sender that begins anew with frames of other sizes misses nothing",
+          "[flowcache][unit]") {
+    UnifiedStreams streams;
+    for (std::uint64_t sequence = 0; sequence < 115; sequence += 23) {
+        CHECK(missing(streams, sequence, 23) == 0);
+    }
+    for (std::uint64_t sequence = 0; sequence < 110; sequence += 10) {
+        CHECK(missing(streams, sequence, 10) == 0);
+    }
+    CHECK(missing(streams, 110, 23) == 0);  // overtakes what was sent before
+    CHECK(missing(streams, 133, 23) == 0);
+    CHECK(missing(streams, 157, 23) == 1);
+    CHECK(missing(streams, 170, 10) == 0);  // late, and ends where the last one ended
+    CHECK(missing(streams, 180, 10) == 0);
+}
+
+TEST_CASE("UnifiedStreams: a frame overtakes also where the sequence numbers wrap",
+          "[flowcache][unit]") {
+    UnifiedStreams streams;
+    CHECK(missing(streams, std::uint64_t{0} - 15, 10) == 0);  // 5 before the end of all numbers
+    CHECK(missing(streams, std::uint64_t{0} - 10, 23) == 0);
+    CHECK(missing(streams, 13, 10) == 0);
+    CHECK(missing(streams, 24, 10) == 1);
+}
+
 TEST_CASE("UnifiedStreams: frames that come late or twice count for nothing", "[flowcache][unit]") {
     UnifiedStreams streams;
     CHECK(missing(streams, 100'000, 10) == 0);

@@ -91,6 +91,22 @@ TEST_CASE("trimmed: a tunnel that runs past the cut is metered by its outer head
     CHECK(inner.fields.cut_header == CutHeader::transport_header);
 }
 
+TEST_CASE("trimmed: of several headers behind the cut the first one is named", "[parsers][unit]") {
+    PacketBuilder builder = ethernet();
+    for (std::uint16_t tag = 1; tag <= 6; ++tag) {
+        builder.vlan(tag);
+    }
+    const Frame frame = builder.ipv4({.option_bytes = 40}).ipv4().udp(1, 2).payload(100).build();
+    for (const TunnelMode tunnel : {TunnelMode::outer, TunnelMode::inner}) {
+        const Parsed parsed = parse(frame, trimmed(64, tunnel));
+        REQUIRE(parsed.status == ParseStatus::ok);
+        CHECK(parsed.fields.protocol == ip_protocol::kIpv4);
+        CHECK(parsed.fields.cut_header == CutHeader::ipv4_options);
+    }
+    CHECK(parse(frame, trimmed(110, TunnelMode::inner)).fields.cut_header ==
+          CutHeader::tunnel_header);
+}
+
 TEST_CASE("trimmed: a packet that is really too short is malformed as ever", "[parsers][unit]") {
     // No byte of the frame is missing: its headers claim more than there is.
     CHECK(parse(ethernet().ipv4({.header_words = 15}).bytes(4).build(), trimmed(128)).status ==
