@@ -12,11 +12,11 @@ struct Deadline {
     FlowEndReason reason;
 };
 
-/// The earlier of a record's two deadlines, as its packets have made them so far.
-[[nodiscard]] inline Deadline deadline_of(const FlowRecordCore& core,
+/// The earlier of a record's two deadlines, as its packets from `start` to `end` have made them.
+[[nodiscard]] inline Deadline deadline_of(Timestamp start, Timestamp end,
                                           const FlowCacheOptions& options) noexcept {
-    const Timestamp idle = core.end + options.idle_timeout;
-    const Timestamp active = core.start + options.active_timeout;
+    const Timestamp idle = end + options.idle_timeout;
+    const Timestamp active = start + options.active_timeout;
     if (idle <= active) {
         return {idle, FlowEndReason::idle_timeout};
     }

@@ -2,19 +2,22 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/deadline.hpp"
-#include "flowcache/expiry_wheel.hpp"
+#include "flowcache/due_times.hpp"
+#include "flowcache/eviction_cursor.hpp"
+#include "flowcache/flow_entries.hpp"
 #include "flowcache/flow_identity.hpp"
-#include "flowcache/flow_record.hpp"
+#include "flowcache/flow_index.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
+#include "flowcache/packet_selector.hpp"
 #include "flowcache/record_stream.hpp"
 #include "flowcache/record_update.hpp"
 
@@ -23,33 +26,40 @@ namespace tributary {
 // The flow table of one queue. One thread owns it; nothing in it is shared, nothing is allocated
 // after start.
 //
-//   memory handed in:  | buckets: EntryIndex[2^k] | wheel slots | entries: Entry[max_flows] |
+//   memory handed in:  | index: buckets | entries: lines, IPv6 addresses, groups | due times |
 //
-//   buckets[hash mod 2^k] -> entry -> entry -> kNoEntry     2^k >= max_flows: chains are short
+//   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
+//   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
-//   an entry is  free     in the free list (by next_in_bucket), or never used (index >= used_)
-//                running  in one bucket chain and in one wheel slot; end_reason is `none`
-//                waiting  ended while the sink was full: in the waiting list, oldest end first, and
-//                         in no chain, so a later packet of its key opens a new entry
+// A burst goes through in three passes: prefetch buckets, guess entries and prefetch them, account.
+// So the misses of a burst overlap. The guess is tested again when the packet's turn comes, because
+// a packet before it may have moved things.
 //
-// When a record ends, and with which reason, depends on the packets and the clock alone (DESIGN 2):
-// a packet first tests the deadlines of the entry it finds, so it does not matter how far the wheel
-// has come.
+// When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
+// the deadlines of the entry it finds, however far the walk has come.
+//
+// Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends flows that
+// are due. Up to kSearch entries are looked at for one packet, which is the whole of a small cache;
+// a larger one has a thirty-second more entries than flows, and is walked the faster from seven
+// eighths on, so that what is due is found before they are used up. If nothing is due, one flow is
+// evicted (EvictionCursor).
 
 template <std::size_t kRecordBytes>
 class FlowCache {
 public:
     using Record = FlowRecord<kRecordBytes>;
 
-    /// Memory that a cache of these options needs, in bytes; it is touched only as far as it is
-    /// used.
+    /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
+    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
-        return sizeof(EntryIndex) * (bucket_count(options) + ExpiryWheel::kSlots) +
-               sizeof(Entry) * options.max_flows + alignof(Entry);
+        const std::size_t entries = capacity(options);
+        return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
+               Entries::bytes_needed(entries) +
+               sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1);
     }
 
     /// @param memory    bytes_needed() bytes that outlive the cache, best huge pages of the
-    /// thread's NUMA node
+    ///                  thread's NUMA node
     /// @param counters  outlive the cache; written by the thread that owns it
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept
@@ -57,11 +67,9 @@ public:
           layout_(layout),
           identity_(hasher, layout, options.tunnel_in_key),
           counters_(counters),
-          buckets_(take<EntryIndex>(memory, bucket_count(options))),
-          wheel_(take<EntryIndex>(memory, ExpiryWheel::kSlots)),
-          entries_(take<Entry>(memory, options.max_flows)) {
-        std::ranges::fill(buckets_, kNoEntry);
-    }
+          index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(capacity(options)))),
+          entries_(memory, capacity(options)),
+          due_(take<DueTimes::Tick>(memory, DueTimes::size_for(capacity(options)))) {}
 
     [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
     [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
@@ -70,328 +78,323 @@ public:
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
-    /// @param packets  keys and hashes filled in
-    /// @cost           no allocation; two prefetched memory accesses per packet, and their chains
+    /// @param packets  at most kBurstPackets, keys and hashes filled in
+    /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow
     template <RecordSink<Record> Sink>
     void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
+        std::array<EntryIndex, kBurstPackets> guesses;
         for (const KeyedPacket& packet : packets) {
-            __builtin_prefetch(&bucket_of(packet.hash));
+            index_.prefetch(packet.hash);
         }
-        for (const KeyedPacket& packet : packets) {
-            if (const EntryIndex first = bucket_of(packet.hash); first != kNoEntry) {
-                __builtin_prefetch(&entries_[first], 1);
-                __builtin_prefetch(reinterpret_cast<const std::byte*>(&entries_[first]) + 64, 1);
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            guesses[i] = index_.guess(packets[i].hash);
+            if (guesses[i] != kNoEntry) {
+                entries_.prefetch(guesses[i], packets[i].key.ip_version != 4);
             }
         }
-        for (const KeyedPacket& packet : packets) {
-            account(packet, sink);
+        std::uint64_t octets = 0;
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            account(packets[i], guesses[i], sink);
+            octets += packets[i].fields->ip_bytes;
         }
+        counters_.packets.add(packets.size());
+        counters_.octets.add(octets);
     }
 
     /// Ends records whose deadline has passed, a bounded number of them, so that no burst pays for
-    /// many. Call it after each burst, also after an empty one.
+    /// many. Call it after each burst, also after an empty one. Each entry is looked at twice a
+    /// second of packet time.
     ///
     /// @param now     the source's clock
-    /// @param budget  entries to visit at the most
+    /// @param budget  records to end at the most
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
         release_waiting(budget, sink);
-        std::size_t empty_slots = kEmptySlotsPerStep;
-        const std::uint64_t current = ExpiryWheel::tick_of(now);
-        if (running_ == 0) {
-            wheel_.leap(now);
+        if (due_.needs_new_base(now)) {
+            set_base(now);
         }
-        while (wheel_.next_tick() < current && budget > 0 && empty_slots > 0) {
-            const EntryIndex due = wheel_.due_slot();
-            if (due == kNoEntry) {
-                wheel_.advance(now);
-                --empty_slots;
-                continue;
-            }
-            visit(due, now, sink);
-            --budget;
+        std::size_t pace = walk_pace_.entries_until(now, due_.walked());
+        const std::size_t asked = pace;
+        const DueTimes::Tick tick = due_.tick_of(now);
+        while (tick > 0 && pace > 0 && budget > 0) {
+            std::array<EntryIndex, kVisits> found;
+            const std::size_t count =
+                due_.walk(pace, tick - 1, std::span(found).first(std::min(budget, kVisits)));
+            visit(std::span(found).first(count), now, sink);
+            budget -= count;
         }
+        walk_pace_.passed(asked - pace, due_.walked());
     }
 
     /// At shutdown: ends every record, with the reason of its deadline where that has passed, else
-    /// `forced_end`. Call it until it returns true; false means that the sink is full and records
-    /// wait.
+    /// `forced_end`. Call it until it returns true; false: the sink is full and records wait.
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
-        release_waiting(entries_.size(), sink);
-        for (; running_ > 0 && waiting_ == kNoEntry; ++drained_) {
-            const Entry& entry = entries_[drained_];
-            if (!entry.in_table) {
-                continue;
+        release_waiting(entries_.capacity(), sink);
+        for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
+            const FlowLine& line = entries_.line(drained_);
+            if (line.is_running()) {
+                const Deadline deadline = deadline_of(line.start, line.end, options_);
+                end(drained_, now > deadline.at ? deadline.reason : FlowEndReason::forced_end,
+                    sink);
             }
-            const Deadline deadline = deadline_of(entry.record.core, options_);
-            end(drained_, now > deadline.at ? deadline.reason : FlowEndReason::forced_end, sink);
         }
-        return running_ == 0 && waiting_ == kNoEntry;
+        return entries_.taken() == 0;
+    }
+
+    /// Names the running flow of a packet, for those who count or end it from outside.
+    [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
+        const EntryIndex entry = find(packet);
+        if (entry == kNoEntry) {
+            return std::nullopt;
+        }
+        return FlowHandle{entry, entries_.line(entry).generation};
+    }
+    [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
+        return handle.entry < entries_.used() && entries_.line(handle.entry).is_running() &&
+               entries_.line(handle.entry).generation == handle.generation;
+    }
+    /// Adds packets that somebody else has counted.
+    ///
+    /// @param first  packet time of the first of them, like `last` of the last
+    /// @return       false: the flow runs no more, nothing was added
+    [[nodiscard]] bool add(FlowHandle handle, std::uint64_t packets, std::uint64_t octets,
+                           Timestamp first, Timestamp last) noexcept {
+        if (!is_running(handle)) {
+            return false;
+        }
+        FlowLine& line = entries_.line(handle.entry);
+        line.packets += packets;
+        line.octets += octets;
+        line.start = std::min(line.start, first);
+        line.end = std::max(line.end, last);
+        schedule(handle.entry);
+        counters_.packets.add(packets);
+        counters_.octets.add(octets);
+        return true;
+    }
+    /// @return  false: the flow has ended before
+    template <RecordSink<Record> Sink>
+    [[nodiscard]] bool end(FlowHandle handle, FlowEndReason reason, Sink& sink) noexcept {
+        if (!is_running(handle)) {
+            return false;
+        }
+        end(handle.entry, reason, sink);
+        return true;
     }
 
 private:
-    struct Entry {
-        Record record;
-        EntryLinks links;           ///< in the wheel's slot or in the waiting list
-        EntryIndex next_in_bucket;  ///< or in the free list
-        std::uint32_t
-            hash_tag;  ///< upper half of the hash; the lower half is found again by rehashing
-        std::uint32_t wheel_slot;
-        bool in_table;  ///< running
-    };
+    using Entries = FlowEntries<kRecordBytes>;
 
-    static constexpr std::size_t kEmptySlotsPerStep = 1024;
-    static constexpr std::size_t kEvictionCandidates = 8;
+    /// Entries that are looked at for one packet that finds the cache full.
+    static constexpr std::size_t kSearch = 4096;
+    /// Entries that are visited between two looks at the due times.
+    static constexpr std::size_t kVisits = 32;
 
-    [[nodiscard]] static std::size_t bucket_count(const FlowCacheOptions& options) noexcept {
-        return std::bit_ceil(std::size_t{options.max_flows});
-    }
-
-    template <class T>
-    [[nodiscard]] static std::span<T> take(std::span<std::byte>& memory,
-                                           std::size_t count) noexcept {
-        void* at = memory.data();
-        std::size_t left = memory.size();
-        std::align(alignof(T), sizeof(T) * count, at, left);
-        memory = std::span(static_cast<std::byte*>(at), left).subspan(sizeof(T) * count);
-        return {static_cast<T*>(at), count};
-    }
-
-    [[nodiscard]] EntryIndex& bucket_of(FlowHash hash) const noexcept {
-        return buckets_[hash & (buckets_.size() - 1)];
-    }
-    [[nodiscard]] static std::uint32_t tag_of(FlowHash hash) noexcept {
-        return static_cast<std::uint32_t>(hash >> 32U);
+    [[nodiscard]] static std::size_t capacity(const FlowCacheOptions& options) noexcept {
+        const std::size_t flows = options.max_flows;
+        return flows <= kSearch ? flows : flows + flows / 32;
     }
 
     template <class Sink>
-    void account(const KeyedPacket& packet, Sink& sink) noexcept {
-        const Timestamp clock = packet.packet->clock;
-        EntryIndex index = find(packet);
-        if (index != kNoEntry) {
-            const Deadline deadline = deadline_of(entries_[index].record.core, options_);
-            if (clock >
-                deadline.at) {  // a packet exactly at the deadline still belongs to the record
-                end(index, deadline.reason, sink);
-                index = kNoEntry;
+    void account(const KeyedPacket& packet, EntryIndex guess, Sink& sink) noexcept {
+        const bool is_guessed = guess != kNoEntry && identity_.is_same(entries_, guess, packet);
+        EntryIndex entry = is_guessed ? guess : find(packet);
+        if (entry != kNoEntry) {
+            const FlowLine& line = entries_.line(entry);
+            const Deadline deadline = deadline_of(line.start, line.end, options_);
+            if (packet.packet->clock > deadline.at) {  // one exactly at it still belongs to it
+                end(entry, deadline.reason, sink);
+                entry = kNoEntry;
             }
         }
-        if (index == kNoEntry) {
-            index = open(packet, sink);
+        if (entry == kNoEntry) {
+            entry = open(packet, sink);
         }
-        const bool earlier = packet.packet->seen_at < entries_[index].record.core.start;
-        add_packet(entries_[index].record, layout_, packet);
-        if (earlier) {  // a late packet has moved the active deadline forward
-            wheel_.remove(entries_, index, entries_[index].wheel_slot);
-            schedule(index);
+        FlowLine& line = entries_.line(entry);
+        const bool is_late = packet.packet->seen_at < line.start;
+        add_packet(line, packet);
+        if (layout_.has_groups()) {
+            add_to_groups(entries_.groups(entry), layout_, packet);
         }
-        counters_.packets.add();
-        counters_.octets.add(packet.fields->ip_bytes);
+        if (is_late) {  // it has moved the active deadline forward
+            schedule(entry);
+        }
         if (options_.tcp_end &&
             (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0) {
-            end(index, FlowEndReason::end_of_flow, sink);
+            end(entry, FlowEndReason::end_of_flow, sink);
         }
     }
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
-        EntryIndex index = bucket_of(packet.hash);
-        const std::uint32_t tag = tag_of(packet.hash);
-        while (index != kNoEntry) {
-            Entry& entry = entries_[index];
-            if (entry.hash_tag == tag && identity_.is_same(entry.record, packet)) {
-                return index;
-            }
-            index = entry.next_in_bucket;
-        }
-        return kNoEntry;
+        return index_.find(packet.hash, [&](EntryIndex entry) {
+            return identity_.is_same(entries_, entry, packet);
+        });
     }
 
     template <class Sink>
     [[nodiscard]] EntryIndex open(const KeyedPacket& packet, Sink& sink) noexcept {
-        const EntryIndex index = allocate(packet.packet->clock, sink);
-        Entry& entry = entries_[index];
-        start_record(entry.record, layout_, packet);
-        EntryIndex& bucket = bucket_of(packet.hash);
-        entry.next_in_bucket = bucket;
-        entry.hash_tag = tag_of(packet.hash);
-        entry.in_table = true;
-        bucket = index;
-        if (running_ == 0) {
-            wheel_.leap(packet.packet->clock);
+        const Timestamp clock = packet.packet->clock;
+        if (due_.needs_new_base(clock)) {
+            set_base(clock);
         }
-        schedule(index);
-        ++running_;
+        FlowIndex::Place place{};
+        make_room(clock, sink);
+        const EntryIndex entry = entries_.allocate();
+        while (!index_.insert(packet.hash, entry, place)) {
+            end(index_.any_in_home_of(packet.hash), FlowEndReason::lack_of_resources, sink);
+        }
+        due_.grow(entries_.used());
+        FlowLine& line = entries_.line(entry);
+        start_line(line, packet);
+        line.bucket = place.bucket;
+        line.distance = place.distance & 0xFFU;
+        if (line.key.ip_version != 4) {
+            entries_.ipv6(entry) = ipv6_addresses(*packet.fields);
+        }
+        if (layout_.has_groups()) {
+            start_groups(entries_.groups(entry), layout_, *packet.fields);
+        }
+        schedule(entry);
         counters_.flows_created.add();
-        counters_.entries.add();
-        return index;
+        counters_.entries.set(entries_.taken());
+        return entry;
     }
 
-    void schedule(EntryIndex index) noexcept {
-        const Timestamp deadline = deadline_of(entries_[index].record.core, options_).at;
-        const std::uint64_t tick = wheel_.schedule(entries_, index, deadline);
-        next_due_ = std::min(next_due_, deadline);
-        entries_[index].wheel_slot = static_cast<std::uint32_t>(tick % ExpiryWheel::kSlots);
+    void schedule(EntryIndex entry) noexcept {
+        const FlowLine& line = entries_.line(entry);
+        const Timestamp deadline = deadline_of(line.start, line.end, options_).at;
+        due_.set(entry, deadline);
+        nothing_due_until_ = std::min(nothing_due_until_, deadline);
     }
-
-    /// Looks at an entry whose wheel slot has come: ends it, or schedules it at its deadline of
-    /// now.
-    template <class Sink>
-    void visit(EntryIndex index, Timestamp now, Sink& sink) noexcept {
-        const Deadline deadline = deadline_of(entries_[index].record.core, options_);
-        if (now > deadline.at) {
-            end(index, deadline.reason, sink);
-            return;
+    /// Ticks are counted anew from `now`.
+    void set_base(Timestamp now) noexcept {
+        due_.set_base(now);
+        for (EntryIndex entry = 0; entry < entries_.used(); ++entry) {
+            if (entries_.line(entry).is_running()) {
+                schedule(entry);
+            }
         }
-        wheel_.remove(entries_, index, entries_[index].wheel_slot);
-        schedule(index);
+    }
+
+    /// Ends those entries whose deadline has passed; the others get their due times of now.
+    ///
+    /// @return  the earliest deadline of the others
+    template <class Sink>
+    Timestamp visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
+        for (const EntryIndex entry : found) {
+            __builtin_prefetch(&entries_.line(entry), 1);
+        }
+        for (const EntryIndex entry : found) {
+            index_.prefetch_bucket(entries_.line(entry).bucket);
+        }
+        Timestamp earliest = Timestamp::max();
+        for (const EntryIndex entry : found) {
+            const FlowLine& line = entries_.line(entry);
+            const Deadline deadline = deadline_of(line.start, line.end, options_);
+            if (now > deadline.at) {
+                end(entry, deadline.reason, sink);
+            } else {
+                due_.set(entry, deadline.at);
+                earliest = std::min(earliest, deadline.at);
+            }
+        }
+        return earliest;
     }
 
     /// Ends a running entry. Its record leaves at once, or waits while the sink is full.
     template <class Sink>
-    void end(EntryIndex index, FlowEndReason reason, Sink& sink) noexcept {
-        Entry& entry = entries_[index];
-        take_out_of_bucket(index);
-        wheel_.remove(entries_, index, entry.wheel_slot);
-        entry.in_table = false;
-        entry.record.core.end_reason = reason;
-        --running_;
+    void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
+        FlowLine& line = entries_.line(entry);
+        index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
+        due_.clear(entry);
+        line.end_reason = reason;
+        line.generation = (line.generation + 1) & 0xFF'FFFFU;
         counters_.ended[static_cast<std::size_t>(reason)].add();
-        if (waiting_ == kNoEntry && sink.try_push(entry.record)) {
-            free(index);
+        if (entries_.first_waiting() == kNoEntry && hand_over(entry, sink)) {
+            entries_.free(entry);
+            counters_.entries.set(entries_.taken());
             return;
         }
-        link_last(entries_, waiting_, index);
+        entries_.append_waiting(entry);
     }
 
-    void take_out_of_bucket(EntryIndex index) noexcept {
-        EntryIndex* link = &bucket_of(identity_.hash(entries_[index].record));
-        while (*link != index) {
-            link = &entries_[*link].next_in_bucket;
-        }
-        *link = entries_[index].next_in_bucket;
+    template <class Sink>
+    [[nodiscard]] bool hand_over(EntryIndex entry, Sink& sink) noexcept {
+        Record record;
+        entries_.write_record(entry, record);
+        return sink.try_push(record);
     }
 
     /// Hands waiting records to the sink, the oldest first, until it is full or `budget` is spent.
     template <class Sink>
     void release_waiting(std::size_t budget, Sink& sink) noexcept {
-        while (waiting_ != kNoEntry && budget > 0 && sink.try_push(entries_[waiting_].record)) {
-            const EntryIndex index = waiting_;
-            unlink(entries_, waiting_, index);
-            free(index);
+        while (entries_.first_waiting() != kNoEntry && budget > 0 &&
+               hand_over(entries_.first_waiting(), sink)) {
+            entries_.free_first_waiting();
+            counters_.entries.set(entries_.taken());
             --budget;
         }
     }
 
-    template <class Sink>
-    [[nodiscard]] EntryIndex allocate(Timestamp now, Sink& sink) noexcept {
-        if (free_ == kNoEntry && used_ == entries_.size()) {
-            make_room(now, sink);
-        }
-        if (free_ == kNoEntry) {
-            return used_++;
-        }
-        const EntryIndex index = free_;
-        free_ = entries_[index].next_in_bucket;
-        return index;
-    }
-    void free(EntryIndex index) noexcept {
-        entries_[index].next_in_bucket = free_;
-        free_ = index;
-        counters_.entries.set(counters_.entries.read() - 1);
-    }
-
-    /// Frees at least one entry of a full cache: one that is due, else one that the ring now takes,
-    /// else one that is evicted, else (the ring is full) the record that has waited longest, which
-    /// is lost.
+    /// Sees to it that an entry is free: where none is, ends what is due, else hands on a waiting
+    /// record, else evicts, else (the sink is full) loses the record that has waited longest.
     template <class Sink>
     void make_room(Timestamp now, Sink& sink) noexcept {
-        release_waiting(1, sink);
-        end_due(now, sink);
-        if (free_ == kNoEntry && waiting_ == kNoEntry) {
-            end(eviction_candidate(), FlowEndReason::lack_of_resources, sink);
-        }
-        if (free_ == kNoEntry) {
-            const EntryIndex oldest = waiting_;
-            counters_.lost_ring_full.add(entries_[oldest].record.core.tally());
-            unlink(entries_, waiting_, oldest);
-            free(oldest);
-        }
-    }
-
-    /// Ends everything that is due, until an entry is free: up to max_flows flows fit without
-    /// eviction although the wheel is behind.
-    template <class Sink>
-    void end_due(Timestamp now, Sink& sink) noexcept {
-        while (free_ == kNoEntry && wheel_.next_tick() < ExpiryWheel::tick_of(now)) {
-            const EntryIndex due = wheel_.due_slot();
-            if (due == kNoEntry) {
-                wheel_.advance(now);
-            } else {
-                visit(due, now, sink);
-            }
-        }
-        if (free_ == kNoEntry) {
-            search_current_slot(now, sink);
-        }
-    }
-
-    /// Ends what is due in the slot of the current tick, whose other entries are due within
-    /// milliseconds. A flood would come here with every packet, so the slot is searched again only
-    /// once something in it can be due.
-    template <class Sink>
-    void search_current_slot(Timestamp now, Sink& sink) noexcept {
-        if (searched_tick_ == wheel_.next_tick() && now <= next_due_) {
+        if (entries_.taken() < entries_.capacity() - entries_.capacity() / 8) {
             return;
         }
-        searched_tick_ = wheel_.next_tick();
-        next_due_ = Timestamp::max();
-        EntryIndex next = wheel_.due_slot();
-        const EntryIndex last = next == kNoEntry ? kNoEntry : entries_[next].links.previous;
-        for (EntryIndex index = kNoEntry; index != last;) {
-            index = next;
-            next = entries_[index].links.next;
-            const Deadline deadline = deadline_of(entries_[index].record.core, options_);
-            if (now > deadline.at) {
-                end(index, deadline.reason, sink);
-            } else {
-                next_due_ = std::min(next_due_, deadline.at);
-            }
+        if (entries_.has_room()) {
+            constexpr std::size_t kHurry = 64;
+            end_due(now, kHurry, sink);
+            return;
+        }
+        release_waiting(1, sink);
+        end_due(now, std::min(kSearch, due_.walked()), sink);
+        if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
+            end(eviction_.choose(entries_), FlowEndReason::lack_of_resources, sink);
+        }
+        if (!entries_.has_room()) {
+            const FlowLine& oldest = entries_.line(entries_.first_waiting());
+            counters_.lost_ring_full.add({1, oldest.packets, oldest.octets});
+            entries_.free_first_waiting();
+            counters_.entries.set(entries_.taken());
         }
     }
 
-    /// Of a few running entries at a cursor that goes round, the one whose last packet is longest
-    /// ago.
-    [[nodiscard]] EntryIndex eviction_candidate() noexcept {
-        EntryIndex oldest = kNoEntry;
-        for (std::size_t looked = 0; looked < kEvictionCandidates || oldest == kNoEntry; ++looked) {
-            const EntryIndex index = eviction_cursor_;
-            eviction_cursor_ = index + 1 == entries_.size() ? 0 : index + 1;
-            const bool older = oldest == kNoEntry ||
-                               entries_[index].record.core.end < entries_[oldest].record.core.end;
-            if (entries_[index].in_table && older) {
-                oldest = index;
-            }
+    /// Ends what is due among the next `most` entries, until one is free or kVisits were found. If
+    /// that was all there are, nothing is due until the earliest deadline that was seen, or the
+    /// next tick: until then a flood need not look again.
+    template <class Sink>
+    void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
+        if (now <= nothing_due_until_) {
+            return;
         }
-        return oldest;
+        const bool is_all = most >= due_.walked();
+        const DueTimes::Tick tick = due_.tick_of(now);
+        Timestamp earliest = due_.start_of(tick + 1) - Timestamp::duration{1};
+        const std::size_t free = entries_.capacity() - entries_.taken();
+        while (most > 0 && entries_.capacity() - entries_.taken() == free) {
+            std::array<EntryIndex, kVisits> found;
+            const std::size_t count = due_.walk(most, tick, found);
+            earliest = std::min(earliest, visit(std::span(found).first(count), now, sink));
+        }
+        if (is_all && most == 0) {
+            nothing_due_until_ = earliest;
+        }
     }
 
     FlowCacheOptions options_;
     RecordLayout layout_;
     FlowIdentity identity_;
     CacheCounters& counters_;
-    std::span<EntryIndex> buckets_;
-    ExpiryWheel wheel_;
-    std::span<Entry> entries_;
-    EntryIndex free_ = kNoEntry;
-    EntryIndex used_ = 0;  ///< entries from here on were never used
-    EntryIndex waiting_ = kNoEntry;
+    FlowIndex index_;
+    Entries entries_;
+    DueTimes due_;
+    WalkPace walk_pace_;
     EntryIndex drained_ = 0;  ///< how far end_all() has come
-    EntryIndex eviction_cursor_ = 0;
-    std::size_t running_ = 0;
-    std::uint64_t searched_tick_ =
-        0;                  ///< the tick whose slot search_current_slot() has searched, and
-    Timestamp next_due_{};  ///< no deadline left in that slot is earlier than this
+    EvictionCursor eviction_;
+    Timestamp nothing_due_until_ = Timestamp::max();  ///< no running flow's deadline is earlier
 };
 
 }  // namespace tributary

@@ -9,7 +9,6 @@
 #include <xxhash.h>
 
 #include "flowcache/flow_key.hpp"
-#include "flowcache/flow_record.hpp"
 
 namespace tributary {
 
@@ -40,9 +39,11 @@ public:
         return XXH3_64bits_withSeed(&value, sizeof(value), seed_);
     }
 
-    /// Extends the hash of a key by a part that few configurations have in theirs.
-    [[nodiscard]] FlowHash operator()(FlowHash key, const TunnelGroup& tunnel) const noexcept {
-        return XXH3_64bits_withSeed(&tunnel, sizeof(tunnel), seed_ ^ key);
+    /// Extends the hash of a key by a part that not every packet has in its key.
+    template <class Part>
+        requires std::has_unique_object_representations_v<Part>
+    [[nodiscard]] FlowHash operator()(FlowHash key, const Part& part) const noexcept {
+        return XXH3_64bits_withSeed(&part, sizeof(part), seed_ ^ key);
     }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,7 @@
 
 namespace tributary {
 
-/// What makes two packets one flow. It has no padding, so that it is hashed and compared as bytes.
+/// What makes two packets one flow, as a record tells it. It has no padding.
 struct FlowKey {
     IpAddress source{};  ///< network byte order; IPv4 in the first four bytes
     IpAddress destination{};
@@ -28,16 +29,69 @@ struct FlowKey {
 };
 static_assert(std::has_unique_object_representations_v<FlowKey> && sizeof(FlowKey) == 44);
 
-[[nodiscard]] inline FlowKey make_key(const PacketFields& fields, InterfaceIndex ingress_interface,
-                                      bool vlan_in_key) noexcept {
-    return {.source = fields.source,
-            .destination = fields.destination,
-            .source_port = fields.source_port,
-            .destination_port = fields.destination_port,
-            .vlan = vlan_in_key ? fields.outer_vlan : VlanId{},
-            .protocol = fields.protocol,
-            .ip_version = fields.ip_version,
-            .ingress_interface = ingress_interface};
+/// The part of a key that is hashed and compared for every packet: all of it for IPv4, all but the
+/// addresses for IPv6, whose addresses are an AddressPair beside it. It has no padding either.
+struct ShortKey {
+    std::array<std::byte, 8> ipv4_addresses{};  ///< source, destination; IPv6: zeros
+    L4Port source_port{};
+    L4Port destination_port{};
+    VlanId vlan{};
+    std::uint8_t protocol{};
+    std::uint8_t ip_version{};
+    InterfaceIndex ingress_interface{};
+
+    friend bool operator==(const ShortKey& a, const ShortKey& b) noexcept {
+        return std::memcmp(&a, &b, sizeof(ShortKey)) == 0;
+    }
+};
+static_assert(std::has_unique_object_representations_v<ShortKey> && sizeof(ShortKey) == 20);
+
+/// IPv6 source and destination, network byte order.
+struct AddressPair {
+    IpAddress source;
+    IpAddress destination;
+
+    friend bool operator==(const AddressPair& a, const AddressPair& b) noexcept {
+        return std::memcmp(&a, &b, sizeof(AddressPair)) == 0;
+    }
+};
+static_assert(std::has_unique_object_representations_v<AddressPair>);
+
+[[nodiscard]] inline AddressPair ipv6_addresses(const PacketFields& fields) noexcept {
+    return {fields.source, fields.destination};
+}
+
+[[nodiscard]] inline ShortKey make_key(const PacketFields& fields, InterfaceIndex ingress_interface,
+                                       bool vlan_in_key) noexcept {
+    ShortKey key{.source_port = fields.source_port,
+                 .destination_port = fields.destination_port,
+                 .vlan = vlan_in_key ? fields.outer_vlan : VlanId{},
+                 .protocol = fields.protocol,
+                 .ip_version = fields.ip_version,
+                 .ingress_interface = ingress_interface};
+    if (fields.ip_version == 4) {
+        std::memcpy(key.ipv4_addresses.data(), fields.source.data(), 4);
+        std::memcpy(key.ipv4_addresses.data() + 4, fields.destination.data(), 4);
+    }
+    return key;
+}
+
+/// @param ipv6  read for IPv6 only
+[[nodiscard]] inline FlowKey whole_key(const ShortKey& key, const AddressPair& ipv6) noexcept {
+    FlowKey whole{.source_port = key.source_port,
+                  .destination_port = key.destination_port,
+                  .vlan = key.vlan,
+                  .protocol = key.protocol,
+                  .ip_version = key.ip_version,
+                  .ingress_interface = key.ingress_interface};
+    if (key.ip_version == 4) {
+        std::memcpy(whole.source.data(), key.ipv4_addresses.data(), 4);
+        std::memcpy(whole.destination.data(), key.ipv4_addresses.data() + 4, 4);
+    } else {
+        whole.source = ipv6.source;
+        whole.destination = ipv6.destination;
+    }
+    return whole;
 }
 
 }  // namespace tributary

@@ -10,7 +10,7 @@ namespace tributary {
 
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
 struct KeyedPacket {
-    FlowKey key;
+    ShortKey key;
     FlowHash hash{};
     const PacketView* packet{};
     const PacketFields* fields{};

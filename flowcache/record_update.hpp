@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flowcache/flow_line.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
 
 namespace tributary {
 
-// How packets become a record: start_record() with the first one, add_packet() with each, the first
-// included. Both come once per group; where no group is chosen, all of them together cost one
-// predictable branch.
+// How packets become a record: it is started with the first one, and each is added, the first
+// included: to the flow's line, and where groups are chosen to those.
 
 inline void add_packet(ExtremesGroup& group, const PacketFields& fields) noexcept {
     group.minimum_ttl = std::min(group.minimum_ttl, fields.ttl);
@@ -63,69 +63,84 @@ inline void add_packet(TcpCountsGroup& group, const PacketFields& fields) noexce
     group.urg += has(tcp_flag::kUrg);
 }
 
-template <class Record>
-void start_groups(Record& record, const RecordLayout& layout, const PacketFields& fields) noexcept {
+/// The groups of one record in the making, which a layout's offsets lead into.
+class GroupBytes {
+public:
+    /// @param bytes  of all groups; aligned to 8
+    explicit GroupBytes(std::byte* bytes) noexcept : bytes_(bytes) {}
+
+    /// @param at  the group's offset in the record, from its layout
+    template <class Group>
+    [[nodiscard]] Group& get(std::uint16_t at) const noexcept {
+        return *reinterpret_cast<Group*>(bytes_ + (at - sizeof(FlowRecordCore)));
+    }
+
+private:
+    std::byte* bytes_;
+};
+
+/// Begins the groups of a record with its first packet, which they still don't count.
+inline void start_groups(GroupBytes groups, const RecordLayout& layout,
+                         const PacketFields& fields) noexcept {
     if (layout.extremes_at != 0) {
-        record.template group<ExtremesGroup>(layout.extremes_at) = {};
+        groups.get<ExtremesGroup>(layout.extremes_at) = {};
     }
     if (layout.layer2_at != 0) {
-        start_group(record.template group<Layer2Group>(layout.layer2_at), fields);
+        start_group(groups.get<Layer2Group>(layout.layer2_at), fields);
     }
     if (layout.tcp_counts_at != 0) {
-        record.template group<TcpCountsGroup>(layout.tcp_counts_at) = {};
+        groups.get<TcpCountsGroup>(layout.tcp_counts_at) = {};
     }
     if (layout.flow_label_at != 0) {
-        record.template group<FlowLabelGroup>(layout.flow_label_at) = {fields.flow_label};
+        groups.get<FlowLabelGroup>(layout.flow_label_at) = {fields.flow_label};
     }
     if (layout.mpls_at != 0) {
-        start_group(record.template group<MplsGroup>(layout.mpls_at), fields);
+        start_group(groups.get<MplsGroup>(layout.mpls_at), fields);
     }
     if (layout.tunnel_at != 0) {
-        record.template group<TunnelGroup>(layout.tunnel_at) = tunnel_of(fields);
+        groups.get<TunnelGroup>(layout.tunnel_at) = tunnel_of(fields);
     }
     if (layout.fragments_at != 0) {
-        record.template group<FragmentsGroup>(layout.fragments_at) = {};
+        groups.get<FragmentsGroup>(layout.fragments_at) = {};
     }
 }
 
-/// Begins a record for the packet's flow; it still counts no packet.
-template <class Record>
-void start_record(Record& record, const RecordLayout& layout, const KeyedPacket& keyed) noexcept {
-    record.core = {.key = keyed.key,
-                   .ip_class_of_service = keyed.fields->ip_class_of_service,
-                   .start = keyed.packet->seen_at,
-                   .end = keyed.packet->seen_at};
-    if (layout.has_groups()) {
-        start_groups(record, layout, *keyed.fields);
-    }
-}
-
-/// Adds one packet to the record of its flow.
-template <class Record>
-void add_packet(Record& record, const RecordLayout& layout, const KeyedPacket& keyed) noexcept {
-    FlowRecordCore& core = record.core;
-    core.packets += 1;
-    core.octets += keyed.fields->ip_bytes;
-    core.tcp_control_bits |= keyed.fields->tcp_control_bits;
-    core.start = std::min(core.start, keyed.packet->seen_at);
-    core.end = std::max(core.end, keyed.packet->seen_at);
-    if (!layout.has_groups()) {
-        return;
-    }
+/// Adds one packet to the groups of its record.
+inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
+                          const KeyedPacket& keyed) noexcept {
     if (layout.extremes_at != 0) {
-        add_packet(record.template group<ExtremesGroup>(layout.extremes_at), *keyed.fields);
+        add_packet(groups.get<ExtremesGroup>(layout.extremes_at), *keyed.fields);
     }
     if (layout.layer2_at != 0) {
-        record.template group<Layer2Group>(layout.layer2_at).layer2_octets +=
-            keyed.packet->wire_bytes;
+        groups.get<Layer2Group>(layout.layer2_at).layer2_octets += keyed.packet->wire_bytes;
     }
     if (layout.tcp_counts_at != 0) {
-        add_packet(record.template group<TcpCountsGroup>(layout.tcp_counts_at), *keyed.fields);
+        add_packet(groups.get<TcpCountsGroup>(layout.tcp_counts_at), *keyed.fields);
     }
     if (layout.fragments_at != 0) {
-        record.template group<FragmentsGroup>(layout.fragments_at).fragment_flags |=
+        groups.get<FragmentsGroup>(layout.fragments_at).fragment_flags |=
             keyed.fields->fragment_flags;
     }
+}
+
+/// Begins a flow's line with its first packet, which it still doesn't count.
+inline void start_line(FlowLine& line, const KeyedPacket& keyed) noexcept {
+    line.key = keyed.key;
+    line.tcp_control_bits = 0;
+    line.ip_class_of_service = keyed.fields->ip_class_of_service;
+    line.end_reason = FlowEndReason::none;
+    line.packets = 0;
+    line.octets = 0;
+    line.start = keyed.packet->seen_at;
+    line.end = keyed.packet->seen_at;
+}
+
+inline void add_packet(FlowLine& line, const KeyedPacket& keyed) noexcept {
+    line.packets += 1;
+    line.octets += keyed.fields->ip_bytes;
+    line.tcp_control_bits |= keyed.fields->tcp_control_bits;
+    line.start = std::min(line.start, keyed.packet->seen_at);
+    line.end = std::max(line.end, keyed.packet->seen_at);
 }
 
 }  // namespace tributary

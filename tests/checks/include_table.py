@@ -7,7 +7,7 @@ import tree
 # module: (own headers it may include, third-party headers it may include), as regular expressions
 TABLE = {
     "parsers": (r"parsers/", r"(?!)"),
-    "flowcache": (r"parsers/|flowcache/", r"xxhash\.h|xxh3\.h"),
+    "flowcache": (r"parsers/|flowcache/", r"xxhash\.h|xxh3\.h|immintrin\.h"),
     # of the cache the exporter knows the record and how it is handed over, nothing else
     "export": (r"export/|parsers/units\.hpp|parsers/packet_fields\.hpp"
                r"|flowcache/(flow_record|flow_key|counter|record_stream|options)\.hpp",

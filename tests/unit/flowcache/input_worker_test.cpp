@@ -98,7 +98,7 @@ TEST_CASE("InputWorker: idle flows leave in steps without packets", "[flowcache]
     const Frame udp = ethernet().ipv6().udp(1, 2).build();
     fixture.source.add_burst({seen(udp, at_ms(5000))});
     fixture.source.add_silence(at_ms(15000));
-    fixture.source.add_silence(at_ms(15100));
+    fixture.source.add_silence(at_ms(15600));
     fixture.worker.step();
     fixture.worker.step();
     CHECK(fixture.sink.records.empty());

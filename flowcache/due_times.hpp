@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "flowcache/flow_line.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+// When to look at which flow. One number per entry, in one array that is walked from end to end
+// again and again:
+//
+//     due[entry]   ticks since base_, at or before the entry's deadline; kNever: it does not run
+//
+// Packets move deadlines but never touch this array: who walks it tests the deadline of the moment
+// and writes the new one. So a flow costs one visit per timeout, and none per packet. A walk over
+// 20 M flows reads 80 MB in order, sixteen entries per comparison or so: some milliseconds, twice a
+// second. It finds entries in the order of the array, which is not that of their deadlines, so
+// flows that began in one burst leave spread over half a second.
+//
+// Rejected: a timing wheel of linked entries. It is exact to the millisecond, but takes eight bytes
+// of the flow's line, touches two strange lines for each flow that begins or ends, and hands all
+// flows of a burst over at once.
+
+class DueTimes {
+public:
+    using Tick = std::uint32_t;
+    static constexpr Tick kNever = 0xFFFF'FFFF;
+    /// Entries that a walk compares at once; the array is a multiple of it.
+    static constexpr std::size_t kBlock = 16;
+
+    /// @param due  at least as many as there are entries, a multiple of kBlock
+    explicit DueTimes(std::span<Tick> due) noexcept : due_(due) {}
+
+    [[nodiscard]] static std::size_t size_for(std::size_t entries) noexcept {
+        return (entries + kBlock - 1) / kBlock * kBlock;
+    }
+
+    /// Entries below `entries` are walked from now on. Call it with each one that is used first.
+    void grow(EntryIndex entries) noexcept {
+        if (entries > walked_) {
+            std::ranges::fill(due_.subspan(walked_, kBlock), kNever);
+            walked_ += kBlock;
+        }
+    }
+
+    void set(EntryIndex entry, Timestamp deadline) noexcept { due_[entry] = tick_of(deadline); }
+    void clear(EntryIndex entry) noexcept { due_[entry] = kNever; }
+
+    /// The tick of a time: the array holds it for deadlines from then on, up to 67 ms later.
+    [[nodiscard]] Tick tick_of(Timestamp time) const noexcept {
+        if (time < base_) {
+            return 0;
+        }
+        const auto ticks = static_cast<std::uint64_t>((time - base_).count()) >> kTickShift;
+        return static_cast<Tick>(std::min<std::uint64_t>(ticks, kNever - 1));
+    }
+    [[nodiscard]] Timestamp start_of(Tick tick) const noexcept {
+        return base_ +
+               Timestamp::duration{static_cast<std::int64_t>(std::uint64_t{tick} << kTickShift)};
+    }
+
+    /// Whether ticks run out: every four years of packet time, and at the first packet.
+    [[nodiscard]] bool needs_new_base(Timestamp now) const noexcept {
+        return now - base_ > kBaseLifetime;
+    }
+    /// After this every running entry needs set().
+    void set_base(Timestamp now) noexcept { base_ = now; }
+
+    /// Walks on from where the last walk ended, round the end of the array.
+    ///
+    /// @param most   entries to pass at the most; what is left of them is left in it
+    /// @param until  entries with this tick or an earlier one are found
+    /// @param found  filled from the front; the walk ends early when it is full
+    /// @return       how many were found
+    /// @cost         one comparison for kBlock entries of which none is found
+    [[nodiscard]] std::size_t walk(std::size_t& most, Tick until,
+                                   std::span<EntryIndex> found) noexcept {
+        std::size_t count = 0;
+        while (most > 0 && walked_ > 0 && count < found.size()) {
+            if (cursor_ % kBlock == 0 && !has_due(cursor_, until)) {
+                most -= std::min(most, kBlock);
+                step(kBlock);
+                continue;
+            }
+            if (due_[cursor_] <= until) {
+                found[count] = static_cast<EntryIndex>(cursor_);
+                ++count;
+            }
+            --most;
+            step(1);
+        }
+        return count;
+    }
+    /// Entries that are walked, those that do not run included.
+    [[nodiscard]] std::size_t walked() const noexcept { return walked_; }
+
+private:
+    static constexpr unsigned kTickShift = 26;  ///< 2^26 ns, 67 ms
+    static constexpr Timestamp::duration kBaseLifetime{std::int64_t{1} << (31 + kTickShift)};
+
+    [[nodiscard]] bool has_due(std::size_t block, Tick until) const noexcept {
+        bool any = false;
+        for (const Tick due : due_.subspan(block, kBlock)) {
+            any |= due <= until;
+        }
+        return any;
+    }
+    void step(std::size_t entries) noexcept {
+        cursor_ += entries;
+        if (cursor_ >= walked_) {
+            cursor_ = 0;
+        }
+    }
+
+    std::span<Tick> due_;
+    Timestamp base_{};
+    std::size_t walked_ = 0;  ///< a multiple of kBlock
+    std::size_t cursor_ = 0;
+};
+
+/// How far to walk at each step, so that a whole walk takes kPeriod of packet time.
+class WalkPace {
+public:
+    /// @param entries  in a whole walk, a multiple of DueTimes::kBlock
+    /// @return         entries to pass now, whole blocks; a bounded number, and never more than a
+    ///                 whole walk
+    [[nodiscard]] std::size_t entries_until(Timestamp now, std::size_t entries) noexcept {
+        if (now > last_) {
+            owed_ = std::min(kPeriod, owed_ + std::min(kPeriod, now - last_));
+            last_ = now;
+        }
+        const std::uint64_t owed =
+            static_cast<std::uint64_t>(owed_.count()) * entries / kPeriod.count();
+        return std::min({owed, entries, kMost}) / DueTimes::kBlock * DueTimes::kBlock;
+    }
+    /// @param passed  of what entries_until() returned
+    void passed(std::size_t passed, std::size_t entries) noexcept {
+        const auto paid = passed * static_cast<std::uint64_t>(kPeriod.count()) / (entries + 1);
+        owed_ -= std::min(owed_, Timestamp::duration{static_cast<std::int64_t>(paid)});
+    }
+
+private:
+    static constexpr Timestamp::duration kPeriod = std::chrono::milliseconds(500);
+    static constexpr std::size_t kMost = 65'536;
+
+    Timestamp last_{};
+    Timestamp::duration owed_{};  ///< time that was not walked for
+};
+
+}  // namespace tributary

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "flowcache/flow_line.hpp"
+#include "flowcache/record_update.hpp"
+
+namespace tributary {
+
+/// Takes `count` elements from the front of `memory`, aligned; the rest stays in it.
+template <class T>
+[[nodiscard]] std::span<T> take(std::span<std::byte>& memory, std::size_t count) noexcept {
+    void* at = memory.data();
+    std::size_t left = memory.size();
+    std::align(alignof(T), sizeof(T) * count, at, left);
+    memory = std::span(static_cast<std::byte*>(at), left).subspan(sizeof(T) * count);
+    return {static_cast<T*>(at), count};
+}
+
+/// The entries of one cache, in arrays that one index leads into:
+///
+///     lines[i]    64 bytes   every flow
+///     ipv6[i]     32 bytes   written and read for IPv6 flows only
+///     groups[i]   as many as the record size asks for; none without field groups
+///
+/// So the memory of what a flow doesn't have is never touched, and the kernel never has to find it.
+///
+/// An entry is  never used   its index is not below used()
+///              free         in the stack of free ones
+///              running      a flow's; end_reason is `none`
+///              waiting      its record has ended, and waits to be handed on, the oldest end first
+template <std::size_t kRecordBytes>
+class FlowEntries {
+public:
+    using Record = FlowRecord<kRecordBytes>;
+    /// Bytes of groups per entry: a multiple of half a cache line, so that few of them lie across
+    /// two.
+    static constexpr std::size_t kGroupStride =
+        (kRecordBytes - sizeof(FlowRecordCore) + 31) / 32 * 32;
+
+    [[nodiscard]] static std::size_t bytes_needed(std::size_t entries) noexcept {
+        return entries *
+                   (sizeof(FlowLine) + sizeof(AddressPair) + kGroupStride + sizeof(EntryIndex)) +
+               4 * alignof(FlowLine);
+    }
+
+    /// @param memory  bytes_needed() bytes are taken from its front
+    FlowEntries(std::span<std::byte>& memory, std::size_t entries) noexcept
+        : lines_(take<FlowLine>(memory, entries)),
+          ipv6_(take<AlignedPair>(memory, entries)),
+          groups_(take<AlignedGroups>(memory, kGroupStride == 0 ? 0 : entries)),
+          free_(take<EntryIndex>(memory, entries)) {}
+
+    [[nodiscard]] FlowLine& line(EntryIndex entry) const noexcept { return lines_[entry]; }
+    [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
+    [[nodiscard]] GroupBytes groups(EntryIndex entry) const noexcept {
+        if constexpr (kGroupStride == 0) {
+            return GroupBytes(nullptr);
+        } else {
+            return GroupBytes(groups_[entry].bytes.data());
+        }
+    }
+    void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
+        __builtin_prefetch(&lines_[entry], 1);
+        if (is_ipv6) {
+            __builtin_prefetch(&ipv6_[entry]);
+        }
+        for (std::size_t at = 0; at < kGroupStride; at += 64) {
+            __builtin_prefetch(groups_[entry].bytes.data() + at, 1);
+        }
+    }
+
+    [[nodiscard]] std::size_t capacity() const noexcept { return lines_.size(); }
+    /// Entries from here on were never used.
+    [[nodiscard]] EntryIndex used() const noexcept { return used_; }
+    [[nodiscard]] std::size_t taken() const noexcept { return used_ - free_count_; }
+    [[nodiscard]] bool has_room() const noexcept { return taken() < capacity(); }
+
+    /// @return  an entry that neither runs nor waits; has_room() was true
+    [[nodiscard]] EntryIndex allocate() noexcept {
+        if (free_count_ > 0) {
+            --free_count_;
+            return free_[free_count_];
+        }
+        lines_[used_].generation = 0;
+        return used_++;
+    }
+    void free(EntryIndex entry) noexcept {
+        free_[free_count_] = entry;
+        ++free_count_;
+    }
+
+    // The records that wait are linked by their lines, which need no bucket any more.
+    [[nodiscard]] EntryIndex first_waiting() const noexcept { return first_waiting_; }
+    void append_waiting(EntryIndex entry) noexcept {
+        lines_[entry].bucket = kNoEntry;
+        if (first_waiting_ == kNoEntry) {
+            first_waiting_ = entry;
+        } else {
+            lines_[last_waiting_].bucket = entry;
+        }
+        last_waiting_ = entry;
+    }
+    /// Frees the first waiting one.
+    void free_first_waiting() noexcept {
+        const EntryIndex entry = first_waiting_;
+        first_waiting_ = lines_[entry].bucket;
+        free(entry);
+    }
+
+    /// The record of an entry that has ended.
+    void write_record(EntryIndex entry, Record& record) const noexcept {
+        const FlowLine& line = lines_[entry];
+        record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
+                       .tcp_control_bits = line.tcp_control_bits,
+                       .ip_class_of_service = line.ip_class_of_service,
+                       .end_reason = line.end_reason,
+                       .packets = line.packets,
+                       .octets = line.octets,
+                       .start = line.start,
+                       .end = line.end};
+        if constexpr (kGroupStride != 0) {
+            std::memcpy(record.groups.data(), groups_[entry].bytes.data(), record.groups.size());
+        }
+    }
+
+private:
+    struct alignas(32) AlignedPair {
+        AddressPair pair;
+    };
+    struct alignas(32) AlignedGroups {
+        std::array<std::byte, std::max<std::size_t>(kGroupStride, 32)> bytes;
+    };
+
+    std::span<FlowLine> lines_;
+    std::span<AlignedPair> ipv6_;
+    std::span<AlignedGroups> groups_;
+    std::span<EntryIndex> free_;
+    std::size_t free_count_ = 0;
+    EntryIndex used_ = 0;
+    EntryIndex first_waiting_ = kNoEntry;
+    EntryIndex last_waiting_ = kNoEntry;
+};
+
+}  // namespace tributary

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "flowcache/flow_hasher.hpp"
+#include "flowcache/flow_line.hpp"
+
+namespace tributary {
+
+// From a hash to the entries that may be the flow's. One bucket is one cache line:
+//
+//     bytes   0 ............ 19   20 ..... 21   22 .. 23   24 ........... 63
+//             tags[10]            overflowed    unused     entries[10]
+//
+//   home bucket   the hash's lower 32 bits, scaled to the number of buckets (no power of two)
+//   tag           the hash's upper 16 bits, never 0, which is a free slot
+//   find          one AVX2 comparison gives all slots with the tag; of two flows in a bucket that
+//                 is one in 65 000, so a hit reads one bucket and one entry
+//   insert        into the home bucket, or, where that is full, the next one that is not; each full
+//                 bucket passed over counts it in `overflowed`
+//   a miss        ends at the first bucket that nothing was passed on from: `overflowed` is 0
+//   remove        frees the slot and takes back the counts; no tombstones, nothing moves
+//
+// At full load a bucket holds five flows on average, so 1.4 % of them are full and 0.4 % of flows
+// lie in the bucket behind. Slots are cheap (6 bytes), which buys what other tables pay moves for:
+// a flow's entry never moves, and a lookup never needs a second random line. This is F14's overflow
+// counting (folly, F14Table.h) over buckets that hold indices, since entries have handles.
+//
+// Rejected, by the project's throw-away prototypes (DESIGN 4): open addressing over the 64-byte
+// entries themselves (26-32 Mpps from 1 M to 20 M flows, where tags beside the entries reach
+// 26-36), and single-choice buckets of eight, which overflow for 1-2 % of packets. Cuckoo hashing
+// reads two random lines per miss and moves entries on insert.
+
+class FlowIndex {
+public:
+    static constexpr std::size_t kSlots = 10;
+    /// Buckets that a lookup or an insert reads at the most.
+    static constexpr std::uint32_t kMostProbes = 16;
+
+    struct alignas(64) Bucket {
+        std::array<std::uint16_t, kSlots> tags;  ///< 0: free
+        std::uint16_t overflowed;                ///< flows passed on from here; 65535: that or more
+        std::uint16_t unused;
+        std::array<EntryIndex, kSlots> entries;
+    };
+    static_assert(sizeof(Bucket) == 64);
+
+    /// Where an entry went.
+    struct Place {
+        std::uint32_t bucket;
+        std::uint32_t distance;  ///< from its home bucket
+    };
+
+    [[nodiscard]] static std::size_t buckets_for(std::size_t flows) noexcept {
+        constexpr std::size_t kMeanLoad = 5;
+        return flows / kMeanLoad + 1;
+    }
+
+    /// @param buckets  buckets_for() of them; overwritten
+    explicit FlowIndex(std::span<Bucket> buckets) noexcept : buckets_(buckets) {
+        std::ranges::fill(buckets_, Bucket{});
+    }
+
+    void prefetch(FlowHash hash) const noexcept { __builtin_prefetch(&buckets_[home(hash)]); }
+
+    /// The first entry of the home bucket with the hash's tag, most likely the flow's; or kNoEntry.
+    [[nodiscard]] EntryIndex guess(FlowHash hash) const noexcept {
+        const Bucket& bucket = buckets_[home(hash)];
+        const std::uint32_t found = slots_with(bucket, tag(hash));
+        return found == 0 ? kNoEntry : bucket.entries[slot_of(found)];
+    }
+
+    /// @param is_same  whether an entry is the one that is sought
+    /// @return         kNoEntry: none is
+    /// @cost           one bucket, rarely two, never more than kMostProbes
+    template <class IsSame>
+    [[nodiscard]] EntryIndex find(FlowHash hash, IsSame&& is_same) const noexcept {
+        std::uint32_t at = home(hash);
+        for (std::uint32_t probe = 0; probe < kMostProbes; ++probe) {
+            const Bucket& bucket = buckets_[at];
+            for (std::uint32_t left = slots_with(bucket, tag(hash)); left != 0; left &= left - 1) {
+                const EntryIndex entry = bucket.entries[slot_of(left)];
+                if (is_same(entry)) {
+                    return entry;
+                }
+            }
+            if (bucket.overflowed == 0) {
+                break;
+            }
+            at = next(at);
+        }
+        return kNoEntry;
+    }
+
+    /// @return  false: kMostProbes buckets from the home bucket on are full; nothing has changed.
+    ///          With buckets_for() as many as there are flows and a keyed hash this does not
+    ///          happen.
+    [[nodiscard]] bool insert(FlowHash hash, EntryIndex entry, Place& place) noexcept {
+        std::uint32_t at = home(hash);
+        const auto most = std::min<std::size_t>(kMostProbes, buckets_.size());
+        for (std::uint32_t distance = 0; distance < most; ++distance) {
+            Bucket& bucket = buckets_[at];
+            if (const std::uint32_t free = slots_with(bucket, 0); free != 0) {
+                bucket.tags[slot_of(free)] = tag(hash);
+                bucket.entries[slot_of(free)] = entry;
+                place = {.bucket = at, .distance = distance};
+                count_overflow(place, +1);
+                return true;
+            }
+            at = next(at);
+        }
+        return false;
+    }
+
+    void remove(Place place, EntryIndex entry) noexcept {
+        Bucket& bucket = buckets_[place.bucket];
+        for (std::size_t slot = 0; slot < kSlots; ++slot) {
+            if (bucket.entries[slot] == entry && bucket.tags[slot] != 0) {
+                bucket.tags[slot] = 0;
+            }
+        }
+        count_overflow(place, -1);
+    }
+
+    /// Entries in the home bucket of a hash, 0 where a slot is free.
+    [[nodiscard]] EntryIndex any_in_home_of(FlowHash hash) const noexcept {
+        return buckets_[home(hash)].entries[0];
+    }
+    void prefetch_bucket(std::uint32_t bucket) const noexcept {
+        __builtin_prefetch(&buckets_[bucket], 1);
+    }
+
+private:
+    [[nodiscard]] std::uint32_t home(FlowHash hash) const noexcept {
+        return static_cast<std::uint32_t>((hash & 0xFFFF'FFFFU) * buckets_.size() >> 32U);
+    }
+    [[nodiscard]] static std::uint16_t tag(FlowHash hash) noexcept {
+        const auto upper = static_cast<std::uint16_t>(hash >> 48U);
+        return upper == 0 ? std::uint16_t{1} : upper;
+    }
+    [[nodiscard]] std::uint32_t next(std::uint32_t bucket) const noexcept {
+        return bucket + 1 == buckets_.size() ? 0 : bucket + 1;
+    }
+    /// Two bits for each slot whose tag this is, of which slot_of() reads the lowest.
+    [[nodiscard]] static std::uint32_t slots_with(const Bucket& bucket,
+                                                  std::uint16_t tag) noexcept {
+        constexpr std::uint32_t kOneBitPerSlot = 0x5'5555;  // of the two that a comparison gives
+        const __m256i tags = _mm256_load_si256(reinterpret_cast<const __m256i*>(&bucket));
+        const __m256i equal = _mm256_cmpeq_epi16(tags, _mm256_set1_epi16(static_cast<short>(tag)));
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8(equal)) & kOneBitPerSlot;
+    }
+    [[nodiscard]] static std::size_t slot_of(std::uint32_t slots) noexcept {
+        return static_cast<std::size_t>(std::countr_zero(slots)) / 2;
+    }
+
+    /// Tells the full buckets before `place` that a flow was passed on, or is no more. A count that
+    /// has reached its limit stays there: lookups go on past that bucket for nothing, no more.
+    void count_overflow(Place place, int change) noexcept {
+        constexpr std::uint16_t kLimit = 0xFFFF;
+        std::uint32_t at = place.bucket;
+        for (std::uint32_t step = 0; step < place.distance; ++step) {
+            at = at == 0 ? static_cast<std::uint32_t>(buckets_.size() - 1) : at - 1;
+            std::uint16_t& overflowed = buckets_[at].overflowed;
+            if (overflowed != kLimit) {
+                overflowed = static_cast<std::uint16_t>(overflowed + change);
+            }
+        }
+    }
+
+    std::span<Bucket> buckets_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "flowcache/flow_key.hpp"
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// Index of an entry in a cache's arrays.
+using EntryIndex = std::uint32_t;
+inline constexpr EntryIndex kNoEntry = 0xFFFF'FFFF;
+
+/// Names a flow while it runs. It goes stale when the record ends, and stays so: whoever holds it
+/// (a NIC that counts, an inspector) is told, and never reaches the entry's next flow.
+struct FlowHandle {
+    EntryIndex entry = kNoEntry;
+    std::uint32_t
+        generation{};  ///< 24 bits: stale handles are found out for 2^24 flows of an entry
+    friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
+};
+
+/// The 64 bytes of a running flow that each of its packets touches. An IPv4 flow without field
+/// groups has nothing else; IPv6 addresses and groups lie in arrays of their own, at the same
+/// index.
+struct alignas(64) FlowLine {
+    ShortKey key;
+    std::uint16_t tcp_control_bits;
+    std::uint8_t ip_class_of_service;
+    FlowEndReason end_reason;  ///< none: it runs
+    std::uint64_t packets;
+    std::uint64_t octets;
+    Timestamp start;
+    Timestamp end;
+    std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
+    std::uint32_t generation : 24;
+    std::uint32_t distance : 8;  ///< buckets from its home to `bucket`
+
+    [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
+};
+static_assert(sizeof(FlowLine) == 64 && std::is_trivially_copyable_v<FlowLine>);
+
+}  // namespace tributary

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+#include <random>
+
+#include "flowcache/flow_cache.hpp"
+#include "tests/support/cache_harness.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::uint64_t evicted(const CacheCounters& counters) {
+    return counters.ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)].read();
+}
+
+}  // namespace
+
+TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flowcache][unit]") {
+    constexpr std::uint32_t kMaxFlows = 10'000;
+    constexpr std::uint32_t kLongLived = 1000;
+    constexpr std::uint32_t kFlood = 1'000'000;
+    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 30s, .active_timeout = 300s});
+    Timestamp clock = at_ms(1'700'000'000'000);
+    std::uint32_t next = 0;
+    for (std::uint32_t n = 0; n < kFlood; ++n) {
+        clock += 50us;  // 50 s in all
+        harness.packet(flow_packet(1'000'000 + n), clock);
+        if (n % 2 == 0) {  // each long-lived flow has a packet every tenth of a second
+            harness.packet(flow_packet(next % kLongLived), clock);
+            ++next;
+        }
+        if (n % 64 == 0) {
+            harness.cache.expire_some(clock, 128, harness.sink);
+        }
+    }
+    CHECK(harness.counters.entries.read() <= kMaxFlows + kMaxFlows / 32);
+    CHECK(evicted(harness.counters) > kFlood - 2 * kMaxFlows);
+    for (const auto& record : harness.sink.records) {
+        CHECK(record.core.packets == 1);  // none of the long-lived ones so far
+    }
+    harness.sink.records.clear();
+    CHECK(harness.cache.end_all(clock, harness.sink));
+    const auto whole = std::ranges::count_if(harness.sink.records, [](const auto& record) {
+        return record.core.packets == kFlood / 2 / kLongLived;
+    });
+    CHECK(whole == kLongLived);
+}
+
+TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without evicting one",
+          "[flowcache][unit]") {
+    // 20 000 flows a second that live for one second each, and expiry that never comes by: only the
+    // packets that need entries find what is due.
+    constexpr std::uint32_t kPerSecond = 20'000;
+    CacheHarness<> harness({.max_flows = kPerSecond + 1, .idle_timeout = 1s, .active_timeout = 9s});
+    Timestamp clock = at_ms(1'700'000'000'000);
+    for (std::uint32_t n = 0; n < 10 * kPerSecond; ++n) {
+        clock += 50us;
+        harness.packet(flow_packet(n), clock);
+    }
+    CHECK(evicted(harness.counters) == 0);
+    CHECK(harness.cache.end_all(clock, harness.sink));
+    CHECK(harness.sink.records.size() == 10 * kPerSecond);
+}
+
+TEST_CASE("FlowCache: many flows of one second leave spread over half a second",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kFlows = 100'000;
+    CacheHarness<> harness({.max_flows = 200'000, .idle_timeout = 10s, .active_timeout = 60s});
+    const Timestamp start = at_ms(1'700'000'000'000);
+    for (std::uint32_t n = 0; n < kFlows; ++n) {
+        harness.packet(flow_packet(n), start);
+    }
+    std::size_t most = 0;
+    std::size_t before = 0;
+    for (Timestamp now = start; now < start + 11s; now += 10us) {
+        harness.cache.expire_some(now, 128, harness.sink);
+        most = std::max(most, harness.sink.records.size() - before);
+        before = harness.sink.records.size();
+        if (now == start + 10s) {
+            CHECK(before == 0);
+        }
+        if (now == start + 10s + 300ms) {
+            CHECK(before > kFlows / 4);
+            CHECK(before < kFlows * 3 / 4);
+        }
+    }
+    CHECK(before == kFlows);
+    CHECK(most <= 64);
+}
+
+TEST_CASE("FlowCache: flows go on across the years, and past the end of the ticks",
+          "[flowcache][unit]") {
+    CacheHarness<> harness({.max_flows = 8,
+                            .idle_timeout = std::chrono::seconds(std::int64_t{1} << 31),
+                            .active_timeout = std::chrono::seconds(std::int64_t{1} << 31)});
+    Timestamp clock = kFirstTimestamp;
+    harness.packet(flow_packet(1), clock);
+    while (clock < kLastTimestamp - 24h * 300) {
+        clock += 24h * 300;
+        harness.packet(flow_packet(1), clock);
+        harness.packet(flow_packet(2), clock);
+        harness.expire(clock);
+    }
+    // 2^32 s are two active timeouts of 2^31 s.
+    CHECK(harness.cache.end_all(clock, harness.sink));
+    CHECK(harness.sink.records.size() == 4);
+    std::uint64_t packets = 0;
+    for (const auto& record : harness.sink.records) {
+        packets += record.core.packets;
+    }
+    CHECK(packets == harness.counters.packets.read());
+}
