@@ -165,11 +165,14 @@ private:
     /// An entry that is free or old, in a larger table if need be and may be, else the oldest.
     [[nodiscard]] Entry& make_room(const FragmentIdentity& identity, Timestamp clock,
                                    FragmentCounters& counters) noexcept {
+        const auto is_usable = [&](const Entry& entry) {
+            return is_free(entry) || is_old(entry, clock);
+        };
         do {
-            for (Entry& entry : set_of(identity)) {
-                if (is_free(entry) || is_old(entry, clock)) {
-                    return entry;
-                }
+            const std::span<Entry> set = set_of(identity);
+            const auto usable = std::ranges::find_if(set, is_usable);
+            if (usable != set.end()) {
+                return *usable;
             }
         } while (try_double());
         counters.forgotten.add();
@@ -191,14 +194,15 @@ private:
         const Sets smaller = std::exchange(sets_, std::move(larger));
         const std::size_t moved_sets = std::exchange(set_count_, 2 * set_count_);
         for (const Set& set : std::span(smaller.get(), moved_sets)) {
-            for (const Entry& entry : set) {
-                if (!is_free(entry)) {
-                    // Only entries of this one set come to the new one, so there is room.
-                    *std::ranges::find_if(set_of(entry.identity), is_free) = entry;
-                }
-            }
+            std::ranges::for_each(set, [this](const Entry& entry) { move_in(entry); });
         }
         return true;
+    }
+    /// Only entries of one set of the smaller table come to one of the larger: there is room.
+    void move_in(const Entry& entry) noexcept {
+        if (!is_free(entry)) {
+            *std::ranges::find_if(set_of(entry.identity), is_free) = entry;
+        }
     }
 
     FlowHasher hasher_;
