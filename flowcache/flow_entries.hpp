@@ -60,11 +60,7 @@ public:
     [[nodiscard]] FlowLine& line(EntryIndex entry) const noexcept { return lines_[entry]; }
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
     [[nodiscard]] GroupBytes groups(EntryIndex entry) const noexcept {
-        if constexpr (kGroupStride == 0) {
-            return GroupBytes(nullptr);
-        } else {
-            return GroupBytes(groups_[entry].bytes.data());
-        }
+        return GroupBytes(group_bytes(entry));
     }
     void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
         __builtin_prefetch(&lines_[entry], 1);
@@ -72,7 +68,7 @@ public:
             __builtin_prefetch(&ipv6_[entry]);
         }
         for (std::size_t at = 0; at < kGroupStride; at += 64) {
-            __builtin_prefetch(groups_[entry].bytes.data() + at, 1);
+            __builtin_prefetch(group_bytes(entry) + at, 1);
         }
     }
 
@@ -126,7 +122,7 @@ public:
                        .start = line.start,
                        .end = line.end};
         if constexpr (kGroupStride != 0) {
-            std::memcpy(record.groups.data(), groups_[entry].bytes.data(), record.groups.size());
+            std::memcpy(record.groups.data(), group_bytes(entry), record.groups.size());
         }
     }
 
@@ -137,6 +133,11 @@ private:
     struct alignas(32) AlignedGroups {
         std::array<std::byte, std::max<std::size_t>(kGroupStride, 32)> bytes;
     };
+
+    /// Without groups: where they would be, of which nothing is read.
+    [[nodiscard]] std::byte* group_bytes(EntryIndex entry) const noexcept {
+        return reinterpret_cast<std::byte*>(groups_.data()) + entry * kGroupStride;
+    }
 
     std::span<FlowLine> lines_;
     std::span<AlignedPair> ipv6_;

@@ -82,18 +82,13 @@ public:
     /// @return         kNoEntry: none is
     /// @cost           one bucket, rarely two, never more than kMostProbes
     template <class IsSame>
-    [[nodiscard]] EntryIndex find(FlowHash hash, IsSame&& is_same) const noexcept {
+    [[nodiscard]] EntryIndex find(FlowHash hash, const IsSame& is_same) const noexcept {
         std::uint32_t at = home(hash);
         for (std::uint32_t probe = 0; probe < kMostProbes; ++probe) {
             const Bucket& bucket = buckets_[at];
-            for (std::uint32_t left = slots_with(bucket, tag(hash)); left != 0; left &= left - 1) {
-                const EntryIndex entry = bucket.entries[slot_of(left)];
-                if (is_same(entry)) {
-                    return entry;
-                }
-            }
-            if (bucket.overflowed == 0) {
-                break;
+            const EntryIndex entry = find_in(bucket, tag(hash), is_same);
+            if (entry != kNoEntry || bucket.overflowed == 0) {
+                return entry;
             }
             at = next(at);
         }
@@ -130,7 +125,7 @@ public:
         count_overflow(place, -1);
     }
 
-    /// Entries in the home bucket of a hash, 0 where a slot is free.
+    /// One of the entries in the home bucket of a hash, which is full.
     [[nodiscard]] EntryIndex any_in_home_of(FlowHash hash) const noexcept {
         return buckets_[home(hash)].entries[0];
     }
@@ -149,7 +144,18 @@ private:
     [[nodiscard]] std::uint32_t next(std::uint32_t bucket) const noexcept {
         return bucket + 1 == buckets_.size() ? 0 : bucket + 1;
     }
-    /// Two bits for each slot whose tag this is, of which slot_of() reads the lowest.
+    template <class IsSame>
+    [[nodiscard]] static EntryIndex find_in(const Bucket& bucket, std::uint16_t tag,
+                                            const IsSame& is_same) noexcept {
+        for (std::uint32_t left = slots_with(bucket, tag); left != 0; left &= left - 1) {
+            const EntryIndex entry = bucket.entries[slot_of(left)];
+            if (is_same(entry)) {
+                return entry;
+            }
+        }
+        return kNoEntry;
+    }
+    /// One bit, of two, for each slot whose tag this is; slot_of() tells the lowest one's slot.
     [[nodiscard]] static std::uint32_t slots_with(const Bucket& bucket,
                                                   std::uint16_t tag) noexcept {
         constexpr std::uint32_t kOneBitPerSlot = 0x5'5555;  // of the two that a comparison gives
