@@ -153,7 +153,9 @@ int run_preparse_command(PreparseArguments& arguments) {
     set_up_log(log_levels().at(arguments.log_level));
     try {
         arguments.job.link_wait = std::chrono::seconds(arguments.link_wait);
-        arguments.job.destination = parse_mac_address(arguments.destination).value();
+        // The command line was refused if this is no address.
+        arguments.job.destination =
+            parse_mac_address(arguments.destination).value_or(arguments.job.destination);
         const LoadedConfig loaded =
             preparse_config(arguments.config_path, arguments.device, arguments.sets);
         check_filters(loaded);

@@ -7,6 +7,7 @@
 
 #include "daemon/preparse.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11's
 namespace CLI {
 class App;
 }

@@ -145,7 +145,7 @@ private:
         }
         // Every record moves the clock, also one of another worker.
         const PacketMask bad = clock_.stamp(std::span(packets_).subspan(first, count));
-        const PacketMask all = ~PacketMask{0} >> (64 - count);
+        const PacketMask all = count == 0 ? 0 : ~PacketMask{0} >> (kBurstPackets - count);
         if (plain == all && bad == 0 && share_.is_everything()) [[likely]] {
             tally.received += count;
             tally.metered += count;

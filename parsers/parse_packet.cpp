@@ -89,6 +89,14 @@ const std::byte* addresses_of(CapturedBytes frame, std::size_t at, std::uint8_t 
     return version == 4 ? frame.header<20>(at).bytes<12, 8>() : frame.header<40>(at).bytes<8, 32>();
 }
 
+/// Names the cut because of which nothing was found inside a tunnel, if that is why. The outer
+/// packet's own cut comes first: what lies behind it is cut because of it.
+void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noexcept {
+    if (packet.cut() && is_truncated(inner) && fields.cut_header == CutHeader::none) {
+        fields.cut_header = CutHeader::tunnel_header;
+    }
+}
+
 /// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
 /// good one counts.
 [[gnu::noinline]] void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
@@ -106,11 +114,7 @@ const std::byte* addresses_of(CapturedBytes frame, std::size_t at, std::uint8_t 
         const LinkLayer link = find_network_layer(packet, tunnel.payload, options, inner);
         const IpLayer inner_ip = parse_ip_packet(packet, link, wire_bytes, inner);
         if (inner_ip.status != ParseStatus::ok) {
-            // The outer packet's own cut comes first: what lies behind it is cut because of it.
-            if (packet.cut() && is_truncated(inner_ip.status) &&
-                fields.cut_header == CutHeader::none) {
-                fields.cut_header = CutHeader::tunnel_header;
-            }
+            note_cut(packet, inner_ip.status, fields);
             return;
         }
         fields = inner;

@@ -30,6 +30,7 @@
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/memory_nic.hpp"
+#include "perf/support/tell_failure.hpp"
 
 namespace tributary::perf {
 namespace {
@@ -215,19 +216,23 @@ struct Cell {
     }
 };
 
+void add_modes(std::vector<Cell>& cells, const Traffic& traffic) {
+    for (const ParseMode mode : kModes) {
+        cells.push_back({.traffic = traffic, .mode = mode});
+    }
+}
+
 /// @param packet_time  that a run's packets last; longer if that is needed to meet every flow
 std::vector<Cell> all_cells(nanoseconds packet_time) {
     constexpr std::uint64_t kPacketsPerFlow = 16;
     std::vector<Cell> cells;
     for (const std::uint16_t packet_bytes : kPacketBytes) {
         for (const std::uint32_t flows : kFlows) {
-            for (const ParseMode mode : kModes) {
-                Traffic traffic{.packet_bytes = packet_bytes, .flows = flows, .packets = 0};
-                traffic.packets = std::max<std::uint64_t>(
-                    static_cast<std::uint64_t>(packet_time / traffic.interval()),
-                    kPacketsPerFlow * flows);
-                cells.push_back({.traffic = traffic, .mode = mode});
-            }
+            Traffic traffic{.packet_bytes = packet_bytes, .flows = flows, .packets = 0};
+            traffic.packets = std::max<std::uint64_t>(
+                static_cast<std::uint64_t>(packet_time / traffic.interval()),
+                kPacketsPerFlow * flows);
+            add_modes(cells, traffic);
         }
     }
     return cells;
@@ -262,5 +267,7 @@ int run(std::span<char*> arguments) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
+    return tributary::perf::tell_failure([argc, argv] {
+        return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
+    });
 }

@@ -7,6 +7,7 @@
 //
 // The frames are in the first-level cache: this is the processor's work alone.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iostream>
@@ -18,6 +19,7 @@
 #include "parsers/parse_packet.hpp"
 #include "parsers/unified_header.hpp"
 #include "perf/support/in_turn.hpp"
+#include "perf/support/tell_failure.hpp"
 #include "tests/support/packet_builder.hpp"
 
 namespace tributary::perf {
@@ -98,33 +100,47 @@ struct UnifiedHeaders {
     [[nodiscard]] std::byte* record(std::size_t i) {
         return records.data() + i * unified_header::kRecordBytes;
     }
+    [[nodiscard]] const std::byte* record(std::size_t i) const {
+        return records.data() + i * unified_header::kRecordBytes;
+    }
 
     alignas(64) std::array<std::byte, kBurstPackets * unified_header::kRecordBytes> records{};
 };
 
+using BurstFields = std::array<PacketFields, kBurstPackets>;
+using BurstViews = std::array<PacketView, kBurstPackets>;
+
+void parse_burst(const Frames& frames, BurstFields& fields) {
+    for (std::size_t i = 0; i < kBurstPackets; ++i) {
+        keep(parse_packet(frames.packets[i], frames.options, fields[i]));
+    }
+    keep(fields);
+}
+
+void read_burst(const UnifiedHeaders& headers, BurstFields& fields, BurstViews& views) {
+    for (std::size_t i = 0; i < kBurstPackets; ++i) {
+        keep(read_unified_header(headers.record(i), fields[i], views[i]));
+    }
+    keep(fields);
+    keep(views);
+}
+
 /// As the packet path does it: a burst at a time, into fields that held the last burst's.
 Subject parsing(const std::shared_ptr<Frames>& frames) {
-    auto fields = std::make_shared<std::array<PacketFields, kBurstPackets>>();
+    auto fields = std::make_shared<BurstFields>();
     return {frames->name, [frames, fields](std::uint64_t packets) {
                 for (std::uint64_t n = 0; n < packets; n += kBurstPackets) {
-                    for (std::size_t i = 0; i < kBurstPackets; ++i) {
-                        keep(parse_packet(frames->packets[i], frames->options, (*fields)[i]));
-                    }
-                    keep(*fields);
+                    parse_burst(*frames, *fields);
                 }
             }};
 }
 
 Subject reading(const std::string& name, const std::shared_ptr<UnifiedHeaders>& headers) {
-    auto fields = std::make_shared<std::array<PacketFields, kBurstPackets>>();
-    auto views = std::make_shared<std::array<PacketView, kBurstPackets>>();
+    auto fields = std::make_shared<BurstFields>();
+    auto views = std::make_shared<BurstViews>();
     return {name, [headers, fields, views](std::uint64_t packets) {
                 for (std::uint64_t n = 0; n < packets; n += kBurstPackets) {
-                    for (std::size_t i = 0; i < kBurstPackets; ++i) {
-                        keep(read_unified_header(headers->record(i), (*fields)[i], (*views)[i]));
-                    }
-                    keep(*fields);
-                    keep(*views);
+                    read_burst(*headers, *fields, *views);
                 }
             }};
 }
@@ -175,11 +191,11 @@ int run(std::span<char*> arguments) {
         return EXIT_SUCCESS;
     }
     if (arguments.size() == 4 && std::string_view(arguments[1]) == "--count") {
-        for (const Subject& subject : subjects) {
-            if (subject.name == arguments[2]) {
-                subject.work(std::stoull(arguments[3]));
-                return EXIT_SUCCESS;
-            }
+        const auto found =
+            std::ranges::find(subjects, std::string_view(arguments[2]), &Subject::name);
+        if (found != subjects.end()) {
+            found->work(std::stoull(arguments[3]));
+            return EXIT_SUCCESS;
         }
     }
     std::cerr << "usage: parse_cost [--check | --count NAME PACKETS]\n";
@@ -190,5 +206,7 @@ int run(std::span<char*> arguments) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
+    return tributary::perf::tell_failure([argc, argv] {
+        return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
+    });
 }

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <iostream>
+#include <stdexcept>
 
 namespace tributary::perf {
 
@@ -18,14 +17,15 @@ std::vector<Figure> measure_in_turn(std::span<const Subject> subjects, int round
                                     std::uint64_t packets) {
     using Clock = std::chrono::steady_clock;
     std::vector<std::vector<double>> times(subjects.size());
-    for (int round = -1; round < rounds; ++round) {
+    for (const Subject& subject : subjects) {
+        subject.work(packets);  // to warm up
+    }
+    for (int round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < subjects.size(); ++i) {
             const auto start = Clock::now();
             subjects[i].work(packets);
             const std::chrono::duration<double, std::nano> time = Clock::now() - start;
-            if (round >= 0) {
-                times[i].push_back(time.count() / static_cast<double>(packets));
-            }
+            times[i].push_back(time.count() / static_cast<double>(packets));
         }
     }
     std::vector<Figure> figures;
@@ -40,8 +40,7 @@ std::vector<Figure> measure_in_turn(std::span<const Subject> subjects, int round
 
 void demand(bool holds, const std::string& what) {
     if (!holds) {
-        std::cerr << "wrong result, nothing measured: " << what << "\n";
-        std::exit(EXIT_FAILURE);
+        throw std::runtime_error("wrong result, nothing measured: " + what);
     }
 }
 

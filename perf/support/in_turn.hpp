@@ -45,7 +45,7 @@ void keep(const T& value) noexcept {
     asm volatile("" : : "m"(value) : "memory");
 }
 
-/// Ends the program with a message unless `holds`: a benchmark of something wrong is no benchmark.
+/// Throws std::runtime_error unless `holds`: a benchmark of something wrong is no benchmark.
 void demand(bool holds, const std::string& what);
 
 }  // namespace tributary::perf

@@ -159,12 +159,13 @@ TEST_CASE("load_config: what unified headers do not carry is not asked of them",
     CHECK(of_file("flows: {llc-snap: yes, mpls-pseudowires: yes}") == "accepted");
     CHECK(of_input("export: {fields: [layer2]" + collectors) == "accepted");
     for (const std::string group : {"flow-label", "mpls", "tunnel"}) {
+        const std::string named = "probe.yaml:2: export.fields has " + group;
         CHECK(of_file("export: {fields: [layer2, " + group + "]}") ==
-              "probe.yaml:2: export.fields has " + group +
+              named +
                   ", but read.parse is unified-header; must be without it (unified headers do not "
                   "carry it)");
-        CHECK(of_input("export: {fields: [" + group + "]" + collectors) ==
-              "probe.yaml:2: export.fields has " + group +
+        CHECK(of_input(std::string("export: {fields: [").append(group).append("]" + collectors)) ==
+              named +
                   ", but inputs.0.parse is unified-header; must be without it (unified headers do "
                   "not carry it)");
     }

@@ -63,7 +63,7 @@ TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without ev
     }
     CHECK(evicted(harness.counters) == 0);
     CHECK(harness.cache.end_all(clock, harness.sink));
-    CHECK(harness.sink.records.size() == 10 * kPerSecond);
+    CHECK(harness.sink.records.size() == std::size_t{10} * kPerSecond);
 }
 
 TEST_CASE("FlowCache: many flows of one second leave spread over half a second",

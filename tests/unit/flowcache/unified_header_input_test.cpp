@@ -290,8 +290,8 @@ TEST_CASE("UnifiedHeaderInput: a clock that moves on is told of each poll of the
     source.add({unified_frame(told(0, 100))});
     source.add({});
     source.add({refused});
-    std::vector<Timestamp> begun;
-    int empty = 0;
+    std::vector<Timestamp> begun;  // NOLINT(misc-const-correctness): the clock writes to both
+    int empty = 0;                 // NOLINT(misc-const-correctness)
     UnifiedHeaderInput<FrameBursts, WatchedClock> path(source, {}, &begun, &empty);
     const auto poll = [&](Timestamp now) {
         source.now = now;
@@ -314,8 +314,9 @@ TEST_CASE("UnifiedHeaderInput: no receive allocates", "[flowcache][unit]") {
     std::vector<ToldPacket> packets = told(0, 23);
     packets[5].status = ParseStatus::arp;
     for (std::uint32_t burst = 0; burst < 100; ++burst) {
-        fixture.source.add({unified_frame(told(0, 23), 46 * burst, burst % 70),
-                            unified_frame(packets, 46 * burst + 23, burst % 70),
+        const std::uint64_t sequence = std::uint64_t{46} * burst;
+        fixture.source.add({unified_frame(told(0, 23), sequence, burst % 70),
+                            unified_frame(packets, sequence + 23, burst % 70),
                             {}});
     }
     const std::size_t before = allocations();

@@ -28,10 +28,10 @@ TEST_CASE("UnifiedStreams: a stream may begin anywhere, then its gaps are counte
 TEST_CASE("UnifiedStreams: streams are counted each for itself", "[flowcache][unit]") {
     UnifiedStreams streams;
     for (std::uint32_t stream = 0; stream < 5; ++stream) {
-        CHECK(missing(streams, stream * 1000, 10, stream) == 0);
+        CHECK(missing(streams, std::uint64_t{stream} * 1000, 10, stream) == 0);
     }
     for (std::uint32_t stream = 5; stream-- > 0;) {
-        CHECK(missing(streams, stream * 1000 + 10 + stream, 10, stream) == stream);
+        CHECK(missing(streams, std::uint64_t{stream} * 1000 + 10 + stream, 10, stream) == stream);
     }
 }
 
