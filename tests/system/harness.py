@@ -4,6 +4,7 @@
 Every test file runs alone: `python3 tests/system/offline.py [-k NAME]`; the build directory is $TRIBUTARY_BUILD,
 by default `build` in the checkout. Exit codes are meson's: 77 when nothing could be run.
 """
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -63,6 +64,23 @@ class TestCase(unittest.TestCase):
         result = subprocess.run([TRIBUTARY, "flows", "--json", *arguments], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 0, result.stderr)
         return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def check_captures(self, captures, difference):
+        """Judges captures side by side: difference(capture, directory) says why one is not as expected, or None."""
+        def judge(capture):
+            with tempfile.TemporaryDirectory(prefix="tributary-captures-") as directory:
+                try:
+                    return difference(capture, directory), None
+                except AssertionError as error:
+                    return None, error
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            verdicts = dict(zip(captures, pool.map(judge, captures)))
+        for capture, (different, fault) in verdicts.items():
+            with self.subTest(capture):
+                if fault is not None:
+                    raise fault
+                self.assertIsNone(different)
 
     def check_ledger(self, ledger):
         """The equations of a ledger at exit: nothing is left, and nothing is lost without a name."""

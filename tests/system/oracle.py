@@ -5,12 +5,10 @@
 $TRIBUTARY_SHARED (default: ../shared beside the checkout) holds `pcaps/` and `oracle/`; without them this is
 skipped. One line per capture and setting that is not as expected.
 """
-import concurrent.futures
 import json
 import os
 import subprocess
 import sys
-import tempfile
 
 import harness
 
@@ -98,15 +96,6 @@ def difference(capture, setting, directory):
     return totals_differ(ledger, next(record for record in records if record.get("@type") == "totals"))
 
 
-def judge(capture, setting):
-    """(difference or None, fault or None)"""
-    with tempfile.TemporaryDirectory(prefix="tributary-oracle-") as directory:
-        try:
-            return difference(capture, setting, directory), None
-        except AssertionError as error:
-            return None, error
-
-
 class Oracle(harness.TestCase):
     def setUp(self):
         super().setUp()
@@ -115,13 +104,7 @@ class Oracle(harness.TestCase):
 
     def check(self, setting):
         captures = sorted(name for name in os.listdir(PCAPS) if name.endswith((".pcap", ".pcapng")))
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            verdicts = dict(zip(captures, pool.map(lambda capture: judge(capture, setting), captures)))
-        for capture, (different, fault) in verdicts.items():
-            with self.subTest(capture):
-                if fault is not None:
-                    raise fault
-                self.assertIsNone(different)
+        self.check_captures(captures, lambda capture, directory: difference(capture, setting, directory))
 
     def test_defaults(self):
         self.check(SETTINGS[0])

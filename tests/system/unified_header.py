@@ -4,13 +4,11 @@
 
 Frames of these tests are put together here from docs/unified-header.md, not by the program under test.
 """
-import concurrent.futures
 import json
 import os
 import re
 import struct
 import subprocess
-import tempfile
 
 import harness
 
@@ -99,15 +97,6 @@ def difference(capture, setting, directory):
     return None
 
 
-def judge(capture, setting):
-    """(difference or None, fault or None)"""
-    with tempfile.TemporaryDirectory(prefix="tributary-unified-") as directory:
-        try:
-            return difference(capture, setting, directory), None
-        except AssertionError as error:
-            return None, error
-
-
 def captures_in(folder):
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return [os.path.join(folder, name) for name in names if name.endswith((".pcap", ".pcapng"))]
@@ -121,13 +110,7 @@ class Captures(harness.TestCase):
         for case in sorted(os.listdir(GOLDEN)):
             captures += captures_in(os.path.join(GOLDEN, case))
         self.assertGreater(len(captures), 5)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            verdicts = dict(zip(captures, pool.map(lambda capture: judge(capture, setting), captures)))
-        for capture, (different, fault) in verdicts.items():
-            with self.subTest(capture):
-                if fault is not None:
-                    raise fault
-                self.assertIsNone(different)
+        self.check_captures(captures, lambda capture, directory: difference(capture, setting, directory))
 
     def test_outer(self):
         self.check(SETTINGS[0])

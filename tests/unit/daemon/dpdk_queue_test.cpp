@@ -12,10 +12,12 @@
 #include "daemon/eal.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pinned_thread.hpp"
-#include "daemon/startup_error.hpp"
+#include "tests/support/exit_code_of.hpp"
 
 namespace tributary {
 namespace {
+
+using test::exit_code_of;
 
 constexpr std::uint32_t kSnapLength = 2048;
 constexpr std::uint32_t kFirstSecond = 1'600'000'000;
@@ -102,16 +104,6 @@ void check_all(const std::vector<Seen>& seen, std::uint32_t packets, std::uint32
         CHECK(seen[number].clock == time_of(number));
         CHECK(seen[number].interface == interface);
     }
-}
-
-int exit_code_of(const std::function<void()>& start) {
-    try {
-        start();
-    } catch (const StartupError& error) {
-        UNSCOPED_INFO(error.what());
-        return error.exit_code();
-    }
-    return 0;
 }
 
 // One case, because EAL starts once in a process.

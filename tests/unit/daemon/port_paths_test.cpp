@@ -20,9 +20,9 @@
 #include "daemon/eal.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/packet_pool.hpp"
-#include "daemon/startup_error.hpp"
 #include "daemon/transmit_port.hpp"
 #include "flowcache/frame_input.hpp"
+#include "tests/support/exit_code_of.hpp"
 #include "tests/support/packet_builder.hpp"
 
 namespace {
@@ -172,16 +172,6 @@ void check_waiting_for_buffers(Machine& machine, std::size_t index) {
     });
     CHECK(queue.begin().size() == port.frame_octets());
     giver.join();
-}
-
-int exit_code_of(const std::function<void()>& start) {
-    try {
-        start();
-    } catch (const StartupError& error) {
-        UNSCOPED_INFO(error.what());
-        return error.exit_code();
-    }
-    return 0;
 }
 
 TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts",
