@@ -89,11 +89,11 @@ def bars(axes, groups, series):
     axes.set_xticks(range(len(groups)), [str(group) for group in groups])
     axes.set_xlabel("packet length, octets")
     axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
 def figure(directory, name, title, label, groups, series, limit=None):
-    drawing, axes = plot.subplots(figsize=(8, 4))
+    drawing, axes = plot.subplots(figsize=(9, 4))
     bars(axes, groups, series)
     axes.set_title(title, fontsize=10)
     axes.set_ylabel(label)
