@@ -129,6 +129,19 @@ void check_collector(const CollectorOptions& collector, const YamlNode& root) {
            " is given, but transport is not file; must be left out (or transport file)");
 }
 
+/// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
+void check_mtu(const Config& config, const YamlNode& root) {
+    constexpr std::uint16_t kLeastForBiflows = 576;
+    const CollectorOptions& collector = config.export_.collectors.front();
+    if (config.flows.direction == FlowDirection::biflow &&
+        collector.transport == TransportKind::udp && collector.mtu < kLeastForBiflows) {
+        refuse(place_of(root, "export.collectors.0.mtu"),
+               "export.collectors.0.mtu is " + std::to_string(collector.mtu) +
+                   ", but flows.direction is biflow; must be at least " +
+                   std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
+    }
+}
+
 void check_collectors(const Config& config, const YamlNode& root) {
     const std::size_t count = config.export_.collectors.size();
     if (count == 0) {
@@ -141,6 +154,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
                    " items, and more than one is not supported by this version; must be one item");
     }
     check_collector(config.export_.collectors.front(), root);
+    check_mtu(config, root);
 }
 
 void check_cores(const Config& config, const YamlNode& root) {
@@ -180,6 +194,11 @@ void complete_inputs(Config& config) {
 }
 
 void check_flows(const Config& config, const YamlNode& root) {
+    if (config.flows.initiator_by_port && config.flows.direction == FlowDirection::uniflow) {
+        refuse(place_of(root, "flows.initiator-by-port"),
+               "flows.initiator-by-port is true, but flows.direction is uniflow; must be false (or "
+               "flows.direction biflow)");
+    }
     if (config.flows.tunnel_in_key && config.flows.tunnel == TunnelMode::outer) {
         refuse(place_of(root, "flows.tunnel-in-key"),
                "flows.tunnel-in-key is true, but flows.tunnel is outer; must be false (or "

@@ -88,8 +88,14 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "a flow without a packet for this long is exported"),
         value("active-timeout", whole_seconds(&O::active_timeout, 1, kLongestTimeout),
               "a flow that lasts is exported after this long, and begins anew"),
-        value("direction", only<O>({"uniflow"}, {"biflow"}),
-              "one record for each direction of a conversation"),
+        value("direction",
+              choice(&O::direction,
+                     {{"uniflow", FlowDirection::uniflow}, {"biflow", FlowDirection::biflow}}),
+              "one record for each direction of a conversation, or one for both (RFC 5103), whose "
+              "source is the initiator; of ICMP there are uniflows only"),
+        value("initiator-by-port", flag(&O::initiator_by_port),
+              "the initiator of a biflow whose first packet has no SYN is the side with the higher "
+              "port, for direction: biflow; otherwise it is the sender of that packet"),
         value("vlan-in-key", flag(&O::vlan_in_key),
               "packets of different VLANs are different flows"),
         value("tunnel",
@@ -136,7 +142,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
         value("mtu", whole_number(&O::mtu, 512, 65507),
-              "octets of the longest IPFIX message, for udp"),
+              "octets of the longest IPFIX message, for udp; at least 576 for biflows"),
         value("path", text(&O::path, "the path of a file or empty", is_any_text),
               "the file to write, for transport file"),
     };

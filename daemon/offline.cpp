@@ -63,8 +63,8 @@ public:
         : files_(job.captures, config.read.queues),
           signals_(signals),
           filter_(make_filter(config.read.filter)) {
-        const RecordLayout layout =
-            RecordLayout::of(effective_groups(config.export_.fields, config.flows));
+        const RecordLayout layout = RecordLayout::of(
+            effective_groups(config.export_.fields, config.flows), config.flows.direction);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> queues;
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {

@@ -97,8 +97,13 @@ public:
 
     /// Polls until a signal or a final export failure ends it. @return  exit code
     int run() {
-        for (const auto& port : ports_) {
-            port->start();
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            ports_[input]->start();
+            const auto warning =
+                biflow_warning(config_.inputs[input], config_.flows, ports_[input]->rss());
+            if (warning) {
+                spdlog::warn(*warning);
+            }
         }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
@@ -166,8 +171,8 @@ private:
     }
 
     void make_pipeline() {
-        const RecordLayout layout =
-            RecordLayout::of(effective_groups(config_.export_.fields, config_.flows));
+        const RecordLayout layout = RecordLayout::of(
+            effective_groups(config_.export_.fields, config_.flows), config_.flows.direction);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> input_queues;
         bool huge_pages = true;

@@ -124,4 +124,30 @@ RssReport report_rss(const RssFacts& facts) {
     return {symmetric, std::move(text)};
 }
 
+std::optional<std::string> biflow_warning(const InputOptions& input, const FlowCacheOptions& flows,
+                                          const RssReport& report) {
+    // Those who send unified headers have chosen the queue: the frames' own headers are all alike.
+    if (flows.direction == FlowDirection::uniflow || input.queues == 1 ||
+        input.parse == ParseMode::unified_header) {
+        return std::nullopt;
+    }
+    const auto parted = [&input](const std::string& why, const std::string& instead) {
+        return fmt::format(
+            "input {} ({}): the two directions of a flow may come to different queues, and are "
+            "then "
+            "two records instead of one biflow: {}; {}",
+            input.name, input.device, why, instead);
+    };
+    if (!report.symmetric) {
+        return parted(report.text, "one queue keeps them together");
+    }
+    if (flows.tunnel == TunnelMode::inner && input.rss == RssMode::ip_and_l4) {
+        return parted(
+            "packets are spread by ports too, and those around VXLAN, GENEVE and GTP-U differ by "
+            "direction",
+            "rss: ip keeps them together");
+    }
+    return std::nullopt;
+}
+
 }  // namespace tributary

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "daemon/options.hpp"
+#include "flowcache/options.hpp"
 
 namespace tributary {
 
@@ -50,5 +52,15 @@ struct RssReport {
 ///
 /// @thread  any; pure
 [[nodiscard]] RssReport report_rss(const RssFacts& facts);
+
+/// Says why an input may part the two directions of a biflow, which then become two records.
+///
+/// @param report  of the input's port
+/// @return        a line for the log; nothing where both directions come to one queue, or no
+///                biflows are made
+/// @thread        any; pure
+[[nodiscard]] std::optional<std::string> biflow_warning(const InputOptions& input,
+                                                        const FlowCacheOptions& flows,
+                                                        const RssReport& report);
 
 }  // namespace tributary

@@ -15,7 +15,8 @@ void MessageTally::add(std::size_t queue, const RecordTally& tally) {
 CollectorSession::CollectorSession(const ExportOptions& options, const RecordLayout& layout,
                                    ExportCounters& counters, std::size_t index,
                                    CollectorEventHandler handler)
-    : counters_(counters),
+    : layout_(layout),
+      counters_(counters),
       account_(counters.collectors.at(index)),
       events_(options.collectors.at(index), account_, std::move(handler)),
       transport_(make_transport(options.collectors[index], events_)),
@@ -48,7 +49,7 @@ bool CollectorSession::ready() const noexcept {
 }
 
 bool CollectorSession::add(const std::byte* record, std::size_t queue, ExportTime now) {
-    const RecordTally tally = reinterpret_cast<const FlowRecordCore*>(record)->tally();
+    const RecordTally tally = tally_of(record, layout_);
     if (transport_->failed() || abandoned_) {
         lose(queue, tally);
         return true;

@@ -88,6 +88,7 @@ private:
     void count_lost(MessageTally& tally, ExportLoss cause) noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
+    RecordLayout layout_;
     ExportCounters& counters_;
     CollectorCounters& account_;
     CollectorEvents events_;

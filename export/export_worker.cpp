@@ -29,6 +29,7 @@ ExportWorker::ExportWorker(const ExportOptions& options, const RecordLayout& lay
                            CollectorEventHandler handler)
     : session_(checked(options, layout, queues), layout, counters, 0, std::move(handler)),
       queues_(std::move(queues)),
+      layout_(layout),
       record_bytes_(record_size(layout)),
       drain_timeout_(options.drain_timeout),
       batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
@@ -99,7 +100,7 @@ void ExportWorker::abandon(ExportTime now) {
     for (std::size_t queue = 0; queue < queues_.size();) {
         for (; batch_next_ < batch_end_; ++batch_next_) {
             const std::byte* const record = batch_.get() + batch_next_ * record_bytes_;
-            session_.lose(batch_queue_, reinterpret_cast<const FlowRecordCore*>(record)->tally());
+            session_.lose(batch_queue_, tally_of(record, layout_));
         }
         if (!take_batch(queue)) {
             ++queue;

@@ -59,6 +59,7 @@ private:
 
     CollectorSession session_;
     std::vector<RecordSource*> queues_;
+    RecordLayout layout_;
     std::size_t record_bytes_;
     std::chrono::nanoseconds drain_timeout_;
 

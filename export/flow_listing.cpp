@@ -27,11 +27,11 @@ struct Totals {
     Timestamp start = Timestamp::max();
     Timestamp end = Timestamp::min();
 
-    void add(const FlowRecordCore& flow) {
+    void add(const FlowView& flow) {
         tally += flow.tally();
-        if (flow.start != Timestamp{}) {
-            start = std::min(start, flow.start);
-            end = std::max(end, flow.end);
+        if (flow.start() != Timestamp{}) {
+            start = std::min(start, flow.start());
+            end = std::max(end, flow.end());
         }
     }
 };
@@ -59,7 +59,7 @@ public:
         if (!options_.filter.matches(flow)) {
             return;
         }
-        totals_.add(flow.core);
+        totals_.add(flow);
         if (ranked_) {
             rank(flow, record);
         } else if (options_.json) {
@@ -86,7 +86,7 @@ public:
 private:
     void rank(const FlowView& flow, const IpfixRecord& record) {
         const std::uint64_t rank =
-            options_.order == FlowOrder::packets ? flow.core.packets : flow.core.octets;
+            options_.order == FlowOrder::packets ? flow.tally().packets : flow.tally().octets;
         if (!options_.json) {
             ranked_flows_.add(rank, flow);
         } else if (ranked_lines_.admits(rank)) {

@@ -15,8 +15,8 @@ namespace tributary {
 
 enum class FlowOrder : std::uint8_t {
     as_read,
-    octets,   ///< most first; equal ones as read
-    packets,  ///< most first; equal ones as read
+    octets,   ///< most first, of both directions of a biflow; equal ones as read
+    packets,  ///< the same
 };
 
 struct FlowListingOptions {

@@ -59,15 +59,15 @@ std::string destination_text(const FlowKey& key) {
 }
 
 /// The six classic flags, as most flow tools print them.
-std::string flags_text(const FlowRecordCore& flow) {
+std::string flags_text(std::uint8_t protocol, std::uint16_t tcp_control_bits) {
     constexpr std::string_view kLetters = "UAPRSF";
-    if (flow.key.protocol != ip_protocol::kTcp) {
+    if (protocol != ip_protocol::kTcp) {
         return "-";
     }
     std::string text(kLetters);
     for (std::size_t index = 0; index < text.size(); ++index) {
         const unsigned bit = 1U << (text.size() - 1 - index);
-        text[index] = (flow.tcp_control_bits & bit) != 0 ? text[index] : '.';
+        text[index] = (tcp_control_bits & bit) != 0 ? text[index] : '.';
     }
     return text;
 }
@@ -140,6 +140,7 @@ void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
     unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
+    unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
     if (rows_.size() >= rows_per_block_) {
         flush();
     }
@@ -147,8 +148,8 @@ void FlowTable::add(const FlowView& flow) {
 
 void FlowTable::flush() {
     static constexpr std::array<const char*, columns> kTitles{
-        "Start",  "Duration", "Proto", "Source",  "Destination", "VLAN",
-        "Tunnel", "Flags",    "ToS",   "Packets", "Octets",      "End"};
+        "Start", "Duration", "Proto",  "Source",   "Destination", "VLAN",      "Tunnel", "Flags",
+        "ToS",   "Packets",  "Octets", "RevFlags", "RevPackets",  "RevOctets", "End"};
     const auto widen = [this](const Row& row) {
         for (std::size_t column = 0; column < columns; ++column) {
             widths_[column] = std::max(widths_[column], row[column].size());
@@ -170,19 +171,23 @@ void FlowTable::flush() {
 
 FlowTable::Row FlowTable::to_row(const FlowView& view) {
     const FlowRecordCore& flow = view.core;
-    const bool timed = flow.start != Timestamp{} && flow.end >= flow.start;
+    const bool timed = view.start() != Timestamp{} && view.end() >= view.start();
+    const std::uint16_t reverse_bits = view.reverse.tcp_control_bits;
     Row row;
-    row[start] = time_text(flow.start);
-    row[duration] = timed ? seconds_text(flow.end - flow.start) : "-";
+    row[start] = time_text(view.start());
+    row[duration] = timed ? seconds_text(view.end() - view.start()) : "-";
     row[protocol] = protocol_text(flow.key.protocol);
     row[source] = source_text(flow.key);
     row[destination] = destination_text(flow.key);
     row[vlan] = flow.key.vlan.value != 0 ? std::to_string(flow.key.vlan.value) : "-";
     row[tunnel] = tunnel_text(view.tunnel);
-    row[flags] = flags_text(flow);
+    row[flags] = flags_text(flow.key.protocol, flow.tcp_control_bits);
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
+    row[reverse_flags] = view.has_reverse() ? flags_text(flow.key.protocol, reverse_bits) : "-";
+    row[reverse_packets] = std::to_string(view.reverse.packets);
+    row[reverse_octets] = std::to_string(view.reverse.octets);
     row[end_reason] = end_reason_text(flow.end_reason);
     return row;
 }
@@ -194,7 +199,8 @@ void FlowTable::print(const Row& row) {
             continue;
         }
         const bool right = column == duration || column == vlan || column == tos ||
-                           column == packets || column == octets;
+                           column == packets || column == octets || column == reverse_packets ||
+                           column == reverse_octets;
         const std::string padding(widths_[column] - row[column].size(), ' ');
         line += right ? padding + row[column] : row[column] + padding;
         line += column + 1 < columns ? "  " : "";

@@ -19,7 +19,8 @@ namespace tributary {
 ///
 /// Lines are held back until there are `rows_per_block`, so that columns get the width that they
 /// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN
-/// and Tunnel come with the first block that has one.
+/// and Tunnel come with the first block that has one, and those of the reverse direction with the
+/// first that has a biflow of two directions: its start and duration are those of both.
 class FlowTable {
 public:
     static constexpr std::size_t kRowsPerBlock = 1000;
@@ -45,10 +46,15 @@ private:
         tos,
         packets,
         octets,
+        reverse_flags,
+        reverse_packets,
+        reverse_octets,
         end_reason,
         columns
     };
     using Row = std::array<std::string, columns>;
+    static constexpr std::bitset<columns> kReverseColumns =
+        1U << reverse_flags | 1U << reverse_packets | 1U << reverse_octets;
 
     [[nodiscard]] static Row to_row(const FlowView& view);
     void print(const Row& row);
@@ -57,8 +63,10 @@ private:
     std::size_t rows_per_block_;
     std::vector<Row> rows_;
     std::array<std::size_t, columns> widths_{};
-    std::bitset<columns> unused_ = 1U << vlan | 1U << tunnel;  ///< columns that no row so far needs
-    std::optional<std::bitset<columns>> unused_in_header_;     ///< nothing: it is not printed yet
+    /// Columns that no row so far needs.
+    std::bitset<columns> unused_ =
+        kReverseColumns | std::bitset<columns>(1U << vlan | 1U << tunnel);
+    std::optional<std::bitset<columns>> unused_in_header_;  ///< nothing: it is not printed yet
 };
 
 /// @return  2024-02-29T12:34:56.789Z: UTC, rounded down; "-" for 1970-01-01T00:00:00, which no flow

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "export/ntp_time.hpp"
+#include "export/reverse_elements.hpp"
 
 namespace tributary {
 namespace {
@@ -126,8 +127,9 @@ void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
     }
 }
 
-/// What was measured of the flow.
-void view_measures(FlowRecordCore& flow, std::uint16_t element, Bytes bytes) noexcept {
+/// What was measured of one direction: `flow` is FlowRecordCore or ReverseGroup.
+template <class Direction>
+void view_measures(Direction& flow, std::uint16_t element, Bytes bytes) noexcept {
     switch (element) {
         case octet_delta_count:
         case octet_total_count:
@@ -142,10 +144,6 @@ void view_measures(FlowRecordCore& flow, std::uint16_t element, Bytes bytes) noe
             return;
         case ip_class_of_service:
             flow.ip_class_of_service = read_as<std::uint8_t>(bytes);
-            return;
-        case flow_end_reason:
-            flow.end_reason = static_cast<FlowEndReason>(
-                std::min<std::uint64_t>(read_unsigned(bytes), kFlowEndReasonCount));
             return;
         case flow_start_seconds:
         case flow_start_milliseconds:
@@ -210,11 +208,17 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
     FlowView flow;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
         const IpfixField& field = record.layout->fields[index];
-        if (field.enterprise == 0) {
-            view_key(flow.core.key, field.element, record.values[index]);
-            view_measures(flow.core, field.element, record.values[index]);
+        const Bytes value = record.values[index];
+        if (field.enterprise == kReverseEnterprise) {
+            view_measures(flow.reverse, field.element, value);
+        } else if (field.enterprise != 0) {
+            view_tunnel(flow.tunnel, field.own, value);
+        } else if (field.element == flow_end_reason) {
+            flow.core.end_reason = static_cast<FlowEndReason>(
+                std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));
         } else {
-            view_tunnel(flow.tunnel, field.own, record.values[index]);
+            view_key(flow.core.key, field.element, value);
+            view_measures(flow.core, field.element, value);
         }
     }
     return flow;

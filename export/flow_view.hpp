@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "export/ipfix_template.hpp"
 #include "flowcache/flow_record.hpp"
 
@@ -9,7 +11,21 @@ namespace tributary {
 /// The parts of a data record that flows are listed, sorted and filtered by.
 struct FlowView {
     FlowRecordCore core;
-    TunnelGroup tunnel;  ///< kind none: the record names no tunnel
+    ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
+    TunnelGroup tunnel;    ///< kind none: the record names no tunnel
+
+    [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
+    /// Packets and octets of both directions.
+    [[nodiscard]] RecordTally tally() const noexcept {
+        return {1, core.packets + reverse.packets, core.octets + reverse.octets};
+    }
+    /// First and last packet time of both directions; 1970 where the record has none.
+    [[nodiscard]] Timestamp start() const noexcept {
+        const bool has_times = core.start != Timestamp{} && reverse.start != Timestamp{};
+        return has_times ? std::min(core.start, reverse.start)
+                         : std::max(core.start, reverse.start);
+    }
+    [[nodiscard]] Timestamp end() const noexcept { return std::max(core.end, reverse.end); }
 };
 
 /// Reads these parts. What the record does not have stays at its default: ip_version 0, times at

@@ -14,6 +14,7 @@
 #include "export/enterprise_elements.hpp"
 #include "export/record_shape.hpp"
 #include "export/record_template.hpp"
+#include "export/reverse_elements.hpp"
 
 // libfixbuf encodes into memory and does nothing else. What it would do badly is done here:
 // messages end before it meets a full buffer (2.4 would leave an empty set behind), and number and
@@ -31,7 +32,9 @@ constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
 constexpr std::size_t kSetHeader = 4;       // RFC 7011 §3.3.2
 constexpr std::size_t kExportTimeAt = 4;
 constexpr std::size_t kSequenceAt = 8;
-constexpr std::size_t kLargestRecord = 240;
+constexpr std::size_t kLargestRecord = 400;  // a biflow with every group
+
+static_assert(kReverseEnterprise == FB_IE_PEN_REVERSE && kReverseBit == FB_IE_VENDOR_BIT_REVERSE);
 
 void put_be32(std::byte* out, std::uint32_t value) noexcept {
     for (unsigned shift = 32; shift > 0;) {
@@ -94,7 +97,8 @@ void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
         added.ent = enterprise;
         added.num = static_cast<std::uint16_t>(element.number);
         added.len = element.octets;
-        added.flags = is_swapped(element.type) ? FB_IE_F_ENDIAN : FB_IE_F_NONE;
+        added.flags = FB_IE_F_REVERSIBLE;  // libfixbuf adds the reverse element
+        added.flags |= is_swapped(element.type) ? FB_IE_F_ENDIAN : FB_IE_F_NONE;
         added.type = static_cast<std::uint8_t>(element.type);
         fbInfoModelAddElement(model, &added);
     }
@@ -291,7 +295,7 @@ AppendResult IpfixEncoder::Fixbuf::append(const std::byte* record) noexcept {
     open_set_ = chosen.id;
     used_ += needed;
     ++records_;
-    latest_end_ = std::max(latest_end_, reinterpret_cast<const FlowRecordCore*>(record)->end);
+    latest_end_ = std::max(latest_end_, latest_packet(record, layout_));
     return AppendResult::added;
 }
 

@@ -10,6 +10,7 @@
 
 #include "export/enterprise_elements.hpp"
 #include "export/options.hpp"
+#include "export/reverse_elements.hpp"
 
 namespace tributary {
 namespace {
@@ -61,10 +62,13 @@ public:
         if (known != nullptr) {
             return {known->ref.name, to_type(known->type)};
         }
+        const bool is_reverse = (number & kReverseBit) != 0;
         const EnterpriseElement* const own =
-            enterprise == kDocumentationEnterprise ? enterprise_element(number) : nullptr;
+            enterprise == kDocumentationEnterprise
+                ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
+                : nullptr;
         if (own != nullptr) {
-            return {own->name, own->type};
+            return {is_reverse ? ReverseName(own->name).c_str() : own->name, own->type};
         }
         return {"e" + std::to_string(enterprise) + "id" + std::to_string(number), {}};
     }

@@ -6,12 +6,15 @@
 #include <optional>
 
 #include "export/enterprise_elements.hpp"
+#include "export/reverse_elements.hpp"
 
 namespace tributary {
 namespace {
 
 enum class Group : std::uint8_t {
-    core,
+    common,  ///< of the core: what both directions of a biflow share
+    core,    ///< of the core: what a direction of its own has
+    biflow,  ///< of the group `reverse`: what the record as a whole has
     extremes,
     layer2,
     tcp_counts,
@@ -47,7 +50,7 @@ struct Element {
     Take take;
     std::size_t offset;  ///< in its group
     When when = When::always;
-    Group group = Group::core;
+    Group group = Group::common;
 };
 
 constexpr std::size_t in_key(std::size_t offset) { return offsetof(FlowRecordCore, key) + offset; }
@@ -82,19 +85,26 @@ constexpr std::array kElements{
     Element{"icmpTypeCodeIPv6", Take::octets2, kDestinationPort, When::icmp_over_ipv6},
     Element{"protocolIdentifier", Take::octets1, in_key(offsetof(FlowKey, protocol))},
     Element{"ipVersion", Take::octets1, in_key(offsetof(FlowKey, ip_version))},
-    Element{"ipClassOfService", Take::octets1, offsetof(FlowRecordCore, ip_class_of_service)},
-    Element{"tcpControlBits", Take::octets2, offsetof(FlowRecordCore, tcp_control_bits)},
+    Element{"ipClassOfService", Take::octets1, offsetof(FlowRecordCore, ip_class_of_service),
+            When::always, Group::core},
+    Element{"tcpControlBits", Take::octets2, offsetof(FlowRecordCore, tcp_control_bits),
+            When::always, Group::core},
     Element{"ingressInterface", Take::octets4, in_key(offsetof(FlowKey, ingress_interface))},
     Element{"vlanId", Take::octets2, in_key(offsetof(FlowKey, vlan)), When::vlan},
-    Element{"octetDeltaCount", Take::octets8, offsetof(FlowRecordCore, octets)},
-    Element{"packetDeltaCount", Take::octets8, offsetof(FlowRecordCore, packets)},
-    Element{"flowStartMilliseconds", Take::milliseconds, kStart, When::milliseconds},
-    Element{"flowEndMilliseconds", Take::milliseconds, kEnd, When::milliseconds},
-    Element{"flowStartMicroseconds", Take::ntp_microseconds, kStart, When::microseconds},
-    Element{"flowEndMicroseconds", Take::ntp_microseconds, kEnd, When::microseconds},
-    Element{"flowStartNanoseconds", Take::ntp_nanoseconds, kStart, When::nanoseconds},
-    Element{"flowEndNanoseconds", Take::ntp_nanoseconds, kEnd, When::nanoseconds},
+    Element{"octetDeltaCount", Take::octets8, offsetof(FlowRecordCore, octets), When::always,
+            Group::core},
+    Element{"packetDeltaCount", Take::octets8, offsetof(FlowRecordCore, packets), When::always,
+            Group::core},
+    Element{"flowStartMilliseconds", Take::milliseconds, kStart, When::milliseconds, Group::core},
+    Element{"flowEndMilliseconds", Take::milliseconds, kEnd, When::milliseconds, Group::core},
+    Element{"flowStartMicroseconds", Take::ntp_microseconds, kStart, When::microseconds,
+            Group::core},
+    Element{"flowEndMicroseconds", Take::ntp_microseconds, kEnd, When::microseconds, Group::core},
+    Element{"flowStartNanoseconds", Take::ntp_nanoseconds, kStart, When::nanoseconds, Group::core},
+    Element{"flowEndNanoseconds", Take::ntp_nanoseconds, kEnd, When::nanoseconds, Group::core},
     Element{"flowEndReason", Take::octets1, offsetof(FlowRecordCore, end_reason)},
+    Element{"biflowDirection", Take::octets1, offsetof(ReverseGroup, biflow_direction),
+            When::always, Group::biflow},
 
     Element{"minimumIpTotalLength", Take::octets4, offsetof(ExtremesGroup, minimum_ip_total_length),
             When::always, Group::extremes},
@@ -157,12 +167,23 @@ constexpr std::array kElements{
             Group::fragments},
 };
 
+constexpr auto kReverseNames = [] {
+    std::array<ReverseName, kElements.size()> names;
+    for (std::size_t index = 0; index < names.size(); ++index) {
+        names[index] = ReverseName(kElements[index].name);
+    }
+    return names;
+}();
+
+std::optional<std::size_t> chosen(std::size_t at) {
+    return at == 0 ? std::nullopt : std::optional<std::size_t>(at);
+}
+
 /// Where the group lies in a record; nothing when it was not chosen.
 std::optional<std::size_t> place_of(Group group, const RecordLayout& layout) {
-    const auto chosen = [](std::size_t at) {
-        return at == 0 ? std::nullopt : std::optional<std::size_t>(at);
-    };
     switch (group) {
+        case Group::biflow:
+            return chosen(layout.reverse_at);
         case Group::extremes:
             return chosen(layout.extremes_at);
         case Group::layer2:
@@ -177,10 +198,25 @@ std::optional<std::size_t> place_of(Group group, const RecordLayout& layout) {
             return chosen(layout.tunnel_at);
         case Group::fragments:
             return chosen(layout.fragments_at);
+        case Group::common:
         case Group::core:
             break;
     }
     return 0;
+}
+
+/// Where the group lies in the reverse direction's part of a record; nothing when it has none
+/// there.
+std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& layout) {
+    switch (group) {
+        case Group::common:
+        case Group::biflow:
+            return std::nullopt;
+        case Group::core:
+            return layout.reverse_at - kReverseShift;
+        default:
+            return place_of(group, layout.reversed());
+    }
 }
 
 bool applies(When when, TunnelShape tunnel) {
@@ -246,6 +282,22 @@ bool applies(When when, const RecordShape& shape, TimestampUnit timestamps) {
     return applies(when, timestamps);
 }
 
+/// Appends the reverse direction's fields, which are those of the first in the same order.
+void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape,
+                           const RecordLayout& layout, TimestampUnit timestamps) {
+    shape.tunnel = shape.reverse_tunnel();
+    for (std::size_t index = 0; index < kElements.size(); ++index) {
+        const Element& element = kElements[index];
+        const auto place = reverse_place_of(element.group, layout);
+        if (place && applies(element.when, shape, timestamps)) {
+            fields.push_back({.element = kReverseNames[index].c_str(),
+                              .of_enterprise = true,
+                              .take = element.take,
+                              .from = static_cast<std::uint16_t>(*place + element.offset)});
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayout& layout,
@@ -260,6 +312,9 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
                  .take = element.take,
                  .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
+    }
+    if (shape.has_reverse()) {
+        append_reverse_fields(fields, shape, layout, timestamps);
     }
     return fields;
 }

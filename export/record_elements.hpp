@@ -28,8 +28,10 @@ enum class Take : std::uint8_t {
 
 /// One field of a template: which element, and where its value comes from.
 struct TemplateField {
-    const char* element;  ///< the name that IANA's registry, or kEnterpriseElements, has for it
-    bool of_enterprise;   ///< it is one of kEnterpriseElements
+    /// The name that IANA's registry, or kEnterpriseElements, has for it; or the ReverseName of
+    /// that.
+    const char* element;
+    bool of_enterprise;  ///< its specifier in a template has an enterprise number
     Take take;
     std::uint16_t from;  ///< offset in the record
 };

@@ -28,6 +28,9 @@ void for_each_digit(Shape& shape, const RecordLayout& layout, Digit digit) noexc
     if (layout.tunnel_at != 0) {
         digit(shape.tunnel, kTunnelShapes);
     }
+    if (layout.reverse_at != 0) {
+        digit(shape.reverse, 1 + (layout.reverse_tunnel_at != 0 ? kTunnelShapes : 1));
+    }
 }
 
 TunnelShape tunnel_shape(const TunnelGroup& tunnel) noexcept {
@@ -42,10 +45,33 @@ TunnelShape tunnel_shape(const TunnelGroup& tunnel) noexcept {
     }
 }
 
+std::uint8_t tags_of(const Layer2Group& layer2) noexcept {
+    return std::min<std::uint8_t>(layer2.vlan_tags, kTagCounts - 1);
+}
+
 /// The group of type `Group` that lies at `at`.
 template <class Group>
 const Group& group(const std::byte* record, std::uint16_t at) noexcept {
     return *reinterpret_cast<const Group*>(record + at);
+}
+
+/// Makes the shape of a biflow's first direction that of both.
+void add_reverse(RecordShape& shape, const std::byte* record, const RecordLayout& layout) noexcept {
+    shape.reverse = 1;
+    if (layout.reverse_layer2_at != 0) {
+        const auto& layer2 = group<Layer2Group>(record, layout.reverse_layer2_at);
+        shape.dot1q_tags = std::max(shape.dot1q_tags, tags_of(layer2));
+        shape.no_mac_addresses = shape.no_mac_addresses && !layer2.has_mac_addresses;
+    }
+    if (layout.reverse_mpls_at != 0) {
+        shape.mpls_labels =
+            shape.mpls_labels || group<MplsGroup>(record, layout.reverse_mpls_at).labels != 0;
+    }
+    if (layout.reverse_tunnel_at != 0) {
+        const TunnelShape tunnel =
+            tunnel_shape(group<TunnelGroup>(record, layout.reverse_tunnel_at));
+        shape.reverse = static_cast<std::uint8_t>(1 + static_cast<unsigned>(tunnel));
+    }
 }
 
 }  // namespace
@@ -77,7 +103,7 @@ RecordShape RecordShape::of(const std::byte* record, const RecordLayout& layout)
     shape.vlan = key.vlan.value != 0;
     if (layout.layer2_at != 0) {
         const auto& layer2 = group<Layer2Group>(record, layout.layer2_at);
-        shape.dot1q_tags = std::min<std::uint8_t>(layer2.vlan_tags, kTagCounts - 1);
+        shape.dot1q_tags = tags_of(layer2);
         shape.no_mac_addresses = !layer2.has_mac_addresses;
     }
     if (layout.mpls_at != 0) {
@@ -85,6 +111,9 @@ RecordShape RecordShape::of(const std::byte* record, const RecordLayout& layout)
     }
     if (layout.tunnel_at != 0) {
         shape.tunnel = tunnel_shape(group<TunnelGroup>(record, layout.tunnel_at));
+    }
+    if (layout.reverse_at != 0 && group<ReverseGroup>(record, layout.reverse_at).packets != 0) {
+        add_reverse(shape, record, layout);
     }
     return shape;
 }

@@ -29,10 +29,19 @@ struct RecordShape {
     bool no_mac_addresses{};    ///< group layer2: the link layer has none; otherwise false
     bool mpls_labels{};         ///< group mpls: there is a label stack; otherwise false
     TunnelShape tunnel{};       ///< group tunnel; otherwise none
+    /// Biflows: 0 where no packet of the reverse direction was seen, else 1 + the TunnelShape of
+    /// that direction. Its other fields are those that the first direction has: tags, label stack
+    /// and MAC addresses are in both as soon as they are in one, zeros where there are none.
+    std::uint8_t reverse{};
+
+    [[nodiscard]] bool has_reverse() const noexcept { return reverse != 0; }
+    [[nodiscard]] TunnelShape reverse_tunnel() const noexcept {
+        return static_cast<TunnelShape>(has_reverse() ? reverse - 1 : 0);
+    }
 
     /// The shapes that there can be under `layout` have the indexes 0 .. shape_count(layout) - 1.
     /// The first kPlainShapes are the same in every layout: MAC addresses if they were chosen, and
-    /// no dot1q tag, label or tunnel.
+    /// no dot1q tag, label, tunnel or reverse direction.
     [[nodiscard]] std::size_t index(const RecordLayout& layout) const noexcept;
     [[nodiscard]] static RecordShape at(std::size_t index, const RecordLayout& layout) noexcept;
     /// @param record  a record of `layout`, aligned to 8

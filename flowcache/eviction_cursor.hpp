@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "flowcache/flow_line.hpp"
 
@@ -16,18 +17,26 @@ namespace tributary {
 class EvictionCursor {
 public:
     /// @param entries  all used, at least one running
+    /// @param meter    tells how many packets an entry has
     /// @cost           kCandidates lines in a row, and those of entries that do not run between
-    /// them
-    template <class Entries>
-    [[nodiscard]] EntryIndex choose(const Entries& entries) noexcept {
+    ///                 them
+    template <class Entries, class Meter>
+    [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter) noexcept {
         EntryIndex best = kNoEntry;
+        std::uint64_t fewest = 0;
         for (std::size_t looked = 0; looked < kCandidates || best == kNoEntry; ++looked) {
             const EntryIndex entry = next_;
             next_ = entry + 1 == entries.used() ? 0 : entry + 1;
             const FlowLine& line = entries.line(entry);
             __builtin_prefetch(&line + kCandidates);
-            if (line.is_running() && (best == kNoEntry || is_less(line, entries.line(best)))) {
+            if (!line.is_running()) {
+                continue;
+            }
+            const std::uint64_t packets = meter.tally(entries, entry).packets;
+            const bool is_longer_silent = best != kNoEntry && line.end < entries.line(best).end;
+            if (best == kNoEntry || packets < fewest || (packets == fewest && is_longer_silent)) {
                 best = entry;
+                fewest = packets;
             }
         }
         return best;
@@ -35,10 +44,6 @@ public:
 
 private:
     static constexpr std::size_t kCandidates = 8;
-
-    [[nodiscard]] static bool is_less(const FlowLine& a, const FlowLine& b) noexcept {
-        return a.packets != b.packets ? a.packets < b.packets : a.end < b.end;
-    }
 
     EntryIndex next_ = 0;
 };

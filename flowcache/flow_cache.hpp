@@ -9,17 +9,16 @@
 #include <span>
 
 #include "flowcache/cache_counters.hpp"
-#include "flowcache/deadline.hpp"
 #include "flowcache/due_times.hpp"
 #include "flowcache/eviction_cursor.hpp"
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
+#include "flowcache/flow_meter.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/record_stream.hpp"
-#include "flowcache/record_update.hpp"
 
 namespace tributary {
 
@@ -64,8 +63,8 @@ public:
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
-          layout_(layout),
           identity_(hasher, layout, options.tunnel_in_key),
+          meter_(options, layout),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(capacity(options)))),
           entries_(memory, capacity(options)),
@@ -132,9 +131,8 @@ public:
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
         release_waiting(entries_.capacity(), sink);
         for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
-            const FlowLine& line = entries_.line(drained_);
-            if (line.is_running()) {
-                const Deadline deadline = deadline_of(line.start, line.end, options_);
+            while (entries_.line(drained_).is_running()) {
+                const Deadline deadline = meter_.deadline(entries_, drained_);
                 end(drained_, now > deadline.at ? deadline.reason : FlowEndReason::forced_end,
                     sink);
             }
@@ -148,29 +146,26 @@ public:
         if (entry == kNoEntry) {
             return std::nullopt;
         }
-        return FlowHandle{entry, entries_.line(entry).generation};
+        const FlowLine& line = entries_.line(entry);
+        return FlowHandle{entry, line.generation, line.is_reverse(packet)};
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
         return handle.entry < entries_.used() && entries_.line(handle.entry).is_running() &&
                entries_.line(handle.entry).generation == handle.generation;
     }
-    /// Adds packets that somebody else has counted.
+    /// Adds packets that somebody else has counted, of the handle's direction.
     ///
-    /// @param first  packet time of the first of them, like `last` of the last
-    /// @return       false: the flow runs no more, nothing was added
-    [[nodiscard]] bool add(FlowHandle handle, std::uint64_t packets, std::uint64_t octets,
-                           Timestamp first, Timestamp last) noexcept {
-        if (!is_running(handle)) {
+    /// @param span  packet times of the first and the last of them
+    /// @return      false: the flow runs no more, or that direction has no packet of its own;
+    ///              nothing was added
+    [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts,
+                           const PacketSpan& span) noexcept {
+        if (!is_running(handle) || !meter_.add_counted(entries_, handle, counts, span)) {
             return false;
         }
-        FlowLine& line = entries_.line(handle.entry);
-        line.packets += packets;
-        line.octets += octets;
-        line.start = std::min(line.start, first);
-        line.end = std::max(line.end, last);
         schedule(handle.entry);
-        counters_.packets.add(packets);
-        counters_.octets.add(octets);
+        counters_.packets.add(counts.packets);
+        counters_.octets.add(counts.octets);
         return true;
     }
     /// @return  false: the flow has ended before
@@ -200,30 +195,35 @@ private:
     void account(const KeyedPacket& packet, EntryIndex guess, Sink& sink) noexcept {
         const bool is_guessed = guess != kNoEntry && identity_.is_same(entries_, guess, packet);
         EntryIndex entry = is_guessed ? guess : find(packet);
-        if (entry != kNoEntry) {
-            const FlowLine& line = entries_.line(entry);
-            const Deadline deadline = deadline_of(line.start, line.end, options_);
-            if (packet.packet->clock > deadline.at) {  // one exactly at it still belongs to it
-                end(entry, deadline.reason, sink);
-                entry = kNoEntry;
-            }
-        }
-        if (entry == kNoEntry) {
+        if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
         }
-        FlowLine& line = entries_.line(entry);
-        const bool is_late = packet.packet->seen_at < line.start;
-        add_packet(line, packet);
-        if (layout_.has_groups()) {
-            add_to_groups(entries_.groups(entry), layout_, packet);
-        }
-        if (is_late) {  // it has moved the active deadline forward
+        const bool begins = meter_.is_empty(entries_, entry);
+        const bool is_late = packet.packet->seen_at < entries_.line(entry).start;
+        meter_.add(entries_, entry, packet);
+        if (begins || is_late) {  // one that is late has moved the active deadline forward
+            counters_.flows_created.add(begins ? 1 : 0);
             schedule(entry);
         }
-        if (options_.tcp_end &&
-            (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0) {
+        if (options_.tcp_end && meter_.is_tcp_end(entries_, entry, packet)) {
             end(entry, FlowEndReason::end_of_flow, sink);
         }
+    }
+
+    /// Ends an entry whose deadline has passed; one exactly at it still belongs to it.
+    ///
+    /// @return  whether it still runs
+    template <class Sink>
+    [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
+        Deadline deadline = meter_.deadline(entries_, entry);
+        while (clock > deadline.at) {
+            end(entry, deadline.reason, sink);
+            if (!entries_.line(entry).is_running()) {
+                return false;
+            }
+            deadline = meter_.deadline(entries_, entry);
+        }
+        return true;
     }
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
@@ -245,27 +245,20 @@ private:
             end(index_.any_in_home_of(packet.hash), FlowEndReason::lack_of_resources, sink);
         }
         due_.grow(entries_.used());
+        meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
-        start_line(line, packet);
         line.bucket = place.bucket;
-        line.distance = place.distance & 0xFFU;
-        if (line.key.ip_version != 4) {
-            entries_.ipv6(entry) = ipv6_addresses(*packet.fields);
-        }
-        if (layout_.has_groups()) {
-            start_groups(entries_.groups(entry), layout_, *packet.fields);
-        }
-        schedule(entry);
-        counters_.flows_created.add();
+        line.distance = place.distance & 0x7FU;
         counters_.entries.set(entries_.taken());
         return entry;
     }
 
-    void schedule(EntryIndex entry) noexcept {
-        const FlowLine& line = entries_.line(entry);
-        const Timestamp deadline = deadline_of(line.start, line.end, options_).at;
+    /// @return  the entry's deadline
+    Timestamp schedule(EntryIndex entry) noexcept {
+        const Timestamp deadline = meter_.deadline(entries_, entry).at;
         due_.set(entry, deadline);
         nothing_due_until_ = std::min(nothing_due_until_, deadline);
+        return deadline;
     }
     /// Ticks are counted anew from `now`.
     void set_base(Timestamp now) noexcept {
@@ -290,39 +283,45 @@ private:
         }
         Timestamp earliest = Timestamp::max();
         for (const EntryIndex entry : found) {
-            const FlowLine& line = entries_.line(entry);
-            const Deadline deadline = deadline_of(line.start, line.end, options_);
-            if (now > deadline.at) {
-                end(entry, deadline.reason, sink);
-            } else {
-                due_.set(entry, deadline.at);
-                earliest = std::min(earliest, deadline.at);
+            if (outlasts(entry, now, sink)) {
+                earliest = std::min(earliest, schedule(entry));
             }
         }
         return earliest;
     }
 
-    /// Ends a running entry. Its record leaves at once, or waits while the sink is full.
+    /// Ends the record of a running entry. It leaves at once, or waits while the sink is full; then
+    /// the entry is free, unless the conversation outlives its record.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
         FlowLine& line = entries_.line(entry);
-        index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
-        due_.clear(entry);
         line.end_reason = reason;
         line.generation = (line.generation + 1) & 0xFF'FFFFU;
-        counters_.ended[static_cast<std::size_t>(reason)].add();
-        if (entries_.first_waiting() == kNoEntry && hand_over(entry, sink)) {
+        const bool is_empty = meter_.is_empty(entries_, entry);
+        bool has_left = is_empty;
+        if (!is_empty) {
+            counters_.ended[static_cast<std::size_t>(reason)].add();
+            has_left = entries_.first_waiting() == kNoEntry && hand_over(entry, sink);
+            if (has_left && meter_.outlives(reason)) {
+                meter_.start_empty_slice(entries_, entry);
+                schedule(entry);
+                return;
+            }
+        }
+        index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
+        due_.clear(entry);
+        if (has_left) {
             entries_.free(entry);
             counters_.entries.set(entries_.taken());
-            return;
+        } else {
+            entries_.append_waiting(entry);
         }
-        entries_.append_waiting(entry);
     }
 
     template <class Sink>
     [[nodiscard]] bool hand_over(EntryIndex entry, Sink& sink) noexcept {
         Record record;
-        entries_.write_record(entry, record);
+        meter_.write_record(entries_, entry, record);
         return sink.try_push(record);
     }
 
@@ -352,11 +351,10 @@ private:
         release_waiting(1, sink);
         end_due(now, std::min(kSearch, due_.walked()), sink);
         if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
-            end(eviction_.choose(entries_), FlowEndReason::lack_of_resources, sink);
+            end(eviction_.choose(entries_, meter_), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
-            const FlowLine& oldest = entries_.line(entries_.first_waiting());
-            counters_.lost_ring_full.add({1, oldest.packets, oldest.octets});
+            counters_.lost_ring_full.add(meter_.tally(entries_, entries_.first_waiting()));
             entries_.free_first_waiting();
             counters_.entries.set(entries_.taken());
         }
@@ -385,8 +383,8 @@ private:
     }
 
     FlowCacheOptions options_;
-    RecordLayout layout_;
     FlowIdentity identity_;
+    FlowMeter<kRecordBytes> meter_;
     CacheCounters& counters_;
     FlowIndex index_;
     Entries entries_;

@@ -27,7 +27,8 @@ template <class T>
 ///
 ///     lines[i]    64 bytes   every flow
 ///     ipv6[i]     32 bytes   written and read for IPv6 flows only
-///     groups[i]   as many as the record size asks for; none without field groups
+///     groups[i]   as many as the record size asks for, and a biflow's PacketSpan; none without
+///                 field groups
 ///
 /// So the memory of what a flow doesn't have is never touched, and the kernel never has to find it.
 ///
@@ -39,10 +40,11 @@ template <std::size_t kRecordBytes>
 class FlowEntries {
 public:
     using Record = FlowRecord<kRecordBytes>;
+    static constexpr std::size_t kGroupBytes = kRecordBytes - sizeof(FlowRecordCore);
     /// Bytes of groups per entry: a multiple of half a cache line, so that few of them lie across
     /// two.
     static constexpr std::size_t kGroupStride =
-        (kRecordBytes - sizeof(FlowRecordCore) + 31) / 32 * 32;
+        kGroupBytes == 0 ? 0 : (kGroupBytes + sizeof(PacketSpan) + 31) / 32 * 32;
 
     [[nodiscard]] static std::size_t bytes_needed(std::size_t entries) noexcept {
         return entries *
@@ -61,6 +63,13 @@ public:
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
     [[nodiscard]] GroupBytes groups(EntryIndex entry) const noexcept {
         return GroupBytes(group_bytes(entry));
+    }
+    /// The times of a biflow's first direction; there with groups only.
+    [[nodiscard]] PacketSpan& forward_span(EntryIndex entry) const noexcept {
+        return *reinterpret_cast<PacketSpan*>(group_bytes(entry) + kGroupBytes);
+    }
+    void clear_groups(EntryIndex entry) const noexcept {
+        std::memset(group_bytes(entry), 0, kGroupBytes);
     }
     void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
         __builtin_prefetch(&lines_[entry], 1);
@@ -110,7 +119,7 @@ public:
         free(entry);
     }
 
-    /// The record of an entry that has ended.
+    /// The record of an entry; of a biflow as if it were a uniflow with the canonical key.
     void write_record(EntryIndex entry, Record& record) const noexcept {
         const FlowLine& line = lines_[entry];
         record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
@@ -130,7 +139,7 @@ private:
     struct alignas(32) AlignedPair {
         AddressPair pair;
     };
-    struct alignas(32) AlignedGroups {
+    struct alignas(kGroupStride % 64 == 0 ? 64 : 32) AlignedGroups {
         std::array<std::byte, std::max<std::size_t>(kGroupStride, 32)> bytes;
     };
 

@@ -20,9 +20,12 @@ public:
     [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
         FlowHash hash = hasher_(packet.key);
         if (packet.key.ip_version != 4) {
-            hash = hasher_(hash, ipv6_addresses(*packet.fields));
+            hash = hasher_(hash, ipv6_addresses(packet));
         }
-        return tunnel_at_ != 0 ? hasher_(hash, tunnel_of(*packet.fields)) : hash;
+        if (tunnel_at_ != 0) {
+            hash = hasher_(hash, turned(tunnel_of(*packet.fields), packet.is_backward));
+        }
+        return hash;
     }
     /// @return  whether `entry` runs, and is this packet's flow
     template <class Entries>
@@ -30,10 +33,9 @@ public:
                                const KeyedPacket& packet) const noexcept {
         const FlowLine& line = entries.line(entry);
         return line.key == packet.key && line.is_running() &&
-               (packet.key.ip_version == 4 ||
-                entries.ipv6(entry) == ipv6_addresses(*packet.fields)) &&
+               (packet.key.ip_version == 4 || entries.ipv6(entry) == ipv6_addresses(packet)) &&
                (tunnel_at_ == 0 || entries.groups(entry).template get<TunnelGroup>(tunnel_at_) ==
-                                       tunnel_of(*packet.fields));
+                                       turned(tunnel_of(*packet.fields), line.is_reverse(packet)));
     }
 
 private:

@@ -57,10 +57,6 @@ struct AddressPair {
 };
 static_assert(std::has_unique_object_representations_v<AddressPair>);
 
-[[nodiscard]] inline AddressPair ipv6_addresses(const PacketFields& fields) noexcept {
-    return {fields.source, fields.destination};
-}
-
 [[nodiscard]] inline ShortKey make_key(const PacketFields& fields, InterfaceIndex ingress_interface,
                                        bool vlan_in_key) noexcept {
     ShortKey key{.source_port = fields.source_port,

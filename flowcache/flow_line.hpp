@@ -10,6 +10,7 @@
 
 #include "flowcache/flow_key.hpp"
 #include "flowcache/flow_record.hpp"
+#include "flowcache/keyed_packet.hpp"
 
 namespace tributary {
 
@@ -22,15 +23,23 @@ inline constexpr EntryIndex kNoEntry = 0xFFFF'FFFF;
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
     std::uint32_t
-        generation{};  ///< 24 bits: stale handles are found out for 2^24 flows of an entry
+        generation{};   ///< 24 bits: stale handles are found out for 2^24 flows of an entry
+    bool is_reverse{};  ///< of a biflow: the direction to the initiator
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
-/// The 64 bytes of a running flow that each of its packets touches. An IPv4 flow without field
+/// Smallest and largest packet time.
+struct PacketSpan {
+    Timestamp start;
+    Timestamp end;
+};
+
+/// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
 /// groups has nothing else; IPv6 addresses and groups lie in arrays of their own, at the same
-/// index.
+/// index. Of a biflow the line has the direction from the initiator, but the times of both, which
+/// its deadlines come from.
 struct alignas(64) FlowLine {
-    ShortKey key;
+    ShortKey key;  ///< of a biflow: the canonical one
     std::uint16_t tcp_control_bits;
     std::uint8_t ip_class_of_service;
     FlowEndReason end_reason;  ///< none: it runs
@@ -40,9 +49,14 @@ struct alignas(64) FlowLine {
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
     std::uint32_t generation : 24;
-    std::uint32_t distance : 8;  ///< buckets from its home to `bucket`
+    std::uint32_t distance : 7;   ///< buckets from its home to `bucket`
+    std::uint32_t is_turned : 1;  ///< a biflow whose initiator is the key's destination
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
+    /// Whether a packet of this flow goes to the initiator of a biflow.
+    [[nodiscard]] bool is_reverse(const KeyedPacket& packet) const noexcept {
+        return packet.is_backward != (is_turned != 0);
+    }
 };
 static_assert(sizeof(FlowLine) == 64 && std::is_trivially_copyable_v<FlowLine>);
 

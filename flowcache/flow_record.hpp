@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,13 @@ namespace tributary {
 // RecordLayout. Which groups there are is decided once at start; cache, ring and encoder are
 // instantiated per size (kRecordSizes), not per layout, and find a group by its offset:
 //
-//     0              80            80 + ...
-//     | FlowRecordCore | extremes? | layer2? | tcp_counts? |
+//     0              80         80 + ...
+//     | FlowRecordCore | reverse? | extremes? | layer2? | ... | reverse extremes? | ...
+//
+// In a biflow's record (RFC 5103) the core and the groups before `reverse extremes` are those of
+// the direction from the initiator, which is the key's source; group `reverse` and the groups
+// behind are the same of the other direction. They mean something only once reverse.packets is not
+// 0.
 
 /// flowEndReason (IE 136).
 enum class FlowEndReason : std::uint8_t {
@@ -31,6 +37,14 @@ enum class FlowEndReason : std::uint8_t {
 };
 inline constexpr std::size_t kFlowEndReasonCount = 6;
 
+/// biflowDirection (IE 239): how the source of a biflow was found.
+/// @source  RFC 5103 §6.3
+enum class BiflowDirection : std::uint8_t {
+    arbitrary = 0,          ///< the sender of the first packet seen, which says nothing
+    initiator = 1,          ///< the source is the initiator, as far as the packets tell
+    reverse_initiator = 2,  ///< the destination is
+};
+
 /// The part that every record has. Times are packet times; start <= end.
 struct FlowRecordCore {
     FlowKey key;
@@ -42,9 +56,33 @@ struct FlowRecordCore {
     Timestamp start{};       ///< smallest packet time
     Timestamp end{};         ///< largest packet time
 
+    /// Of a uniflow; tally_of() is for any record.
     [[nodiscard]] RecordTally tally() const noexcept { return {1, packets, octets}; }
 };
 static_assert(sizeof(FlowRecordCore) == 80 && std::is_trivially_copyable_v<FlowRecordCore>);
+
+/// Group `reverse`: the direction from responder to initiator. What it measures lies in the order
+/// of FlowRecordCore.
+struct ReverseGroup {
+    std::array<std::uint8_t, 4> padding{};
+    std::uint16_t tcp_control_bits{};                               ///< OR over its packets
+    std::uint8_t ip_class_of_service{};                             ///< of its first packet
+    BiflowDirection biflow_direction = BiflowDirection::initiator;  ///< of the record
+    std::uint64_t packets{};  ///< 0: none was seen, and the rest means nothing
+    std::uint64_t octets{};   ///< sum of IP total lengths
+    Timestamp start{};        ///< smallest packet time
+    Timestamp end{};          ///< largest packet time
+};
+static_assert(sizeof(ReverseGroup) == 40 && std::is_trivially_copyable_v<ReverseGroup>);
+/// What the two directions of a biflow measure is this far apart, less the place of `reverse`.
+inline constexpr std::size_t kReverseShift = sizeof(FlowRecordCore) - sizeof(ReverseGroup);
+static_assert(offsetof(ReverseGroup, tcp_control_bits) + kReverseShift ==
+                  offsetof(FlowRecordCore, tcp_control_bits) &&
+              offsetof(ReverseGroup, ip_class_of_service) + kReverseShift ==
+                  offsetof(FlowRecordCore, ip_class_of_service) &&
+              offsetof(ReverseGroup, packets) + kReverseShift ==
+                  offsetof(FlowRecordCore, packets) &&
+              offsetof(ReverseGroup, end) + kReverseShift == offsetof(FlowRecordCore, end));
 
 /// Group `extremes`.
 struct ExtremesGroup {
@@ -116,6 +154,7 @@ struct FragmentsGroup {
 
 /// Where each chosen group lies in a record. Offset 0 means: not chosen.
 struct RecordLayout {
+    std::uint16_t reverse_at{};  ///< chosen for biflows
     std::uint16_t extremes_at{};
     std::uint16_t layer2_at{};
     std::uint16_t tcp_counts_at{};
@@ -123,16 +162,26 @@ struct RecordLayout {
     std::uint16_t mpls_at{};
     std::uint16_t tunnel_at{};
     std::uint16_t fragments_at{};
+    std::uint16_t reverse_extremes_at{};  ///< this and the rest: chosen, and for biflows
+    std::uint16_t reverse_layer2_at{};
+    std::uint16_t reverse_tcp_counts_at{};
+    std::uint16_t reverse_flow_label_at{};
+    std::uint16_t reverse_mpls_at{};
+    std::uint16_t reverse_tunnel_at{};
+    std::uint16_t reverse_fragments_at{};
     std::uint16_t bytes =
         sizeof(FlowRecordCore);  ///< all groups included, before rounding up to a size
 
-    [[nodiscard]] static constexpr RecordLayout of(const FieldGroups& groups) noexcept {
+    [[nodiscard]] static constexpr RecordLayout of(
+        const FieldGroups& groups, FlowDirection direction = FlowDirection::uniflow) noexcept {
         RecordLayout layout;
+        const bool biflow = direction == FlowDirection::biflow;
         const auto place = [&layout](bool chosen, std::size_t size) {
             const std::uint16_t at = chosen ? layout.bytes : std::uint16_t{0};
             layout.bytes = static_cast<std::uint16_t>(layout.bytes + (chosen ? size : 0));
             return at;
         };
+        layout.reverse_at = place(biflow, sizeof(ReverseGroup));
         layout.extremes_at = place(groups.extremes, sizeof(ExtremesGroup));
         layout.layer2_at = place(groups.layer2, sizeof(Layer2Group));
         layout.tcp_counts_at = place(groups.tcp_counts, sizeof(TcpCountsGroup));
@@ -140,7 +189,26 @@ struct RecordLayout {
         layout.mpls_at = place(groups.mpls, sizeof(MplsGroup));
         layout.tunnel_at = place(groups.tunnel, sizeof(TunnelGroup));
         layout.fragments_at = place(groups.fragments, sizeof(FragmentsGroup));
+        layout.reverse_extremes_at = place(biflow && groups.extremes, sizeof(ExtremesGroup));
+        layout.reverse_layer2_at = place(biflow && groups.layer2, sizeof(Layer2Group));
+        layout.reverse_tcp_counts_at = place(biflow && groups.tcp_counts, sizeof(TcpCountsGroup));
+        layout.reverse_flow_label_at = place(biflow && groups.flow_label, sizeof(FlowLabelGroup));
+        layout.reverse_mpls_at = place(biflow && groups.mpls, sizeof(MplsGroup));
+        layout.reverse_tunnel_at = place(biflow && groups.tunnel, sizeof(TunnelGroup));
+        layout.reverse_fragments_at = place(biflow && groups.fragments, sizeof(FragmentsGroup));
         return layout;
+    }
+    /// The groups of a biflow's other direction in the places of the first's; it has no further
+    /// one.
+    [[nodiscard]] constexpr RecordLayout reversed() const noexcept {
+        return {.extremes_at = reverse_extremes_at,
+                .layer2_at = reverse_layer2_at,
+                .tcp_counts_at = reverse_tcp_counts_at,
+                .flow_label_at = reverse_flow_label_at,
+                .mpls_at = reverse_mpls_at,
+                .tunnel_at = reverse_tunnel_at,
+                .fragments_at = reverse_fragments_at,
+                .bytes = bytes};
     }
     [[nodiscard]] constexpr bool has_groups() const noexcept {
         return bytes > sizeof(FlowRecordCore);
@@ -168,17 +236,52 @@ struct FlowRecord<sizeof(FlowRecordCore)> {
         return *reinterpret_cast<Group*>(reinterpret_cast<std::byte*>(this) + at);
     }
 };
-static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<112>) == 112);
+static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<120>) == 120);
 
-/// The sizes that are instantiated; a layout takes the first one that holds it.
-inline constexpr std::array<std::size_t, 4> kRecordSizes{80, 112, 152, 240};
+/// What a record counts for in the ledger: packets and octets of both directions of a biflow.
+///
+/// @param record  of the layout, aligned to 8
+[[nodiscard]] inline RecordTally tally_of(const std::byte* record,
+                                          const RecordLayout& layout) noexcept {
+    RecordTally tally = reinterpret_cast<const FlowRecordCore*>(record)->tally();
+    if (layout.reverse_at != 0) {
+        const auto& reverse = *reinterpret_cast<const ReverseGroup*>(record + layout.reverse_at);
+        tally.packets += reverse.packets;
+        tally.octets += reverse.octets;
+    }
+    return tally;
+}
+template <std::size_t kBytes>
+[[nodiscard]] RecordTally tally_of(const FlowRecord<kBytes>& record,
+                                   const RecordLayout& layout) noexcept {
+    return tally_of(reinterpret_cast<const std::byte*>(&record), layout);
+}
+
+/// The largest packet time of a record, in either direction of a biflow.
+///
+/// @param record  of the layout, aligned to 8
+[[nodiscard]] inline Timestamp latest_packet(const std::byte* record,
+                                             const RecordLayout& layout) noexcept {
+    const Timestamp end = reinterpret_cast<const FlowRecordCore*>(record)->end;
+    if (layout.reverse_at == 0) {
+        return end;
+    }
+    const auto& reverse = *reinterpret_cast<const ReverseGroup*>(record + layout.reverse_at);
+    return reverse.packets != 0 ? std::max(end, reverse.end) : end;
+}
+
+/// The sizes that are instantiated; a layout takes the first one that holds it: a uniflow or a
+/// biflow without groups, either with the three common ones (extremes, layer2, tcp_counts), and a
+/// biflow with all.
+inline constexpr std::array<std::size_t, 5> kRecordSizes{80, 120, 152, 264, 440};
 static_assert(RecordLayout::of({.extremes = true,
                                 .layer2 = true,
                                 .tcp_counts = true,
                                 .flow_label = true,
                                 .mpls = true,
                                 .tunnel = true,
-                                .fragments = true})
+                                .fragments = true},
+                               FlowDirection::biflow)
                   .bytes <= kRecordSizes.back());
 
 [[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {

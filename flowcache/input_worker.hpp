@@ -66,10 +66,7 @@ private:
     [[nodiscard]] std::span<const KeyedPacket> key(std::span<const ParsedPacket> packets) noexcept {
         for (std::size_t i = 0; i < packets.size(); ++i) {
             const auto& [packet, fields] = packets[i];
-            keyed_[i] = {
-                .key = make_key(fields, packet->ingress_interface, cache_.options().vlan_in_key),
-                .packet = packet,
-                .fields = &fields};
+            keyed_[i] = key_packet(*packet, fields, cache_.options());
         }
         for (KeyedPacket& keyed : std::span(keyed_).first(packets.size())) {
             keyed.hash = cache_.hash(keyed);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "flowcache/flow_direction.hpp"
 #include "flowcache/flow_hasher.hpp"
 #include "flowcache/flow_key.hpp"
+#include "flowcache/options.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -10,10 +12,27 @@ namespace tributary {
 
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
 struct KeyedPacket {
-    ShortKey key;
+    ShortKey key;        ///< of biflows: the canonical one, which both directions have
+    bool is_backward{};  ///< the packet goes from the key's destination to its source
     FlowHash hash{};
     const PacketView* packet{};
     const PacketFields* fields{};
 };
+
+/// @return  the packet with its key, still without a hash
+[[nodiscard]] inline KeyedPacket key_packet(const PacketView& packet, const PacketFields& fields,
+                                            const FlowCacheOptions& options) noexcept {
+    const ShortKey key = make_key(fields, packet.ingress_interface, options.vlan_in_key);
+    const bool backward = options.direction == FlowDirection::biflow && is_backward(fields);
+    return {.key = turned(key, backward),
+            .is_backward = backward,
+            .packet = &packet,
+            .fields = &fields};
+}
+
+/// The IPv6 addresses that belong to the packet's key.
+[[nodiscard]] inline AddressPair ipv6_addresses(const KeyedPacket& packet) noexcept {
+    return turned_addresses(*packet.fields, packet.is_backward);
+}
 
 }  // namespace tributary

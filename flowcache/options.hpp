@@ -21,6 +21,12 @@ struct FieldGroups {
     friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
 };
 
+/// What one record is of.
+enum class FlowDirection : std::uint8_t {
+    uniflow,  ///< one direction of a conversation
+    biflow,   ///< both (RFC 5103); ICMP and ICMPv6 are never paired
+};
+
 /// The ports of fragments behind the first, which do not carry any.
 enum class FragmentMode : std::uint8_t {
     zero,   ///< 0
@@ -42,11 +48,13 @@ struct FlowCacheOptions {
     std::uint32_t max_flows = 1'048'576;    ///< per queue, IPv4 and IPv6 together; 1 .. 2^30
     std::chrono::seconds idle_timeout{30};  ///< 1 .. 2^31 s
     std::chrono::seconds active_timeout{
-        300};                 ///< 1 .. 2^31 s; no relation to idle_timeout is demanded
-    bool vlan_in_key = true;  ///< the outer VLAN id parts flows
-    bool tcp_end = false;     ///< a TCP packet with FIN or RST ends its record
-    TunnelMode tunnel = TunnelMode::outer;        ///< which IP header the key is taken from
-    bool tunnel_in_key = false;                   ///< the tunnel around the packet parts flows
+        300};  ///< 1 .. 2^31 s; no relation to idle_timeout is demanded
+    FlowDirection direction = FlowDirection::uniflow;
+    bool initiator_by_port = false;         ///< biflow: of flows met in the middle, is_initiator()
+    bool vlan_in_key = true;                ///< the outer VLAN id parts flows
+    bool tcp_end = false;                   ///< a TCP packet with FIN or RST ends its record
+    TunnelMode tunnel = TunnelMode::outer;  ///< which IP header the key is taken from
+    bool tunnel_in_key = false;             ///< the tunnel around the packet parts flows
     FragmentMode fragments = FragmentMode::zero;  ///< ports of later fragments
     std::chrono::seconds fragment_timeout{0};     ///< 0 .. 2^31 s; 0: no limit by time
     bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS

@@ -133,14 +133,33 @@ inline void start_line(FlowLine& line, const KeyedPacket& keyed) noexcept {
     line.octets = 0;
     line.start = keyed.packet->seen_at;
     line.end = keyed.packet->seen_at;
+    line.is_turned = 0;
 }
 
-inline void add_packet(FlowLine& line, const KeyedPacket& keyed) noexcept {
-    line.packets += 1;
-    line.octets += keyed.fields->ip_bytes;
-    line.tcp_control_bits |= keyed.fields->tcp_control_bits;
-    line.start = std::min(line.start, keyed.packet->seen_at);
-    line.end = std::max(line.end, keyed.packet->seen_at);
+/// What some packets of one direction add to its record.
+struct PacketCounts {
+    std::uint64_t packets{};
+    std::uint64_t octets{};  ///< sum of IP total lengths
+    std::uint16_t tcp_control_bits{};
+};
+
+[[nodiscard]] inline PacketCounts counts_of(const KeyedPacket& keyed) noexcept {
+    return {1, keyed.fields->ip_bytes, keyed.fields->tcp_control_bits};
+}
+
+/// @param direction  FlowLine or ReverseGroup
+template <class Direction>
+void add_counts(Direction& direction, const PacketCounts& counts) noexcept {
+    direction.packets += counts.packets;
+    direction.octets += counts.octets;
+    direction.tcp_control_bits |= counts.tcp_control_bits;
+}
+
+/// @param span  whatever has a start and an end
+template <class Span>
+void widen(Span& span, Timestamp first, Timestamp last) noexcept {
+    span.start = std::min(span.start, first);
+    span.end = std::max(span.end, last);
 }
 
 }  // namespace tributary

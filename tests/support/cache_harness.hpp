@@ -55,10 +55,11 @@ struct CacheHarness {
     /// Accounts one packet that came at `time`, when the clock stood at `clock`.
     void packet(const PacketFields& fields, Timestamp time, Timestamp clock,
                 std::uint32_t wire_bytes = 0) {
-        const PacketView view{.wire_bytes = wire_bytes, .seen_at = time, .clock = clock};
-        KeyedPacket keyed{.key = make_key(fields, InterfaceIndex{1}, cache.options().vlan_in_key),
-                          .packet = &view,
-                          .fields = &fields};
+        const PacketView view{.wire_bytes = wire_bytes,
+                              .ingress_interface = InterfaceIndex{1},
+                              .seen_at = time,
+                              .clock = clock};
+        KeyedPacket keyed = key_packet(view, fields, cache.options());
         keyed.hash = cache.hash(keyed);
         cache.account(std::span<const KeyedPacket>(&keyed, 1), sink);
     }

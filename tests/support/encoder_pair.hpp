@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "export/ipfix_encoder.hpp"
+#include "export/record_shape.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 
@@ -29,13 +30,14 @@ inline constexpr FieldGroups kAllGroups{.extremes = true,
 /// An encoder, and a decoder that hears its templates as soon as there are any.
 struct EncoderPair {
     explicit EncoderPair(FieldGroups groups = {}, TimestampUnit unit = TimestampUnit::milliseconds,
-                         std::size_t limit = 1400)
+                         std::size_t limit = 1400, FlowDirection direction = FlowDirection::uniflow)
         : EncoderPair(
               ExportOptions{
                   .observation_domain = 42, .timestamps = unit, .fields = groups, .collectors = {}},
-              limit) {}
-    EncoderPair(const ExportOptions& options, std::size_t limit)
-        : layout(RecordLayout::of(options.fields)), encoder(options, layout, limit) {
+              limit, direction) {}
+    EncoderPair(const ExportOptions& options, std::size_t limit,
+                FlowDirection direction = FlowDirection::uniflow)
+        : layout(RecordLayout::of(options.fields, direction)), encoder(options, layout, limit) {
         hear_templates();
     }
     /// Those that are new; after `heard` is set to 0, all.
@@ -64,8 +66,10 @@ struct EncoderPair {
     std::vector<IpfixMessage> templates;
 };
 
-inline std::set<std::uint16_t> elements_of(const IpfixRecord& record) {
-    std::set<std::uint16_t> elements;
+using Elements = std::set<std::uint32_t>;
+
+inline Elements elements_of(const IpfixRecord& record) {
+    Elements elements;
     for (const auto& [element, value] : record.values) {
         elements.insert(element);
     }
@@ -78,6 +82,37 @@ inline Octets octets(std::initializer_list<int> values) {
         made.push_back(static_cast<std::byte>(value));
     }
     return made;
+}
+
+/// Makes the group `tunnel` at `at` one of the shape.
+inline void set_tunnel(Record& record, std::uint16_t at, TunnelShape shape, std::uint32_t id) {
+    const bool is_vxlan =
+        shape == TunnelShape::vxlan_over_ipv4 || shape == TunnelShape::vxlan_over_ipv6;
+    const bool over_ipv6 = shape == TunnelShape::over_ipv6 || shape == TunnelShape::vxlan_over_ipv6;
+    if (shape != TunnelShape::none) {
+        record.group<TunnelGroup>(at) = {
+            .id = id,
+            .kind = is_vxlan ? TunnelKind::vxlan : TunnelKind::geneve,
+            .ip_version = static_cast<std::uint8_t>(over_ipv6 ? 6 : 4)};
+    }
+}
+
+/// A record of the shape, of a layout with all groups; `number` makes flows differ.
+inline Record record_of_shape(const RecordShape& shape, const RecordLayout& layout,
+                              std::uint16_t number) {
+    Record record = record_of(number, shape.ipv6 ? 6 : 4);
+    record.core.key.protocol = shape.icmp ? (shape.ipv6 ? 58 : 1) : 6;
+    record.core.key.vlan = {static_cast<std::uint16_t>(shape.vlan ? 100 : 0)};
+    auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
+    layer2.vlan_tags = shape.dot1q_tags;
+    layer2.has_mac_addresses = !shape.no_mac_addresses;
+    record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
+    set_tunnel(record, layout.tunnel_at, shape.tunnel, number);
+    if (shape.has_reverse()) {
+        record.group<ReverseGroup>(layout.reverse_at).packets = 1;
+        set_tunnel(record, layout.reverse_tunnel_at, shape.reverse_tunnel(), number);
+    }
+    return record;
 }
 
 }  // namespace tributary::test

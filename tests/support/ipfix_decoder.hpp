@@ -24,19 +24,29 @@ struct IpfixFault : std::runtime_error {
 /// Added to the number of an element that is an enterprise's (RFC 7011 §3.2).
 inline constexpr std::uint16_t kOfEnterprise = 0x8000;
 
+/// Added to the number of IANA's element that is of the reverse direction (RFC 5103 §6.1).
+inline constexpr std::uint32_t kReversed = 0x1'0000;
+
 struct IpfixField {
     std::uint16_t element{};  ///< with the enterprise bit
     std::uint16_t octets{};
     std::uint32_t enterprise{};
+
+    /// What tells elements apart within a record.
+    [[nodiscard]] std::uint32_t key() const {
+        constexpr std::uint32_t kReverseEnterprise = 29305;
+        const std::uint32_t number = element & ~kOfEnterprise;
+        return enterprise == kReverseEnterprise ? kReversed + number : element;
+    }
 };
 
 struct IpfixRecord {
     std::uint16_t template_id{};
-    std::map<std::uint16_t, Octets> values;  ///< by element number, with the enterprise bit
+    std::map<std::uint32_t, Octets> values;  ///< by IpfixField::key()
 
-    [[nodiscard]] bool has(std::uint16_t element) const { return values.count(element) != 0; }
+    [[nodiscard]] bool has(std::uint32_t element) const { return values.count(element) != 0; }
     /// The value as an integer in network byte order, of up to 8 octets.
-    [[nodiscard]] std::uint64_t number(std::uint16_t element) const {
+    [[nodiscard]] std::uint64_t number(std::uint32_t element) const {
         std::uint64_t value = 0;
         for (const std::byte octet : values.at(element)) {
             value = value << 8U | std::to_integer<std::uint64_t>(octet);
@@ -112,7 +122,7 @@ private:
             for (const IpfixField& field : found->second) {
                 demand(field.octets <= body.size() - at, "§3.4.3: record cut");
                 const auto value = body.subspan(at, field.octets);
-                record.values[field.element] = Octets(value.begin(), value.end());
+                record.values[field.key()] = Octets(value.begin(), value.end());
                 at += field.octets;
             }
             message.records.push_back(std::move(record));

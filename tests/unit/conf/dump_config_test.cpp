@@ -35,6 +35,7 @@ flows:
   idle-timeout: 30
   active-timeout: 300
   direction: uniflow
+  initiator-by-port: false
   vlan-in-key: true
   tunnel: outer
   tunnel-in-key: false

@@ -141,18 +141,48 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
 
 TEST_CASE("values of later versions: refused by name", "[conf][unit]") {
     for (const char* key_value :
-         {"flows.direction=biflow", "flows.tcp-analysis=true", "flows.tcp-analysis=yes",
-          "export.mode=balance", "export.mode=failover", "export.collectors.0.transport=tls"}) {
+         {"flows.tcp-analysis=true", "flows.tcp-analysis=yes", "export.mode=balance",
+          "export.mode=failover", "export.collectors.0.transport=tls"}) {
         CAPTURE(key_value);
         CHECK(set_in_probe(key_value).find(", which is not supported by this version; must be ") !=
               std::string::npos);
     }
-    CHECK(
-        refusal("flows: {direction: biflow}") ==
-        "probe.yaml:1: flows.direction is biflow, which is not supported by this version; must be "
-        "uniflow (one record for each direction of a conversation; default uniflow)");
+    CHECK(refusal("export: {mode: balance}") ==
+          "probe.yaml:1: export.mode is balance, which is not supported by this version; must be "
+          "copy (every collector gets every record; default copy)");
     CHECK(refusal("flows: {tcp-analysis: no, direction: uniflow}\nexport: {mode: copy}") ==
           "accepted");
+}
+
+TEST_CASE("directions: uniflow or biflow, and a biflow's initiator", "[conf][unit]") {
+    CHECK(load("").config.flows.direction == FlowDirection::uniflow);
+    CHECK_FALSE(load("").config.flows.initiator_by_port);
+    CHECK(load("flows: {direction: biflow}").config.flows.direction == FlowDirection::biflow);
+    CHECK(
+        load("flows: {direction: biflow, initiator-by-port: yes}").config.flows.initiator_by_port);
+    CHECK(refusal("flows: {direction: both}") ==
+          "probe.yaml:1: flows.direction is both; must be uniflow or biflow (one record for each "
+          "direction of a conversation, or one for both (RFC 5103), whose source is the initiator; "
+          "of ICMP there are uniflows only; default uniflow)");
+    for (const char* uniflow : {"", "direction: uniflow, "}) {
+        CHECK(refusal("flows: {" + std::string(uniflow) + "initiator-by-port: true}") ==
+              "probe.yaml:1: flows.initiator-by-port is true, but flows.direction is uniflow; must "
+              "be false (or flows.direction biflow)");
+    }
+}
+
+TEST_CASE("biflows: their templates fit the collector's messages", "[conf][unit]") {
+    const auto with = [](const char* direction, const char* mtu, const char* transport) {
+        return probe_refusal(kProbe, {"flows.direction=" + std::string(direction),
+                                      "export.collectors.0.mtu=" + std::string(mtu),
+                                      "export.collectors.0.transport=" + std::string(transport)});
+    };
+    CHECK(with("biflow", "575", "udp") ==
+          "--set export.collectors.0.mtu=575: export.collectors.0.mtu is 575, but flows.direction "
+          "is biflow; must be at least 576 (templates of biflows are long)");
+    CHECK(with("biflow", "576", "udp") == "accepted");
+    CHECK(with("biflow", "512", "tcp") == "accepted");
+    CHECK(with("uniflow", "512", "udp") == "accepted");
 }
 
 TEST_CASE("cores: auto, a number or a list", "[conf][unit]") {

@@ -323,9 +323,8 @@ TEST_CASE("load_config: every key reaches its member", "[conf][unit]") {
 inputs:
   - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: trimmed, trim-length: 96,
      trimmed-by: source, filter: udp port 53, sampling: 10, sampling-method: random, rss: ip, promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
-flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: uniflow, vlan-in-key: no,
-        tcp-end: yes, tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mpls-pseudowires: yes,
-        llc-snap: yes, fragments: track, fragment-timeout: 61}
+flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: biflow, initiator-by-port: yes, vlan-in-key: no, tcp-end: yes,
+        tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mpls-pseudowires: yes, llc-snap: yes, fragments: track, fragment-timeout: 61}
 export:
   observation-domain: 10
   template-refresh: 11
@@ -362,6 +361,8 @@ telemetry: {listen: "h:26"}
     CHECK(config.flows.max_flows == 7);
     CHECK(config.flows.idle_timeout == std::chrono::seconds(8));
     CHECK(config.flows.active_timeout == std::chrono::seconds(9));
+    CHECK(config.flows.direction == FlowDirection::biflow);
+    CHECK(config.flows.initiator_by_port);
     CHECK_FALSE(config.flows.vlan_in_key);
     CHECK(config.flows.tcp_end);
     CHECK(config.flows.tunnel == TunnelMode::inner);

@@ -108,5 +108,49 @@ TEST_CASE("report_rss: one queue needs no RSS", "[daemon][unit]") {
     CHECK(report_rss(one).text == "1 queue");
 }
 
+InputOptions uplink(std::uint16_t queues) {
+    InputOptions input;
+    input.name = "uplink";
+    input.device = "0000:81:00.0";
+    input.queues = queues;
+    return input;
+}
+
+TEST_CASE("biflow_warning: of an input whose queues may part a flow, which it names",
+          "[daemon][unit]") {
+    const InputOptions input = uplink(4);
+    const FlowCacheOptions flows{.direction = FlowDirection::biflow};
+    const RssReport asymmetric = report_rss(facts("net_pcap", 0));
+    CHECK(biflow_warning(input, flows, asymmetric) ==
+          "input uplink (0000:81:00.0): the two directions of a flow may come to different queues, "
+          "and are then two records instead of one biflow: 4 queues, spread by driver net_pcap: "
+          "one file per queue; of an interface every queue gets every packet; one queue keeps them "
+          "together");
+    CHECK_FALSE(biflow_warning(input, flows, report_rss(facts("net_ice", RTE_ETH_RSS_IPV4))));
+    CHECK_FALSE(biflow_warning(input, {}, asymmetric));
+}
+
+TEST_CASE("biflow_warning: not where one queue, or the sender of unified headers, decides",
+          "[daemon][unit]") {
+    const FlowCacheOptions flows{.direction = FlowDirection::biflow};
+    const RssReport asymmetric = report_rss(facts("net_pcap", 0));
+    CHECK_FALSE(biflow_warning(uplink(1), flows, asymmetric));
+    InputOptions preparsed = uplink(4);
+    preparsed.parse = ParseMode::unified_header;
+    CHECK_FALSE(biflow_warning(preparsed, flows, asymmetric));
+}
+
+TEST_CASE("biflow_warning: of tunnels whose outer ports differ by direction", "[daemon][unit]") {
+    const FlowCacheOptions flows{.direction = FlowDirection::biflow, .tunnel = TunnelMode::inner};
+    const RssReport symmetric = report_rss(facts("net_ice", RTE_ETH_RSS_IPV4));
+    InputOptions input = uplink(4);
+    CHECK(biflow_warning(input, flows, symmetric) ==
+          "input uplink (0000:81:00.0): the two directions of a flow may come to different queues, "
+          "and are then two records instead of one biflow: packets are spread by ports too, and "
+          "those around VXLAN, GENEVE and GTP-U differ by direction; rss: ip keeps them together");
+    input.rss = RssMode::ip;
+    CHECK_FALSE(biflow_warning(input, flows, symmetric));
+}
+
 }  // namespace
 }  // namespace tributary

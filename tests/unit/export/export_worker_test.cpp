@@ -74,18 +74,19 @@ private:
 
 /// A worker with `count` queues that exports into `path`.
 struct FileExport {
-    FileExport(const std::string& path, std::size_t count) : counters(count, 1) {
+    FileExport(const std::string& path, std::size_t count, const RecordLayout& layout = {})
+        : counters(count, 1) {
         ExportOptions options;
         options.collectors.resize(1);
         options.collectors[0].transport = TransportKind::file;
         options.collectors[0].path = path;
         std::vector<RecordSource*> sources;
         for (std::size_t i = 0; i < count; ++i) {
-            queues.push_back(std::make_unique<RecordQueue>());
+            queues.push_back(std::make_unique<RecordQueue>(layout));
             sources.push_back(queues.back().get());
         }
         worker = std::make_unique<ExportWorker>(
-            options, RecordLayout{}, sources, counters,
+            options, layout, sources, counters,
             [this](const CollectorEvent& event) { events.push_back(event.kind); });
     }
     void finish() {
@@ -154,6 +155,25 @@ TEST_CASE("ExportWorker: records of two queues share messages and have accounts 
     CHECK(exports.counters.collectors[0].messages.read() == messages.size());
     CHECK(exports.counters.collectors[0].octets.read() == octets);
     CHECK(exports.worker->error().empty());
+}
+
+TEST_CASE("ExportWorker: of a biflow both directions are accounted for", "[export][unit]") {
+    const RecordLayout layout = RecordLayout::of({.extremes = true}, FlowDirection::biflow);
+    Record record = record_of(1);
+    record.group<ReverseGroup>(layout.reverse_at).packets = 3;
+    record.group<ReverseGroup>(layout.reverse_at).octets = 4000;
+    const TemporaryFile file;
+    FileExport exports(file.path(), 1, layout);
+    exports.queues[0]->put(record);
+    exports.queues[0]->put(record_of(2));
+    exports.finish();
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{2, 23, 6000});
+
+    FileExport failing("/dev/full", 1, layout);
+    failing.queues[0]->put(record);
+    failing.finish();
+    CHECK(failing.counters.queues[0].read_lost(ExportLoss::write_failed) ==
+          RecordTally{1, 13, 5000});
 }
 
 TEST_CASE(

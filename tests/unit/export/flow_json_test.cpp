@@ -99,3 +99,14 @@ TEST_CASE("record_json: label stacks are hexadecimal, tributary's own elements h
         R"("mplsTopLabelStackSection":"000641","tunnelType":4,)"
         R"("tunnelSourceIPv4Address":"192.0.2.1","layer2SegmentId":72057594037927943})");
 }
+
+TEST_CASE("record_json: reverse elements have the names of RFC 5103", "[export][unit]") {
+    CHECK(elements_json({{2, 2}, {239, 1}, {2, 2, 29305}, {152, 8, 29305}, {239, 1, 29305}},
+                        IpfixBytes().u16(7).u8(1).u16(9).u64(1'700'000'000'123).u8(1)) ==
+          R"("packetDeltaCount":7,"biflowDirection":1,"reversePacketDeltaCount":9,)"
+          R"("reverseFlowStartMilliseconds":1700000000123,"e29305id239":"01"})");
+    CHECK(elements_json({{0x4001, 1, 32473}, {0x4003, 4, 32473}, {0x4000, 1, 32473}},
+                        IpfixBytes().u8(4).u32(0xC0000201).u8(5)) ==
+          R"("reverseTunnelType":4,"reverseTunnelSourceIPv4Address":"192.0.2.1",)"
+          R"("e32473id16384":"05"})");
+}

@@ -329,3 +329,25 @@ TEST_CASE("FlowRanking: of many items, keeps the best in order", "[export][unit]
     CHECK(kept == std::vector<int>{27, 77, 4});
     CHECK(FlowRanking<int>(0).admits(1) == false);
 }
+
+TEST_CASE("list_flows: of biflows both directions are summed up, and ranked by", "[export][unit]") {
+    constexpr std::uint32_t kReverse = 29305;
+    const std::string file =
+        IpfixBytes()
+            .message(
+                IpfixBytes()
+                    .set(2, template_record(256, {{4, 1}, {2, 4}, {1, 4}}))
+                    .set(2, template_record(
+                                257, {{4, 1}, {2, 4}, {1, 4}, {2, 4, kReverse}, {1, 4, kReverse}}))
+                    .set(256, IpfixBytes().u8(6).u32(3).u32(200))
+                    .set(257, IpfixBytes().u8(17).u32(1).u32(100).u32(2).u32(101)))
+            .octets();
+    Listed listed = list_octets(file);
+    CHECK(listed.lines.back() == "2 records, 6 packets, 401 octets");
+    FlowListingOptions options;
+    options.top = 1;
+    listed = list_octets(file, options);
+    REQUIRE(listed.lines.size() == 3);
+    CHECK(listed.lines[1].find("UDP") != std::string::npos);
+    CHECK(listed.lines[2] == "2 records, 6 packets, 401 octets; the first 1 shown");
+}

@@ -91,6 +91,35 @@ GENEVE 42 2001:db8::1 > 2001:db8::2
 )");
 }
 
+TEST_CASE("FlowTable: a biflow in any row gives the columns of the reverse direction",
+          "[export][unit]") {
+    using std::chrono::milliseconds;
+    FlowView biflow;
+    biflow.core.key.protocol = 6;
+    biflow.core.tcp_control_bits = 0x02;
+    biflow.core.packets = 5;
+    biflow.core.octets = 500;
+    biflow.core.start = Timestamp{milliseconds{2000}};
+    biflow.core.end = Timestamp{milliseconds{3000}};
+    const FlowView one_way = biflow;
+    biflow.reverse = {.tcp_control_bits = 0x112,
+                      .packets = 12,
+                      .octets = 14000,
+                      .start = Timestamp{milliseconds{2500}},
+                      .end = Timestamp{milliseconds{4250}}};
+    const std::vector<std::string> lines = lines_of({biflow, one_way});
+    CHECK(lines.at(0) ==
+          "Start                     Duration  Proto  Source  Destination  Flags   ToS  Packets  "
+          "Octets  RevFlags  RevPackets  RevOctets  End");
+    CHECK(lines.at(1) ==
+          "1970-01-01T00:00:02.000Z     2.250  TCP    -       -            ....S.    0        5  "
+          "   500  .A..S.            12      14000  -");
+    CHECK(lines.at(2) ==
+          "1970-01-01T00:00:02.000Z     1.000  TCP    -       -            ....S.    0        5  "
+          "   500  -                  0          0  -");
+    CHECK(lines_of({one_way}).at(0).find("Rev") == std::string::npos);
+}
+
 TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {
     CHECK(time_text(Timestamp{std::chrono::nanoseconds{1'709'210'096'789'999'999}}) ==
           "2024-02-29T12:34:56.789Z");

@@ -71,3 +71,72 @@ TEST_CASE("view_flow: elements of other enterprises and of odd sizes, are no tun
     CHECK(flow.tunnel.ip_version == 0);
     CHECK(flow.tunnel.source == IpAddress{});
 }
+
+TEST_CASE("view_flow: a biflow's reverse direction, and the times of both", "[export][unit]") {
+    constexpr std::uint32_t kReverse = 29305;
+    const FlowView flow = view_of({{1, 4},
+                                   {2, 4},
+                                   {6, 1},
+                                   {5, 1},
+                                   {152, 8},
+                                   {153, 8},
+                                   {239, 1},
+                                   {1, 4, kReverse},
+                                   {2, 4, kReverse},
+                                   {6, 2, kReverse},
+                                   {5, 1, kReverse},
+                                   {152, 8, kReverse},
+                                   {153, 8, kReverse}},
+                                  IpfixBytes()
+                                      .u32(500)
+                                      .u32(5)
+                                      .u8(0x1B)
+                                      .u8(8)
+                                      .u64(2000)
+                                      .u64(3000)
+                                      .u8(1)
+                                      .u32(900)
+                                      .u32(9)
+                                      .u16(0x112)
+                                      .u8(16)
+                                      .u64(1500)
+                                      .u64(2500));
+    using std::chrono::milliseconds;
+    CHECK(flow.core.octets == 500);
+    CHECK(flow.core.packets == 5);
+    CHECK(flow.core.tcp_control_bits == 0x1B);
+    CHECK(flow.core.start == Timestamp{milliseconds{2000}});
+    CHECK(flow.core.end == Timestamp{milliseconds{3000}});
+    CHECK(flow.has_reverse());
+    CHECK(flow.reverse.octets == 900);
+    CHECK(flow.reverse.packets == 9);
+    CHECK(flow.reverse.tcp_control_bits == 0x112);
+    CHECK(flow.reverse.ip_class_of_service == 16);
+    CHECK(flow.reverse.start == Timestamp{milliseconds{1500}});
+    CHECK(flow.reverse.end == Timestamp{milliseconds{2500}});
+    CHECK(flow.start() == Timestamp{milliseconds{1500}});
+    CHECK(flow.end() == Timestamp{milliseconds{3000}});
+    CHECK(flow.tally() == RecordTally{1, 14, 1400});
+    CHECK(flow.tunnel.kind == TunnelKind::none);
+}
+
+TEST_CASE("view_flow: total counts of the reverse, whose times are not given", "[export][unit]") {
+    constexpr std::uint32_t kReverse = 29305;
+    const FlowView flow =
+        view_of({{86, 4}, {86, 4, kReverse}, {85, 4, kReverse}, {152, 8}, {153, 8}},
+                IpfixBytes().u32(2).u32(3).u32(77).u64(2000).u64(2001));
+    CHECK(flow.tally() == RecordTally{1, 5, 77});
+    CHECK(flow.start() == Timestamp{std::chrono::milliseconds{2000}});
+    CHECK(flow.end() == Timestamp{std::chrono::milliseconds{2001}});
+    const FlowView one_way = view_of({{2, 4}}, IpfixBytes().u32(2));
+    CHECK_FALSE(one_way.has_reverse());
+    CHECK(one_way.start() == Timestamp{});
+    CHECK(one_way.tally() == RecordTally{1, 2, 0});
+}
+
+TEST_CASE("view_flow: the tunnel of the reverse direction is not the flow's", "[export][unit]") {
+    const FlowView flow =
+        view_of({{0x4001, 1, kOurs}, {0x4002, 4, kOurs}}, IpfixBytes().u8(4).u32(7));
+    CHECK(flow.tunnel.kind == TunnelKind::none);
+    CHECK(flow.tunnel.id == 0);
+}

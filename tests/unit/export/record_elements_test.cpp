@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <set>
 
 #include "tests/support/encoder_pair.hpp"
 
@@ -12,48 +11,24 @@ using namespace tributary::test;
 
 namespace {
 
-using Elements = std::set<std::uint16_t>;
-
 // The decoder knows numbers only; these are IANA's and, with the enterprise bit, tributary's own.
 const Elements default_ipv4{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 60, 136, 152, 153};
 const Elements mpls_sections{70, 71, 72, 73, 74, 75, 76, 77, 78, 79};
-constexpr std::uint16_t kTunnelType = kOfEnterprise + 1;
-constexpr std::uint16_t kTunnelId = kOfEnterprise + 2;
-constexpr std::uint16_t kSourceIpv4 = kOfEnterprise + 3;
-constexpr std::uint16_t kDestinationIpv4 = kOfEnterprise + 4;
-constexpr std::uint16_t kSourceIpv6 = kOfEnterprise + 5;
-constexpr std::uint16_t kDestinationIpv6 = kOfEnterprise + 6;
-constexpr std::uint16_t kSegment = 351;
+constexpr std::uint32_t kTunnelType = kOfEnterprise + 1;
+constexpr std::uint32_t kTunnelId = kOfEnterprise + 2;
+constexpr std::uint32_t kSourceIpv4 = kOfEnterprise + 3;
+constexpr std::uint32_t kDestinationIpv4 = kOfEnterprise + 4;
+constexpr std::uint32_t kSourceIpv6 = kOfEnterprise + 5;
+constexpr std::uint32_t kDestinationIpv6 = kOfEnterprise + 6;
+constexpr std::uint32_t kSegment = 351;
 
 /// The record's elements beside those that every IPv4 record has.
 Elements beside_default(const IpfixRecord& record) {
     Elements elements = elements_of(record);
-    for (const std::uint16_t element : default_ipv4) {
+    for (const std::uint32_t element : default_ipv4) {
         elements.erase(element);
     }
     return elements;
-}
-
-/// A record of the shape, whatever the layout's groups make of it; `number` makes flows differ.
-Record record_of_shape(const RecordShape& shape, const RecordLayout& layout, std::uint16_t number) {
-    Record record = record_of(number, shape.ipv6 ? 6 : 4);
-    record.core.key.protocol = shape.icmp ? (shape.ipv6 ? 58 : 1) : 6;
-    record.core.key.vlan = {static_cast<std::uint16_t>(shape.vlan ? 100 : 0)};
-    auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
-    layer2.vlan_tags = shape.dot1q_tags;
-    layer2.has_mac_addresses = !shape.no_mac_addresses;
-    record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
-    const bool is_vxlan = shape.tunnel == TunnelShape::vxlan_over_ipv4 ||
-                          shape.tunnel == TunnelShape::vxlan_over_ipv6;
-    const bool over_ipv6 =
-        shape.tunnel == TunnelShape::over_ipv6 || shape.tunnel == TunnelShape::vxlan_over_ipv6;
-    if (shape.tunnel != TunnelShape::none) {
-        record.group<TunnelGroup>(layout.tunnel_at) = {
-            .id = number,
-            .kind = is_vxlan ? TunnelKind::vxlan : TunnelKind::geneve,
-            .ip_version = static_cast<std::uint8_t>(over_ipv6 ? 6 : 4)};
-    }
-    return record;
 }
 
 /// What a record of the shape has with all groups, said once more and differently.

@@ -26,16 +26,28 @@ TEST_CASE("RecordShape: a layout has as many shapes as its groups can produce", 
     CHECK(shapes_of(kAllGroups) == kPlainShapes * 3 * 2 * 2 * 5);
 }
 
+TEST_CASE("RecordShape: of biflows there are more, by the reverse direction and its tunnel",
+          "[export][unit]") {
+    const auto shapes_of_biflows = [](const FieldGroups& groups) {
+        return shape_count(RecordLayout::of(groups, FlowDirection::biflow));
+    };
+    CHECK(shapes_of_biflows({}) == kPlainShapes * 2);
+    CHECK(shapes_of_biflows({.layer2 = true, .mpls = true}) == kPlainShapes * 3 * 2 * 2 * 2);
+    CHECK(shapes_of_biflows({.tunnel = true}) == kPlainShapes * 5 * (1 + 5));
+    CHECK(shapes_of_biflows(kAllGroups) == kPlainShapes * 3 * 2 * 2 * 5 * (1 + 5));
+}
+
 TEST_CASE("RecordShape: index and shape say the same", "[export][unit]") {
     const FieldGroups groups = GENERATE(FieldGroups{}, FieldGroups{.layer2 = true},
                                         FieldGroups{.mpls = true}, FieldGroups{.tunnel = true},
                                         FieldGroups{.layer2 = true, .tunnel = true}, kAllGroups);
-    const RecordLayout layout = RecordLayout::of(groups);
+    const auto direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
+    const RecordLayout layout = RecordLayout::of(groups, direction);
     for (std::size_t index = 0; index < shape_count(layout); ++index) {
         const RecordShape shape = RecordShape::at(index, layout);
         CHECK(shape.index(layout) == index);
         const bool plain = shape.dot1q_tags == 0 && !shape.no_mac_addresses && !shape.mpls_labels &&
-                           shape.tunnel == TunnelShape::none;
+                           shape.tunnel == TunnelShape::none && !shape.has_reverse();
         CHECK(plain == (index < kPlainShapes));
     }
 }
@@ -76,4 +88,33 @@ TEST_CASE("RecordShape: what a record's shape is", "[export][unit]") {
     CHECK(shape.dot1q_tags == 0);
     CHECK_FALSE(shape.mpls_labels);
     CHECK(shape.tunnel == TunnelShape::none);
+}
+
+TEST_CASE("RecordShape: a biflow's reverse direction adds to the shape what it has",
+          "[export][unit]") {
+    const RecordLayout layout = RecordLayout::of(kAllGroups, FlowDirection::biflow);
+    Record record = record_of(1);
+    record.group<Layer2Group>(layout.reverse_layer2_at).vlan_tags = 3;
+    record.group<Layer2Group>(layout.reverse_layer2_at).has_mac_addresses = true;
+    record.group<MplsGroup>(layout.reverse_mpls_at).labels = 1;
+    record.group<TunnelGroup>(layout.reverse_tunnel_at) = {.kind = TunnelKind::gre,
+                                                           .ip_version = 6};
+    RecordShape shape = RecordShape::of(bytes_of(record), layout);
+    CHECK_FALSE(shape.has_reverse());
+    CHECK(shape.dot1q_tags == 0);
+    CHECK(shape.no_mac_addresses);
+    CHECK_FALSE(shape.mpls_labels);
+    CHECK(shape.reverse_tunnel() == TunnelShape::none);
+    record.group<ReverseGroup>(layout.reverse_at).packets = 1;
+    shape = RecordShape::of(bytes_of(record), layout);
+    CHECK(shape.has_reverse());
+    CHECK(shape.dot1q_tags == 2);
+    CHECK_FALSE(shape.no_mac_addresses);
+    CHECK(shape.mpls_labels);
+    CHECK(shape.tunnel == TunnelShape::none);
+    CHECK(shape.reverse_tunnel() == TunnelShape::over_ipv6);
+    record.group<TunnelGroup>(layout.reverse_tunnel_at) = {};
+    shape = RecordShape::of(bytes_of(record), layout);
+    CHECK(shape.has_reverse());
+    CHECK(shape.reverse_tunnel() == TunnelShape::none);
 }

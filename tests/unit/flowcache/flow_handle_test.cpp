@@ -14,7 +14,8 @@ namespace {
 constexpr FlowCacheOptions kOptions{.max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s};
 
 std::optional<FlowHandle> handle_of(CacheHarness<>& harness, const PacketFields& fields) {
-    KeyedPacket keyed{.key = make_key(fields, InterfaceIndex{1}, true), .fields = &fields};
+    const PacketView view{.ingress_interface = InterfaceIndex{1}};
+    KeyedPacket keyed = key_packet(view, fields, harness.cache.options());
     keyed.hash = harness.cache.hash(keyed);
     return harness.cache.handle_of(keyed);
 }
@@ -27,7 +28,7 @@ TEST_CASE("FlowCache: counts and an end may come from outside", "[flowcache][uni
     harness.packet(flow_packet(1, 100), at_ms(1000));
     const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
-    CHECK(harness.cache.add(handle, 7, 700, at_ms(900), at_ms(5000)));
+    CHECK(harness.cache.add(handle, {7, 700}, {at_ms(900), at_ms(5000)}));
     CHECK(harness.cache.end(handle, FlowEndReason::end_of_flow, harness.sink));
 
     REQUIRE(harness.sink.records.size() == 1);
@@ -50,7 +51,7 @@ TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry hold
     const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
     CHECK_FALSE(harness.cache.is_running(stale));
-    CHECK_FALSE(harness.cache.add(stale, 1, 1, at_ms(1000), at_ms(1000)));
+    CHECK_FALSE(harness.cache.add(stale, {1, 1}, {at_ms(1000), at_ms(1000)}));
     CHECK_FALSE(harness.cache.end(stale, FlowEndReason::end_of_flow, harness.sink));
     CHECK_FALSE(harness.cache.is_running(FlowHandle{}));
     CHECK(harness.counters.packets.read() == 2);
@@ -60,7 +61,7 @@ TEST_CASE("FlowCache: counts from outside move the idle deadline", "[flowcache][
     CacheHarness<> harness(kOptions);
     harness.packet(flow_packet(1), at_ms(1000));
     const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
-    CHECK(harness.cache.add(handle, 1, 100, at_ms(9000), at_ms(9000)));
+    CHECK(harness.cache.add(handle, {1, 100}, {at_ms(9000), at_ms(9000)}));
     harness.expire(at_ms(19000));
     CHECK(harness.cache.is_running(handle));
     harness.expire(at_ms(19600));

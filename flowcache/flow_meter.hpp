@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "flowcache/deadline.hpp"
+#include "flowcache/flow_direction.hpp"
+#include "flowcache/flow_entries.hpp"
+#include "flowcache/flow_record.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "flowcache/options.hpp"
+#include "flowcache/record_update.hpp"
+
+namespace tributary {
+
+/// What packets make of an entry, and what record it gives; the table around it finds entries, and
+/// says when they end. Of a biflow, an entry holds
+///
+///     line           what the direction from the initiator counts, and the times of both
+///     forward_span   that direction's own times
+///     groups         the group `reverse`, and each chosen one for either direction
+///
+/// A direction begins with its first packet, and is zeros until then. An entry in which neither has
+/// begun is an empty slice: its record has ended by the active timeout, no packet has come since,
+/// and what it keeps, for one idle timeout, is who the initiator is. It gives no record.
+///
+/// @thread  the one that owns the cache; nothing allocates
+template <std::size_t kRecordBytes>
+class FlowMeter {
+public:
+    using Entries = FlowEntries<kRecordBytes>;
+
+    FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout) noexcept
+        : options_(options), layout_(layout), reverse_layout_(layout.reversed()) {}
+
+    /// Begins an entry with its first packet, which it does not count yet.
+    void open(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+        FlowLine& line = entries.line(entry);
+        start_line(line, first);
+        if (line.key.ip_version != 4) {
+            entries.ipv6(entry) = ipv6_addresses(first);
+        }
+        if (is_biflow()) {
+            const PacketFields& fields = *first.fields;
+            const bool from_initiator = is_initiator(fields, options_.initiator_by_port);
+            line.is_turned = first.is_backward == from_initiator ? 1 : 0;
+            clear_directions(entries, entry, biflow_direction(fields, options_.initiator_by_port),
+                             turned(tunnel_of(fields), !from_initiator));
+        } else if (layout_.has_groups()) {
+            start_groups(entries.groups(entry), layout_, *first.fields);
+        }
+    }
+
+    void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) const noexcept {
+        FlowLine& line = entries.line(entry);
+        if (!is_biflow()) {
+            add_counts(line, counts_of(packet));
+            widen(line, packet.packet->seen_at, packet.packet->seen_at);
+            if (layout_.has_groups()) {
+                add_to_groups(entries.groups(entry), layout_, packet);
+            }
+            return;
+        }
+        if (is_empty(entries, entry)) {
+            line.start = packet.packet->seen_at;
+            line.end = packet.packet->seen_at;
+        }
+        widen(line, packet.packet->seen_at, packet.packet->seen_at);
+        ReverseGroup& reverse = reverse_of(entries, entry);
+        if (line.is_reverse(packet)) {
+            add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
+        } else {
+            add_to_direction(line, entries.forward_span(entry), entries.groups(entry), layout_,
+                             packet);
+        }
+    }
+
+    /// Adds what somebody else has counted of one direction.
+    ///
+    /// @return  false: nothing was added, because that direction has no packet of its own yet
+    [[nodiscard]] bool add_counted(Entries& entries, const FlowHandle& flow,
+                                   const PacketCounts& counts,
+                                   const PacketSpan& span) const noexcept {
+        FlowLine& line = entries.line(flow.entry);
+        if (!is_biflow()) {
+            add_counts(line, counts);
+        } else if (flow.is_reverse) {
+            ReverseGroup& reverse = reverse_of(entries, flow.entry);
+            if (reverse.packets == 0) {
+                return false;
+            }
+            add_counts(reverse, counts);
+            widen(reverse, span.start, span.end);
+        } else {
+            if (line.packets == 0) {
+                return false;
+            }
+            add_counts(line, counts);
+            widen(entries.forward_span(flow.entry), span.start, span.end);
+        }
+        widen(line, span.start, span.end);
+        return true;
+    }
+
+    /// Whether a packet that was just added ends its flow (`tcp_end`): one with RST, or with FIN;
+    /// of a biflow the second direction's FIN.
+    [[nodiscard]] bool is_tcp_end(const Entries& entries, EntryIndex entry,
+                                  const KeyedPacket& packet) const noexcept {
+        const std::uint16_t flags = packet.fields->tcp_control_bits;
+        if (!is_biflow() || (flags & tcp_flag::kFin) == 0) {
+            return (flags & (tcp_flag::kFin | tcp_flag::kRst)) != 0;
+        }
+        const std::uint16_t of_both =
+            entries.line(entry).tcp_control_bits & reverse_of(entries, entry).tcp_control_bits;
+        return ((flags & tcp_flag::kRst) | (of_both & tcp_flag::kFin)) != 0;
+    }
+
+    [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {
+        const FlowLine& line = entries.line(entry);
+        return deadline_of(line.start, line.end, options_);
+    }
+
+    /// Packets and octets of a record, of both directions.
+    [[nodiscard]] RecordTally tally(const Entries& entries, EntryIndex entry) const noexcept {
+        const FlowLine& line = entries.line(entry);
+        RecordTally tally{1, line.packets, line.octets};
+        if (is_biflow()) {
+            const ReverseGroup& reverse = reverse_of(entries, entry);
+            tally.packets += reverse.packets;
+            tally.octets += reverse.octets;
+        }
+        return tally;
+    }
+    /// Whether the entry has no packet: it was just begun, or is an empty slice.
+    [[nodiscard]] bool is_empty(const Entries& entries, EntryIndex entry) const noexcept {
+        return entries.line(entry).packets == 0 &&
+               (!is_biflow() || reverse_of(entries, entry).packets == 0);
+    }
+
+    void write_record(const Entries& entries, EntryIndex entry,
+                      typename Entries::Record& record) const noexcept {
+        entries.write_record(entry, record);
+        if (is_biflow()) {
+            const ReverseGroup& reverse = reverse_of(entries, entry);
+            const PacketSpan& span = entries.forward_span(entry);
+            record.core.key = turned(record.core.key, entries.line(entry).is_turned != 0);
+            // Without a packet a direction has no times; those of a record are never unset.
+            record.core.start = record.core.packets != 0 ? span.start : reverse.start;
+            record.core.end = record.core.packets != 0 ? span.end : reverse.start;
+        }
+    }
+
+    /// Whether a conversation outlives its record that ends for this reason, as an empty slice.
+    [[nodiscard]] bool outlives(FlowEndReason reason) const noexcept {
+        return is_biflow() && reason == FlowEndReason::active_timeout;
+    }
+    void start_empty_slice(Entries& entries, EntryIndex entry) const noexcept {
+        FlowLine& line = entries.line(entry);
+        line.end_reason = FlowEndReason::none;
+        line.packets = 0;
+        line.octets = 0;
+        line.tcp_control_bits = 0;
+        line.ip_class_of_service = 0;
+        // Both deadlines are the idle one: only silence ends it.
+        line.start = line.end + options_.idle_timeout - options_.active_timeout;
+        const TunnelGroup tunnel =
+            layout_.tunnel_at != 0
+                ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
+                : TunnelGroup{};
+        clear_directions(entries, entry, reverse_of(entries, entry).biflow_direction, tunnel);
+    }
+
+private:
+    [[nodiscard]] bool is_biflow() const noexcept {
+        if constexpr (Entries::kGroupBytes < sizeof(ReverseGroup)) {
+            return false;
+        } else {
+            return layout_.reverse_at != 0;
+        }
+    }
+    [[nodiscard]] ReverseGroup& reverse_of(const Entries& entries,
+                                           EntryIndex entry) const noexcept {
+        return entries.groups(entry).template get<ReverseGroup>(layout_.reverse_at);
+    }
+
+    /// Makes both directions of a biflow such as have no packet yet.
+    ///
+    /// @param tunnel  as packets from the initiator have it. It is there before they are, because
+    ///                it may be part of the key.
+    void clear_directions(Entries& entries, EntryIndex entry, BiflowDirection direction,
+                          const TunnelGroup& tunnel) const noexcept {
+        entries.clear_groups(entry);
+        reverse_of(entries, entry).biflow_direction = direction;
+        if (layout_.tunnel_at != 0) {
+            entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+        }
+    }
+
+    /// @param counts, span  of the packet's direction: two parts of one entry, or the same
+    template <class Counts, class Span>
+    static void add_to_direction(Counts& counts, Span& span, GroupBytes groups,
+                                 const RecordLayout& layout, const KeyedPacket& packet) noexcept {
+        const Timestamp seen_at = packet.packet->seen_at;
+        if (counts.packets == 0) {
+            counts.ip_class_of_service = packet.fields->ip_class_of_service;
+            span.start = seen_at;
+            span.end = seen_at;
+            start_groups(groups, layout, *packet.fields);
+        }
+        add_counts(counts, counts_of(packet));
+        widen(span, seen_at, seen_at);
+        add_to_groups(groups, layout, packet);
+    }
+
+    FlowCacheOptions options_;
+    RecordLayout layout_;
+    RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
+};
+
+}  // namespace tributary

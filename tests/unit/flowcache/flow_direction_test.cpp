@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flowcache/flow_direction.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "flowcache/keyed_packet.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+constexpr std::uint8_t kTcp = 6;
+constexpr std::uint8_t kUdp = 17;
+constexpr std::uint16_t kSyn = 0x002;
+constexpr std::uint16_t kSynWithEcn = 0x0C2;
+constexpr std::uint16_t kSynAck = 0x012;
+constexpr std::uint16_t kSynAckWithEcn = 0x052;
+
+/// A packet of any such conversation.
+PacketFields packet_of(const std::string& source, std::uint16_t source_port,
+                       const std::string& destination, std::uint16_t destination_port,
+                       std::uint8_t protocol = kTcp) {
+    return {.source = ip_address(source),
+            .destination = ip_address(destination),
+            .source_port = {source_port},
+            .destination_port = {destination_port},
+            .ip_version = static_cast<std::uint8_t>(source.find(':') == std::string::npos ? 4 : 6),
+            .protocol = protocol};
+}
+
+PacketFields other_direction(PacketFields fields) {
+    std::swap(fields.source, fields.destination);
+    std::swap(fields.source_port, fields.destination_port);
+    return fields;
+}
+
+/// The canonical key of a packet.
+FlowKey canonical(const PacketFields& fields) {
+    const PacketView view{.ingress_interface = {7}};
+    const KeyedPacket keyed = key_packet(view, fields, {.direction = FlowDirection::biflow});
+    return whole_key(keyed.key, ipv6_addresses(keyed));
+}
+
+}  // namespace
+
+TEST_CASE("turned: addresses and ports change places, all else stays", "[flowcache][unit]") {
+    const PacketFields fields = packet_of("192.0.2.1", 40000, "198.51.100.2", 443);
+    const ShortKey key = make_key(fields, {7}, true);
+    CHECK(turned(key, true) == make_key(other_direction(fields), {7}, true));
+    CHECK(turned(turned(key, true), true) == key);
+    CHECK(turned(key, false) == key);
+    const FlowKey whole = whole_key(key, {});
+    CHECK(turned(whole, true) == whole_key(turned(key, true), {}));
+    CHECK(turned(whole, false) == whole);
+    const TunnelGroup tunnel{.source = ip_address("192.0.2.1"),
+                             .destination = ip_address("192.0.2.2"),
+                             .id = 5,
+                             .kind = TunnelKind::vxlan,
+                             .ip_version = 4};
+    CHECK(turned(tunnel, true) == TunnelGroup{.source = ip_address("192.0.2.2"),
+                                              .destination = ip_address("192.0.2.1"),
+                                              .id = 5,
+                                              .kind = TunnelKind::vxlan,
+                                              .ip_version = 4});
+    CHECK(turned(tunnel, false) == tunnel);
+}
+
+TEST_CASE("is_backward: both directions of a conversation have one key", "[flowcache][unit]") {
+    const PacketFields there = GENERATE(
+        packet_of("192.0.2.1", 40000, "198.51.100.2", 443),
+        packet_of("192.0.2.1", 1, "192.0.2.1", 2), packet_of("192.0.2.1", 0, "192.0.2.2", 0, 47),
+        packet_of("2.0.0.0", 1, "1.0.0.0", 2, kUdp), packet_of("2001:db8::1", 5, "2001:db8::2", 6),
+        packet_of("2001:db8:1::", 5, "2001:db8:2::", 5),
+        packet_of("2001:db8::1", 7, "2001:db8::1", 65535, kUdp));
+    const PacketFields back = other_direction(there);
+    CHECK(canonical(there) == canonical(back));
+    CHECK(is_backward(there) != is_backward(back));
+    const PacketFields& forward = is_backward(there) ? back : there;
+    CHECK(canonical(there) ==
+          whole_key(make_key(forward, {7}, true), {forward.source, forward.destination}));
+}
+
+TEST_CASE("is_backward: what IPv4 leaves of an address does not count", "[flowcache][unit]") {
+    PacketFields there = packet_of("192.0.2.1", 40000, "198.51.100.2", 443);
+    PacketFields back = other_direction(there);
+    there.source[15] = std::byte{0xFF};
+    back.source[15] = std::byte{0xFF};
+    CHECK(is_backward(there) != is_backward(back));
+}
+
+TEST_CASE("is_backward: two equal ends are one direction", "[flowcache][unit]") {
+    CHECK_FALSE(is_backward(packet_of("192.0.2.1", 53, "192.0.2.1", 53, kUdp)));
+}
+
+TEST_CASE("is_backward: conversations that differ in who has which port stay apart",
+          "[flowcache][unit]") {
+    CHECK_FALSE(canonical(packet_of("192.0.2.1", 1, "192.0.2.2", 2)) ==
+                canonical(packet_of("192.0.2.1", 2, "192.0.2.2", 1)));
+}
+
+TEST_CASE("is_backward: ICMP and ICMPv6 never are", "[flowcache][unit]") {
+    for (const std::uint16_t type_and_code : {std::uint16_t{0x0000}, std::uint16_t{0x0800}}) {
+        CHECK_FALSE(is_backward(packet_of("192.0.2.1", 0, "192.0.2.2", type_and_code, 1)));
+        CHECK_FALSE(is_backward(packet_of("192.0.2.2", 0, "192.0.2.1", type_and_code, 1)));
+    }
+    CHECK_FALSE(is_backward(packet_of("2001:db8::2", 0, "2001:db8::1", 0x8000, 58)));
+    CHECK_FALSE(is_backward(packet_of("2001:db8::1", 0, "2001:db8::2", 0x8100, 58)));
+}
+
+TEST_CASE("is_initiator: SYN tells, whatever the ports say", "[flowcache][unit]") {
+    const bool by_port = GENERATE(false, true);
+    const PacketFields up = packet_of("192.0.2.1", 80, "192.0.2.2", 40000);
+    for (PacketFields first : {up, other_direction(up)}) {
+        for (const std::uint16_t flags : {kSyn, kSynWithEcn}) {
+            first.tcp_control_bits = flags;
+            CHECK(is_initiator(first, by_port));
+            CHECK(biflow_direction(first, by_port) == BiflowDirection::initiator);
+        }
+        for (const std::uint16_t flags : {kSynAck, kSynAckWithEcn}) {
+            first.tcp_control_bits = flags;
+            CHECK_FALSE(is_initiator(first, by_port));
+            CHECK(biflow_direction(first, by_port) == BiflowDirection::initiator);
+        }
+    }
+}
+
+TEST_CASE("is_initiator: without SYN the sender, or the higher port if configured",
+          "[flowcache][unit]") {
+    const PacketFields request = packet_of("192.0.2.1", 40000, "192.0.2.2", 53);
+    const std::uint8_t protocol = GENERATE(kTcp, kUdp);
+    for (PacketFields first : {request, other_direction(request)}) {
+        first.protocol = protocol;
+        first.tcp_control_bits = protocol == kTcp ? 0x018 : 0;
+        CHECK(is_initiator(first, false));
+        CHECK(is_initiator(first, true) == (first.source_port.value == 40000));
+        CHECK(biflow_direction(first, true) == BiflowDirection::initiator);
+        CHECK(biflow_direction(first, false) ==
+              (protocol == kTcp ? BiflowDirection::arbitrary : BiflowDirection::initiator));
+    }
+    PacketFields equal = packet_of("192.0.2.1", 123, "192.0.2.2", 123);
+    equal.tcp_control_bits = 0x010;
+    CHECK(is_initiator(equal, true));
+    CHECK(biflow_direction(equal, true) == BiflowDirection::arbitrary);
+}
+
+TEST_CASE("is_initiator: of ICMP always the sender", "[flowcache][unit]") {
+    const PacketFields first = packet_of("192.0.2.1", 0, "192.0.2.2", 0x0800, 1);
+    CHECK(is_initiator(first, true));
+    CHECK(biflow_direction(first, true) == BiflowDirection::initiator);
+}
