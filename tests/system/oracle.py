@@ -15,6 +15,7 @@ import harness
 PCAPS, ORACLE = os.path.join(harness.SHARED, "pcaps"), os.path.join(harness.SHARED, "oracle")
 
 # (name, oracle's options, tributaryd's options, elements that every record must have where the oracle has them)
+FOREVER = "2147483648"  # a biflow's deadlines are not those of its two uniflows
 DEFAULT_FIELDS = "packetDeltaCount,octetDeltaCount,ipClassOfService,tcpControlBits"
 SETTINGS = [
     ("defaults, one queue", ["--idle", "30", "--active", "300"],
@@ -37,6 +38,16 @@ SETTINGS = [
     ("fragments with the ports of the first, three queues", ["--idle", "30", "--active", "300", "--frag", "track"],
      ["flows.idle-timeout=30", "flows.active-timeout=300", "flows.fragments=track", "read.queues=3",
       "export.fields=[fragments]"], DEFAULT_FIELDS),
+    ("biflows split in two, two queues", ["--idle", FOREVER, "--active", FOREVER],
+     ["flows.idle-timeout=" + FOREVER, "flows.active-timeout=" + FOREVER, "flows.direction=biflow", "read.queues=2"],
+     DEFAULT_FIELDS),
+    # Without layer2: compare.py takes the MAC addresses of the way back from the way there.
+    ("biflows inside tunnels split in two, all groups but layer2",
+     ["--idle", FOREVER, "--active", FOREVER, "--tunnel", "inner", "--frag", "track"],
+     ["flows.idle-timeout=" + FOREVER, "flows.active-timeout=" + FOREVER, "flows.direction=biflow",
+      "flows.initiator-by-port=true", "flows.tunnel=inner", "flows.fragments=track",
+      "export.fields=[extremes, tcp-counts, flow-label, mpls, tunnel, fragments]"],
+     DEFAULT_FIELDS + ",minimumTTL,maximumTTL,minimumIpTotalLength,maximumIpTotalLength,tcpSynTotalCount,flowLabelIPv6"),
 ]
 
 def run(*command):
@@ -89,8 +100,9 @@ def difference(capture, setting, directory):
     ledger = harness.read_json(stats)
     harness.TestCase().check_ledger(ledger)
     succeed(python("ipfix2json.py", out, "--strict", "--export-slack", "0", "--out", got), "ipfix2json.py")
+    split = ["--biflow"] if "flows.direction=biflow" in sets else []
     compared = python("compare.py", want, got, "--reason", "--flags-mask", "0xfff", "--tolerance", "0", "--vlan", "yes",
-                      "--require", required)
+                      "--require", required, *split)
     if compared.returncode != 0:
         return "compare.py: " + compared.stdout
     return totals_differ(ledger, next(record for record in records if record.get("@type") == "totals"))
@@ -120,6 +132,12 @@ class Oracle(harness.TestCase):
 
     def test_tracked_fragments(self):
         self.check(SETTINGS[4])
+
+    def test_biflows(self):
+        self.check(SETTINGS[5])
+
+    def test_biflows_inside_tunnels(self):
+        self.check(SETTINGS[6])
 
 
 if __name__ == "__main__":
