@@ -22,26 +22,24 @@
 
 namespace tributary {
 
-// The flow table of one queue. One thread owns it; nothing in it is shared, nothing is allocated
-// after start.
+// The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
 //   memory handed in:  | index: buckets | entries: lines, IPv6 addresses, groups | due times |
 //
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
-// A burst goes through in three passes: prefetch buckets, guess entries and prefetch them, account.
-// So the misses of a burst overlap. The guess is tested again when the packet's turn comes, because
-// a packet before it may have moved things.
+// A burst goes through in three stages, each kAhead packets before the next: hash and prefetch the
+// bucket; guess the entry and prefetch it; account. So misses overlap. The guess is tested again
+// when the packet's turn comes: a packet before it may have moved things.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
 //
 // Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends flows that
-// are due. Up to kSearch entries are looked at for one packet, which is the whole of a small cache;
-// a larger one has a thirty-second more entries than flows, and is walked the faster from seven
-// eighths on, so that what is due is found before they are used up. If nothing is due, one flow is
-// evicted (EvictionCursor).
+// are due. Up to kSearch entries are looked at for one packet, all of a small cache; a larger one
+// has a thirty-second more entries than flows, and is walked the faster from seven eighths on, so
+// that what is due is found before they are used up. If nothing is due, EvictionCursor chooses.
 
 template <std::size_t kRecordBytes>
 class FlowCache {
@@ -71,30 +69,28 @@ public:
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(capacity(options)))) {}
 
     [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
-    [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
-        return identity_.hash(packet);
-    }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
-    /// @param packets  at most kBurstPackets, keys and hashes filled in
+    /// @param packets  at most kBurstPackets, with their keys; gets the hashes
     /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow
     template <RecordSink<Record> Sink>
-    void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
+    void account(std::span<KeyedPacket> packets, Sink& sink) noexcept {
         std::array<EntryIndex, kBurstPackets> guesses;
-        for (const KeyedPacket& packet : packets) {
-            index_.prefetch(packet.hash);
-        }
-        for (std::size_t i = 0; i < packets.size(); ++i) {
-            guesses[i] = index_.guess(packets[i].hash);
-            if (guesses[i] != kNoEntry) {
-                entries_.prefetch(guesses[i], packets[i].key.ip_version != 4);
-            }
-        }
         std::uint64_t octets = 0;
-        for (std::size_t i = 0; i < packets.size(); ++i) {
-            account(packets[i], guesses[i], sink);
-            octets += packets[i].fields->ip_bytes;
+        const std::size_t count = packets.size();
+        for (std::size_t step = 0; step < count + 2 * kAhead; ++step) {
+            if (step < count) {
+                packets[step].hash = identity_.hash(packets[step]);
+                index_.prefetch(packets[step].hash);
+            }
+            if (const std::size_t i = step - kAhead; i < count) {  // below 0 is no packet
+                guesses[i] = prefetched_guess(packets[i]);
+            }
+            if (const std::size_t i = step - 2 * kAhead; i < count) {
+                account(packets[i], guesses[i], sink);
+                octets += packets[i].fields->ip_bytes;
+            }
         }
         counters_.packets.add(packets.size());
         counters_.octets.add(octets);
@@ -131,17 +127,16 @@ public:
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
         release_waiting(entries_.capacity(), sink);
         for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
-            while (entries_.line(drained_).is_running()) {
-                const Deadline deadline = meter_.deadline(entries_, drained_);
-                end(drained_, now > deadline.at ? deadline.reason : FlowEndReason::forced_end,
-                    sink);
+            if (entries_.line(drained_).is_running() && outlasts(drained_, now, sink)) {
+                end(drained_, FlowEndReason::forced_end, sink);
             }
         }
         return entries_.taken() == 0;
     }
 
     /// Names the running flow of a packet, for those who count or end it from outside.
-    [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
+    [[nodiscard]] std::optional<FlowHandle> handle_of(KeyedPacket packet) noexcept {
+        packet.hash = identity_.hash(packet);
         const EntryIndex entry = find(packet);
         if (entry == kNoEntry) {
             return std::nullopt;
@@ -183,6 +178,8 @@ private:
 
     /// Entries that are looked at for one packet that finds the cache full.
     static constexpr std::size_t kSearch = 4096;
+    /// Packets between two stages of a burst: as many misses of a kind are on their way at once.
+    static constexpr std::size_t kAhead = 16;
     /// Entries that are visited between two looks at the due times.
     static constexpr std::size_t kVisits = 32;
 
@@ -210,9 +207,8 @@ private:
         }
     }
 
-    /// Ends an entry whose deadline has passed; one exactly at it still belongs to it.
-    ///
-    /// @return  whether it still runs
+    /// Ends an entry whose deadline has passed; one exactly at it still belongs to it. Returns
+    /// whether the entry still runs.
     template <class Sink>
     [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
         Deadline deadline = meter_.deadline(entries_, entry);
@@ -226,6 +222,13 @@ private:
         return true;
     }
 
+    [[nodiscard]] EntryIndex prefetched_guess(const KeyedPacket& packet) const noexcept {
+        const EntryIndex guess = index_.guess(packet.hash);
+        if (guess != kNoEntry) {
+            entries_.prefetch(guess, packet.key.ip_version != 4);
+        }
+        return guess;
+    }
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
         return index_.find(packet.hash, [&](EntryIndex entry) {
             return identity_.is_same(entries_, entry, packet);
@@ -270,9 +273,8 @@ private:
         }
     }
 
-    /// Ends those entries whose deadline has passed; the others get their due times of now.
-    ///
-    /// @return  the earliest deadline of the others
+    /// Ends those entries whose deadline has passed; the others get their due times of now, the
+    /// earliest of which is returned.
     template <class Sink>
     Timestamp visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
         for (const EntryIndex entry : found) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -14,19 +13,6 @@ namespace tributary {
 // How the two directions of a conversation become one biflow (RFC 5103): both have one canonical
 // key, under which they are found, and the first packet decides which of the two ends is the
 // record's source. What is turned changes places with the other direction's.
-
-/// @cost  no branch, like all that is turned here: which direction a packet has is a coin toss to a
-///        branch predictor
-[[nodiscard]] inline ShortKey turned(ShortKey key, bool is_turned) noexcept {
-    const auto turn = static_cast<int>(is_turned);
-    key.ipv4_addresses = std::bit_cast<std::array<std::byte, 8>>(
-        std::rotl(std::bit_cast<std::uint64_t>(key.ipv4_addresses), 32 * turn));
-    const std::uint32_t ports = std::rotl(
-        key.source_port.value | std::uint32_t{key.destination_port.value} << 16U, 16 * turn);
-    key.source_port.value = static_cast<std::uint16_t>(ports);
-    key.destination_port.value = static_cast<std::uint16_t>(ports >> 16U);
-    return key;
-}
 
 /// IPv6 source and destination of a packet, or of its other direction.
 [[nodiscard]] inline AddressPair turned_addresses(const PacketFields& fields,

@@ -62,14 +62,11 @@ private:
     /// they are ended faster than they come.
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
 
-    /// Keys and hashes the packets of a burst.
-    [[nodiscard]] std::span<const KeyedPacket> key(std::span<const ParsedPacket> packets) noexcept {
+    /// Makes the keys of a burst.
+    [[nodiscard]] std::span<KeyedPacket> key(std::span<const ParsedPacket> packets) noexcept {
         for (std::size_t i = 0; i < packets.size(); ++i) {
             const auto& [packet, fields] = packets[i];
-            keyed_[i] = key_packet(*packet, fields, cache_.options());
-        }
-        for (KeyedPacket& keyed : std::span(keyed_).first(packets.size())) {
-            keyed.hash = cache_.hash(keyed);
+            key_packet(keyed_[i], *packet, fields, cache_.options());
         }
         return std::span(keyed_).first(packets.size());
     }

@@ -14,20 +14,19 @@ namespace tributary {
 struct KeyedPacket {
     ShortKey key;        ///< of biflows: the canonical one, which both directions have
     bool is_backward{};  ///< the packet goes from the key's destination to its source
-    FlowHash hash{};
+    FlowHash hash{};     ///< the cache's
     const PacketView* packet{};
     const PacketFields* fields{};
 };
 
-/// @return  the packet with its key, still without a hash
-[[nodiscard]] inline KeyedPacket key_packet(const PacketView& packet, const PacketFields& fields,
-                                            const FlowCacheOptions& options) noexcept {
-    const ShortKey key = make_key(fields, packet.ingress_interface, options.vlan_in_key);
+/// Makes a packet's key.
+inline void key_packet(KeyedPacket& keyed, const PacketView& packet, const PacketFields& fields,
+                       const FlowCacheOptions& options) noexcept {
     const bool backward = options.direction == FlowDirection::biflow && is_backward(fields);
-    return {.key = turned(key, backward),
-            .is_backward = backward,
-            .packet = &packet,
-            .fields = &fields};
+    write_key(keyed.key, fields, packet.ingress_interface, options.vlan_in_key, backward);
+    keyed.is_backward = backward;
+    keyed.packet = &packet;
+    keyed.fields = &fields;
 }
 
 /// The IPv6 addresses that belong to the packet's key.

@@ -17,23 +17,24 @@ std::size_t extension_bytes(std::uint8_t protocol, HeaderBytes<8> header) noexce
     }
 }
 
-IpLayer end_at_missing_header(CapturedBytes packet, IpLayer ip, PacketFields& fields) noexcept {
+Ipv6Payload end_at_missing_header(CapturedBytes packet, std::size_t at,
+                                  PacketFields& fields) noexcept {
     if (!packet.cut()) {
         return {ParseStatus::truncated_ipv6_extension_header};
     }
     fields.cut_header = CutHeader::ipv6_extension_header;
-    return ip;
+    return {ParseStatus::ok, at};
 }
 
 }  // namespace
 
-IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip, PacketFields& fields) noexcept {
-    const CapturedBytes packet = frame.before(ip.end);
+Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
+                                 PacketFields& fields) noexcept {
     while (is_ipv6_extension(fields.protocol) && !fields.is_later_fragment) {
-        const auto header = packet.header<8>(ip.payload_at);
+        const auto header = packet.header<8>(at);
         const std::size_t size = header ? extension_bytes(fields.protocol, header) : 8;
-        if (!packet.hold(ip.payload_at, size)) {
-            return end_at_missing_header(packet, ip, fields);
+        if (!packet.hold(at, size)) {
+            return end_at_missing_header(packet, at, fields);
         }
         if (fields.protocol == ipv6_extension::kFragment) {
             const std::uint16_t offset_and_flags = header.u16<2>();
@@ -43,9 +44,9 @@ IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip, PacketFields& fiel
             fields.fragment_id = header.u32<4>();
         }
         fields.protocol = header.u8<0>();
-        ip.payload_at += size;
+        at += size;
     }
-    return ip;
+    return {ParseStatus::ok, at};
 }
 
 bool is_hop_by_hop_cut(CapturedBytes frame, std::size_t at) noexcept {

@@ -42,11 +42,17 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
     }
 }
 
+/// Where what extension headers stand before lies.
+struct Ipv6Payload {
+    ParseStatus status{};
+    std::size_t at{};
+};
+
 /// Steps over all extension headers of an IPv6 packet, up to the fragment header of a later
 /// fragment.
 ///
-/// @param frame   captured bytes
-/// @param ip      the packet behind its fixed header
+/// @param packet  captured bytes, without those behind the packet's end
+/// @param at      where the first extension header begins
 /// @param fields  its protocol is the first extension header's, and becomes that of what follows
 ///                the last one; gets what a fragment header says
 /// @return        where the payload lies behind all extension headers
@@ -54,8 +60,8 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
 ///                the packet (but one that is cut is only noted, and ends the walk)
 /// @cost          one round per extension header, bounded by the captured bytes
 /// @source        RFC 8200 §4; RFC 4302 §2.2 for the Authentication Header's length
-[[nodiscard]] IpLayer skip_ipv6_extensions(CapturedBytes frame, IpLayer ip,
-                                           PacketFields& fields) noexcept;
+[[nodiscard]] Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
+                                               PacketFields& fields) noexcept;
 
 /// The payload length that the Jumbo option of a hop-by-hop header tells.
 ///
@@ -107,8 +113,12 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
     fields.ip_bytes = static_cast<std::uint32_t>(
         std::min<std::size_t>(kIpv6HeaderBytes + payload_bytes, UINT32_MAX));
 
-    const IpLayer ip{ParseStatus::ok, payload_at, payload_at + payload_bytes, at};
-    return is_ipv6_extension(fields.protocol) ? skip_ipv6_extensions(frame, ip, fields) : ip;
+    const std::size_t end = payload_at + payload_bytes;
+    if (!is_ipv6_extension(fields.protocol)) {
+        return {ParseStatus::ok, payload_at, end, at};
+    }
+    const Ipv6Payload payload = skip_ipv6_extensions(frame.before(end), payload_at, fields);
+    return {payload.status, payload.at, end, at};
 }
 
 }  // namespace tributary

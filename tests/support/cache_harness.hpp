@@ -59,9 +59,9 @@ struct CacheHarness {
                               .ingress_interface = InterfaceIndex{1},
                               .seen_at = time,
                               .clock = clock};
-        KeyedPacket keyed = key_packet(view, fields, cache.options());
-        keyed.hash = cache.hash(keyed);
-        cache.account(std::span<const KeyedPacket>(&keyed, 1), sink);
+        KeyedPacket keyed;
+        key_packet(keyed, view, fields, cache.options());
+        cache.account(std::span(&keyed, 1), sink);
     }
     void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }
 

@@ -267,8 +267,8 @@ TEST_CASE("FlowCache: counts from outside are of the handle's direction", "[flow
     BiflowHarness harness(kOptions, kLayout);
     const auto handle_of = [&harness](const PacketFields& fields) {
         const PacketView view{.ingress_interface = InterfaceIndex{1}};
-        KeyedPacket keyed = key_packet(view, fields, harness.cache.options());
-        keyed.hash = harness.cache.hash(keyed);
+        KeyedPacket keyed;
+        key_packet(keyed, view, fields, harness.cache.options());
         return harness.cache.handle_of(keyed).value();
     };
     harness.packet(request(0x002), at_ms(1000));

@@ -15,8 +15,8 @@ constexpr FlowCacheOptions kOptions{.max_flows = 8, .idle_timeout = 10s, .active
 
 std::optional<FlowHandle> handle_of(CacheHarness<>& harness, const PacketFields& fields) {
     const PacketView view{.ingress_interface = InterfaceIndex{1}};
-    KeyedPacket keyed = key_packet(view, fields, harness.cache.options());
-    keyed.hash = harness.cache.hash(keyed);
+    KeyedPacket keyed;
+    key_packet(keyed, view, fields, harness.cache.options());
     return harness.cache.handle_of(keyed);
 }
 
