@@ -9,11 +9,9 @@
 // leave after one second of it. What the source itself costs is measured apart, in the same rounds.
 
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -31,6 +29,7 @@
 #include "perf/support/in_turn.hpp"
 #include "perf/support/memory_nic.hpp"
 #include "perf/support/tell_failure.hpp"
+#include "perf/support/this_thread.hpp"
 
 namespace tributary::perf {
 namespace {
@@ -55,31 +54,12 @@ const char* name_of(ParseMode mode) {
     return "unified header";
 }
 
-double cpu_time_of_this_thread() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 /// Seconds that one run took.
 struct RunTimes {
     double wall{};
     double input_cpu{};
     double export_cpu{};
 };
-
-std::vector<std::uint32_t> usable_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
-    std::vector<std::uint32_t> cpus;
-    for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, &set)) {
-            cpus.push_back(cpu);
-        }
-    }
-    return cpus;
-}
 
 /// One queue's pipeline from its start to the end of its source.
 class Run {

@@ -2,10 +2,30 @@
 #include "perf/support/in_turn.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
+#include "perf/support/this_thread.hpp"
+
 namespace tributary::perf {
+namespace {
+
+/// @return  nanoseconds per packet of one round
+double time_round(const Subject& subject, std::uint64_t packets) {
+    double time = 0;
+    for (std::uint64_t left = packets; left > 0;) {
+        const std::uint64_t now = std::min(left, subject.most_packets);
+        if (subject.prepare) {
+            subject.prepare();
+        }
+        const double start = cpu_time_of_this_thread();
+        subject.work(now);
+        time += cpu_time_of_this_thread() - start;
+        left -= now;
+    }
+    return time * 1e9 / static_cast<double>(packets);
+}
+
+}  // namespace
 
 double median_of(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -15,18 +35,14 @@ double median_of(std::vector<double> values) {
 
 std::vector<Figure> measure_in_turn(std::span<const Subject> subjects, int rounds,
                                     std::uint64_t packets) {
-    using Clock = std::chrono::steady_clock;
     std::vector<std::vector<double>> times(subjects.size());
-    for (const Subject& subject : subjects) {
-        subject.work(packets);  // to warm up
-    }
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds + 1; ++round) {
         for (std::size_t i = 0; i < subjects.size(); ++i) {
-            const auto start = Clock::now();
-            subjects[i].work(packets);
-            const std::chrono::duration<double, std::nano> time = Clock::now() - start;
-            times[i].push_back(time.count() / static_cast<double>(packets));
+            times[i].push_back(time_round(subjects[i], packets));
         }
+    }
+    for (std::vector<double>& of_subject : times) {
+        of_subject.erase(of_subject.begin());  // the first round warms up
     }
     std::vector<Figure> figures;
     for (std::size_t i = 0; i < subjects.size(); ++i) {

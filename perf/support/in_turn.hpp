@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,13 @@ struct Subject {
     std::string name;
     /// Works on this many packets.
     std::function<void(std::uint64_t packets)> work;
+    /// Makes the state that `work` starts from, before each call of it; not timed.
+    std::function<void()> prepare{};
+    /// That one call of `work` can take; more are shared out between several.
+    std::uint64_t most_packets = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Nanoseconds per packet over all rounds.
+/// Nanoseconds of this thread's CPU time per packet, over all rounds.
 struct Figure {
     std::string name;
     double median{};

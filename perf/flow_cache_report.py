@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes tables and plots from what `cache_operations` and `cache_pipeline` measured.
+
+    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json and, where it is
+                                       there, instructions.json; writes flow-cache.md, pipeline-ipv4.svg,
+                                       pipeline-ipv6.svg and ratio.svg beside them
+"""
+import os
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plot  # noqa: E402
+
+from report import read, table  # noqa: E402
+
+MARKS = {(0, "uniform"): ("#4c78a8", "-", "no new flows, uniform"),
+         (0.1, "uniform"): ("#e45756", "-", "10 % new/s, uniform"),
+         (0, "zipf"): ("#4c78a8", "--", "no new flows, Zipf"), (0.1, "zipf"): ("#e45756", "--", "10 % new/s, Zipf")}
+
+
+def count(number):
+    return "{:,}".format(number)
+
+
+def operations_table(operations):
+    """A row for each operation, a column for each number of flows."""
+    operations = [figure for figure in operations if not is_behind(figure)]
+    flows = sorted({figure["flows"] for figure in operations})
+    names = list(dict.fromkeys(figure["name"] for figure in operations))
+    cells = {(figure["name"], figure["flows"]): figure for figure in operations}
+
+    def cell(name, number):
+        figure = cells.get((name, number))
+        return "" if figure is None else "%.1f (%.1f - %.1f)" % (figure["ns"], figure["ns_least"], figure["ns_most"])
+    return table(["ns per operation: median (least - most)"] + ["%s flows" % count(number) for number in flows],
+                 [[name] + [cell(name, number) for number in flows] for name in names])
+
+
+def after_the_cache(operations):
+    """The ring and the encoder know no number of flows."""
+    return table(["behind the cache", "ns: median (least - most)", "M records/s"],
+                 [[figure["name"], "%.1f (%.1f - %.1f)" % (figure["ns"], figure["ns_least"], figure["ns_most"]),
+                   "%.1f" % (1e3 / figure["ns"])] for figure in operations if is_behind(figure)])
+
+
+def is_behind(figure):
+    return figure["name"].startswith(("ring", "encoder"))
+
+
+def beside_rte_hash(operations):
+    """What the cache's hit is to rte_hash's, in the same run."""
+    ns = {(figure["name"], figure["flows"]): figure["ns"] for figure in operations}
+    rows = []
+    for flows in sorted({number for name, number in ns if name.startswith("rte_hash")}):
+        hit = ns["cache: hit, hash and update included", flows]
+        rows.append([count(flows), "%.1f" % (1e3 / hit),
+                     "%.2f" % (ns["rte_hash: hit, and a line of 64 bytes updated", flows] / hit),
+                     "%.2f" % (ns["rte_hash: hit, look-up only", flows] / hit),
+                     "%.2f" % (ns["rte_hash: insert, one at a time", flows] / ns["cache: miss and insert", flows]),
+                     "%.2f" % (ns["yardstick: one line", flows] / hit)])
+    return table(["flows", "cache hits, M/s", "faster than rte_hash with update", "than rte_hash look-up only",
+                  "inserts: faster than rte_hash", "of the yardstick"], rows)
+
+
+def pipeline_table(cells):
+    rows = []
+    for cell in cells:
+        rows.append([count(cell["flows"]), "%.0f %%" % (100 * cell["new_per_second"]), "IPv%d" % cell["ip_version"],
+                     cell["spread"], "%.1f" % cell["mpps"],
+                     "%.1f (%.1f - %.1f)" % (cell["ns"], cell["ns_least"], cell["ns_most"]),
+                     "%.1f" % cell["yardstick_mlines"], "%.0f %%" % (100 * cell["ratio"]), "%.1f" % cell["rewriting_ns"],
+                     "%.2f" % cell["export_ns"], "%.4f" % cell["records_per_packet"], count(cell["entries"]),
+                     "%.0f" % cell["bytes_per_flow"] if cell["flows"] >= 1_000_000 else "",
+                     "%d (%d)" % (cell["allocations"], cell["export_allocations"])])
+    return table(["flows", "new/s", "IP", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
+                  "ratio", "rewriting, ns", "export, ns", "records per packet", "entries", "bytes per entry",
+                  "allocations (export)"], rows)
+
+
+def lines(cells, ip_version, value, label, title, path):
+    drawing, axes = plot.subplots(figsize=(8, 4))
+    for (new, spread), (colour, style, name) in MARKS.items():
+        chosen = sorted((cell["flows"], value(cell)) for cell in cells if cell["ip_version"] == ip_version
+                        and cell["new_per_second"] == new and cell["spread"] == spread)
+        if chosen:
+            axes.plot(*zip(*chosen), color=colour, linestyle=style, marker="o", markersize=4, label=name)
+    yardstick = sorted({cell["flows"]: cell["yardstick_mlines"] for cell in cells}.items())
+    if label == "Mpps":
+        axes.plot(*zip(*yardstick), color="#bab0ac", marker="o", markersize=4, label="yardstick: M lines/s")
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("flows")
+    axes.set_ylabel(label)
+    axes.set_title(title, fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    drawing.tight_layout()
+    drawing.savefig(path, metadata={"Date": None})
+    plot.close(drawing)
+
+
+def instructions_text(directory):
+    if not os.path.exists(os.path.join(directory, "instructions.json")):
+        return ""
+    rows = [[name, "%d" % number] for name, number in read(directory, "instructions.json").items()]
+    return "\n## Instructions\n\nPer packet, counted by callgrind, 16 384 IPv4 flows.\n\n" + table(["what", "instructions"], rows)
+
+
+PAGE = """# The flow cache
+
+{machine}
+
+Made by `perf/flow-cache`. Whatever is compared ran in turn in one process, after its results were checked; figures are
+medians of the rounds. The machine is shared: compare within this page, not across pages.
+
+## Operations
+
+One core, bursts of 64 packets that are parsed already, {key} octets of key, {record} of record. Making the packets is
+taken off where it was part of the time. Pages of the cache: {cache_pages}; of rte_hash: {rte_pages}.
+
+{operations}
+{beside}
+{behind}
+## The pipeline
+
+One queue in one thread: {ring} receive buffers whose headers are rewritten, full parser, cache, expiry, record ring; every
+128 bursts the ring is drained into the IPFIX encoder. Mpps is without rewriting and export, whose costs are measured in
+the same rounds. The ratio is packets to the yardstick's lines: lines of 64 bytes, as many as flows, one of them read,
+changed and written at random, with prefetch. Flows are those that send; beside them the cache holds those that new ones
+have replaced, for {idle} s until they are idle. Packet time is real time. Bytes are resident memory (VmRSS and huge pages)
+over the cache's entries.
+
+{pipeline}
+![IPv4](pipeline-ipv4.svg)
+![IPv6](pipeline-ipv6.svg)
+![ratio](ratio.svg)
+{instructions}"""
+
+
+def main():
+    directory = sys.argv[1]
+    operations = read(directory, "cache_operations.json")
+    cells = read(directory, "cache_pipeline.json")
+    for version in (4, 6):
+        if any(cell["ip_version"] == version for cell in cells):
+            lines(cells, version, lambda cell: cell["mpps"], "Mpps", "The pipeline on one core, IPv%d" % version,
+                  os.path.join(directory, "pipeline-ipv%d.svg" % version))
+    lines(cells, 4, lambda cell: 100 * cell["ratio"], "percent of the yardstick's lines",
+          "The pipeline beside the memory itself, IPv4", os.path.join(directory, "ratio.svg"))
+    pages = {True: "explicit huge pages", False: "transparent huge pages at best"}
+    page = PAGE.format(machine=read(directory, "machine.txt").strip(), key=operations["key_octets"],
+                       record=operations["record_octets"], cache_pages=pages[operations["cache_explicit_huge_pages"]],
+                       rte_pages="explicit huge pages" if operations["rte_hash_explicit_huge_pages"] else "4 KiB",
+                       operations=operations_table(operations["operations"]),
+                       beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]), ring=4096, idle=10, pipeline=pipeline_table(cells),
+                       instructions=instructions_text(directory))
+    if not any(cell["ip_version"] == 6 for cell in cells):
+        page = page.replace("![IPv6](pipeline-ipv6.svg)\n", "")
+    with open(os.path.join(directory, "flow-cache.md"), "w") as file:
+        file.write(page)
+
+
+if __name__ == "__main__":
+    main()

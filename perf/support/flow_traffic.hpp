@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "parsers/packet.hpp"
+#include "perf/support/huge_memory.hpp"
+#include "perf/support/random.hpp"
+#include "tests/support/packet_builder.hpp"
+
+// Traffic for the flow cache: many flows that all send, old ones that fall silent and new ones that
+// take their place, and a source that writes it into the buffers of a receive ring.
+
+namespace tributary::perf {
+
+/// How often each flow sends.
+enum class Spread : std::uint8_t { uniform, zipf };
+
+struct FlowTraffic {
+    std::uint32_t flows{};    ///< that send at any time
+    double new_per_second{};  ///< share of the flows that is replaced by new ones, in packet time
+    std::uint8_t ip_version = 4;
+    Spread spread = Spread::uniform;
+};
+
+/// Which flow sends next. Each flow has a slot until a new one takes it; slots are renewed in turn.
+class FlowPopulation {
+public:
+    explicit FlowPopulation(const FlowTraffic& traffic) noexcept
+        : traffic_(traffic), ranks_(traffic.flows) {}
+
+    /// @return  the number of the next packet's flow
+    std::uint32_t next() noexcept {
+        const std::uint32_t slot =
+            traffic_.spread == Spread::zipf ? ranks_.next(random_) : random_.below(traffic_.flows);
+        return in_slot(slot);
+    }
+    /// The flow that has a slot now.
+    [[nodiscard]] std::uint32_t in_slot(std::uint32_t slot) const noexcept {
+        return slot + traffic_.flows * (generation_ + static_cast<std::uint32_t>(slot < renewed_));
+    }
+    /// Renews the slots that `time` brings.
+    void advance(Timestamp::duration time) noexcept {
+        due_ +=
+            traffic_.new_per_second * traffic_.flows * std::chrono::duration<double>(time).count();
+        const auto now = static_cast<std::uint32_t>(due_);
+        due_ -= now;
+        renewed_ += now;
+        for (; renewed_ >= traffic_.flows; renewed_ -= traffic_.flows) {
+            ++generation_;
+        }
+    }
+
+private:
+    FlowTraffic traffic_;
+    Random random_;
+    ZipfRanks ranks_;
+    std::uint32_t generation_ = 0;
+    std::uint32_t renewed_ = 0;  ///< slots of this generation that have the next one's flows
+    double due_ = 0;             ///< part of a new flow, below 1
+};
+
+/// A receive ring whose buffers are written over and over, as a NIC's DMA leaves them in the
+/// last-level cache: mbuf-sized, only the headers of each packet change. Models PacketSource. The
+/// clock is read once per burst, as DpdkQueue does it; here it advances at a rate that is set.
+class FlowNic {
+public:
+    static constexpr std::size_t kRingBuffers = 4096;  ///< the default of `rx-descriptors`
+    /// An mbuf with headroom and 2 KiB of data, as rte_pktmbuf_pool_create lays them out: an odd
+    /// number of lines, so that the frames don't all meet in the same cache sets.
+    static constexpr std::size_t kBufferBytes = 37 * 64;
+
+    explicit FlowNic(const FlowTraffic& traffic)
+        : traffic_(traffic),
+          population_(traffic),
+          frame_(template_frame(traffic.ip_version)),
+          address_at_(traffic.ip_version == 4 ? 14 + 12 : 14 + 8 + 12),
+          ring_(kRingBuffers * kBufferBytes) {
+        frame_.resize(kWrittenBytes);
+    }
+
+    /// From now on, this much packet time passes per packet.
+    void set_packet_time(double nanoseconds) noexcept {
+        burst_time_ = Timestamp::duration{std::llround(nanoseconds * kBurstPackets)};
+    }
+    /// The next packets make the flows as they would be after a long time: each slot's flow sends,
+    /// and between them come as many flows that are silent afterwards as became silent in
+    /// `lasting`, which is the time that these packets take. Then each slot's flow sends again, in
+    /// no time, so that none of them is about to be idle.
+    void fill(Timestamp::duration lasting) noexcept {
+        silent_ = traffic_.new_per_second * std::chrono::duration<double>(lasting).count();
+        fill_left_ = refresh_left_ = traffic_.flows;
+        burst_time_ = lasting * static_cast<std::int64_t>(kBurstPackets) /
+                      static_cast<std::int64_t>(fill_packets());
+    }
+    [[nodiscard]] bool filled() const noexcept { return refresh_left_ == 0; }
+
+    [[nodiscard]] Burst receive() noexcept {
+        const bool filling = !filled();
+        if (filling && fill_left_ == 0) {
+            burst_time_ = {};
+        }
+        now_ += burst_time_;
+        if (!filling) {
+            population_.advance(burst_time_);
+        }
+        for (PacketView& packet : packets_) {
+            std::byte* const buffer = ring_.bytes().data() + next_ * kBufferBytes;
+            next_ = (next_ + 1) % kRingBuffers;
+            write(buffer, filling ? next_of_fill() : population_.next());
+            packet = {.captured = {buffer, frame_bytes_},
+                      .wire_bytes = frame_bytes_,
+                      .link_type = LinkType::ethernet,
+                      .ingress_interface = {1},
+                      .seen_at = now_,
+                      .clock = now_};
+        }
+        return {.packets = packets_, .now = now_};
+    }
+    void release() noexcept {}
+
+    [[nodiscard]] std::uint32_t ip_bytes() const noexcept { return frame_bytes_ - 14; }
+
+private:
+    static constexpr std::size_t kWrittenBytes = 64;
+    static constexpr std::uint32_t kFirstSilent = 0x8000'0000;
+
+    [[nodiscard]] static std::vector<std::byte> template_frame(std::uint8_t ip_version) {
+        using test::ethernet;
+        return ip_version == 4
+                   ? ethernet()
+                         .ipv4({.source = "0.0.0.0"})
+                         .udp(1000, 53)
+                         .payload(18)
+                         .build()
+                         .captured
+                   : ethernet().ipv6({.source = "2001:db8::"}).udp(1000, 53).build().captured;
+    }
+
+    std::uint32_t next_of_fill() noexcept {
+        if (silent_due_ >= 1) {
+            silent_due_ -= 1;
+            return silent_flow_++;
+        }
+        if (fill_left_ > 0) {
+            silent_due_ += silent_;
+            return population_.in_slot(--fill_left_);
+        }
+        refresh_left_ -= static_cast<std::uint32_t>(refresh_left_ > 0);  // 0: the burst's rest
+        return population_.in_slot(refresh_left_);
+    }
+    [[nodiscard]] std::uint64_t fill_packets() const noexcept {
+        return std::max<std::uint64_t>(static_cast<std::uint64_t>(traffic_.flows * (1 + silent_)),
+                                       kBurstPackets);
+    }
+
+    void write(std::byte* buffer, std::uint32_t flow) noexcept {
+        const std::uint32_t address = scrambled(flow);
+        std::memcpy(buffer, frame_.data(), kWrittenBytes);
+        std::memcpy(buffer + address_at_, &address, sizeof address);
+    }
+
+    FlowTraffic traffic_;
+    FlowPopulation population_;
+    std::vector<std::byte> frame_;
+    std::uint32_t frame_bytes_ = static_cast<std::uint32_t>(frame_.size());
+    std::size_t address_at_;
+    HugeMemory ring_;
+    std::size_t next_ = 0;
+    Timestamp now_{std::chrono::seconds{1'700'000'000}};
+    Timestamp::duration burst_time_{};
+    std::uint32_t fill_left_ = 0;     ///< slots whose flow has not sent yet
+    std::uint32_t refresh_left_ = 0;  ///< slots whose flow sends once more
+    double silent_ = 0;               ///< silent flows per slot, while the flows are made
+    double silent_due_ = 0;           ///< of them, those that come next
+    std::uint32_t silent_flow_ = kFirstSilent;
+    std::vector<PacketView> packets_ = std::vector<PacketView>(kBurstPackets);
+};
+
+}  // namespace tributary::perf

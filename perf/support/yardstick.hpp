@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "perf/support/huge_memory.hpp"
+#include "perf/support/random.hpp"
+
+namespace tributary::perf {
+
+/// What the machine's memory gives at best: lines of 64 bytes, chosen at random, each read, changed
+/// and written. The lines of the next batch are prefetched while this one's are worked on. A flow
+/// table that touches one line per packet and does nothing else would be as fast as this.
+class Yardstick {
+public:
+    /// @param lines  1 .. 2^32 - 1
+    explicit Yardstick(std::uint32_t lines);
+
+    /// @param accesses  rounded up to a multiple of kBatch
+    void work(std::uint64_t accesses) noexcept;
+
+    /// Throws unless the lines hold what a plain loop over the same random numbers
+    /// counts; only for a new yardstick.
+    void check();
+
+    [[nodiscard]] bool explicit_pages() const noexcept { return memory_.explicit_pages(); }
+
+    static constexpr std::uint64_t kBatch = 32;
+
+private:
+    struct alignas(64) Line {
+        std::uint64_t accesses;
+        std::uint64_t rest[7];
+    };
+
+    HugeMemory memory_;
+    std::span<Line> lines_;
+    Random random_;
+};
+
+}  // namespace tributary::perf
