@@ -347,7 +347,7 @@ private:
         }
         if (entries_.has_room()) {
             constexpr std::size_t kHurry = 64;
-            end_due(now, kHurry, sink);
+            end_due(now, std::min(kHurry, due_.walked()), sink);
             return;
         }
         release_waiting(1, sink);
@@ -362,9 +362,9 @@ private:
         }
     }
 
-    /// Ends what is due among the next `most` entries, until one is free or kVisits were found. If
-    /// that was all there are, nothing is due until the earliest deadline that was seen, or the
-    /// next tick: until then a flood need not look again.
+    /// Ends what is due among the next `most` entries (no more than one walk, lest one is found
+    /// twice), until one is free. If that was all there are, nothing is due until the earliest
+    /// deadline that was seen, or the next tick: until then a flood need not look again.
     template <class Sink>
     void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
         if (now <= nothing_due_until_) {

@@ -114,3 +114,31 @@ TEST_CASE("FlowCache: flows go on across the years, and past the end of the tick
     }
     CHECK(packets == harness.counters.packets.read());
 }
+
+TEST_CASE("FlowCache: however small it is, each entry is one flow's", "[flowcache][unit]") {
+    // Some hold fewer entries than a hurried walk would pass at once.
+    const std::uint32_t max_flows = GENERATE(1U, 2U, 15U, 16U, 17U, 20U, 33U, 48U, 63U, 64U, 65U);
+    const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
+    CacheHarness<120> harness(
+        {.max_flows = max_flows, .idle_timeout = 2s, .active_timeout = 3s, .direction = direction},
+        RecordLayout::of({}, direction));
+    std::mt19937 random(max_flows);
+    Timestamp clock = at_ms(1'700'000'000'000);
+    constexpr std::uint64_t kPackets = 20'000;
+    for (std::uint64_t n = 0; n < kPackets; ++n) {
+        clock += std::chrono::milliseconds(random() % 100);
+        harness.packet(flow_packet(static_cast<std::uint32_t>(random() % (2 * max_flows))), clock);
+        if (n % 4 == 0) {
+            harness.cache.expire_some(clock, 8, harness.sink);
+        }
+        REQUIRE(harness.counters.entries.read() <= max_flows);
+    }
+    CHECK(harness.cache.end_all(clock, harness.sink));
+    CHECK(harness.counters.entries.read() == 0);
+    CHECK(harness.counters.flows_created.read() == harness.sink.records.size());
+    std::uint64_t packets = 0;
+    for (const auto& record : harness.sink.records) {
+        packets += record.core.packets;
+    }
+    CHECK(packets == kPackets);
+}
