@@ -50,6 +50,8 @@ constexpr std::array kOwnSpreads{
     OwnSpread{"net_memif", false, "the sender"},
 };
 
+constexpr std::uint64_t kL4 = RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
+
 RssReport report_own_spread(const RssFacts& facts) {
     const auto* const known =
         std::find_if(kOwnSpreads.begin(), kOwnSpreads.end(),
@@ -60,8 +62,10 @@ RssReport report_own_spread(const RssFacts& facts) {
                             "may come to one queue",
                             facts.queues, facts.driver)};
     }
-    return {known->symmetric, fmt::format("{} queues, spread by driver {}: {}", facts.queues,
-                                          facts.driver, known->text)};
+    return {
+        known->symmetric,
+        fmt::format("{} queues, spread by driver {}: {}", facts.queues, facts.driver, known->text),
+        true};
 }
 
 }  // namespace
@@ -82,7 +86,6 @@ bool is_symmetric_rss_key(std::span<const std::uint8_t> key) {
 }
 
 std::uint64_t rss_types(RssMode mode) {
-    constexpr std::uint64_t kL4 = RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
     return mode == RssMode::ip ? RTE_ETH_RSS_IP : RTE_ETH_RSS_IP | kL4;
 }
 
@@ -121,7 +124,7 @@ RssReport report_rss(const RssFacts& facts) {
     if (refused != 0) {
         text += "; not taken: " + rss_type_names(refused);
     }
-    return {symmetric, std::move(text)};
+    return {symmetric, std::move(text), (facts.in_effect & kL4) != 0};
 }
 
 std::optional<std::string> biflow_warning(const InputOptions& input, const FlowCacheOptions& flows,
@@ -134,18 +137,17 @@ std::optional<std::string> biflow_warning(const InputOptions& input, const FlowC
     const auto parted = [&input](const std::string& why, const std::string& instead) {
         return fmt::format(
             "input {} ({}): the two directions of a flow may come to different queues, and are "
-            "then "
-            "two records instead of one biflow: {}; {}",
+            "then two records instead of one biflow: {}; {}",
             input.name, input.device, why, instead);
     };
     if (!report.symmetric) {
         return parted(report.text, "one queue keeps them together");
     }
-    if (flows.tunnel == TunnelMode::inner && input.rss == RssMode::ip_and_l4) {
+    if (flows.tunnel == TunnelMode::inner && report.by_ports) {
         return parted(
             "packets are spread by ports too, and those around VXLAN, GENEVE and GTP-U differ by "
             "direction",
-            "rss: ip keeps them together");
+            "one queue keeps them together, or rss: ip where the NIC spreads them");
     }
     return std::nullopt;
 }

@@ -46,6 +46,7 @@ struct RssReport {
     bool symmetric =
         false;         ///< both directions of a flow reach one queue, as far as the driver tells
     std::string text;  ///< one line for the log, without the input's name
+    bool by_ports = false;  ///< packets are spread by their ports too, as far as the driver tells
 };
 
 /// Says how packets are spread over a port's queues.

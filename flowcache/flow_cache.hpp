@@ -251,7 +251,7 @@ private:
         meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
         line.bucket = place.bucket;
-        line.distance = place.distance & 0x7FU;
+        line.distance = place.distance & 0x1FU;
         counters_.entries.set(entries_.taken());
         return entry;
     }

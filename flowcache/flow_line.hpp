@@ -49,8 +49,11 @@ struct alignas(64) FlowLine {
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
     std::uint32_t generation : 24;
-    std::uint32_t distance : 7;   ///< buckets from its home to `bucket`
+    std::uint32_t distance : 5;   ///< buckets from its home to `bucket`
     std::uint32_t is_turned : 1;  ///< a biflow whose initiator is the key's destination
+    /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
+    /// 2 reverse.
+    std::uint32_t finished : 2;
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
     /// Whether a packet of this flow goes to the initiator of a biflow.

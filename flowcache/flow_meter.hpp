@@ -69,6 +69,9 @@ public:
         }
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
         ReverseGroup& reverse = reverse_of(entries, entry);
+        if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
+            line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
+        }
         if (line.is_reverse(packet)) {
             add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
         } else {
@@ -112,9 +115,7 @@ public:
         if (!is_biflow() || (flags & tcp_flag::kFin) == 0) {
             return (flags & (tcp_flag::kFin | tcp_flag::kRst)) != 0;
         }
-        const std::uint16_t of_both =
-            entries.line(entry).tcp_control_bits & reverse_of(entries, entry).tcp_control_bits;
-        return ((flags & tcp_flag::kRst) | (of_both & tcp_flag::kFin)) != 0;
+        return (flags & tcp_flag::kRst) != 0 || entries.line(entry).finished == 3;
     }
 
     [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {

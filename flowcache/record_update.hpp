@@ -134,6 +134,7 @@ inline void start_line(FlowLine& line, const KeyedPacket& keyed) noexcept {
     line.start = keyed.packet->seen_at;
     line.end = keyed.packet->seen_at;
     line.is_turned = 0;
+    line.finished = 0;
 }
 
 /// What some packets of one direction add to its record.

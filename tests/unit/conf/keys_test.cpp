@@ -87,7 +87,9 @@ TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
     for (const char* wrong : {"on", "True", "1", "y"}) {
         CHECK(refusal("flows: {tcp-end: " + std::string(wrong) + "}") ==
               "probe.yaml:1: flows.tcp-end is " + std::string(wrong) +
-                  "; must be true or false (a TCP packet with FIN or RST ends its record; default "
+                  "; must be true or false (a TCP packet with FIN or RST ends its record; of a "
+                  "biflow "
+                  "RST, or the second direction's FIN; default "
                   "false)");
     }
 }
