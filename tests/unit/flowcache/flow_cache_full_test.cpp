@@ -25,6 +25,11 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
     constexpr std::uint32_t kFlood = 1'000'000;
     CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 30s, .active_timeout = 300s});
     Timestamp clock = at_ms(1'700'000'000'000);
+    // Those that were there before the flood lie side by side in the cache.
+    constexpr std::uint32_t kBefore = 3;
+    for (std::uint32_t n = 0; n < kBefore * kLongLived; ++n) {
+        harness.packet(flow_packet(n % kLongLived), clock);
+    }
     std::uint32_t next = 0;
     for (std::uint32_t n = 0; n < kFlood; ++n) {
         clock += 50us;  // 50 s in all
@@ -45,7 +50,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
     harness.sink.records.clear();
     CHECK(harness.cache.end_all(clock, harness.sink));
     const auto whole = std::ranges::count_if(harness.sink.records, [](const auto& record) {
-        return record.core.packets == kFlood / 2 / kLongLived;
+        return record.core.packets == kBefore + kFlood / 2 / kLongLived;
     });
     CHECK(whole == kLongLived);
 }
@@ -127,7 +132,9 @@ TEST_CASE("FlowCache: however small it is, each entry is one flow's", "[flowcach
     constexpr std::uint64_t kPackets = 20'000;
     for (std::uint64_t n = 0; n < kPackets; ++n) {
         clock += std::chrono::milliseconds(random() % 100);
-        harness.packet(flow_packet(static_cast<std::uint32_t>(random() % (2 * max_flows))), clock);
+        harness.packet(
+            flow_packet(static_cast<std::uint32_t>(random() % (std::uint64_t{2} * max_flows))),
+            clock);
         if (n % 4 == 0) {
             harness.cache.expire_some(clock, 8, harness.sink);
         }
