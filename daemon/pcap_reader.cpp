@@ -56,6 +56,12 @@ CaptureItem PcapReader::next(CaptureFrame& out) noexcept {
     if (rest_.size() < record_header_) {
         return CaptureItem::cut;
     }
+    // A frame's length is known only when its header was read, so the pages that come next are not
+    // asked for by themselves in time.
+    constexpr std::size_t kAhead = 4096;
+    if (rest_.size() > kAhead) {
+        __builtin_prefetch(rest_.data() + kAhead);
+    }
     const auto header = rest_.first<kRecordHeader>();
     const std::uint32_t captured_bytes = order_.u32(header.subspan<8, 4>());
     if (rest_.size() - record_header_ < captured_bytes) {

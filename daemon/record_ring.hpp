@@ -3,6 +3,7 @@
 
 #include <rte_ring.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -68,7 +69,8 @@ public:
             if (when_full_ == WhenRingFull::refuse) {
                 return false;
             }
-            std::this_thread::yield();
+            // What is in the ring takes the exporter milliseconds.
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
         return true;
     }

@@ -55,8 +55,7 @@ public:
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1);
     }
 
-    /// @param memory    bytes_needed() bytes that outlive the cache, best huge pages of the
-    ///                  thread's NUMA node
+    /// @param memory    bytes_needed() bytes that outlive the cache, best huge pages of its node
     /// @param counters  outlive the cache; written by the thread that owns it
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept
@@ -96,9 +95,8 @@ public:
         counters_.octets.add(octets);
     }
 
-    /// Ends records whose deadline has passed, a bounded number of them, so that no burst pays for
-    /// many. Call it after each burst, also after an empty one. Each entry is looked at twice a
-    /// second of packet time.
+    /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
+    /// also an empty one. Each entry is looked at twice a second of packet time.
     ///
     /// @param now     the source's clock
     /// @param budget  records to end at the most
@@ -127,6 +125,8 @@ public:
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
         release_waiting(entries_.capacity(), sink);
         for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
+            const FlowLine& later = entries_.line(std::min(drained_ + 16, entries_.used() - 1));
+            index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
             if (entries_.line(drained_).is_running() && outlasts(drained_, now, sink)) {
                 end(drained_, FlowEndReason::forced_end, sink);
             }
@@ -151,8 +151,7 @@ public:
     /// Adds packets that somebody else has counted, of the handle's direction.
     ///
     /// @param span  packet times of the first and the last of them
-    /// @return      false: the flow runs no more, or that direction has no packet of its own;
-    ///              nothing was added
+    /// @return      false: nothing, the flow runs no more or that direction has no packet yet
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts,
                            const PacketSpan& span) noexcept {
         if (!is_running(handle) || !meter_.add_counted(entries_, handle, counts, span)) {
