@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables and plots from what `cache_operations` and `cache_pipeline` measured.
 
-    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json and, where it is
-                                       there, instructions.json; writes flow-cache.md, pipeline-ipv4.svg,
+    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json, cache_flood.json
+                                       and, where it is there, instructions.json; writes flow-cache.md, pipeline-ipv4.svg,
                                        pipeline-ipv6.svg and ratio.svg beside them
 """
 import os
@@ -89,8 +89,10 @@ def lines(cells, ip_version, value, label, title, path):
     yardstick = sorted({cell["flows"]: cell["yardstick_mlines"] for cell in cells}.items())
     if label == "Mpps":
         axes.plot(*zip(*yardstick), color="#bab0ac", marker="o", markersize=4, label="yardstick: M lines/s")
+        axes.set_yscale("log")  # the yardstick is far above the rest where all lines lie in the first-level cache
+    else:
+        axes.set_ylim(bottom=0)
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
     axes.set_xlabel("flows")
     axes.set_ylabel(label)
     axes.set_title(title, fontsize=10)
@@ -107,6 +109,22 @@ def instructions_text(directory):
     rows = [[name, "%d" % number] for name, number in read(directory, "instructions.json").items()]
     return "\n## Instructions\n\nPer packet, counted by callgrind, 16 384 IPv4 flows.\n\n" + table(["what", "instructions"], rows)
 
+
+def flood_text(flood):
+    return FLOOD.format(seconds=round(flood["seconds"]), flows=count(flood["flows"]), most=count(flood["max_flows"]),
+                        evicted=count(flood["evicted"]), mpps="%.1f" % flood["mpps"],
+                        long_lived=count(flood["long_lived_flows"]), records=count(flood["long_lived_records"]),
+                        full=count(flood["resident_bytes_when_full"]), end=count(flood["resident_bytes_at_the_end"]))
+
+
+FLOOD = """
+## A flood
+
+For {seconds} s nearly every packet is a new flow, as fast as one core takes them: {flows} flows in a cache for {most},
+{evicted} of them evicted, {mpps} Mpps. {long_lived} flows that were there before send ten times a second; they have
+{records} records, so none was cut. Resident: {full} bytes when the cache had filled, {end} at the end. Records, packets
+and the cache's counters were compared.
+"""
 
 PAGE = """# The flow cache
 
@@ -136,7 +154,7 @@ over the cache's entries.
 ![IPv4](pipeline-ipv4.svg)
 ![IPv6](pipeline-ipv6.svg)
 ![ratio](ratio.svg)
-{instructions}"""
+{flood}{instructions}"""
 
 
 def main():
@@ -155,7 +173,7 @@ def main():
                        rte_pages="explicit huge pages" if operations["rte_hash_explicit_huge_pages"] else "4 KiB",
                        operations=operations_table(operations["operations"]),
                        beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]), ring=4096, idle=10, pipeline=pipeline_table(cells),
-                       instructions=instructions_text(directory))
+                       flood=flood_text(read(directory, "cache_flood.json")), instructions=instructions_text(directory))
     if not any(cell["ip_version"] == 6 for cell in cells):
         page = page.replace("![IPv6](pipeline-ipv6.svg)\n", "")
     with open(os.path.join(directory, "flow-cache.md"), "w") as file:

@@ -18,13 +18,13 @@ namespace tributary::perf {
 class RteBench {
 public:
     [[nodiscard]] static std::uint64_t bytes_needed(std::uint32_t flows) {
-        return 2 * RteTable::bytes_needed(flows, sizeof(ShortKey));
+        return 2 * RteTable::bytes_needed(entries_for(flows), sizeof(ShortKey));
     }
 
     explicit RteBench(std::uint32_t flows)
         : flows_(flows),
-          table_(flows, sizeof(ShortKey)),
-          second_(flows, sizeof(ShortKey)),
+          table_(entries_for(flows), sizeof(ShortKey)),
+          second_(entries_for(flows), sizeof(ShortKey)),
           memory_(std::size_t{flows} * sizeof(Line)),
           lines_(std::span(reinterpret_cast<Line*>(memory_.bytes().data()), flows)) {
         next_ = 0;
@@ -113,6 +113,11 @@ private:
         std::uint64_t octets;
     };
     static constexpr std::uint32_t kUnknown = 0x8000'0000;
+
+    /// An eighth more than flows: rte_hash refuses keys before it is quite full.
+    [[nodiscard]] static constexpr std::uint32_t entries_for(std::uint32_t flows) noexcept {
+        return flows + flows / 8;
+    }
 
     /// @return  which of a burst's flows are in the table; their numbers are in numbers_
     template <class NextFlow>
