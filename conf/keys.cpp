@@ -119,7 +119,9 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("mpls-pseudowires", flag(&O::mpls_pseudowires),
               "look into Ethernet frames that MPLS carries"),
         value("llc-snap", flag(&O::llc_snap), "IP behind LLC and SNAP headers is metered"),
-        value("tcp-end", flag(&O::tcp_end), "a TCP packet with FIN or RST ends its record; of a biflow RST, or the second direction's FIN"),
+        value("tcp-end", flag(&O::tcp_end),
+              "a TCP packet with FIN or RST ends its record; of a biflow RST, or the second "
+              "direction's FIN"),
         value("tcp-analysis", only<O>({"false", "no"}, {"true", "yes"}),
               "TCP analysis, which this version does not have"),
     };
