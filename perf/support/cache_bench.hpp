@@ -83,9 +83,7 @@ public:
         }
     }
     void stop_the_clock() noexcept { burst_time_ = {}; }
-    void advance(Timestamp::duration time) noexcept { now_ += time; }
     [[nodiscard]] bool end_all() noexcept { return cache_->end_all(now_, sink); }
-    [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
     [[nodiscard]] bool explicit_pages() const noexcept { return memory_.explicit_pages(); }
 
     CountingSink sink;

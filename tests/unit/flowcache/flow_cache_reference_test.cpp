@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The slow reference: what DESIGN 2 says, in a std::map and without a wheel.
+/// The slow reference: what DESIGN 2 says, in a std::map and without a walk.
 class ReferenceCache {
 public:
     explicit ReferenceCache(const FlowCacheOptions& options) : options_(options) {}
@@ -128,7 +128,7 @@ TEST_CASE(
         reference.packet(packet.flow, packet.time, packet.clock);
         most_running = std::max(most_running, reference.running(packet.flow, packet.clock));
     }
-    // As many entries as flows run at once: what is due must be found, however far the wheel has
+    // As many entries as flows run at once: what is due must be found, however far the walk has
     // come.
     options.max_flows = static_cast<std::uint32_t>(most_running);
     CacheHarness<> harness(options);
