@@ -99,9 +99,7 @@ private:
     [[nodiscard]] ParseStatus check_hint(const PacketView& packet, ParseStatus hinted_status,
                                          PacketFields& fields) noexcept {
         const PacketFields hinted = fields;
-        PacketView unhinted = packet;
-        unhinted.nic_hint = NicHint::none;
-        const ParseStatus status = parse_packet(unhinted, parts_.parse, fields);
+        const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
         const bool is_same =
             status == hinted_status && (status != ParseStatus::ok || fields == hinted);
         if (!is_same || contradicts(packet.nic_hint, status, fields)) {

@@ -13,10 +13,12 @@
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
-// Packets of which the NIC has said what they are: all fields lie at fixed offsets, so that one
-// bounds check and four comparisons stand for the walk over the headers. The comparisons make a
-// hint safe in every build. They are needed, because hints are coarse: NICs of Intel name a packet
-// with VLAN tags like one without, and most name IPv4 with options like IPv4 without.
+// Packets of which the NIC has said what they are, or that look like it: all fields lie at fixed
+// offsets, so that one bounds check and few comparisons stand for the walk over the headers. The
+// comparisons make a hint safe in every build. They are needed, because hints are coarse: NICs of
+// Intel name a packet with VLAN tags like one without, and most name IPv4 with options like IPv4
+// without. They are also so cheap that a frame without a hint is looked at first, for a hint of its
+// own: plain packets take half the instructions of the walk, the others a few more.
 
 namespace tributary {
 
@@ -31,8 +33,7 @@ inline constexpr std::size_t kIpAt = 14;  ///< behind an Ethernet header without
 template <std::uint8_t kProtocol, std::size_t kSize>
 void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
     constexpr std::size_t kAt = kSize - transport_bytes(kProtocol);
-    fields.source_port = {frame.template u16<kAt>()};
-    fields.destination_port = {frame.template u16<kAt + 2>()};
+    fields.set_ports(frame.template u16<kAt>(), frame.template u16<kAt + 2>());
     if constexpr (kProtocol == ip_protocol::kTcp) {
         fields.tcp_control_bits = frame.template u16<kAt + 12>() & 0x0fffU;
     }
@@ -44,16 +45,17 @@ template <std::uint8_t kProtocol>
 IpLayer parse_ipv4(CapturedBytes captured, PacketFields& fields) noexcept {
     constexpr std::size_t kHeader = 20;
     constexpr std::size_t kSize = kIpAt + kHeader + transport_bytes(kProtocol);
-    constexpr std::uint16_t kOffsetAndMoreFragments = 0x3fff;
+    constexpr std::uint32_t kEthertypeVersionAndLength = 0xffff'ff00;
+    constexpr std::uint32_t kPlain = std::uint32_t{ethertype::kIpv4} << 16U | 0x4500;
+    constexpr std::uint32_t kMoreFragmentsOffsetAndProtocol = 0x3fff'00ff;
     const auto frame = captured.header<kSize>(0);
     if (!frame) {
         return {ParseStatus::not_ip};
     }
     const std::size_t total_bytes = frame.template u16<kIpAt + 2>();
-    const bool is_plain = frame.template u16<12>() == ethertype::kIpv4 &&
-                          frame.template u8<kIpAt>() == 0x45 &&
-                          (frame.template u16<kIpAt + 6>() & kOffsetAndMoreFragments) == 0 &&
-                          frame.template u8<kIpAt + 9>() == kProtocol;
+    const bool is_plain =
+        (frame.template u32<12>() & kEthertypeVersionAndLength) == kPlain &&
+        (frame.template u32<kIpAt + 6>() & kMoreFragmentsOffsetAndProtocol) == kProtocol;
     if (!is_plain || total_bytes < kSize - kIpAt) {
         return {ParseStatus::not_ip};
     }
@@ -100,6 +102,25 @@ IpLayer parse_ipv6(CapturedBytes captured, PacketFields& fields) noexcept {
 }
 
 }  // namespace hinted
+
+/// What an Ethernet frame most likely is that the NIC says nothing about.
+[[nodiscard]] inline NicHint likely_hint(CapturedBytes frame) noexcept {
+    constexpr std::size_t kBehindProtocol = hinted::kIpAt + 10;
+    const auto start = frame.header<kBehindProtocol>(0);
+    if (!start) {
+        return NicHint::none;
+    }
+    switch (start.u16<12>()) {
+        case ethertype::kIpv4:
+            return start.u8<hinted::kIpAt + 9>() == ip_protocol::kTcp ? NicHint::ipv4_tcp
+                                                                      : NicHint::ipv4_udp;
+        case ethertype::kIpv6:
+            return start.u8<hinted::kIpAt + 6>() == ip_protocol::kTcp ? NicHint::ipv6_tcp
+                                                                      : NicHint::ipv6_udp;
+        default:
+            return NicHint::none;
+    }
+}
 
 /// Whether every packet with a hint is parsed fully too, and the two are compared.
 #ifdef NDEBUG

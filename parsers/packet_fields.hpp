@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "parsers/units.hpp"
@@ -95,10 +97,18 @@ struct PacketFields {
     const std::byte* mpls_stack{};       ///< 4 bytes per entry, in the frame; or nullptr
     TunnelFields tunnel{};
 
+    /// One store for both, because a key reads both with one load, which would wait for two.
+    void set_ports(std::uint16_t source_value, std::uint16_t destination_value) noexcept {
+        const std::uint32_t both = source_value | std::uint32_t{destination_value} << 16U;
+        std::memcpy(reinterpret_cast<std::byte*>(this) + offsetof(PacketFields, source_port), &both,
+                    sizeof both);
+    }
     [[nodiscard]] bool is_fragment() const noexcept {
         return is_later_fragment || (fragment_flags & fragment_flag::kMoreFragments) != 0;
     }
     friend bool operator==(const PacketFields&, const PacketFields&) = default;
 };
+static_assert(std::endian::native == std::endian::little &&
+              offsetof(PacketFields, destination_port) == offsetof(PacketFields, source_port) + 2);
 
 }  // namespace tributary

@@ -123,20 +123,27 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
     }
 }
 
-/// Takes the way that the NIC's hint shows.
+/// The part of a frame that is parsed.
+[[gnu::always_inline]] inline CapturedBytes bytes_of(const PacketView& packet,
+                                                     const ParseOptions& options) noexcept {
+    const std::size_t bytes = std::min(packet.captured.size(), options.most_bytes);
+    return CapturedBytes(packet.captured.first(bytes),
+                         options.keep_cut_headers && bytes < packet.wire_bytes);
+}
+
+/// Walks over the headers of any frame. Never inlined, so that the short way, which most packets
+/// take, needs few registers.
 ///
-/// @return  whether it led to the packet; if not, `fields` are as they were
-[[gnu::always_inline]] inline bool parse_as_hinted(const PacketView& packet, CapturedBytes frame,
-                                                   const ParseOptions& options,
-                                                   PacketFields& fields) noexcept {
-    const IpLayer ip = parse_hinted(packet.nic_hint, frame, fields);
-    if (ip.status != ParseStatus::ok) {
-        return false;
-    }
-    if (options.tunnel == TunnelMode::inner && fields.protocol == ip_protocol::kUdp) {
+/// @param fields  cleared by the caller
+[[gnu::noinline]] ParseStatus walk_headers(const PacketView& packet, CapturedBytes frame,
+                                           const ParseOptions& options,
+                                           PacketFields& fields) noexcept {
+    const LinkLayer link = parse_to_network_layer(packet.link_type, frame, options, fields);
+    const IpLayer ip = parse_ip_packet(frame, link, packet.wire_bytes, fields);
+    if (ip.status == ParseStatus::ok && options.tunnel == TunnelMode::inner) {
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
     }
-    return true;
+    return ip.status;
 }
 
 }  // namespace
@@ -144,18 +151,25 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
 ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
                          PacketFields& fields) noexcept {
     fields = PacketFields{};
-    const std::size_t bytes = std::min(packet.captured.size(), options.most_bytes);
-    const CapturedBytes frame(packet.captured.first(bytes),
-                              options.keep_cut_headers && bytes < packet.wire_bytes);
-    if (packet.nic_hint != NicHint::none && parse_as_hinted(packet, frame, options, fields)) {
-        return ParseStatus::ok;
+    const CapturedBytes frame = bytes_of(packet, options);
+    NicHint hint = packet.nic_hint;
+    if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
+        hint = likely_hint(frame);
     }
-    const LinkLayer link = parse_to_network_layer(packet.link_type, frame, options, fields);
-    const IpLayer ip = parse_ip_packet(frame, link, packet.wire_bytes, fields);
-    if (ip.status == ParseStatus::ok && options.tunnel == TunnelMode::inner) {
+    const IpLayer ip = parse_hinted(hint, frame, fields);
+    if (ip.status != ParseStatus::ok) {
+        return walk_headers(packet, frame, options, fields);
+    }
+    if (options.tunnel == TunnelMode::inner && fields.protocol == ip_protocol::kUdp) {
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
     }
-    return ip.status;
+    return ParseStatus::ok;
+}
+
+ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
+                                   PacketFields& fields) noexcept {
+    fields = PacketFields{};
+    return walk_headers(packet, bytes_of(packet, options), options, fields);
 }
 
 }  // namespace tributary

@@ -27,4 +27,9 @@ inline constexpr int kMostTunnels = 8;
 [[nodiscard]] ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
                                        PacketFields& fields) noexcept;
 
+/// The same, without the short way that parse_packet() tries first, and without a NIC's hint.
+[[nodiscard]] ParseStatus parse_header_by_header(const PacketView& packet,
+                                                 const ParseOptions& options,
+                                                 PacketFields& fields) noexcept;
+
 }  // namespace tributary

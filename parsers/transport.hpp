@@ -36,8 +36,7 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
         case ip_protocol::kSctp:
         case ip_protocol::kDccp:
             if (const auto ports = packet.header<4>(at)) {
-                fields.source_port = {ports.u16<0>()};
-                fields.destination_port = {ports.u16<2>()};
+                fields.set_ports(ports.u16<0>(), ports.u16<2>());
             } else {
                 note_cut();
             }
