@@ -15,6 +15,7 @@
 #include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
 #include "flowcache/flow_meter.hpp"
+#include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
 #include "flowcache/packet_selector.hpp"
@@ -29,9 +30,9 @@ namespace tributary {
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
-// A burst goes through in three stages, each kAhead packets before the next: hash and prefetch the
-// bucket; guess the entry and prefetch it; account. So misses overlap. The guess is tested again
-// when the packet's turn comes: a packet before it may have moved things.
+// A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
+// still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
+// the cache accounts. It tests the guess: a packet before it may have moved things.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
@@ -68,28 +69,21 @@ public:
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(capacity(options)))) {}
 
     [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
+    /// What makes packets ready for this cache. It stays good as long as the cache does.
+    [[nodiscard]] KeyedBurst burst() const noexcept {
+        return {options_, identity_, index_, entries_.places()};
+    }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
-    /// @param packets  at most kBurstPackets, with their keys; gets the hashes
+    /// @param packets  at most kBurstPackets, from burst()
     /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow
     template <RecordSink<Record> Sink>
-    void account(std::span<KeyedPacket> packets, Sink& sink) noexcept {
-        std::array<EntryIndex, kBurstPackets> guesses;
+    void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         std::uint64_t octets = 0;
-        const std::size_t count = packets.size();
-        for (std::size_t step = 0; step < count + 2 * kAhead; ++step) {
-            if (step < count) {
-                packets[step].hash = identity_.hash(packets[step]);
-                index_.prefetch(packets[step].hash);
-            }
-            if (const std::size_t i = step - kAhead; i < count) {  // below 0 is no packet
-                guesses[i] = prefetched_guess(packets[i]);
-            }
-            if (const std::size_t i = step - 2 * kAhead; i < count) {
-                account(packets[i], guesses[i], sink);
-                octets += packets[i].fields->ip_bytes;
-            }
+        for (const KeyedPacket& packet : packets) {
+            account(packet, sink);
+            octets += packet.fields->ip_bytes;
         }
         counters_.packets.add(packets.size());
         counters_.octets.add(octets);
@@ -136,8 +130,7 @@ public:
     }
 
     /// Names the running flow of a packet, for those who count or end it from outside.
-    [[nodiscard]] std::optional<FlowHandle> handle_of(KeyedPacket packet) noexcept {
-        packet.hash = identity_.hash(packet);
+    [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
         const EntryIndex entry = find(packet);
         if (entry == kNoEntry) {
             return std::nullopt;
@@ -178,7 +171,7 @@ private:
 
     /// Entries that are looked at for one packet that finds the cache full.
     static constexpr std::size_t kSearch = 4096;
-    /// Packets between two stages of a burst: as many misses of a kind are on their way at once.
+    /// Entries between asking for a bucket and removing its entry, at shutdown.
     static constexpr std::size_t kAhead = 16;
     /// Entries that are visited between two looks at the due times.
     static constexpr std::size_t kVisits = 32;
@@ -189,9 +182,24 @@ private:
     }
 
     template <class Sink>
-    void account(const KeyedPacket& packet, EntryIndex guess, Sink& sink) noexcept {
-        const bool is_guessed = guess != kNoEntry && identity_.is_same(entries_, guess, packet);
-        EntryIndex entry = is_guessed ? guess : find(packet);
+    [[gnu::always_inline]] void account(const KeyedPacket& packet, Sink& sink) noexcept {
+        EntryIndex entry = packet.guess;
+        if (entry != kNoEntry && identity_.is_same(entries_, entry, packet) &&
+            meter_.just_goes_on(entries_, entry, packet)) [[likely]] {
+            meter_.add(entries_, entry, packet);
+        } else {
+            entry = account_change(packet, sink);
+        }
+        if (options_.tcp_end && meter_.is_tcp_end(entries_, entry, packet)) {
+            end(entry, FlowEndReason::end_of_flow, sink);
+        }
+    }
+
+    /// Accounts a packet that may begin or end a record, or move a deadline. Never inlined, so that
+    /// the others' way is short.
+    template <class Sink>
+    [[gnu::noinline]] EntryIndex account_change(const KeyedPacket& packet, Sink& sink) noexcept {
+        EntryIndex entry = find(packet);
         if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
         }
@@ -202,9 +210,7 @@ private:
             counters_.flows_created.add(begins ? 1 : 0);
             schedule(entry);
         }
-        if (options_.tcp_end && meter_.is_tcp_end(entries_, entry, packet)) {
-            end(entry, FlowEndReason::end_of_flow, sink);
-        }
+        return entry;
     }
 
     /// Ends an entry whose deadline has passed; one exactly at it still belongs to it. Returns
@@ -222,13 +228,6 @@ private:
         return true;
     }
 
-    [[nodiscard]] EntryIndex prefetched_guess(const KeyedPacket& packet) const noexcept {
-        const EntryIndex guess = index_.guess(packet.hash);
-        if (guess != kNoEntry) {
-            entries_.prefetch(guess, packet.key.ip_version != 4);
-        }
-        return guess;
-    }
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
         return index_.find(packet.hash, [&](EntryIndex entry) {
             return identity_.is_same(entries_, entry, packet);

@@ -23,6 +23,25 @@ template <class T>
     return {static_cast<T*>(at), count};
 }
 
+/// Where the parts of each entry lie, whatever the size of its records.
+struct EntryPlaces {
+    const FlowLine* lines;
+    const std::byte* ipv6;
+    const std::byte* groups;
+    std::size_t group_stride;  ///< bytes of groups per entry
+
+    /// Asks for what a packet of this entry will touch.
+    void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
+        __builtin_prefetch(lines + entry, 1);
+        if (is_ipv6) {
+            __builtin_prefetch(ipv6 + entry * sizeof(AddressPair));
+        }
+        for (std::size_t at = 0; at < group_stride; at += 64) {
+            __builtin_prefetch(groups + entry * group_stride + at, 1);
+        }
+    }
+};
+
 /// The entries of one cache, in arrays that one index leads into:
 ///
 ///     lines[i]    64 bytes   every flow
@@ -71,14 +90,9 @@ public:
     void clear_groups(EntryIndex entry) const noexcept {
         std::memset(group_bytes(entry), 0, kGroupBytes);
     }
-    void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
-        __builtin_prefetch(&lines_[entry], 1);
-        if (is_ipv6) {
-            __builtin_prefetch(&ipv6_[entry]);
-        }
-        for (std::size_t at = 0; at < kGroupStride; at += 64) {
-            __builtin_prefetch(group_bytes(entry) + at, 1);
-        }
+    [[nodiscard]] EntryPlaces places() const noexcept {
+        return {lines_.data(), reinterpret_cast<const std::byte*>(ipv6_.data()),
+                reinterpret_cast<const std::byte*>(groups_.data()), kGroupStride};
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return lines_.size(); }

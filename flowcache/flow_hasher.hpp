@@ -14,9 +14,14 @@ namespace tributary {
 
 using FlowHash = std::uint64_t;
 
-/// Keyed hash of a flow key: XXH3 under a random 64-bit seed, so that nobody outside can prepare
-/// keys that meet in one bucket. A CRC would be twice as fast but cannot be keyed: it is linear,
-/// and a pair that collides does so under every seed. Equality is always decided by the whole key.
+/// Keyed hash under a random 64-bit seed, so that nobody outside can prepare keys that meet in one
+/// bucket. Equality is always decided by the whole key.
+///
+/// A ShortKey takes two multiplications whose 128-bit products are folded, with secrets on both
+/// factors. That is what XXH3 does with 17 to 128 octets; written out for the one size that every
+/// packet needs, it takes 14 instructions instead of 44, and reads the key as it was written, so
+/// that it need not wait for the stores. What else is hashed is hashed by XXH3. A CRC would be as
+/// fast but cannot be keyed: it is linear, and a pair that collides does so under every seed.
 ///
 /// The RSS hash that a NIC computes is not used in its place, nor mixed in to save work: it is
 /// linear too, its key is the published symmetric one, it leaves out VLAN, interface and, for some
@@ -29,10 +34,19 @@ public:
         std::random_device source;
         return FlowHasher((std::uint64_t{source()} << 32U) | source());
     }
-    explicit FlowHasher(std::uint64_t seed) noexcept : seed_(seed) {}
+    explicit FlowHasher(std::uint64_t seed) noexcept : seed_(seed) {
+        for (std::uint64_t i = 0; i < secrets_.size(); ++i) {
+            secrets_[i] = XXH3_64bits_withSeed(&i, sizeof i, seed);
+        }
+    }
 
-    /// @param value  a flow key, or what else is looked up by its bytes
-    /// @cost         about 2.5 ns for a flow key, no allocation
+    /// @cost  14 instructions
+    [[nodiscard]] FlowHash operator()(const ShortKey& key) const noexcept {
+        const ShortKey::Words words = key.words();
+        const std::uint64_t first = folded(words[0] ^ secrets_[0], words[1] ^ secrets_[1]);
+        return folded(first ^ words[2], secrets_[2]);
+    }
+    /// @param value  what else is looked up by its bytes
     template <class Value>
         requires std::has_unique_object_representations_v<Value>
     [[nodiscard]] FlowHash operator()(const Value& value) const noexcept {
@@ -47,7 +61,15 @@ public:
     }
 
 private:
+    /// Both halves of a product, in one.
+    [[nodiscard]] static std::uint64_t folded(std::uint64_t a, std::uint64_t b) noexcept {
+        __extension__ using Product = unsigned __int128;
+        const Product product = Product{a} * b;
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+    }
+
     std::uint64_t seed_;
+    std::array<std::uint64_t, 3> secrets_{};
 };
 
 }  // namespace tributary

@@ -41,10 +41,31 @@ struct ShortKey {
     std::uint8_t ip_version{};
     InterfaceIndex ingress_interface{};
 
+    /// The same bytes as whole registers: addresses; ports, VLAN, protocol and version; interface.
+    /// Who writes and reads a key so never waits for a store narrower than his load.
+    using Words = std::array<std::uint64_t, 3>;
+    void set_words(const Words& words) noexcept {
+        auto* const bytes = reinterpret_cast<std::byte*>(this);
+        std::memcpy(bytes, words.data(), 8);
+        std::memcpy(bytes + 8, words.data() + 1, 8);
+        std::memcpy(bytes + 16, words.data() + 2, 4);
+    }
+    [[nodiscard]] Words words() const noexcept {
+        const auto* const bytes = reinterpret_cast<const std::byte*>(this);
+        std::uint64_t first = 0;
+        std::uint64_t second = 0;
+        std::uint32_t third = 0;
+        std::memcpy(&first, bytes, sizeof first);
+        std::memcpy(&second, bytes + 8, sizeof second);
+        std::memcpy(&third, bytes + 16, sizeof third);
+        return {first, second, third};
+    }
+
     friend bool operator==(const ShortKey& a, const ShortKey& b) noexcept {
         return std::memcmp(&a, &b, sizeof(ShortKey)) == 0;
     }
 };
+static_assert(std::endian::native == std::endian::little);
 static_assert(std::has_unique_object_representations_v<ShortKey> && sizeof(ShortKey) == 20);
 
 /// IPv6 source and destination, network byte order.
@@ -74,15 +95,13 @@ inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex 
     std::memcpy(&destination, fields.destination.data(), sizeof destination);
     const std::uint64_t addresses =
         fields.ip_version == 4 ? source | std::uint64_t{destination} << 32U : 0;
-    key.ipv4_addresses = std::bit_cast<std::array<std::byte, 8>>(std::rotl(addresses, 32 * turn));
     const std::uint32_t ports = std::rotl(
         fields.source_port.value | std::uint32_t{fields.destination_port.value} << 16U, 16 * turn);
-    key.source_port.value = static_cast<std::uint16_t>(ports);
-    key.destination_port.value = static_cast<std::uint16_t>(ports >> 16U);
-    key.vlan = vlan_in_key ? fields.outer_vlan : VlanId{};
-    key.protocol = fields.protocol;
-    key.ip_version = fields.ip_version;
-    key.ingress_interface = ingress_interface;
+    const std::uint32_t vlan = vlan_in_key ? fields.outer_vlan.value : 0;
+    const std::uint64_t rest = ports | std::uint64_t{vlan} << 32U |
+                               std::uint64_t{fields.protocol} << 48U |
+                               std::uint64_t{fields.ip_version} << 56U;
+    key.set_words({std::rotl(addresses, 32 * turn), rest, ingress_interface.value});
 }
 
 /// @param ipv6  read for IPv6 only

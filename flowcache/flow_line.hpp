@@ -8,15 +8,12 @@
 #include <cstring>
 #include <type_traits>
 
+#include "flowcache/entry_index.hpp"
 #include "flowcache/flow_key.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
 
 namespace tributary {
-
-/// Index of an entry in a cache's arrays.
-using EntryIndex = std::uint32_t;
-inline constexpr EntryIndex kNoEntry = 0xFFFF'FFFF;
 
 /// Names a flow while it runs. It goes stale when the record ends, and stays so: whoever holds it
 /// (a NIC that counts, an inspector) is told, and never reaches the entry's next flow.

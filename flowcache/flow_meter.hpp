@@ -33,7 +33,11 @@ public:
     using Entries = FlowEntries<kRecordBytes>;
 
     FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout) noexcept
-        : options_(options), layout_(layout), reverse_layout_(layout.reversed()) {}
+        : options_(options),
+          idle_timeout_(options.idle_timeout),
+          active_timeout_(options.active_timeout),
+          layout_(layout),
+          reverse_layout_(layout.reversed()) {}
 
     /// Begins an entry with its first packet, which it does not count yet.
     void open(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
@@ -48,9 +52,18 @@ public:
             line.is_turned = first.is_backward == from_initiator ? 1 : 0;
             clear_directions(entries, entry, biflow_direction(fields, options_.initiator_by_port),
                              turned(tunnel_of(fields), !from_initiator));
-        } else if (layout_.has_groups()) {
+        } else if (has_groups()) {
             start_groups(entries.groups(entry), layout_, *first.fields);
         }
+    }
+
+    /// Whether a packet of a running entry changes nothing but what it adds: its record has begun,
+    /// no later than the packet, and its deadline has not passed.
+    [[nodiscard]] bool just_goes_on(const Entries& entries, EntryIndex entry,
+                                    const KeyedPacket& packet) const noexcept {
+        const FlowLine& line = entries.line(entry);
+        return packet.packet->seen_at >= line.start && !is_empty(entries, entry) &&
+               packet.packet->clock <= deadline_at(line);
     }
 
     void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) const noexcept {
@@ -58,7 +71,7 @@ public:
         if (!is_biflow()) {
             add_counts(line, counts_of(packet));
             widen(line, packet.packet->seen_at, packet.packet->seen_at);
-            if (layout_.has_groups()) {
+            if (has_groups()) {
                 add_to_groups(entries.groups(entry), layout_, packet);
             }
             return;
@@ -172,6 +185,13 @@ public:
     }
 
 private:
+    /// deadline().at, in nanoseconds all the way: the options are in seconds.
+    [[nodiscard]] Timestamp deadline_at(const FlowLine& line) const noexcept {
+        return std::min(line.end + idle_timeout_, line.start + active_timeout_);
+    }
+    [[nodiscard]] bool has_groups() const noexcept {
+        return Entries::kGroupBytes > 0 && layout_.has_groups();
+    }
     [[nodiscard]] bool is_biflow() const noexcept {
         if constexpr (Entries::kGroupBytes < sizeof(ReverseGroup)) {
             return false;
@@ -214,6 +234,8 @@ private:
     }
 
     FlowCacheOptions options_;
+    Timestamp::duration idle_timeout_;
+    Timestamp::duration active_timeout_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
 };

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <span>
 
 #include "flowcache/frame_parser.hpp"
 #include "flowcache/input_path.hpp"
@@ -22,23 +21,21 @@ public:
     FrameInput(Source& source, const FrameInputParts& parts) noexcept
         : source_(source), parser_(parts, counters_) {}
 
-    [[nodiscard]] ParsedBurst receive() noexcept override {
+    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
         const Burst burst = source_.receive();
-        std::size_t metered = 0;
+        PacketFields* fields = fields_.data();
+        keyed.clear();
         for (PacketMask left = parser_.sample(parser_.filter(burst.packets)); left != 0;
              left &= left - 1) {
             const PacketView& packet =
                 burst.packets[static_cast<std::size_t>(std::countr_zero(left))];
-            ParsedPacket& parsed = parsed_[metered];
-            if (parser_.parse(packet, parsed.fields) == ParseStatus::ok) {
-                parsed.packet = &packet;
-                ++metered;
+            if (parser_.parse(packet, *fields) == ParseStatus::ok) {
+                keyed.add(packet, *fields);
+                ++fields;
             }
         }
         counters_.received.add(burst.packets.size());
-        return {.packets = std::span(parsed_).first(metered),
-                .received = burst.packets.size(),
-                .now = burst.now};
+        return {.packets = keyed.finish(), .received = burst.packets.size(), .now = burst.now};
     }
     void release() noexcept override { source_.release(); }
     [[nodiscard]] bool ended() const noexcept override {
@@ -52,7 +49,7 @@ public:
 private:
     Source& source_;
     FrameParser parser_;
-    std::array<ParsedPacket, kBurstPackets> parsed_;
+    std::array<PacketFields, kBurstPackets> fields_;
 };
 
 }  // namespace tributary

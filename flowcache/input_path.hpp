@@ -6,20 +6,17 @@
 #include <span>
 
 #include "flowcache/counter.hpp"
+#include "flowcache/keyed_burst.hpp"
+#include "flowcache/keyed_packet.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
 namespace tributary {
 
-/// A packet with what an input path found out about it. Borrowed until the path's release().
-struct ParsedPacket {
-    const PacketView* packet{};
-    PacketFields fields;
-};
-
+/// What an input path found. Borrowed until the path's release().
 struct ParsedBurst {
-    std::span<const ParsedPacket> packets;  ///< those to be metered; at most kBurstPackets
+    std::span<const KeyedPacket> packets;  ///< those to be metered; at most kBurstPackets
     std::size_t received{};  ///< packets that came, also those that are ignored or filtered
     Timestamp now;           ///< the source's clock after these packets
 };
@@ -58,8 +55,9 @@ public:
     virtual ~InputPath() = default;
 
     /// Takes the next burst from the source; release() comes before the next call.
-    /// @thread  the one thread that owns the path, like all but counters()
-    [[nodiscard]] virtual ParsedBurst receive() noexcept = 0;
+    /// @param keyed  gets the packets that are to be metered; what was in it is gone
+    /// @thread       the one thread that owns the path, like all but counters()
+    [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
     /// Whether packets of the source's last burst are still to come: the next receive() takes no

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <span>
 
 #include "flowcache/flow_cache.hpp"
 #include "flowcache/input_path.hpp"
-#include "flowcache/keyed_packet.hpp"
+#include "flowcache/keyed_burst.hpp"
 #include "flowcache/record_stream.hpp"
 #include "parsers/packet.hpp"
 
@@ -40,15 +38,15 @@ class InputWorker {
 public:
     /// All of them outlive the worker.
     InputWorker(InputPath& path, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
-        : path_(path), cache_(cache), sink_(sink), clock_(clock) {}
+        : keyed_(cache.burst()), path_(path), cache_(cache), sink_(sink), clock_(clock) {}
 
     /// One burst, start to finish.
     ///
     /// @return  packets received; 0 lets the caller back off
     std::size_t step() noexcept {
-        const ParsedBurst burst = path_.receive();
+        const ParsedBurst burst = path_.receive(keyed_);
         clock_.publish(burst.now);
-        cache_.account(key(burst.packets), sink_);
+        cache_.account(burst.packets, sink_);
         path_.release();
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
         return burst.received;
@@ -62,20 +60,11 @@ private:
     /// they are ended faster than they come.
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
 
-    /// Makes the keys of a burst.
-    [[nodiscard]] std::span<KeyedPacket> key(std::span<const ParsedPacket> packets) noexcept {
-        for (std::size_t i = 0; i < packets.size(); ++i) {
-            const auto& [packet, fields] = packets[i];
-            key_packet(keyed_[i], *packet, fields, cache_.options());
-        }
-        return std::span(keyed_).first(packets.size());
-    }
-
+    KeyedBurst keyed_;
     InputPath& path_;
     Cache& cache_;
     Sink& sink_;
     PublishedClock& clock_;
-    std::array<KeyedPacket, kBurstPackets> keyed_;
 };
 
 }  // namespace tributary

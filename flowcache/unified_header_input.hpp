@@ -40,14 +40,10 @@ public:
     template <class... ClockArguments>
     explicit UnifiedHeaderInput(Source& source, WorkerShare share,
                                 const ClockArguments&... clock) noexcept
-        : source_(source), clock_(clock...), share_(share) {
-        for (std::size_t i = 0; i < kBurstPackets; ++i) {
-            parsed_[i].packet = &packets_[i];
-        }
-    }
+        : source_(source), clock_(clock...), share_(share) {}
 
     /// At most kBurstPackets packets, of at most one burst of frames.
-    [[nodiscard]] ParsedBurst receive() noexcept override {
+    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
         if (!is_holding_) {
             const Burst burst = source_.receive();
             is_holding_ = true;
@@ -65,10 +61,12 @@ public:
                 clock_.end_empty_burst();
             }
         }
+        keyed.clear();
+        for (std::size_t i = 0; i < tally.metered; ++i) {
+            keyed.add(packets_[i], fields_[i]);
+        }
         counters_.received.add(tally.received);
-        return {.packets = std::span(parsed_).first(tally.metered),
-                .received = tally.received,
-                .now = clock_.now()};
+        return {.packets = keyed.finish(), .received = tally.received, .now = clock_.now()};
     }
     void release() noexcept override {
         if (is_holding_ && !has_more()) {
@@ -140,7 +138,7 @@ private:
         PacketMask plain = 0;
         for (std::size_t i = 0; i < count; ++i) {
             plain |= PacketMask{read_unified_header(record_ + i * unified_header::kRecordBytes,
-                                                    parsed_[first + i].fields, packets_[first + i])}
+                                                    fields_[first + i], packets_[first + i])}
                      << i;
         }
         // Every record moves the clock, also one of another worker.
@@ -161,7 +159,7 @@ private:
     void sort_out(std::size_t count, PacketMask bad, Tally& tally) noexcept {
         const std::size_t first = tally.metered;
         for (std::size_t i = 0; i < count; ++i, bad >>= 1U) {
-            const PacketFields& fields = parsed_[first + i].fields;
+            const PacketFields& fields = fields_[first + i];
             const ParseStatus status =
                 status_of_unified_header(record_ + i * unified_header::kRecordBytes);
             if (!is_ours(status, fields)) {
@@ -174,7 +172,7 @@ private:
                 continue;
             }
             count_cut(fields.cut_header);
-            parsed_[tally.metered].fields = fields;
+            fields_[tally.metered] = fields;
             packets_[tally.metered] = packets_[first + i];
             ++tally.metered;
         }
@@ -198,7 +196,7 @@ private:
     const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
     std::size_t records_left_ = 0;        ///< in that frame
     std::array<PacketView, kBurstPackets> packets_;
-    std::array<ParsedPacket, kBurstPackets> parsed_;
+    std::array<PacketFields, kBurstPackets> fields_;
 };
 
 }  // namespace tributary

@@ -15,7 +15,7 @@
 #include "flowcache/flow_cache.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"
-#include "perf/support/keyed_burst.hpp"
+#include "perf/support/made_burst.hpp"
 #include "perf/support/metering.hpp"
 #include "perf/support/tell_failure.hpp"
 
@@ -94,12 +94,13 @@ private:
     std::uint32_t next_long_lived() noexcept { return long_lived_++ % kLongLived; }
     template <class NextFlow>
     void account(NextFlow next_flow) {
-        cache_.account(burst_.make(next_flow, now_), sink);
+        cache_.account(burst_.make_for(keyed_, next_flow, now_), sink);
     }
 
     HugeMemory memory_;
     Cache cache_{kOptions, {}, FlowHasher(1), memory_.bytes(), counters};
-    KeyedBurst burst_;
+    KeyedBurst keyed_ = cache_.burst();
+    MadeBurst burst_;
     Timestamp now_ = kStart;
     std::uint32_t long_lived_ = 0;
     std::uint32_t next_ = kFirstOfFlood;

@@ -217,12 +217,14 @@ void check_cache() {
             return true;
         }
     } sink{reference};
-    KeyedBurst burst;
+    KeyedBurst keyed = cache.burst();
+    MadeBurst burst;
     Random random;
     Timestamp now{std::chrono::seconds{1'700'000'000}};
     for (int n = 0; n < kBursts; ++n) {
         now += std::chrono::milliseconds(50);
-        const auto packets = burst.make([&random] { return random.below(kFlows); }, now);
+        const auto packets = burst.make_for(
+            keyed, [&random] { return random.below(kFlows); }, now);
         for (const KeyedPacket& packet : packets) {
             reference.packet(*packet.fields, InterfaceIndex{1}, now);
         }
@@ -268,7 +270,7 @@ void check_operations() {
     bench.expire(kFlows);
     demand(bench.sink.tally.records == 0, "expiry: flows that go on");
     // Distinct keys: distinct hashes, and evenly spread.
-    KeyedBurst burst;
+    MadeBurst burst;
     std::unordered_map<FlowHash, int> hashes;
     std::vector<int> buckets(1024);
     const FlowHasher hasher(1);

@@ -7,7 +7,7 @@
 
 #include "flowcache/flow_cache.hpp"
 #include "perf/support/huge_memory.hpp"
-#include "perf/support/keyed_burst.hpp"
+#include "perf/support/made_burst.hpp"
 #include "perf/support/metering.hpp"
 
 namespace tributary::perf {
@@ -37,6 +37,7 @@ public:
         sink = {};
         counters = std::make_unique<CacheCounters>();
         cache_.emplace(options_, RecordLayout{}, hasher_, memory_.bytes(), *counters);
+        keyed_.reset(new KeyedBurst(cache_->burst()));
         now_ = Timestamp{std::chrono::seconds{1'700'000'000}};
         next_flow_ = 0;
     }
@@ -66,12 +67,13 @@ public:
         account(packets, [this] { return next_flow_++; });
     }
     void hash_known(std::uint64_t packets) {
-        burst_time_ = {};
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-            for (KeyedPacket& packet :
-                 next_burst([this] { return random_.below(options_.max_flows); })) {
-                packet.hash = hasher_(packet.key);
+            FlowHash all = 0;
+            for (const KeyedPacket& packet :
+                 burst_.make([this] { return random_.below(options_.max_flows); }, now_)) {
+                all ^= hasher_(packet.key);
             }
+            keep(all);
         }
     }
     /// Lets the clock walk on, as many packets' time as it took to fill the cache.
@@ -104,24 +106,20 @@ private:
                static_cast<std::int64_t>(kBurstPackets) / options_.max_flows;
     }
     template <class NextFlow>
-    [[nodiscard]] std::span<KeyedPacket> next_burst(NextFlow next_flow) noexcept {
-        now_ += burst_time_;
-        return burst_.make(next_flow, now_);
-    }
-    template <class NextFlow>
     void account(std::uint64_t packets, NextFlow next_flow) {
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-            const std::span<KeyedPacket> burst = next_burst(next_flow);
+            now_ += burst_time_;
             // A number of flows that is no whole number of bursts must not overfill the cache.
-            cache_->account(burst.first(std::min<std::uint64_t>(burst.size(), packets - done)),
-                            sink);
+            const auto count = std::min<std::uint64_t>(kBurstPackets, packets - done);
+            cache_->account(burst_.make_for(*keyed_, next_flow, now_, count), sink);
         }
     }
 
     FlowCacheOptions options_;
     HugeMemory memory_;
     std::optional<Cache> cache_;
-    KeyedBurst burst_;
+    std::unique_ptr<KeyedBurst> keyed_;
+    MadeBurst burst_;
     FlowHasher hasher_{1};
     Random random_;
     Timestamp now_{};

@@ -6,17 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "parsers/packet.hpp"
 #include "perf/support/random.hpp"
 
 namespace tributary::perf {
 
-/// Parsed IPv4/UDP packets of flows that are told by number, ready for a cache but for their
-/// hashes: as InputWorker makes them.
-class KeyedBurst {
+/// Parsed IPv4/UDP packets of flows that are told by number, with their keys.
+class MadeBurst {
 public:
-    KeyedBurst() {
+    MadeBurst() {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             fields_[i] = {
                 .ip_bytes = 46, .ip_version = 4, .protocol = ip_protocol::kUdp, .ttl = 64};
@@ -28,19 +28,37 @@ public:
     }
 
     /// @param next_flow  gives the number of each packet's flow
-    /// @return           good until the next call; the hashes are for the caller to fill in
+    /// @return           good until the next call; without hashes
     template <class NextFlow>
-    [[nodiscard]] std::span<KeyedPacket> make(NextFlow next_flow, Timestamp now) noexcept {
+    [[nodiscard]] std::span<const KeyedPacket> make(NextFlow next_flow, Timestamp now) noexcept {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
-            const std::uint32_t address = scrambled(next_flow());
-            std::memcpy(fields_[i].source.data(), &address, sizeof address);
-            views_[i].seen_at = views_[i].clock = now;
+            describe(i, next_flow(), now);
             key_packet(keyed_[i], views_[i], fields_[i], {});
         }
         return keyed_;
     }
+    /// The first `count` of such a burst, ready for a cache, as an input path makes them.
+    ///
+    /// @param keyed  of the cache
+    template <class NextFlow>
+    [[nodiscard]] std::span<const KeyedPacket> make_for(
+        KeyedBurst& keyed, NextFlow next_flow, Timestamp now,
+        std::size_t count = kBurstPackets) noexcept {
+        keyed.clear();
+        for (std::size_t i = 0; i < count; ++i) {
+            describe(i, next_flow(), now);
+            keyed.add(views_[i], fields_[i]);
+        }
+        return keyed.finish();
+    }
 
 private:
+    void describe(std::size_t i, std::uint32_t flow, Timestamp now) noexcept {
+        const std::uint32_t address = scrambled(flow);
+        std::memcpy(fields_[i].source.data(), &address, sizeof address);
+        views_[i].seen_at = views_[i].clock = now;
+    }
+
     // No arrays: g++ 12 lays out the initialisation of each element by itself, which takes minutes.
     std::vector<PacketFields> fields_ = std::vector<PacketFields>(kBurstPackets);
     std::vector<PacketView> views_ = std::vector<PacketView>(kBurstPackets);

@@ -8,7 +8,7 @@
 
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"
-#include "perf/support/keyed_burst.hpp"
+#include "perf/support/made_burst.hpp"
 #include "perf/support/rte_table.hpp"
 
 namespace tributary::perf {
@@ -135,7 +135,7 @@ private:
     RteTable second_;  ///< for insertions
     HugeMemory memory_;
     std::span<Line> lines_;
-    KeyedBurst burst_;
+    MadeBurst burst_;
     Random random_;
     std::uint32_t next_ = 0;
     std::array<std::uint32_t, kBurstPackets> numbers_{};

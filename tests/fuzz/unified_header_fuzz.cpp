@@ -12,6 +12,7 @@
 #include "flowcache/packet_times.hpp"
 #include "flowcache/unified_header_input.hpp"
 #include "parsers/unified_header.hpp"
+#include "tests/support/cache_harness.hpp"
 
 // Input: a byte, then frames, each behind two bytes that say how many octets it has (big-endian),
 // for the whole path (byte 1), or for three workers that share it (2). Behind any other byte one
@@ -118,15 +119,15 @@ std::uint64_t run(std::span<const std::byte> input, WorkerShare share) {
     std::uint64_t metered = 0;
     Timestamp now = kFirstTimestamp;
     while (!path.ended()) {
-        const ParsedBurst burst = path.receive();
+        const ParsedBurst burst = path.receive(test::burst_of_no_use());
         demand(burst.packets.size() <= kBurstPackets && burst.packets.size() <= burst.received);
         demand(burst.now >= now);
         now = burst.now;
-        for (const ParsedPacket& packet : burst.packets) {
+        for (const KeyedPacket& packet : burst.packets) {
             demand(PacketTimes().is_good(packet.packet->seen_at));
             demand(packet.packet->clock >= packet.packet->seen_at);
             demand(packet.packet->captured.empty());
-            check_packet(*packet.packet, packet.fields);
+            check_packet(*packet.packet, *packet.fields);
         }
         metered += burst.packets.size();
         path.release();

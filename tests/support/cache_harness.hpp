@@ -7,6 +7,8 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "flowcache/flow_cache.hpp"
@@ -59,11 +61,15 @@ struct CacheHarness {
                               .ingress_interface = InterfaceIndex{1},
                               .seen_at = time,
                               .clock = clock};
-        KeyedPacket keyed;
-        key_packet(keyed, view, fields, cache.options());
-        cache.account(std::span(&keyed, 1), sink);
+        cache.account(keyed(view, fields), sink);
     }
     void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }
+
+    /// The flow that a packet with these fields would be of.
+    [[nodiscard]] std::optional<FlowHandle> handle_of(const PacketFields& fields) {
+        const PacketView view{.ingress_interface = InterfaceIndex{1}};
+        return cache.handle_of(keyed(view, fields).front());
+    }
 
     /// Lets expiry catch up with `now`.
     void expire(Timestamp now) {
@@ -76,6 +82,21 @@ struct CacheHarness {
     std::vector<std::byte> memory;
     RecordList<typename Cache::Record> sink;
     Cache cache;
+    KeyedBurst burst = cache.burst();
+
+private:
+    [[nodiscard]] std::span<const KeyedPacket> keyed(const PacketView& view,
+                                                     const PacketFields& fields) {
+        burst.clear();
+        burst.add(view, fields);
+        return burst.finish();
+    }
 };
+
+/// A burst for input paths whose packets go into no cache.
+inline KeyedBurst& burst_of_no_use() {
+    static CacheHarness<> harness({.max_flows = 1});
+    return harness.burst;
+}
 
 }  // namespace tributary::test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "flowcache/unified_header_input.hpp"
+#include "tests/support/cache_harness.hpp"
 #include "tests/support/unified_frames.hpp"
 
 namespace tributary {
@@ -149,12 +150,12 @@ TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it",
                      unified_frame({{.time = at(1001)}}, 2)};
     constexpr bool kPacketTimes = true;
     UnifiedHeaderInput<FramePolls, BurstClock> path(source, {}, kPacketTimes);
-    const ParsedBurst first = path.receive();
+    const ParsedBurst first = path.receive(test::burst_of_no_use());
     REQUIRE(first.packets.size() == 2);
     CHECK(first.packets[1].packet->seen_at == at(1000));
     CHECK(first.now == at(1000));
     path.release();
-    const ParsedBurst second = path.receive();
+    const ParsedBurst second = path.receive(test::burst_of_no_use());
     REQUIRE(second.packets.size() == 1);
     CHECK(second.packets[0].packet->seen_at == at(1001));
     CHECK(second.packets[0].packet->clock == at(1001));

@@ -22,6 +22,7 @@
 #include "daemon/packet_pool.hpp"
 #include "daemon/transmit_port.hpp"
 #include "flowcache/frame_input.hpp"
+#include "tests/support/cache_harness.hpp"
 #include "tests/support/exit_code_of.hpp"
 #include "tests/support/packet_builder.hpp"
 
@@ -121,11 +122,11 @@ void check_hints(Machine& machine, std::size_t index, bool knows) {
     FrameInput<DpdkQueue> path(queue, {});
     send(machine, index, udp, kIpv4Udp);
     send(machine, index, tcp6, kIpv4Udp);  // wrong
-    const ParsedBurst parsed = path.receive();
+    const ParsedBurst parsed = path.receive(burst_of_no_use());
     REQUIRE(parsed.packets.size() == 2);
-    CHECK(parsed.packets[0].fields.destination_port == L4Port{53});
-    CHECK(parsed.packets[1].fields.ip_version == 6);
-    CHECK(parsed.packets[1].fields.tcp_control_bits == 0x12);
+    CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
+    CHECK(parsed.packets[1].fields->ip_version == 6);
+    CHECK(parsed.packets[1].fields->tcp_control_bits == 0x12);
     CHECK(path.counters().nic_hint_mismatches.read() == (knows && kChecksNicHints ? 1 : 0));
     path.release();
 }
@@ -142,12 +143,12 @@ void check_trimmed(Machine& machine, std::size_t index) {
                                {.parse = parse_options({}, trimmed.parse, trimmed.trim_length)});
     send(machine, index, ethernet().ipv4().udp(1000, 53).payload(400).build());
     send(machine, index, ethernet().ipv6().extension(60, 16).udp(1, 53).payload(400).build());
-    const ParsedBurst parsed = path.receive();
+    const ParsedBurst parsed = path.receive(burst_of_no_use());
     REQUIRE(parsed.packets.size() == 2);
-    CHECK(parsed.packets[0].fields.destination_port == L4Port{53});
-    CHECK(parsed.packets[0].fields.ip_bytes == 428);
-    CHECK(parsed.packets[1].fields.cut_header == CutHeader::ipv6_extension_header);
-    CHECK(parsed.packets[1].fields.ip_bytes == 40 + 16 + 408);
+    CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
+    CHECK(parsed.packets[0].fields->ip_bytes == 428);
+    CHECK(parsed.packets[1].fields->cut_header == CutHeader::ipv6_extension_header);
+    CHECK(parsed.packets[1].fields->ip_bytes == 40 + 16 + 408);
     CHECK(path.counters()
               .cut_headers[static_cast<std::size_t>(CutHeader::ipv6_extension_header)]
               .read() == 1);

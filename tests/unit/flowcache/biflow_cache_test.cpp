@@ -266,10 +266,7 @@ TEST_CASE("FlowCache: what a lost biflow counts for is both directions", "[flowc
 TEST_CASE("FlowCache: counts from outside are of the handle's direction", "[flowcache][unit]") {
     BiflowHarness harness(kOptions, kLayout);
     const auto handle_of = [&harness](const PacketFields& fields) {
-        const PacketView view{.ingress_interface = InterfaceIndex{1}};
-        KeyedPacket keyed;
-        key_packet(keyed, view, fields, harness.cache.options());
-        return harness.cache.handle_of(keyed).value();
+        return harness.handle_of(fields).value();
     };
     harness.packet(request(0x002), at_ms(1000));
     CHECK_FALSE(harness.cache.add(handle_of(answer_to(request())), {1, 1}, {at_ms(1), at_ms(1)}));

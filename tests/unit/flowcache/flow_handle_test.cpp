@@ -13,20 +13,13 @@ namespace {
 
 constexpr FlowCacheOptions kOptions{.max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s};
 
-std::optional<FlowHandle> handle_of(CacheHarness<>& harness, const PacketFields& fields) {
-    const PacketView view{.ingress_interface = InterfaceIndex{1}};
-    KeyedPacket keyed;
-    key_packet(keyed, view, fields, harness.cache.options());
-    return harness.cache.handle_of(keyed);
-}
-
 }  // namespace
 
 TEST_CASE("FlowCache: counts and an end may come from outside", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
-    CHECK_FALSE(handle_of(harness, flow_packet(1)).has_value());
+    CHECK_FALSE(harness.handle_of(flow_packet(1)).has_value());
     harness.packet(flow_packet(1, 100), at_ms(1000));
-    const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
+    const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
     CHECK(harness.cache.add(handle, {7, 700}, {at_ms(900), at_ms(5000)}));
     CHECK(harness.cache.end(handle, FlowEndReason::end_of_flow, harness.sink));
@@ -46,9 +39,9 @@ TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry hold
           "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     harness.packet(flow_packet(1), at_ms(1000));
-    const FlowHandle stale = handle_of(harness, flow_packet(1)).value();
+    const FlowHandle stale = harness.handle_of(flow_packet(1)).value();
     harness.packet(flow_packet(1), at_ms(20000));  // a new record of the same flow
-    const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
+    const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
     CHECK_FALSE(harness.cache.is_running(stale));
     CHECK_FALSE(harness.cache.add(stale, {1, 1}, {at_ms(1000), at_ms(1000)}));
@@ -60,7 +53,7 @@ TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry hold
 TEST_CASE("FlowCache: counts from outside move the idle deadline", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     harness.packet(flow_packet(1), at_ms(1000));
-    const FlowHandle handle = handle_of(harness, flow_packet(1)).value();
+    const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.add(handle, {1, 100}, {at_ms(9000), at_ms(9000)}));
     harness.expire(at_ms(19000));
     CHECK(harness.cache.is_running(handle));

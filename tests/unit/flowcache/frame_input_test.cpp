@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tests/support/cache_harness.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -65,17 +66,17 @@ TEST_CASE("FrameInput: filter, then sampler, then parser; every packet is counte
     MaskFilter filter(~PacketMask{0b110});  // packets 1 and 2 do not pass
     Sampler sampler({.one_in = 3}, 0);      // of 0 3 4 5 6 7 8 9 it takes 0 5 8
     FrameInput<OneBurst> path(source, {.filter = &filter, .sampler = &sampler});
-    const ParsedBurst burst = path.receive();
+    const ParsedBurst burst = path.receive(burst_of_no_use());
     CHECK(burst.received == 10);
     REQUIRE(burst.packets.size() == 2);
-    CHECK(burst.packets[0].fields.source_port == L4Port{0});
-    CHECK(burst.packets[1].fields.source_port == L4Port{5});
+    CHECK(burst.packets[0].fields->source_port == L4Port{0});
+    CHECK(burst.packets[1].fields->source_port == L4Port{5});
     CHECK(burst.packets[1].packet == &source.packets[5]);
     CHECK(path.counters().received.read() == 10);
     CHECK(path.counters().filtered.read() == 2);
     CHECK(ignored(path, ParseStatus::not_sampled) == 5);
     CHECK(ignored(path, ParseStatus::arp) == 1);
-    CHECK(path.receive().received == 0);
+    CHECK(path.receive(burst_of_no_use()).received == 0);
 }
 
 TEST_CASE("FrameInput: later fragments get their ports where a table is given",
@@ -96,22 +97,22 @@ TEST_CASE("FrameInput: later fragments get their ports where a table is given",
         OneBurst source(frames);
         FragmentTable table(FlowHasher(1), std::chrono::seconds(0));
         FrameInput<OneBurst> path(source, {.fragments = &table});
-        const ParsedBurst burst = path.receive();
+        const ParsedBurst burst = path.receive(burst_of_no_use());
         REQUIRE(burst.packets.size() == 5);
-        CHECK(burst.packets[1].fields.source_port == L4Port{7});
-        CHECK(burst.packets[1].fields.destination_port == L4Port{53});
-        CHECK(burst.packets[3].fields.source_port == L4Port{8});
-        CHECK(burst.packets[3].fields.destination_port == L4Port{54});
+        CHECK(burst.packets[1].fields->source_port == L4Port{7});
+        CHECK(burst.packets[1].fields->destination_port == L4Port{53});
+        CHECK(burst.packets[3].fields->source_port == L4Port{8});
+        CHECK(burst.packets[3].fields->destination_port == L4Port{54});
         CHECK(path.counters().fragments.first.read() == 2);
         CHECK(path.counters().fragments.later.read() == 2);
         CHECK(path.counters().fragments.without_first.read() == 0);
     }
     OneBurst source(frames);
     FrameInput<OneBurst> path(source, {});
-    const ParsedBurst burst = path.receive();
+    const ParsedBurst burst = path.receive(burst_of_no_use());
     REQUIRE(burst.packets.size() == 5);
-    CHECK(burst.packets[1].fields.destination_port == L4Port{0});
-    CHECK(burst.packets[3].fields.destination_port == L4Port{0});
+    CHECK(burst.packets[1].fields->destination_port == L4Port{0});
+    CHECK(burst.packets[3].fields->destination_port == L4Port{0});
     CHECK(path.counters().fragments.first.read() == 0);
 }
 
@@ -122,11 +123,11 @@ TEST_CASE("FrameInput: what a NIC says wrongly is parsed rightly, and counted in
     source.packets[1].nic_hint = NicHint::ipv6_tcp;
     source.packets[2].nic_hint = NicHint::ipv4_udp;
     FrameInput<OneBurst> path(source, {});
-    const ParsedBurst burst = path.receive();
+    const ParsedBurst burst = path.receive(burst_of_no_use());
     REQUIRE(burst.packets.size() == 2);
-    CHECK(burst.packets[0].fields.source_port == L4Port{1});
-    CHECK(burst.packets[1].fields.source_port == L4Port{2});
-    CHECK(burst.packets[1].fields.ip_version == 4);
+    CHECK(burst.packets[0].fields->source_port == L4Port{1});
+    CHECK(burst.packets[1].fields->source_port == L4Port{2});
+    CHECK(burst.packets[1].fields->ip_version == 4);
     CHECK(ignored(path, ParseStatus::arp) == 1);
     CHECK(path.counters().nic_hint_mismatches.read() == (kChecksNicHints ? 2 : 0));
 }

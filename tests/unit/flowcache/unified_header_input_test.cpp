@@ -68,9 +68,9 @@ struct Fixture {
 
     /// One receive() with its release(); what it yielded is appended to `packets`.
     ParsedBurst step() {
-        const ParsedBurst burst = path.receive();
-        for (const ParsedPacket& packet : burst.packets) {
-            packets.push_back({.fields = packet.fields,
+        const ParsedBurst burst = path.receive(burst_of_no_use());
+        for (const KeyedPacket& packet : burst.packets) {
+            packets.push_back({.fields = *packet.fields,
                                .time = packet.packet->seen_at,
                                .wire_bytes = packet.packet->wire_bytes,
                                .ingress_interface = packet.packet->ingress_interface});
@@ -295,7 +295,7 @@ TEST_CASE("UnifiedHeaderInput: a clock that moves on is told of each poll of the
     UnifiedHeaderInput<FrameBursts, WatchedClock> path(source, {}, &begun, &empty);
     const auto poll = [&](Timestamp now) {
         source.now = now;
-        (void)path.receive();
+        (void)path.receive(burst_of_no_use());
         path.release();
     };
     poll(Timestamp{5s});
@@ -321,7 +321,7 @@ TEST_CASE("UnifiedHeaderInput: no receive allocates", "[flowcache][unit]") {
     }
     const std::size_t before = allocations();
     while (!fixture.path.ended()) {
-        (void)fixture.path.receive();
+        (void)fixture.path.receive(burst_of_no_use());
         fixture.path.release();
     }
     CHECK(allocations() == before);
