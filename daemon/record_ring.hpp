@@ -69,8 +69,8 @@ public:
             if (when_full_ == WhenRingFull::refuse) {
                 return false;
             }
-            // What is in the ring takes the exporter milliseconds.
-            std::this_thread::sleep_for(std::chrono::microseconds(100));
+            // What is in the ring takes the exporter several milliseconds.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         return true;
     }
