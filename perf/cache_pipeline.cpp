@@ -33,18 +33,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<double, 2> kNewPerSecond{0, 0.1};
+constexpr std::array<std::uint8_t, 2> kIpVersions{4, 6};
 
 struct Settings {
     std::vector<std::uint32_t> flows{128, 16'384, 131'072, 1'000'000, 10'000'000, 20'000'000};
     std::uint64_t packets = 16'000'000;  ///< per round, and at least one per flow
     int rounds = 5;
-    bool is_short = false;  ///< IPv4 only, uniform only
+    bool is_short = false;  ///< IPv4, uniform, uniflow only
     bool check_only = false;
     std::uint64_t count = 0;
     double new_per_second = 0;  ///< with `count`
 };
 
 const char* name_of(Spread spread) { return spread == Spread::zipf ? "zipf" : "uniform"; }
+const char* name_of(FlowDirection direction) {
+    return direction == FlowDirection::biflow ? "biflow" : "uniflow";
+}
 
 /// @return  nanoseconds of CPU time per packet
 template <class Work>
@@ -82,7 +86,7 @@ public:
     }
 
     void measure(int rounds) {
-        const std::uint64_t created = metering_->counters.flows_created.read();
+        const std::uint64_t created = metering_->counters().flows_created.read();
         rounds_.reserve(static_cast<std::size_t>(rounds));
         const std::size_t allocations = test::allocations();
         const std::size_t export_allocations = metering_->export_allocations;
@@ -91,8 +95,8 @@ public:
         }
         export_allocations_ = metering_->export_allocations - export_allocations;
         allocations_ = test::allocations() - allocations - export_allocations_;
-        created_ = metering_->counters.flows_created.read() - created;
-        const CacheCounters& counters = metering_->counters;
+        created_ = metering_->counters().flows_created.read() - created;
+        const CacheCounters& counters = metering_->counters();
         entries_ = counters.entries.read();
         resident_ = resident_bytes() - resident_before_;
         demand(counters.lost_ring_full.read() == RecordTally{}, "the ring was full");
@@ -104,6 +108,7 @@ public:
                 {"new_per_second", traffic_.new_per_second},
                 {"ip_version", traffic_.ip_version},
                 {"spread", name_of(traffic_.spread)},
+                {"direction", name_of(traffic_.direction)},
                 {"packets", packets_},
                 {"mpps", 1e3 / middle(&Round::pipeline)},
                 {"ns", middle(&Round::pipeline)},
@@ -121,8 +126,7 @@ public:
                 {"resident_bytes", resident_},
                 {"bytes_per_flow", static_cast<double>(resident_) / static_cast<double>(entries_)},
                 {"allocations", allocations_},
-                {"export_allocations", export_allocations_},
-                {"explicit_huge_pages", metering_->explicit_pages()}};
+                {"export_allocations", export_allocations_}};
     }
 
 private:
@@ -160,7 +164,7 @@ private:
 
     [[nodiscard]] Json ended_by_reason() const {
         auto json = Json::array();
-        for (const Counter& counter : metering_->counters.ended) {
+        for (const Counter& counter : metering_->counters().ended) {
             json.push_back(counter.read());
         }
         return json;
@@ -193,11 +197,13 @@ void check_records(const FlowTraffic& traffic) {
     constexpr std::uint64_t kPackets = 200'000;
     constexpr double kPacketTime = 500'000;  // 100 s in all: idle and active timeouts happen
     const std::string what = std::to_string(traffic.flows) + " flows, IPv" +
-                             std::to_string(traffic.ip_version) + ", " + name_of(traffic.spread);
+                             std::to_string(traffic.ip_version) + ", " + name_of(traffic.spread) +
+                             ", " + name_of(traffic.direction);
     Metering metering(traffic);
     ReferenceMeter reference(metering.options());
-    metering.export_side.on_record = [&reference](const FlowRecordCore& record) {
-        reference.expect(record);
+    const RecordLayout layout = RecordLayout::of({}, traffic.direction);
+    metering.export_side.on_record = [&reference, &layout](const FlowRecordCore& record) {
+        reference.expect(record, layout);
     };
     FlowNic nic(traffic);
     const auto both = [&](std::uint64_t packets) {
@@ -217,26 +223,27 @@ void check_records(const FlowTraffic& traffic) {
     metering.finish();
     reference.finish(metering.now());
     reference.check(what);
-    demand(metering.export_side.records() == metering.counters.flows_created.read(), what);
-    demand(metering.counters.ended[5].read() == 0, what + ": flows were evicted");
+    demand(metering.export_side.records() == metering.counters().flows_created.read(), what);
+    demand(metering.counters().ended[5].read() == 0, what + ": flows were evicted");
 }
 
 /// The matrix's cells of one number of flows.
 std::vector<FlowTraffic> cells_of(std::uint32_t flows, bool is_short) {
     std::vector<FlowTraffic> cells;
-    const auto add = [&cells, flows](std::uint8_t ip_version, Spread spread) {
-        for (const double new_per_second : kNewPerSecond) {
-            cells.push_back({.flows = flows,
-                             .new_per_second = new_per_second,
-                             .ip_version = ip_version,
-                             .spread = spread});
-        }
-    };
-    add(4, Spread::uniform);
-    if (!is_short) {
-        add(4, Spread::zipf);
-        add(6, Spread::uniform);
-        add(6, Spread::zipf);
+    constexpr unsigned kCells = 16;  // four choices of two, a bit each
+    for (unsigned cell = 0; cell < kCells; ++cell) {
+        cells.push_back(
+            {.flows = flows,
+             .new_per_second = kNewPerSecond[cell & 1U],
+             .ip_version = kIpVersions[cell >> 2U & 1U],
+             .spread = (cell & 2U) != 0 ? Spread::zipf : Spread::uniform,
+             .direction = (cell & 8U) != 0 ? FlowDirection::biflow : FlowDirection::uniflow});
+    }
+    if (is_short) {
+        std::erase_if(cells, [](const FlowTraffic& cell) {
+            return cell.ip_version != 4 || cell.spread != Spread::uniform ||
+                   cell.direction != FlowDirection::uniflow;
+        });
     }
     return cells;
 }
@@ -285,7 +292,7 @@ int run(int argc, char** argv) {
     bool source_only = false;
     CLI::App app("The pipeline of one queue, fed from memory");
     app.add_flag("--check", settings.check_only, "only check that the records are right");
-    app.add_flag("--short", settings.is_short, "IPv4 and uniform traffic only");
+    app.add_flag("--short", settings.is_short, "IPv4, uniform traffic, uniflows only");
     app.add_option("--flows", settings.flows, "numbers of flows");
     app.add_option("--packets", settings.packets, "per round, and at least one per flow");
     app.add_option("--rounds", settings.rounds, "of which the median is taken");

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables and plots from what `cache_operations` and `cache_pipeline` measured.
 
-    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json, cache_flood.json
-                                       and, where it is there, instructions.json; writes flow-cache.md, pipeline-ipv4.svg,
-                                       pipeline-ipv6.svg and ratio.svg beside them
+    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json, cache_scaling.json,
+                                       cache_flood.json and, where it is there, instructions.json; writes flow-cache.md,
+                                       pipeline-ipv4.svg, pipeline-ipv6.svg and ratio.svg beside them
 """
 import os
 import sys
@@ -15,9 +15,12 @@ import matplotlib.pyplot as plot  # noqa: E402
 
 from report import read, table  # noqa: E402
 
-MARKS = {(0, "uniform"): ("#4c78a8", "-", "no new flows, uniform"),
-         (0.1, "uniform"): ("#e45756", "-", "10 % new/s, uniform"),
-         (0, "zipf"): ("#4c78a8", "--", "no new flows, Zipf"), (0.1, "zipf"): ("#e45756", "--", "10 % new/s, Zipf")}
+MARKS = {(0, "uniform", "uniflow"): ("#4c78a8", "-", "no new flows, uniform"),
+         (0.1, "uniform", "uniflow"): ("#e45756", "-", "10 % new/s, uniform"),
+         (0, "zipf", "uniflow"): ("#4c78a8", "--", "no new flows, Zipf"),
+         (0.1, "zipf", "uniflow"): ("#e45756", "--", "10 % new/s, Zipf"),
+         (0, "uniform", "biflow"): ("#54a24b", "-", "biflows, no new, uniform"),
+         (0.1, "uniform", "biflow"): ("#54a24b", "--", "biflows, 10 % new/s, uniform")}
 
 
 def count(number):
@@ -68,22 +71,22 @@ def pipeline_table(cells):
     rows = []
     for cell in cells:
         rows.append([count(cell["flows"]), "%.0f %%" % (100 * cell["new_per_second"]), "IPv%d" % cell["ip_version"],
-                     cell["spread"], "%.1f" % cell["mpps"],
+                     cell["direction"], cell["spread"], "%.1f" % cell["mpps"],
                      "%.1f (%.1f - %.1f)" % (cell["ns"], cell["ns_least"], cell["ns_most"]),
                      "%.1f" % cell["yardstick_mlines"], "%.0f %%" % (100 * cell["ratio"]), "%.1f" % cell["rewriting_ns"],
                      "%.2f" % cell["export_ns"], "%.4f" % cell["records_per_packet"], count(cell["entries"]),
                      "%.0f" % cell["bytes_per_flow"] if cell["flows"] >= 1_000_000 else "",
                      "%d (%d)" % (cell["allocations"], cell["export_allocations"])])
-    return table(["flows", "new/s", "IP", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
+    return table(["flows", "new/s", "IP", "records", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
                   "ratio", "rewriting, ns", "export, ns", "records per packet", "entries", "bytes per entry",
                   "allocations (export)"], rows)
 
 
 def lines(cells, ip_version, value, label, title, path):
     drawing, axes = plot.subplots(figsize=(8, 4))
-    for (new, spread), (colour, style, name) in MARKS.items():
+    for kind, (colour, style, name) in MARKS.items():
         chosen = sorted((cell["flows"], value(cell)) for cell in cells if cell["ip_version"] == ip_version
-                        and cell["new_per_second"] == new and cell["spread"] == spread)
+                        and (cell["new_per_second"], cell["spread"], cell["direction"]) == kind)
         if chosen:
             axes.plot(*zip(*chosen), color=colour, linestyle=style, marker="o", markersize=4, label=name)
     yardstick = sorted({cell["flows"]: cell["yardstick_mlines"] for cell in cells}.items())
@@ -101,6 +104,15 @@ def lines(cells, ip_version, value, label, title, path):
     drawing.tight_layout()
     drawing.savefig(path, metadata={"Date": None})
     plot.close(drawing)
+
+
+def scaling_table(figures):
+    one = {figure["flows_per_queue"]: figure["mpps"] for figure in figures if figure["queues"] == 1}
+    return table(["flows per queue", "queues", "Mpps: median (least - most)", "of as many times one queue"],
+                 [[count(figure["flows_per_queue"]), str(figure["queues"]),
+                   "%.1f (%.1f - %.1f)" % (figure["mpps"], figure["mpps_least"], figure["mpps_most"]),
+                   "%.0f %%" % (100 * figure["mpps"] / figure["queues"] / one[figure["flows_per_queue"]])]
+                  for figure in figures])
 
 
 def instructions_text(directory):
@@ -147,13 +159,20 @@ One queue in one thread: {ring} receive buffers whose headers are rewritten, ful
 128 bursts the ring is drained into the IPFIX encoder. Mpps is without rewriting and export, whose costs are measured in
 the same rounds. The ratio is packets to the yardstick's lines: lines of 64 bytes, as many as flows, one of them read,
 changed and written at random, with prefetch. Flows are those that send; beside them the cache holds those that new ones
-have replaced, for {idle} s until they are idle. Packet time is real time. Bytes are resident memory (VmRSS and huge pages)
-over the cache's entries.
+have replaced, for {idle} s until they are idle. A biflow's packets come from either end, by chance. Packet time is real time. Bytes are resident memory (VmRSS) over the
+cache's entries, which lie in transparent huge pages, as the yardstick's lines do.
 
 {pipeline}
 ![IPv4](pipeline-ipv4.svg)
 ![IPv6](pipeline-ipv6.svg)
 ![ratio](ratio.svg)
+
+## Queues
+
+The same pipeline in 1 to N threads, each on a CPU of its own with its own flows (IPv4, uniform, none of them new), source
+and export included. The last column is the slope: 100 % is as many times the packets as there are queues.
+
+{scaling}
 {flood}{instructions}"""
 
 
@@ -173,6 +192,7 @@ def main():
                        rte_pages="explicit huge pages" if operations["rte_hash_explicit_huge_pages"] else "4 KiB",
                        operations=operations_table(operations["operations"]),
                        beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]), ring=4096, idle=10, pipeline=pipeline_table(cells),
+                       scaling=scaling_table(read(directory, "cache_scaling.json")),
                        flood=flood_text(read(directory, "cache_flood.json")), instructions=instructions_text(directory))
     if not any(cell["ip_version"] == 6 for cell in cells):
         page = page.replace("![IPv6](pipeline-ipv6.svg)\n", "")

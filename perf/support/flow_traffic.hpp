@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "flowcache/options.hpp"
 #include "parsers/packet.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/random.hpp"
@@ -26,6 +28,8 @@ struct FlowTraffic {
     double new_per_second{};  ///< share of the flows that is replaced by new ones, in packet time
     std::uint8_t ip_version = 4;
     Spread spread = Spread::uniform;
+    FlowDirection direction =
+        FlowDirection::uniflow;  ///< biflow: packets come both ways, by chance
 };
 
 /// Which flow sends next. Each flow has a slot until a new one takes it; slots are renewed in turn.
@@ -78,11 +82,8 @@ public:
     explicit FlowNic(const FlowTraffic& traffic)
         : traffic_(traffic),
           population_(traffic),
-          frame_(template_frame(traffic.ip_version)),
-          address_at_(traffic.ip_version == 4 ? 14 + 12 : 14 + 8 + 12),
-          ring_(kRingBuffers * kBufferBytes) {
-        frame_.resize(kWrittenBytes);
-    }
+          ways_{forward(traffic.ip_version), backward(traffic.ip_version)},
+          ring_(kRingBuffers * kBufferBytes) {}
 
     /// From now on, this much packet time passes per packet.
     void set_packet_time(double nanoseconds) noexcept {
@@ -112,9 +113,10 @@ public:
         for (PacketView& packet : packets_) {
             std::byte* const buffer = ring_.bytes().data() + next_ * kBufferBytes;
             next_ = (next_ + 1) % kRingBuffers;
-            write(buffer, filling ? next_of_fill() : population_.next());
-            packet = {.captured = {buffer, frame_bytes_},
-                      .wire_bytes = frame_bytes_,
+            const std::uint32_t bytes =
+                write(buffer, filling ? next_of_fill() : population_.next());
+            packet = {.captured = {buffer, bytes},
+                      .wire_bytes = bytes,
                       .link_type = LinkType::ethernet,
                       .ingress_interface = {1},
                       .seen_at = now_,
@@ -124,22 +126,45 @@ public:
     }
     void release() noexcept {}
 
-    [[nodiscard]] std::uint32_t ip_bytes() const noexcept { return frame_bytes_ - 14; }
-
 private:
     static constexpr std::size_t kWrittenBytes = 64;
     static constexpr std::uint32_t kFirstSilent = 0x8000'0000;
 
-    [[nodiscard]] static std::vector<std::byte> template_frame(std::uint8_t ip_version) {
+    /// Frames of one direction: all but the four octets that tell the flow.
+    struct Way {
+        std::array<std::byte, kWrittenBytes> frame{};
+        std::size_t address_at{};
+        std::uint32_t frame_bytes{};
+
+        Way(const test::Frame& from, std::size_t at)
+            : address_at(at), frame_bytes(static_cast<std::uint32_t>(from.captured.size())) {
+            std::copy_n(from.captured.begin(), std::min(from.captured.size(), kWrittenBytes),
+                        frame.begin());
+        }
+    };
+    static Way forward(std::uint8_t ip_version) {
         using test::ethernet;
         return ip_version == 4
-                   ? ethernet()
-                         .ipv4({.source = "0.0.0.0"})
-                         .udp(1000, 53)
-                         .payload(18)
-                         .build()
-                         .captured
-                   : ethernet().ipv6({.source = "2001:db8::"}).udp(1000, 53).build().captured;
+                   ? Way(ethernet().ipv4({.source = "0.0.0.0"}).udp(1000, 53).payload(18).build(),
+                         14 + 12)
+                   : Way(ethernet().ipv6({.source = "2001:db8::"}).udp(1000, 53).build(),
+                         14 + 8 + 12);
+    }
+    static Way backward(std::uint8_t ip_version) {
+        using test::ethernet;
+        return ip_version == 4 ? Way(ethernet()
+                                         .ipv4({.source = test::Ipv4Header{}.destination,
+                                                .destination = "0.0.0.0"})
+                                         .udp(53, 1000)
+                                         .payload(18)
+                                         .build(),
+                                     14 + 16)
+                               : Way(ethernet()
+                                         .ipv6({.source = test::Ipv6Header{}.destination,
+                                                .destination = "2001:db8::"})
+                                         .udp(53, 1000)
+                                         .build(),
+                                     14 + 24 + 12);
     }
 
     std::uint32_t next_of_fill() noexcept {
@@ -159,17 +184,20 @@ private:
                                        kBurstPackets);
     }
 
-    void write(std::byte* buffer, std::uint32_t flow) noexcept {
+    /// @return  the frame's length
+    std::uint32_t write(std::byte* buffer, std::uint32_t flow) noexcept {
+        const bool both = traffic_.direction == FlowDirection::biflow;
+        const Way& way = ways_[both ? random_.below(2) : 0];
         const std::uint32_t address = scrambled(flow);
-        std::memcpy(buffer, frame_.data(), kWrittenBytes);
-        std::memcpy(buffer + address_at_, &address, sizeof address);
+        std::memcpy(buffer, way.frame.data(), kWrittenBytes);
+        std::memcpy(buffer + way.address_at, &address, sizeof address);
+        return way.frame_bytes;
     }
 
     FlowTraffic traffic_;
     FlowPopulation population_;
-    std::vector<std::byte> frame_;
-    std::uint32_t frame_bytes_ = static_cast<std::uint32_t>(frame_.size());
-    std::size_t address_at_;
+    std::array<Way, 2> ways_;
+    Random random_{0x2545'F491'4F6C'DD1D};  ///< which way: not what the population draws
     HugeMemory ring_;
     std::size_t next_ = 0;
     Timestamp now_{std::chrono::seconds{1'700'000'000}};

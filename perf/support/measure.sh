@@ -2,6 +2,23 @@
 # Sourced by the commands of perf/: what they have in common beside tools/lib/common.sh.
 # shellcheck shell=bash
 
+# results_directory NAME ARGUMENT...: sets `results` to the one argument, by default to perf/results/NAME. Where that is
+# an option or there are more, the command ends with the description at its own top.
+results_directory() {
+    local name=$1
+    shift
+    if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
+        sed -n '3,/^set /s/^# \{0,1\}//p' "$0" >&2
+        exit 64
+    fi
+    results=${1:-$root/perf/results/$name}
+}
+
+# Makes JSON of lines of a name, a tab and a number.
+to_json() {
+    python3 -c 'import json, sys; print(json.dumps({n: int(c) for n, c in (l.rstrip("\n").split("\t") for l in sys.stdin)}, indent=2))'
+}
+
 # What the figures were measured on and with.
 machine_line() {
     local cpu compiler

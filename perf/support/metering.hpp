@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "daemon/record_ring.hpp"
-#include "flowcache/flow_cache.hpp"
+#include "daemon/input_queue.hpp"
 #include "flowcache/frame_input.hpp"
-#include "flowcache/input_worker.hpp"
 #include "perf/support/export_side.hpp"
 #include "perf/support/flow_traffic.hpp"
-#include "perf/support/huge_memory.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 namespace tributary::perf {
@@ -29,22 +27,20 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
     options.max_flows = static_cast<std::uint32_t>(entries * 17 / 16) + 1024;
     options.idle_timeout = kIdleTimeout;
     options.active_timeout = kActiveTimeout;
+    options.direction = traffic.direction;
     return options;
 }
 
-/// One queue with its export side, all in one thread: the objects of SizedInputQueue in memory that
-/// is touched only as it is used.
+/// One queue with its export side, all in one thread: the daemon's own queue, in memory that is
+/// touched only as it is used.
 class Metering {
 public:
     explicit Metering(const FlowTraffic& traffic)
-        : options_(cache_options(traffic)),
-          nic_(traffic),
+        : nic_(traffic),
           path_(nic_, {}),
-          memory_(Cache::bytes_needed(options_)),
-          ring_(kRingSlots, {}, PageUse::offline),
-          sink_(ring_, WhenRingFull::refuse),
-          cache_(options_, {}, FlowHasher(1), memory_.bytes(), counters),
-          worker_(path_, cache_, sink_, clock_) {}
+          parts_(parts_of(traffic)),
+          queue_(make_input_queue(path_, parts_, FlowHasher(1))),
+          export_side({}, parts_.layout) {}
 
     /// Brings the cache to where it is after a long time of this traffic.
     void fill() {
@@ -54,55 +50,55 @@ public:
         }
     }
     /// The next packets are those of fill().
-    void begin_fill() noexcept { nic_.fill(options_.idle_timeout); }
-    /// @param packets  rounded up to whole bursts
-    void run(std::uint64_t packets) {
-        for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-            worker_.step();
+    void begin_fill() noexcept { nic_.fill(parts_.flows.idle_timeout); }
+    /// @param count  packets, rounded up to whole bursts
+    void run(std::uint64_t count) {
+        for (std::uint64_t done = 0; done < count; done += kBurstPackets) {
+            packets += queue_->step();
             if (++bursts_ % kDrainInterval == 0) {
                 const std::size_t before = test::allocations();
-                export_side.drain(ring_);
+                export_side.drain(queue_->records());
                 export_allocations += test::allocations() - before;
             }
         }
     }
     /// Ends all flows.
     void finish() {
-        while (!worker_.drain()) {
-            export_side.drain(ring_);
+        while (!queue_->drain()) {
+            export_side.drain(queue_->records());
         }
-        export_side.drain(ring_);
+        export_side.drain(queue_->records());
         export_side.flush();
     }
 
     void set_packet_time(double nanoseconds) noexcept { nic_.set_packet_time(nanoseconds); }
-    [[nodiscard]] const FlowNic& nic() const noexcept { return nic_; }
-    [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
-    [[nodiscard]] Timestamp now() const noexcept { return clock_.read(); }
-    [[nodiscard]] bool explicit_pages() const noexcept { return memory_.explicit_pages(); }
-
-    CacheCounters counters;
-    ExportSide export_side;
-    std::size_t export_allocations = 0;  ///< those of the export side, within run()
+    [[nodiscard]] const FlowCacheOptions& options() const noexcept { return parts_.flows; }
+    [[nodiscard]] Timestamp now() const noexcept { return queue_->clock.read(); }
+    [[nodiscard]] const CacheCounters& counters() const noexcept { return queue_->cache_counters; }
 
 private:
-    using Cache = FlowCache<kPlainRecord>;
-    using Sink = RingSink<kPlainRecord>;
-    static constexpr std::uint32_t kRingSlots = 1U << 15U;  ///< as QueueParts has it
+    [[nodiscard]] static QueueParts parts_of(const FlowTraffic& traffic) {
+        QueueParts parts;
+        parts.flows = cache_options(traffic);
+        parts.layout = RecordLayout::of({}, traffic.direction);
+        parts.pages = PageUse::offline;
+        return parts;
+    }
+
     /// Bursts until the ring is drained: rarely enough that reading the clock costs nothing, and
     /// before all that a burst's expiry can end fills the ring.
     static constexpr std::uint64_t kDrainInterval = 128;
 
-    FlowCacheOptions options_;
     FlowNic nic_;
     FrameInput<FlowNic> path_;
-    HugeMemory memory_;
-    RecordRing<kPlainRecord> ring_;
-    Sink sink_;
-    PublishedClock clock_;
-    Cache cache_;
-    InputWorker<Cache, Sink> worker_;
+    QueueParts parts_;
+    std::unique_ptr<InputQueue> queue_;
     std::uint64_t bursts_ = 0;
+
+public:
+    std::uint64_t packets = 0;  ///< that the source gave
+    ExportSide export_side;
+    std::size_t export_allocations = 0;  ///< those of the export side, within run()
 };
 
 }  // namespace tributary::perf

@@ -24,8 +24,6 @@ public:
     /// counts; only for a new yardstick.
     void check();
 
-    [[nodiscard]] bool explicit_pages() const noexcept { return memory_.explicit_pages(); }
-
     static constexpr std::uint64_t kBatch = 32;
 
 private:

@@ -78,6 +78,9 @@ huge_pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 # reserve_huge_pages N: where there are none and we may; what was there before comes back at exit.
 reserve_huge_pages() {
     [ -w "$huge_pages" ] && [ "$(cat "$huge_pages")" = 0 ] || return 0
-    on_exit "echo 0 >$huge_pages"
+    on_exit release_huge_pages
+    huge_pages_are_ours=1
     echo "$1" >"$huge_pages" || true
 }
+# Gives them back before the end.
+release_huge_pages() { [ -z "${huge_pages_are_ours:-}" ] || echo 0 >"$huge_pages"; }
