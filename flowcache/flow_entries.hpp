@@ -91,6 +91,7 @@ public:
         std::memset(group_bytes(entry), 0, kGroupBytes);
     }
     [[nodiscard]] EntryPlaces places() const noexcept {
+        static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
         return {lines_.data(), reinterpret_cast<const std::byte*>(ipv6_.data()),
                 reinterpret_cast<const std::byte*>(groups_.data()), kGroupStride};
     }

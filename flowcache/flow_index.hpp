@@ -69,9 +69,7 @@ public:
         std::ranges::fill(buckets_, Bucket{});
     }
 
-    void prefetch(FlowHash hash) const noexcept {
-        __builtin_prefetch(buckets_.data() + home(hash));
-    }
+    void prefetch(FlowHash hash) const noexcept { __builtin_prefetch(&buckets_[home(hash)]); }
 
     /// The first entry of the home bucket with the hash's tag, most likely the flow's; or kNoEntry.
     [[nodiscard]] EntryIndex guess(FlowHash hash) const noexcept {

@@ -81,8 +81,7 @@ static_assert(std::has_unique_object_representations_v<AddressPair>);
 
 /// The key of a packet, or of its other direction.
 ///
-/// @param key        every byte of it is written, where it lies: a key that is made elsewhere and
-///                   copied costs more than parsing, because the copy waits for narrower stores
+/// @param key        every byte of it is written
 /// @param is_turned  source and destination change places
 /// @cost             no branch on `is_turned`: which direction a packet has is a coin toss to a
 ///                   branch predictor

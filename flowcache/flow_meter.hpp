@@ -34,8 +34,7 @@ public:
 
     FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout) noexcept
         : options_(options),
-          idle_timeout_(options.idle_timeout),
-          active_timeout_(options.active_timeout),
+          timeouts_(options),
           layout_(layout),
           reverse_layout_(layout.reversed()) {}
 
@@ -63,7 +62,7 @@ public:
                                     const KeyedPacket& packet) const noexcept {
         const FlowLine& line = entries.line(entry);
         return packet.packet->seen_at >= line.start && !is_empty(entries, entry) &&
-               packet.packet->clock <= deadline_at(line);
+               packet.packet->clock <= deadline(entries, entry).at;
     }
 
     void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) const noexcept {
@@ -131,7 +130,7 @@ public:
 
     [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {
         const FlowLine& line = entries.line(entry);
-        return deadline_of(line.start, line.end, options_);
+        return deadline_of(line.start, line.end, timeouts_);
     }
 
     /// Packets and octets of a record, of both directions.
@@ -176,7 +175,7 @@ public:
         line.tcp_control_bits = 0;
         line.ip_class_of_service = 0;
         // Both deadlines are the idle one: only silence ends it.
-        line.start = line.end + options_.idle_timeout - options_.active_timeout;
+        line.start = line.end + timeouts_.idle - timeouts_.active;
         const TunnelGroup tunnel =
             layout_.tunnel_at != 0
                 ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
@@ -185,10 +184,6 @@ public:
     }
 
 private:
-    /// deadline().at, in nanoseconds all the way: the options are in seconds.
-    [[nodiscard]] Timestamp deadline_at(const FlowLine& line) const noexcept {
-        return std::min(line.end + idle_timeout_, line.start + active_timeout_);
-    }
     [[nodiscard]] bool has_groups() const noexcept {
         return Entries::kGroupBytes > 0 && layout_.has_groups();
     }
@@ -234,8 +229,7 @@ private:
     }
 
     FlowCacheOptions options_;
-    Timestamp::duration idle_timeout_;
-    Timestamp::duration active_timeout_;
+    Timeouts timeouts_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
 };

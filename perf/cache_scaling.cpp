@@ -10,6 +10,7 @@
 // Source and export side are part of it, because each queue's thread does both.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <iostream>

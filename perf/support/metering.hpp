@@ -36,11 +36,11 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
 class Metering {
 public:
     explicit Metering(const FlowTraffic& traffic)
-        : nic_(traffic),
+        : export_side({}, RecordLayout::of({}, traffic.direction)),
+          nic_(traffic),
           path_(nic_, {}),
           parts_(parts_of(traffic)),
-          queue_(make_input_queue(path_, parts_, FlowHasher(1))),
-          export_side({}, parts_.layout) {}
+          queue_(make_input_queue(path_, parts_, FlowHasher(1))) {}
 
     /// Brings the cache to where it is after a long time of this traffic.
     void fill() {
@@ -76,6 +76,10 @@ public:
     [[nodiscard]] Timestamp now() const noexcept { return queue_->clock.read(); }
     [[nodiscard]] const CacheCounters& counters() const noexcept { return queue_->cache_counters; }
 
+    std::uint64_t packets = 0;  ///< that the source gave
+    ExportSide export_side;
+    std::size_t export_allocations = 0;  ///< those of the export side, within run()
+
 private:
     [[nodiscard]] static QueueParts parts_of(const FlowTraffic& traffic) {
         QueueParts parts;
@@ -94,11 +98,6 @@ private:
     QueueParts parts_;
     std::unique_ptr<InputQueue> queue_;
     std::uint64_t bursts_ = 0;
-
-public:
-    std::uint64_t packets = 0;  ///< that the source gave
-    ExportSide export_side;
-    std::size_t export_allocations = 0;  ///< those of the export side, within run()
 };
 
 }  // namespace tributary::perf

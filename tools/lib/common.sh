@@ -83,4 +83,7 @@ reserve_huge_pages() {
     echo "$1" >"$huge_pages" || true
 }
 # Gives them back before the end.
-release_huge_pages() { [ -z "${huge_pages_are_ours:-}" ] || echo 0 >"$huge_pages"; }
+release_huge_pages() {
+    [ -z "${huge_pages_are_ours:-}" ] || echo 0 >"$huge_pages"
+    huge_pages_are_ours=
+}
