@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
+#include "flowcache/address_words.hpp"
 #include "flowcache/flow_key.hpp"
 #include "flowcache/flow_record.hpp"
 
@@ -52,21 +52,8 @@ namespace tributary {
 /// @thread  any; pure
 /// @cost    no branch
 [[nodiscard]] inline bool is_backward(const PacketFields& fields) noexcept {
-    struct Address {
-        std::uint64_t low;
-        std::uint64_t high;
-    };
-    static_assert(sizeof(Address) == sizeof(IpAddress));
-    Address source;
-    Address destination;
-    std::memcpy(&source, fields.source.data(), sizeof source);
-    std::memcpy(&destination, fields.destination.data(), sizeof destination);
-    // An input path need not clear what IPv4 does not use.
-    const bool is_ipv4 = fields.ip_version == 4;
-    const std::uint64_t low_bits = is_ipv4 ? 0xFFFF'FFFFU : ~std::uint64_t{0};
-    const std::uint64_t high_bits = is_ipv4 ? 0 : ~std::uint64_t{0};
-    source = {source.low & low_bits, source.high & high_bits};
-    destination = {destination.low & low_bits, destination.high & high_bits};
+    const AddressWords source = words_of(fields.source, fields.ip_version);
+    const AddressWords destination = words_of(fields.destination, fields.ip_version);
 
     const auto less_port = static_cast<unsigned>(fields.destination_port < fields.source_port);
     const auto less_low = static_cast<unsigned>(destination.low < source.low) |

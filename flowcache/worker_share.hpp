@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
+#include "flowcache/address_words.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {
@@ -13,23 +13,15 @@ namespace tributary {
 ///
 /// @return  below `workers`
 /// @cost    no allocation, no loop
-[[nodiscard]] inline std::uint16_t worker_of(const IpAddress& source, const IpAddress& destination,
+[[nodiscard]] inline std::uint16_t worker_of(const AddressWords& source,
+                                             const AddressWords& destination,
                                              std::uint16_t workers) noexcept {
-    struct Halves {
-        std::uint64_t first;
-        std::uint64_t second;
-    };
-    Halves a{};
-    Halves b{};
-    static_assert(sizeof a == sizeof source);
-    std::memcpy(&a, source.data(), sizeof a);
-    std::memcpy(&b, destination.data(), sizeof b);
     // XOR and sum are the same both ways round; together they tell pairs apart whose XOR is equal,
     // such as all of x and x + 1. The multipliers are XXH64's odd primes.
-    std::uint64_t mix = (a.first ^ b.first) * 0x9E37'79B1'85EB'CA87U;
-    mix = (mix ^ mix >> 32U ^ (a.first + b.first)) * 0xC2B2'AE3D'27D4'EB4FU;
-    mix = (mix ^ mix >> 32U ^ (a.second ^ b.second)) * 0x9E37'79B1'85EB'CA87U;
-    mix = (mix ^ mix >> 32U ^ (a.second + b.second)) * 0xC2B2'AE3D'27D4'EB4FU;
+    std::uint64_t mix = (source.low ^ destination.low) * 0x9E37'79B1'85EB'CA87U;
+    mix = (mix ^ mix >> 32U ^ (source.low + destination.low)) * 0xC2B2'AE3D'27D4'EB4FU;
+    mix = (mix ^ mix >> 32U ^ (source.high ^ destination.high)) * 0x9E37'79B1'85EB'CA87U;
+    mix = (mix ^ mix >> 32U ^ (source.high + destination.high)) * 0xC2B2'AE3D'27D4'EB4FU;
     mix = (mix ^ mix >> 29U) * 0x1656'67B1'9E37'79F9U;
     return static_cast<std::uint16_t>((mix >> 32U) * workers >>
                                       32U);  // top bits, scaled to 0 .. workers-1
@@ -44,7 +36,8 @@ struct WorkerShare {
     [[nodiscard]] bool is_everything() const noexcept { return workers == 1; }
     [[nodiscard]] bool has_packets_without_flow() const noexcept { return worker == 0; }
     [[nodiscard]] bool has(const PacketFields& fields) const noexcept {
-        return worker_of(fields.source, fields.destination, workers) == worker;
+        return worker_of(words_of(fields.source, fields.ip_version),
+                         words_of(fields.destination, fields.ip_version), workers) == worker;
     }
 };
 

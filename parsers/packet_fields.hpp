@@ -34,7 +34,8 @@ inline constexpr std::uint16_t kAck = 0x010;
 inline constexpr std::uint16_t kUrg = 0x020;
 }  // namespace tcp_flag
 
-/// Network byte order. An IPv4 address fills the first four bytes, the rest is zero.
+/// Network byte order. An IPv4 address fills the first four bytes. The rest is zero where a parser
+/// has read it; in a unified header it is what the sender left there, and means nothing.
 using IpAddress = std::array<std::byte, 16>;
 
 /// The kind of tunnel that a packet travels in; the numbers are those of the exported `tunnelType`.

@@ -236,9 +236,11 @@ TEST_CASE("worker_of: hosts one apart, spread over all workers", "[daemon][unit]
         const IpAddress even{std::byte{10}, std::byte{0}, static_cast<std::byte>(i), std::byte{0}};
         IpAddress odd = even;
         odd[3] = std::byte{1};
-        const std::uint16_t worker = worker_of(even, odd, kWorkers);
+        const std::uint16_t worker = worker_of(words_of(even, 4), words_of(odd, 4), kWorkers);
         REQUIRE(worker < kWorkers);
-        CHECK(worker == worker_of(odd, even, kWorkers));
+        CHECK(worker == worker_of(words_of(odd, 4), words_of(even, 4), kWorkers));
+        odd[15] = static_cast<std::byte>(i + 1);  // not of the address
+        CHECK(worker == worker_of(words_of(odd, 4), words_of(even, 4), kWorkers));
         ++packets.at(worker);
     }
     CHECK(*std::ranges::min_element(packets) >= 4);

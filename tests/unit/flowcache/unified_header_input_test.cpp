@@ -234,7 +234,7 @@ TEST_CASE("UnifiedHeaderInput: workers share the packets of a stream, all have i
         CHECK(last.now == at_ms(1000 * 1000 + 300));
         for (std::size_t i = 0; i < fixture.packets.size(); ++i) {
             const ToldPacket& packet = fixture.packets[i];
-            CHECK(worker_of(packet.fields.source, packet.fields.destination, kWorkers) == worker);
+            CHECK(WorkerShare{.worker = worker, .workers = kWorkers}.has(packet.fields));
             CHECK(fixture.clocks[i] == std::max(packet.time, fixture.clocks[i]));
         }
         CHECK(fixture.packets.size() > 50);
