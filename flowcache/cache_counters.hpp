@@ -15,7 +15,8 @@ struct CacheCounters {
     Counter octets;                                  ///< of IP packets, as in octetDeltaCount
     std::array<Counter, kFlowEndReasonCount> ended;  ///< by FlowEndReason
     RecordCounter lost_ring_full;  ///< ended, found the ring full, had to make room for a new flow
-    Counter entries;               ///< gauge: flows that run and records that wait for the ring
+    Counter entries;  ///< gauge: flows that run, those between two records included, and
+                      ///< records that wait for the ring
 };
 
 }  // namespace tributary

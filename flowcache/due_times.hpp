@@ -72,28 +72,33 @@ public:
     /// After this every running entry needs set().
     void set_base(Timestamp now) noexcept { base_ = now; }
 
-    /// Walks on from where the last walk ended, round the end of the array.
+    /// Where a walk has come to. Each of those who walk has one.
+    struct Cursor {
+        std::size_t at = 0;
+    };
+
+    /// Walks on from where the cursor's last walk ended, round the end of the array.
     ///
     /// @param most   entries to pass at the most; what is left of them is left in it
     /// @param until  entries with this tick or an earlier one are found
     /// @param found  filled from the front; the walk ends early when it is full
     /// @return       how many were found
     /// @cost         one comparison for kBlock entries of which none is found
-    [[nodiscard]] std::size_t walk(std::size_t& most, Tick until,
-                                   std::span<EntryIndex> found) noexcept {
+    [[nodiscard]] std::size_t walk(Cursor& cursor, std::size_t& most, Tick until,
+                                   std::span<EntryIndex> found) const noexcept {
         std::size_t count = 0;
         while (most > 0 && walked_ > 0 && count < found.size()) {
-            if (cursor_ % kBlock == 0 && !has_due(cursor_, until)) {
+            if (cursor.at % kBlock == 0 && !has_due(cursor.at, until)) {
                 most -= std::min(most, kBlock);
-                step(kBlock);
+                step(cursor, kBlock);
                 continue;
             }
-            if (due_[cursor_] <= until) {
-                found[count] = static_cast<EntryIndex>(cursor_);
+            if (due_[cursor.at] <= until) {
+                found[count] = static_cast<EntryIndex>(cursor.at);
                 ++count;
             }
             --most;
-            step(1);
+            step(cursor, 1);
         }
         return count;
     }
@@ -111,17 +116,16 @@ private:
         }
         return any;
     }
-    void step(std::size_t entries) noexcept {
-        cursor_ += entries;
-        if (cursor_ >= walked_) {
-            cursor_ = 0;
+    void step(Cursor& cursor, std::size_t entries) const noexcept {
+        cursor.at += entries;
+        if (cursor.at >= walked_) {
+            cursor.at = 0;
         }
     }
 
     std::span<Tick> due_;
     Timestamp base_{};
     std::size_t walked_ = 0;  ///< a multiple of kBlock
-    std::size_t cursor_ = 0;
 };
 
 /// How far to walk at each step, so that a whole walk takes kPeriod of packet time.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
+#include "flowcache/cache_size.hpp"
 #include "flowcache/flow_line.hpp"
 
 namespace tributary {
 
-/// Chooses whom a full cache gives up: of a few running flows, the one with the fewest packets, of
-/// equal ones the longest silent. In a flood of single packets that is one of the flood, unless all
-/// of the few are long-lived. The few lie far apart, one in each eighth of the entries, which a
+/// Chooses whom a full cache gives up: of a few running flows, one that has run for less than an
+/// active timeout, if there is one; of those the one with the fewest packets, of equal ones the
+/// longest silent. In a flood of single packets that is one of the flood, unless all of the few are
+/// long-lived. The few lie far apart, one in each eighth of the entries, which a
 /// cursor goes through:
 ///
 ///     entries  |  .        |  .        |  .        | ...        next_ = 2
@@ -19,14 +23,30 @@ namespace tributary {
 /// lie together, and where the cursor meets only them one of them goes. The longest silent of all
 /// would need a list that every packet reorders, and gives up a slow long-lived flow before the
 /// flood's latest packets.
+///
+/// An empty slice is a long-lived flow, but has no record: it has to go before a flow that has one
+/// as long as there are no more of these than have to fit.
 class EvictionCursor {
 public:
-    /// @param entries  at least one of them is running
-    /// @param meter    tells how many packets an entry has
-    /// @cost           kCandidates lines, each next to the one of the call before; more only where
-    ///                 entries do not run
+    /// @param entries        all are taken, and at least one of them is running
+    /// @param meter          tells how many packets an entry has
+    /// @param slice_must_go  an empty slice, if one is found among as many as a small cache has
+    /// @cost                 kCandidates lines, each next to the one of the call before; more only
+    ///                       where entries do not run. For a slice, lines in a row until there is
+    ///                       one: in a large cache some thirty, because that many share a spare
+    ///                       entry; in a small one all
     template <class Entries, class Meter>
-    [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter) noexcept {
+    [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter,
+                                    bool slice_must_go) noexcept {
+        const EntryIndex slice = slice_must_go ? choose_slice(entries, meter) : kNoEntry;
+        return slice != kNoEntry ? slice : choose_flow(entries, meter);
+    }
+
+private:
+    static constexpr std::size_t kCandidates = 8;
+
+    template <class Entries, class Meter>
+    [[nodiscard]] EntryIndex choose_flow(const Entries& entries, const Meter& meter) noexcept {
         const std::size_t part = (entries.used() + kCandidates - 1) / kCandidates;
         Candidate best;
         do {
@@ -39,11 +59,21 @@ public:
         return best.entry;
     }
 
-private:
-    static constexpr std::size_t kCandidates = 8;
+    template <class Entries, class Meter>
+    [[nodiscard]] EntryIndex choose_slice(const Entries& entries, const Meter& meter) noexcept {
+        const std::size_t most = std::min<std::size_t>(entries.used(), kSmallCache);
+        for (std::size_t n = 0; n < most; ++n) {
+            next_slice_ = next_slice_ + 1 < entries.used() ? next_slice_ + 1 : 0;
+            if (entries.line(next_slice_).is_running() && meter.is_empty(entries, next_slice_)) {
+                return next_slice_;
+            }
+        }
+        return kNoEntry;
+    }
 
     struct Candidate {
         EntryIndex entry = kNoEntry;
+        bool was_cut{};
         std::uint64_t packets{};
         Timestamp end{};
     };
@@ -60,16 +90,18 @@ private:
         if (!line.is_running()) {
             return {};
         }
-        return {entry, meter.tally(entries, entry).packets, line.end};
+        return {entry, line.was_cut != 0, meter.tally(entries, entry).packets, line.end};
     }
     [[nodiscard]] static Candidate better(const Candidate& a, const Candidate& b) noexcept {
         if (a.entry == kNoEntry || b.entry == kNoEntry) {
             return a.entry == kNoEntry ? b : a;
         }
-        return b.packets < a.packets || (b.packets == a.packets && b.end < a.end) ? b : a;
+        return std::tie(b.was_cut, b.packets, b.end) < std::tie(a.was_cut, a.packets, a.end) ? b
+                                                                                             : a;
     }
 
     std::size_t next_ = 0;
+    EntryIndex next_slice_ = 0;
 };
 
 }  // namespace tributary

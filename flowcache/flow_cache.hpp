@@ -9,6 +9,8 @@
 #include <span>
 
 #include "flowcache/cache_counters.hpp"
+#include "flowcache/cache_size.hpp"
+#include "flowcache/due_search.hpp"
 #include "flowcache/due_times.hpp"
 #include "flowcache/eviction_cursor.hpp"
 #include "flowcache/flow_entries.hpp"
@@ -37,10 +39,8 @@ namespace tributary {
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
 //
-// Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends flows that
-// are due. Up to kSearch entries are looked at for one packet, all of a small cache; a larger one
-// has a thirty-second more entries than flows, and is walked the faster from seven eighths on, so
-// that what is due is found before they are used up. If nothing is due, EvictionCursor chooses.
+// Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends what is due
+// (cache_size.hpp tells why that is found in time). If nothing is due, EvictionCursor chooses.
 
 template <std::size_t kRecordBytes>
 class FlowCache {
@@ -50,7 +50,7 @@ public:
     /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
     /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
-        const std::size_t entries = capacity(options);
+        const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
                Entries::bytes_needed(entries) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1);
@@ -64,11 +64,10 @@ public:
           identity_(hasher, layout, options.tunnel_in_key),
           meter_(options, layout),
           counters_(counters),
-          index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(capacity(options)))),
-          entries_(memory, capacity(options)),
-          due_(take<DueTimes::Tick>(memory, DueTimes::size_for(capacity(options)))) {}
+          index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
+          entries_(memory, entries_for(options), counters.entries),
+          due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))) {}
 
-    [[nodiscard]] const FlowCacheOptions& options() const noexcept { return options_; }
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
         return {options_, identity_, index_, entries_.places()};
@@ -82,18 +81,21 @@ public:
     void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         std::uint64_t octets = 0;
         for (const KeyedPacket& packet : packets) {
-            account(packet, sink);
             octets += packet.fields->ip_bytes;
         }
+        // First, lest somebody sees records leave with packets that were never counted.
         counters_.packets.add(packets.size());
         counters_.octets.add(octets);
+        for (const KeyedPacket& packet : packets) {
+            account(packet, sink);
+        }
     }
 
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
     /// also an empty one. Each entry is looked at twice a second of packet time.
     ///
     /// @param now     the source's clock
-    /// @param budget  records to end at the most
+    /// @param budget  entries to visit at the most, and waiting records to hand on
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
         release_waiting(budget, sink);
@@ -105,8 +107,8 @@ public:
         const DueTimes::Tick tick = due_.tick_of(now);
         while (tick > 0 && pace > 0 && budget > 0) {
             std::array<EntryIndex, kVisits> found;
-            const std::size_t count =
-                due_.walk(pace, tick - 1, std::span(found).first(std::min(budget, kVisits)));
+            const std::size_t count = due_.walk(walk_at_, pace, tick - 1,
+                                                std::span(found).first(std::min(budget, kVisits)));
             visit(std::span(found).first(count), now, sink);
             budget -= count;
         }
@@ -132,23 +134,22 @@ public:
     /// Names the running flow of a packet, for those who count or end it from outside.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
         const EntryIndex entry = find(packet);
-        if (entry == kNoEntry) {
-            return std::nullopt;
-        }
-        const FlowLine& line = entries_.line(entry);
-        return FlowHandle{entry, line.generation, line.is_reverse(packet)};
+        return entry == kNoEntry ? std::nullopt : std::optional(entries_.handle(entry, packet));
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
-        return handle.entry < entries_.used() && entries_.line(handle.entry).is_running() &&
-               entries_.line(handle.entry).generation == handle.generation;
+        return entries_.is_running(handle);
     }
-    /// Adds packets that somebody else has counted, of the handle's direction.
+    /// Adds packets that somebody else has counted, of the handle's direction. They all go into the
+    /// record that the first of them belongs to.
     ///
     /// @param span  packet times of the first and the last of them
-    /// @return      false: nothing, the flow runs no more or that direction has no packet yet
-    [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts,
-                           const PacketSpan& span) noexcept {
-        if (!is_running(handle) || !meter_.add_counted(entries_, handle, counts, span)) {
+    /// @return      false: nothing was added, the flow had ended by then or that direction has no
+    ///              packet in its record yet
+    template <RecordSink<Record> Sink>
+    [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
+                           Sink& sink) noexcept {
+        if (!is_running(handle) || !outlasts(handle.entry, span.start, sink) ||
+            !meter_.add_counted(entries_, handle, counts, span)) {
             return false;
         }
         schedule(handle.entry);
@@ -169,17 +170,13 @@ public:
 private:
     using Entries = FlowEntries<kRecordBytes>;
 
-    /// Entries that are looked at for one packet that finds the cache full.
-    static constexpr std::size_t kSearch = 4096;
+    /// Entries that a new flow looks at when the cache is nearly full, and a large one also when it
+    /// is.
+    static constexpr std::size_t kGlance = 64;
     /// Entries between asking for a bucket and removing its entry, at shutdown.
     static constexpr std::size_t kAhead = 16;
     /// Entries that are visited between two looks at the due times.
     static constexpr std::size_t kVisits = 32;
-
-    [[nodiscard]] static std::size_t capacity(const FlowCacheOptions& options) noexcept {
-        const std::size_t flows = options.max_flows;
-        return flows <= kSearch ? flows : flows + flows / 32;
-    }
 
     template <class Sink>
     [[gnu::always_inline]] void account(const KeyedPacket& packet, Sink& sink) noexcept {
@@ -202,12 +199,17 @@ private:
         EntryIndex entry = find(packet);
         if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
+            ++empty_slices_;
         }
-        const bool begins = meter_.is_empty(entries_, entry);
         const bool is_late = packet.packet->seen_at < entries_.line(entry).start;
+        const bool begins = meter_.is_empty(entries_, entry);
+        if (begins) {
+            --empty_slices_;
+            counters_.flows_created.add();
+            meter_.begin_record(entries_, entry, packet);
+        }
         meter_.add(entries_, entry, packet);
         if (begins || is_late) {  // one that is late has moved the active deadline forward
-            counters_.flows_created.add(begins ? 1 : 0);
             schedule(entry);
         }
         return entry;
@@ -240,27 +242,24 @@ private:
         if (due_.needs_new_base(clock)) {
             set_base(clock);
         }
-        FlowIndex::Place place{};
         make_room(clock, sink);
         const EntryIndex entry = entries_.allocate();
+        FlowIndex::Place place{};
         while (!index_.insert(packet.hash, entry, place)) {
             end(index_.any_in_home_of(packet.hash), FlowEndReason::lack_of_resources, sink);
         }
-        due_.grow(entries_.used());
         meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
         line.bucket = place.bucket;
         line.distance = place.distance & 0x1FU;
-        counters_.entries.set(entries_.taken());
         return entry;
     }
 
-    /// @return  the entry's deadline
-    Timestamp schedule(EntryIndex entry) noexcept {
+    void schedule(EntryIndex entry) noexcept {
         const Timestamp deadline = meter_.deadline(entries_, entry).at;
+        due_.grow(entries_.used());
         due_.set(entry, deadline);
-        nothing_due_until_ = std::min(nothing_due_until_, deadline);
-        return deadline;
+        search_.scheduled(deadline);
     }
     /// Ticks are counted anew from `now`.
     void set_base(Timestamp now) noexcept {
@@ -272,51 +271,56 @@ private:
         }
     }
 
-    /// Ends those entries whose deadline has passed; the others get their due times of now, the
-    /// earliest of which is returned.
+    /// Ends those entries whose deadline has passed; the others get their due times of now.
     template <class Sink>
-    Timestamp visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
+    void visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
         for (const EntryIndex entry : found) {
             __builtin_prefetch(&entries_.line(entry), 1);
         }
         for (const EntryIndex entry : found) {
             index_.prefetch_bucket(entries_.line(entry).bucket);
         }
-        Timestamp earliest = Timestamp::max();
         for (const EntryIndex entry : found) {
             if (outlasts(entry, now, sink)) {
-                earliest = std::min(earliest, schedule(entry));
+                schedule(entry);
             }
         }
-        return earliest;
     }
 
     /// Ends the record of a running entry. It leaves at once, or waits while the sink is full; then
-    /// the entry is free, unless the conversation outlives its record.
+    /// the entry is free, unless the flow outlives its record.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
-        FlowLine& line = entries_.line(entry);
-        line.end_reason = reason;
-        line.generation = (line.generation + 1) & 0xFF'FFFFU;
-        const bool is_empty = meter_.is_empty(entries_, entry);
-        bool has_left = is_empty;
-        if (!is_empty) {
+        entries_.line(entry).end_reason = reason;
+        bool has_left = true;
+        if (meter_.is_empty(entries_, entry)) {
+            --empty_slices_;
+        } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             has_left = entries_.first_waiting() == kNoEntry && hand_over(entry, sink);
-            if (has_left && meter_.outlives(reason)) {
-                meter_.start_empty_slice(entries_, entry);
-                schedule(entry);
+            if (meter_.outlives(reason) && (has_left || entries_.has_room())) {
+                cut(entry, has_left);
                 return;
             }
         }
+        FlowLine& line = entries_.line(entry);
         index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
         due_.clear(entry);
+        line.make_handles_stale();
         if (has_left) {
             entries_.free(entry);
-            counters_.entries.set(entries_.taken());
         } else {
             entries_.append_waiting(entry);
         }
+    }
+    /// Begins an empty slice after a record that has left, or waits in an entry of its own.
+    void cut(EntryIndex entry, bool has_left) noexcept {
+        if (!has_left) {
+            entries_.set_apart(entry);
+        }
+        meter_.start_empty_slice(entries_, entry);
+        ++empty_slices_;
+        schedule(entry);
     }
 
     template <class Sink>
@@ -332,7 +336,6 @@ private:
         while (entries_.first_waiting() != kNoEntry && budget > 0 &&
                hand_over(entries_.first_waiting(), sink)) {
             entries_.free_first_waiting();
-            counters_.entries.set(entries_.taken());
             --budget;
         }
     }
@@ -344,42 +347,38 @@ private:
         if (entries_.taken() < entries_.capacity() - entries_.capacity() / 8) {
             return;
         }
-        if (entries_.has_room()) {
-            constexpr std::size_t kHurry = 64;
-            end_due(now, std::min(kHurry, due_.walked()), sink);
-            return;
-        }
-        release_waiting(1, sink);
-        end_due(now, std::min(kSearch, due_.walked()), sink);
+        const bool had_room = entries_.has_room();
+        release_waiting(had_room ? 0 : 1, sink);
+        const bool glance = had_room || entries_.capacity() > kSmallCache;
+        end_due(now, std::min(glance ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
-            end(eviction_.choose(entries_, meter_), FlowEndReason::lack_of_resources, sink);
+            const std::size_t records = entries_.taken() - empty_slices_;
+            const bool slice_must_go = empty_slices_ > 0 && records < options_.max_flows;
+            end(eviction_.choose(entries_, meter_, slice_must_go), FlowEndReason::lack_of_resources,
+                sink);
         }
         if (!entries_.has_room()) {
             counters_.lost_ring_full.add(meter_.tally(entries_, entries_.first_waiting()));
             entries_.free_first_waiting();
-            counters_.entries.set(entries_.taken());
         }
     }
 
     /// Ends what is due among the next `most` entries (no more than one walk, lest one is found
-    /// twice), until one is free. If that was all there are, nothing is due until the earliest
-    /// deadline that was seen, or the next tick: until then a flood need not look again.
+    /// twice), until one is free.
     template <class Sink>
     void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
-        if (now <= nothing_due_until_) {
+        if (!search_.is_worthwhile(now)) {
             return;
         }
-        const bool is_all = most >= due_.walked();
         const DueTimes::Tick tick = due_.tick_of(now);
-        Timestamp earliest = due_.start_of(tick + 1) - Timestamp::duration{1};
-        const std::size_t free = entries_.capacity() - entries_.taken();
-        while (most > 0 && entries_.capacity() - entries_.taken() == free) {
+        const Timestamp not_found_before = due_.start_of(tick + 1) - Timestamp::duration{1};
+        const std::size_t taken = entries_.taken();
+        while (most > 0 && entries_.taken() >= taken) {
             std::array<EntryIndex, kVisits> found;
-            const std::size_t count = due_.walk(most, tick, found);
-            earliest = std::min(earliest, visit(std::span(found).first(count), now, sink));
-        }
-        if (is_all && most == 0) {
-            nothing_due_until_ = earliest;
+            const std::size_t before = most;
+            const std::size_t count = due_.walk(search_.cursor, most, tick, found);
+            visit(std::span(found).first(count), now, sink);
+            search_.passed(before - most, not_found_before, due_.walked());
         }
     }
 
@@ -390,10 +389,12 @@ private:
     FlowIndex index_;
     Entries entries_;
     DueTimes due_;
+    DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
+    DueSearch search_;
     EntryIndex drained_ = 0;  ///< how far end_all() has come
     EvictionCursor eviction_;
-    Timestamp nothing_due_until_ = Timestamp::max();  ///< no running flow's deadline is earlier
+    std::size_t empty_slices_ = 0;  ///< running entries without a record
 };
 
 }  // namespace tributary

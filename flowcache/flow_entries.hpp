@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "flowcache/counter.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/record_update.hpp"
 
@@ -72,8 +73,10 @@ public:
     }
 
     /// @param memory  bytes_needed() bytes are taken from its front
-    FlowEntries(std::span<std::byte>& memory, std::size_t entries) noexcept
-        : lines_(take<FlowLine>(memory, entries)),
+    /// @param gauge   told of taken() whenever it changes; outlives the entries
+    FlowEntries(std::span<std::byte>& memory, std::size_t entries, Counter& gauge) noexcept
+        : gauge_(gauge),
+          lines_(take<FlowLine>(memory, entries)),
           ipv6_(take<AlignedPair>(memory, entries)),
           groups_(take<AlignedGroups>(memory, kGroupStride == 0 ? 0 : entries)),
           free_(take<EntryIndex>(memory, entries)) {}
@@ -104,6 +107,7 @@ public:
 
     /// @return  an entry that neither runs nor waits; has_room() was true
     [[nodiscard]] EntryIndex allocate() noexcept {
+        gauge_.set(taken() + 1);
         if (free_count_ > 0) {
             --free_count_;
             return free_[free_count_];
@@ -111,9 +115,25 @@ public:
         lines_[used_].generation = 0;
         return used_++;
     }
+    /// @param packet  of the entry's flow
+    [[nodiscard]] FlowHandle handle(EntryIndex entry, const KeyedPacket& packet) const noexcept {
+        const FlowLine& line = lines_[entry];
+        return {entry, line.generation, line.is_reverse(packet)};
+    }
+    [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
+        return handle.entry < used_ && lines_[handle.entry].is_running() &&
+               lines_[handle.entry].generation == handle.generation;
+    }
+    /// Lets the record of a running entry wait in an entry of its own; has_room() was true.
+    void set_apart(EntryIndex entry) noexcept {
+        const EntryIndex apart = allocate();
+        copy(entry, apart);
+        append_waiting(apart);
+    }
     void free(EntryIndex entry) noexcept {
         free_[free_count_] = entry;
         ++free_count_;
+        gauge_.set(taken());
     }
 
     // The records that wait are linked by their lines, which need no bucket any more.
@@ -158,11 +178,22 @@ private:
         std::array<std::byte, std::max<std::size_t>(kGroupStride, 32)> bytes;
     };
 
+    /// Makes a free entry one like another; handles of it stay stale.
+    void copy(EntryIndex from, EntryIndex to) const noexcept {
+        FlowLine line = lines_[from];
+        line.generation = lines_[to].generation;
+        lines_[to] = line;
+        ipv6_[to] = ipv6_[from];
+        if constexpr (kGroupStride != 0) {
+            std::memcpy(group_bytes(to), group_bytes(from), kGroupStride);
+        }
+    }
     /// Without groups: where they would be, of which nothing is read.
     [[nodiscard]] std::byte* group_bytes(EntryIndex entry) const noexcept {
         return reinterpret_cast<std::byte*>(groups_.data()) + entry * kGroupStride;
     }
 
+    Counter& gauge_;
     std::span<FlowLine> lines_;
     std::span<AlignedPair> ipv6_;
     std::span<AlignedGroups> groups_;

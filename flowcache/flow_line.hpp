@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "flowcache/entry_index.hpp"
@@ -15,12 +11,13 @@
 
 namespace tributary {
 
-/// Names a flow while it runs. It goes stale when the record ends, and stays so: whoever holds it
-/// (a NIC that counts, an inspector) is told, and never reaches the entry's next flow.
+/// Names a flow while it runs, through all records that the active timeout cuts. It goes stale when
+/// the flow ends, and stays so: whoever holds it (a NIC that counts, an inspector) is told, and
+/// never reaches the entry's next flow.
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
     std::uint32_t
-        generation{};   ///< 24 bits: stale handles are found out for 2^24 flows of an entry
+        generation{};   ///< 23 bits: stale handles are found out for 2^23 flows of an entry
     bool is_reverse{};  ///< of a biflow: the direction to the initiator
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
@@ -45,7 +42,8 @@ struct alignas(64) FlowLine {
     Timestamp start;
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
-    std::uint32_t generation : 24;
+    std::uint32_t generation : 23;
+    std::uint32_t was_cut : 1;    ///< the active timeout has ended a record of this flow
     std::uint32_t distance : 5;   ///< buckets from its home to `bucket`
     std::uint32_t is_turned : 1;  ///< a biflow whose initiator is the key's destination
     /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
@@ -53,6 +51,10 @@ struct alignas(64) FlowLine {
     std::uint32_t finished : 2;
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
+    void make_handles_stale() noexcept {
+        constexpr std::uint32_t kMost = 0x7F'FFFF;
+        generation = (generation + 1) & kMost;
+    }
     /// Whether a packet of this flow goes to the initiator of a biflow.
     [[nodiscard]] bool is_reverse(const KeyedPacket& packet) const noexcept {
         return packet.is_backward != (is_turned != 0);

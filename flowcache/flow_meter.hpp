@@ -22,9 +22,12 @@ namespace tributary {
 ///     forward_span   that direction's own times
 ///     groups         the group `reverse`, and each chosen one for either direction
 ///
-/// A direction begins with its first packet, and is zeros until then. An entry in which neither has
-/// begun is an empty slice: its record has ended by the active timeout, no packet has come since,
-/// and what it keeps, for one idle timeout, is who the initiator is. It gives no record.
+/// A direction begins with its first packet, and is zeros until then.
+///
+/// An entry without a packet gives no record. It was just opened, or is an empty slice: its record
+/// has ended by the active timeout, and no packet has come since. It stays for one idle timeout: it
+/// is a flow that runs, whose handle stays good, whose initiator is known, and which eviction
+/// spares before flows that came only now.
 ///
 /// @thread  the one that owns the cache; nothing allocates
 template <std::size_t kRecordBytes>
@@ -38,10 +41,14 @@ public:
           layout_(layout),
           reverse_layout_(layout.reversed()) {}
 
-    /// Begins an entry with its first packet, which it does not count yet.
+    /// Makes an entry that of a packet's flow, without a record.
     void open(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         FlowLine& line = entries.line(entry);
-        start_line(line, first);
+        line.key = first.key;
+        clear_counts(line);
+        line.was_cut = 0;
+        line.is_turned = 0;
+        line.finished = 0;
         if (line.key.ip_version != 4) {
             entries.ipv6(entry) = ipv6_addresses(first);
         }
@@ -51,7 +58,18 @@ public:
             line.is_turned = first.is_backward == from_initiator ? 1 : 0;
             clear_directions(entries, entry, biflow_direction(fields, options_.initiator_by_port),
                              turned(tunnel_of(fields), !from_initiator));
-        } else if (has_groups()) {
+        }
+    }
+    /// Begins the record of an empty entry with its first packet, which it does not count yet.
+    void begin_record(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+        FlowLine& line = entries.line(entry);
+        line.start = first.packet->seen_at;
+        line.end = first.packet->seen_at;
+        if (is_biflow()) {
+            return;  // each direction begins with its own first packet
+        }
+        line.ip_class_of_service = first.fields->ip_class_of_service;
+        if (has_groups()) {
             start_groups(entries.groups(entry), layout_, *first.fields);
         }
     }
@@ -75,10 +93,6 @@ public:
             }
             return;
         }
-        if (is_empty(entries, entry)) {
-            line.start = packet.packet->seen_at;
-            line.end = packet.packet->seen_at;
-        }
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
         ReverseGroup& reverse = reverse_of(entries, entry);
         if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
@@ -94,12 +108,16 @@ public:
 
     /// Adds what somebody else has counted of one direction.
     ///
-    /// @return  false: nothing was added, because that direction has no packet of its own yet
+    /// @return  false: nothing was added, because there is no record, or that direction has no
+    ///          packet of its own in it
     [[nodiscard]] bool add_counted(Entries& entries, const FlowHandle& flow,
                                    const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
         FlowLine& line = entries.line(flow.entry);
         if (!is_biflow()) {
+            if (line.packets == 0) {
+                return false;
+            }
             add_counts(line, counts);
         } else if (flow.is_reverse) {
             ReverseGroup& reverse = reverse_of(entries, flow.entry);
@@ -144,7 +162,7 @@ public:
         }
         return tally;
     }
-    /// Whether the entry has no packet: it was just begun, or is an empty slice.
+    /// Whether the entry has no packet: it was just opened, or is an empty slice.
     [[nodiscard]] bool is_empty(const Entries& entries, EntryIndex entry) const noexcept {
         return entries.line(entry).packets == 0 &&
                (!is_biflow() || reverse_of(entries, entry).packets == 0);
@@ -163,24 +181,23 @@ public:
         }
     }
 
-    /// Whether a conversation outlives its record that ends for this reason, as an empty slice.
-    [[nodiscard]] bool outlives(FlowEndReason reason) const noexcept {
-        return is_biflow() && reason == FlowEndReason::active_timeout;
+    /// Whether a flow outlives its record that ends for this reason, as an empty slice.
+    [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
+        return reason == FlowEndReason::active_timeout;
     }
     void start_empty_slice(Entries& entries, EntryIndex entry) const noexcept {
         FlowLine& line = entries.line(entry);
-        line.end_reason = FlowEndReason::none;
-        line.packets = 0;
-        line.octets = 0;
-        line.tcp_control_bits = 0;
-        line.ip_class_of_service = 0;
+        clear_counts(line);
+        line.was_cut = 1;
         // Both deadlines are the idle one: only silence ends it.
         line.start = line.end + timeouts_.idle - timeouts_.active;
-        const TunnelGroup tunnel =
-            layout_.tunnel_at != 0
-                ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
-                : TunnelGroup{};
-        clear_directions(entries, entry, reverse_of(entries, entry).biflow_direction, tunnel);
+        if (is_biflow()) {
+            const TunnelGroup tunnel =
+                layout_.tunnel_at != 0
+                    ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
+                    : TunnelGroup{};
+            clear_directions(entries, entry, reverse_of(entries, entry).biflow_direction, tunnel);
+        }
     }
 
 private:

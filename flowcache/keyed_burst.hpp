@@ -15,8 +15,8 @@
 
 namespace tributary {
 
-/// A burst on its way into one cache. An input path adds each packet as soon as its fields are
-/// known, so that memory works while the next ones are parsed:
+/// A burst on its way into one cache. An input path that parses adds each packet as soon as its
+/// fields are known, so that memory works while the next ones are parsed:
 ///
 ///     packet i           key and hash; asks for its bucket
 ///     packet i - kAhead  guesses its entry by the bucket; asks for the entry's lines

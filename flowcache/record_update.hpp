@@ -123,18 +123,13 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
     }
 }
 
-/// Begins a flow's line with its first packet, which it still doesn't count.
-inline void start_line(FlowLine& line, const KeyedPacket& keyed) noexcept {
-    line.key = keyed.key;
+/// Makes a flow's line one that has counted nothing.
+inline void clear_counts(FlowLine& line) noexcept {
     line.tcp_control_bits = 0;
-    line.ip_class_of_service = keyed.fields->ip_class_of_service;
+    line.ip_class_of_service = 0;
     line.end_reason = FlowEndReason::none;
     line.packets = 0;
     line.octets = 0;
-    line.start = keyed.packet->seen_at;
-    line.end = keyed.packet->seen_at;
-    line.is_turned = 0;
-    line.finished = 0;
 }
 
 /// What some packets of one direction add to its record.

@@ -269,11 +269,13 @@ TEST_CASE("FlowCache: counts from outside are of the handle's direction", "[flow
         return harness.handle_of(fields).value();
     };
     harness.packet(request(0x002), at_ms(1000));
-    CHECK_FALSE(harness.cache.add(handle_of(answer_to(request())), {1, 1}, {at_ms(1), at_ms(1)}));
+    CHECK_FALSE(harness.cache.add(handle_of(answer_to(request())), {1, 1}, {at_ms(1), at_ms(1)},
+                                  harness.sink));
     harness.packet(answer_to(request()), at_ms(1001));
-    CHECK(harness.cache.add(handle_of(request()), {2, 200}, {at_ms(1002), at_ms(1003)}));
-    CHECK(
-        harness.cache.add(handle_of(answer_to(request())), {3, 3000}, {at_ms(1004), at_ms(9000)}));
+    CHECK(harness.cache.add(handle_of(request()), {2, 200}, {at_ms(1002), at_ms(1003)},
+                            harness.sink));
+    CHECK(harness.cache.add(handle_of(answer_to(request())), {3, 3000}, {at_ms(1004), at_ms(9000)},
+                            harness.sink));
     harness.expire(at_ms(18'900));
     auto records = end_all(harness, at_ms(18'900));
     REQUIRE(records.size() == 1);

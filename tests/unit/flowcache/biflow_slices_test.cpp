@@ -38,6 +38,32 @@ TEST_CASE("FlowCache: the initiator is kept across slices, however they end", "[
     CHECK(records[1].core.start == at_ms(66'000));
 }
 
+TEST_CASE("FlowCache: the initiator is kept also while a record that was cut waits for the ring",
+          "[flowcache][unit]") {
+    const bool by_walk = GENERATE(false, true);
+    BiflowHarness harness(kOptions, kLayout);
+    harness.packet(request(0x002), at_ms(1000));
+    harness.sink.room = 0;
+    for (int second = 5; second <= 200; second += 5) {
+        const Timestamp time = at_ms(1000 + 1000 * second);
+        if (by_walk) {
+            harness.expire(time - 1s);
+        }
+        harness.packet(answer_to(request()), time);
+    }
+    CHECK(harness.counters.entries.read() == 4);  // three wait
+    harness.sink.room = 10;
+    auto records = end_all(harness, at_ms(201'000));
+    REQUIRE(records.size() == 4);
+    std::uint64_t packets = 0;
+    for (auto& record : records) {
+        CHECK(record.core.key.source_port.value == 40000);
+        packets += record.core.packets + reverse_of(record).packets;
+    }
+    CHECK(packets == 41);
+    CHECK(harness.counters.lost_ring_full.read().records == 0);
+}
+
 TEST_CASE("FlowCache: who the initiator is, is forgotten after an idle timeout",
           "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;

@@ -22,7 +22,7 @@ struct Due {
     }
     std::vector<EntryIndex> walk(Timestamp until, std::size_t most, std::size_t room = 100) {
         std::vector<EntryIndex> found(room);
-        found.resize(times.walk(most, times.tick_of(until), found));
+        found.resize(times.walk(cursor, most, times.tick_of(until), found));
         left = most;
         return found;
     }
@@ -30,6 +30,7 @@ struct Due {
     static constexpr Timestamp kBase{1'000'000s};
     std::vector<DueTimes::Tick> memory;
     DueTimes times;
+    DueTimes::Cursor cursor;
     std::size_t left = 0;
 };
 

@@ -55,6 +55,69 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
     CHECK(whole == kLongLived);
 }
 
+TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many active timeouts",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kMaxFlows = 10'000;
+    constexpr std::uint32_t kLongLived = 100;
+    const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
+    CacheHarness<120> harness(
+        {.max_flows = kMaxFlows, .idle_timeout = 3s, .active_timeout = 5s, .direction = direction},
+        RecordLayout::of({}, direction));
+    Timestamp clock = at_ms(1'700'000'000'000);
+    for (std::uint32_t n = 0; n < 2 * kLongLived; ++n) {
+        harness.packet(flow_packet(n % kLongLived), clock);
+    }
+    for (std::uint32_t n = 0; n < 1'000'000; ++n) {
+        clock += 50us;  // 50 s in all; the flood fills the cache anew in half a second
+        harness.packet(flow_packet(1'000'000 + n), clock);
+        if (n % 200 == 0) {  // each long-lived flow has one packet a second
+            harness.packet(flow_packet(n / 200 % kLongLived), clock);
+        }
+        if (n % 64 == 0) {
+            harness.cache.expire_some(clock, 128, harness.sink);
+        }
+    }
+    std::size_t cut = 0;
+    for (const auto& record : harness.sink.records) {
+        const bool is_long_lived = (record.core.key.source[2] | record.core.key.source[1] |
+                                    record.core.key.destination[2]) == std::byte{0};
+        if (is_long_lived) {
+            CHECK(record.core.end_reason == FlowEndReason::active_timeout);
+            ++cut;
+        }
+    }
+    CHECK(cut == 8 * kLongLived);
+}
+
+TEST_CASE("FlowCache: packets are counted before a record that holds them leaves",
+          "[flowcache][unit]") {
+    struct Watcher {
+        const CacheCounters& counters;
+        std::uint64_t packets = 0;
+        std::uint64_t octets = 0;
+        bool try_push(const FlowRecord<sizeof(FlowRecordCore)>& record) noexcept {
+            packets += record.core.packets;
+            octets += record.core.octets;
+            return packets <= counters.packets.read() && octets <= counters.octets.read();
+        }
+    };
+    const FlowCacheOptions options{.max_flows = 1};
+    CacheHarness<> harness(options);
+    Watcher watcher{harness.counters};
+    const PacketFields first = flow_packet(1);
+    const PacketFields second = flow_packet(2);
+    const PacketView view{.seen_at = at_ms(1000), .clock = at_ms(1000)};
+    harness.burst.clear();
+    harness.burst.add(view, first);
+    harness.burst.add(view, second);
+    harness.burst.add(view, first);
+    harness.cache.account(harness.burst.finish(), watcher);
+    CHECK(watcher.packets == 2);
+    CHECK(harness.counters.lost_ring_full.read().records == 0);
+    CHECK(harness.cache.end_all(at_ms(1000), watcher));
+    CHECK(watcher.packets == 3);
+}
+
 TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without evicting one",
           "[flowcache][unit]") {
     // 20 000 flows a second that live for one second each, and expiry that never comes by: only the

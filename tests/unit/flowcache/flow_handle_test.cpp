@@ -21,7 +21,7 @@ TEST_CASE("FlowCache: counts and an end may come from outside", "[flowcache][uni
     harness.packet(flow_packet(1, 100), at_ms(1000));
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
-    CHECK(harness.cache.add(handle, {7, 700}, {at_ms(900), at_ms(5000)}));
+    CHECK(harness.cache.add(handle, {7, 700}, {at_ms(900), at_ms(5000)}, harness.sink));
     CHECK(harness.cache.end(handle, FlowEndReason::end_of_flow, harness.sink));
 
     REQUIRE(harness.sink.records.size() == 1);
@@ -44,7 +44,7 @@ TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry hold
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.is_running(handle));
     CHECK_FALSE(harness.cache.is_running(stale));
-    CHECK_FALSE(harness.cache.add(stale, {1, 1}, {at_ms(1000), at_ms(1000)}));
+    CHECK_FALSE(harness.cache.add(stale, {1, 1}, {at_ms(1000), at_ms(1000)}, harness.sink));
     CHECK_FALSE(harness.cache.end(stale, FlowEndReason::end_of_flow, harness.sink));
     CHECK_FALSE(harness.cache.is_running(FlowHandle{}));
     CHECK(harness.counters.packets.read() == 2);
@@ -54,11 +54,50 @@ TEST_CASE("FlowCache: counts from outside move the idle deadline", "[flowcache][
     CacheHarness<> harness(kOptions);
     harness.packet(flow_packet(1), at_ms(1000));
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
-    CHECK(harness.cache.add(handle, {1, 100}, {at_ms(9000), at_ms(9000)}));
+    CHECK(harness.cache.add(handle, {1, 100}, {at_ms(9000), at_ms(9000)}, harness.sink));
     harness.expire(at_ms(19000));
     CHECK(harness.cache.is_running(handle));
     harness.expire(at_ms(19600));
     CHECK_FALSE(harness.cache.is_running(handle));
+}
+
+TEST_CASE("FlowCache: counts from outside that come after a record's deadline are not its",
+          "[flowcache][unit]") {
+    CacheHarness<> harness(kOptions);
+    harness.packet(flow_packet(1), at_ms(1000));
+    const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
+    // Expiry has not come by.
+    CHECK_FALSE(harness.cache.add(handle, {1, 100}, {at_ms(11'001), at_ms(12'000)}, harness.sink));
+    CHECK_FALSE(harness.cache.is_running(handle));
+    REQUIRE(harness.sink.records.size() == 1);
+    CHECK(harness.sink.records[0].core.packets == 1);
+    CHECK(harness.sink.records[0].core.end == at_ms(1000));
+    CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::idle_timeout);
+    CHECK(harness.counters.packets.read() == 1);
+}
+
+TEST_CASE("FlowCache: a handle stays good through the records that the active timeout cuts",
+          "[flowcache][unit]") {
+    CacheHarness<> harness({.max_flows = 8, .idle_timeout = 10s, .active_timeout = 15s});
+    harness.packet(flow_packet(1), at_ms(0));
+    harness.packet(flow_packet(1), at_ms(9000));
+    const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
+    harness.expire(at_ms(15'600));
+    CHECK(harness.sink.records.size() == 1);
+    CHECK(harness.cache.is_running(handle));
+    // The next record begins with a packet, not with what somebody else has counted.
+    CHECK_FALSE(harness.cache.add(handle, {1, 100}, {at_ms(16'000), at_ms(16'000)}, harness.sink));
+    harness.packet(flow_packet(1), at_ms(17'000));
+    CHECK(harness.cache.add(handle, {1, 100}, {at_ms(18'000), at_ms(18'000)}, harness.sink));
+    harness.expire(at_ms(28'600));
+    CHECK_FALSE(harness.cache.is_running(handle));
+    REQUIRE(harness.sink.records.size() == 2);
+    CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::active_timeout);
+    CHECK(harness.sink.records[0].core.packets == 2);
+    CHECK(harness.sink.records[1].core.end_reason == FlowEndReason::idle_timeout);
+    CHECK(harness.sink.records[1].core.packets == 2);
+    CHECK(harness.sink.records[1].core.start == at_ms(17'000));
+    CHECK(harness.counters.entries.read() == 0);
 }
 
 TEST_CASE("FlowCache: IPv6 flows are told apart by every octet of their addresses",
