@@ -107,9 +107,10 @@ void check_inputs(const Config& config, const YamlNode& root) {
     }
 }
 
-void check_collector(const CollectorOptions& collector, const YamlNode& root) {
-    const auto demand = [&root](const char* key, bool is_good, const char* what) {
-        const std::string path = std::string("export.collectors.0.") + key;
+void check_collector(const CollectorOptions& collector, const std::string& at,
+                     const YamlNode& root) {
+    const auto demand = [&root, &at](const char* key, bool is_good, const char* what) {
+        const std::string path = at + "." + key;
         if (!is_good) {
             refuse(place_of(root, path), path + what);
         }
@@ -130,31 +131,47 @@ void check_collector(const CollectorOptions& collector, const YamlNode& root) {
 }
 
 /// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
-void check_mtu(const Config& config, const YamlNode& root) {
+void check_mtu(const CollectorOptions& collector, FlowDirection direction, const std::string& at,
+               const YamlNode& root) {
     constexpr std::uint16_t kLeastForBiflows = 576;
-    const CollectorOptions& collector = config.export_.collectors.front();
-    if (config.flows.direction == FlowDirection::biflow &&
-        collector.transport == TransportKind::udp && collector.mtu < kLeastForBiflows) {
-        refuse(place_of(root, "export.collectors.0.mtu"),
-               "export.collectors.0.mtu is " + std::to_string(collector.mtu) +
+    if (direction == FlowDirection::biflow && collector.transport == TransportKind::udp &&
+        collector.mtu < kLeastForBiflows) {
+        refuse(place_of(root, at + ".mtu"),
+               at + ".mtu is " + std::to_string(collector.mtu) +
                    ", but flows.direction is biflow; must be at least " +
                    std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
     }
 }
 
+std::string place_of_collector(const CollectorOptions& collector) {
+    return collector.transport == TransportKind::file
+               ? collector.path
+               : collector.host + ", port " + std::to_string(collector.port) +
+                     (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
+}
+
 void check_collectors(const Config& config, const YamlNode& root) {
-    const std::size_t count = config.export_.collectors.size();
-    if (count == 0) {
+    const std::vector<CollectorOptions>& collectors = config.export_.collectors;
+    if (collectors.empty()) {
         refuse(place_of(root, "export.collectors"),
                "export.collectors is empty; must have one item (such as {host: 192.0.2.1})");
     }
-    if (count > 1) {
-        refuse(place_of(root, "export.collectors.1"),
-               "export.collectors has " + std::to_string(count) +
-                   " items, and more than one is not supported by this version; must be one item");
+    if (collectors.size() > kMostCollectors) {
+        refuse(place_of(root, "export.collectors"),
+               "export.collectors has " + std::to_string(collectors.size()) +
+                   " items; must have at most " + std::to_string(kMostCollectors));
     }
-    check_collector(config.export_.collectors.front(), root);
-    check_mtu(config, root);
+    std::map<std::string, std::string> seen;
+    for (std::size_t i = 0; i < collectors.size(); ++i) {
+        const std::string at = "export.collectors." + std::to_string(i);
+        check_collector(collectors[i], at, root);
+        check_mtu(collectors[i], config.flows.direction, at, root);
+        const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
+        if (!is_new) {
+            refuse(place_of(root, at), at + " is at " + first->first + "; must differ from " +
+                                           first->second + " (it would get its records twice)");
+        }
+    }
 }
 
 void check_cores(const Config& config, const YamlNode& root) {

@@ -85,7 +85,7 @@ constexpr std::string_view kReferenceHead =
     "seconds. A path such as `inputs[].queues` means the key `queues` of each item of the list\n"
     "`inputs`.\n"
     "\n"
-    "A probe needs at least one input with a `device` and exactly one collector, with `host` for\n"
+    "A probe needs at least one input with a `device` and at least one collector, with `host` for\n"
     "`udp` and `tcp`, with `path` for `file`. Devices, names and interface indices of inputs "
     "differ.\n"
     "An explicit `cores.input` has one core for each queue. Filters and sampling choose frames, "

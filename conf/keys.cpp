@@ -127,6 +127,13 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
     };
 }
 
+template <class Owner>
+Rule<Owner> timestamp_unit(TimestampUnit Owner::*member) {
+    return choice(member, {{"milliseconds", TimestampUnit::milliseconds},
+                           {"microseconds", TimestampUnit::microseconds},
+                           {"nanoseconds", TimestampUnit::nanoseconds}});
+}
+
 std::vector<Key<CollectorOptions>> collector_keys() {
     using O = CollectorOptions;
     return {
@@ -147,6 +154,17 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               "octets of the longest IPFIX message, for udp; at least 576 for biflows"),
         value("path", text(&O::path, "the path of a file or empty", is_any_text),
               "the file to write, for transport file"),
+        value("observation-domain",
+              or_inherit(&O::observation_domain,
+                         whole_number(&OneValue<std::uint32_t>::value, 0, kMost32)),
+              "the number of this probe in this collector's messages, instead of "
+              "export.observation-domain"),
+        value("timestamps",
+              or_inherit(&O::timestamps, timestamp_unit(&OneValue<TimestampUnit>::value)),
+              "precision of start and end for this collector, instead of export.timestamps"),
+        value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
+              "octets of messages that wait for this collector, or, with tcp, for its "
+              "acknowledgement"),
     };
 }
 
@@ -161,12 +179,13 @@ std::vector<Key<ExportOptions>> export_keys() {
               "a message that is not full leaves after this long"),
         value("drain-timeout", seconds(&O::drain_timeout, milliseconds(0), kHour),
               "how long the end waits for a collector that takes nothing"),
-        value("mode", only<O>({"copy"}, {"balance", "failover"}),
-              "every collector gets every record"),
-        value("timestamps",
-              choice(&O::timestamps, {{"milliseconds", TimestampUnit::milliseconds},
-                                      {"microseconds", TimestampUnit::microseconds},
-                                      {"nanoseconds", TimestampUnit::nanoseconds}}),
+        value("mode",
+              choice(&O::mode, {{"copy", ExportMode::copy},
+                                {"balance", ExportMode::balance},
+                                {"failover", ExportMode::failover}}),
+              "copy: every collector gets every record; balance: each record goes to one, both "
+              "directions of a flow to the same; failover: the first that can be reached gets all"),
+        value("timestamps", timestamp_unit(&O::timestamps),
               "precision of a record's start and end"),
         value("fields",
               subset(&O::fields, {{"extremes", &FieldGroups::extremes},

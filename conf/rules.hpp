@@ -25,6 +25,12 @@ struct Word {
     T meaning;
 };
 
+/// What or_inherit() reads into.
+template <class T>
+struct OneValue {
+    T value{};
+};
+
 inline bool is_scalar(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar; }
 
 inline std::string range_text(std::uint64_t low, std::uint64_t high) {
@@ -158,6 +164,32 @@ Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words,
                         return w.meaning == owner.*member;
                     });
                     return std::string(word->text);
+                }};
+}
+
+/// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider
+/// section decides.
+///
+/// @param rule  of a struct whose only member `value` is what is read
+template <class Owner, class T>
+Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
+    return {.limits = "inherit or " + rule.limits,
+            .later = rule.later,
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    if (is_scalar(node) && node.text == "inherit") {
+                        (owner.*member).reset();
+                        return true;
+                    }
+                    OneValue<T> read;
+                    const bool is_good = rule.accept(node, read);
+                    owner.*member = read.value;
+                    return is_good;
+                },
+            .yaml =
+                [=](const Owner& owner) {
+                    const std::optional<T>& value = owner.*member;
+                    return value ? rule.yaml({*value}) : std::string("inherit");
                 }};
 }
 

@@ -80,10 +80,11 @@ public:
             clocks_.push_back(&queues.back()->clock);
         }
         ExportOptions export_options = config.export_;
-        export_options.collectors = {{.transport = TransportKind::file,
-                                      .host = {},
-                                      .source_address = {},
-                                      .path = job.output}};
+        CollectorOptions output;
+        output.transport = TransportKind::file;
+        output.path = job.output;
+        export_options.mode = ExportMode::copy;
+        export_options.collectors = {output};
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(queues),
             .export_options = std::move(export_options),

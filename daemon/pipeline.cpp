@@ -139,9 +139,14 @@ void Pipeline::read(Ledger& ledger) const {
     }
     for (std::size_t index = 0; index < parts_.export_options.collectors.size(); ++index) {
         const CollectorCounters& counters = export_counters_.collectors[index];
+        std::uint64_t lost = 0;
+        for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+            lost += counters.read_lost(static_cast<ExportLoss>(cause)).records;
+        }
         ledger.collectors.push_back({describe(parts_.export_options.collectors[index]),
                                      {{"connected", counters.connected.read()},
                                       {"errors", counters.errors.read()},
+                                      {"lost", lost},
                                       {"messages", counters.messages.read()},
                                       {"octets", counters.octets.read()},
                                       {"reconnects", counters.reconnects.read()},

@@ -12,17 +12,18 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "no connection",
         "connection lost",
         "name not resolved",
-        "nobody listens there, records are lost",
+        "nobody listens there, what was under way is lost, and records wait",
         "unreachable, records wait",
         "message too large, its records are lost; lower mtu",
         "write failed, export ends",
-        "libfixbuf refused a record, its message is lost"};
+        "libfixbuf refused a record, its message is lost",
+        "has the records from now on"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
 bool always_told(CollectorEventKind kind) {
     return kind == CollectorEventKind::connected || kind == CollectorEventKind::connection_lost ||
-           kind == CollectorEventKind::write_failed;
+           kind == CollectorEventKind::write_failed || kind == CollectorEventKind::takes_over;
 }
 
 }  // namespace
@@ -74,6 +75,9 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             return;
         case CollectorEventKind::refused:
             counters_.refused.add();
+            counters_.connected.set(0);
+            return;
+        case CollectorEventKind::takes_over:
             return;
         case CollectorEventKind::connection_lost:
         case CollectorEventKind::write_failed:

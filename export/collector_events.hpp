@@ -24,8 +24,9 @@ enum class CollectorEventKind : std::uint8_t {
     message_too_large,  ///< UDP: the message is lost; mtu is too large
     write_failed,       ///< file: final
     encoding_failed,    ///< libfixbuf refused a record
+    takes_over,         ///< mode failover: this collector has the records from now on
 };
-inline constexpr std::size_t kCollectorEventCount = 9;
+inline constexpr std::size_t kCollectorEventCount = 10;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

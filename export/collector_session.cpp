@@ -1,188 +1,216 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_session.hpp"
 
+#include <array>
+#include <iterator>
 #include <utility>
 
 namespace tributary {
+namespace {
 
-void MessageTally::add(std::size_t queue, const RecordTally& tally) {
-    if (shares_.empty() || shares_.back().queue != queue) {
-        shares_.push_back({queue, {}});  // the vector keeps its memory from message to message
-    }
-    shares_.back().tally += tally;
+/// What the collector wants otherwise than the others.
+ExportOptions options_for(const ExportOptions& options, const CollectorOptions& collector) {
+    ExportOptions own = options;
+    own.observation_domain = collector.observation_domain.value_or(options.observation_domain);
+    own.timestamps = collector.timestamps.value_or(options.timestamps);
+    return own;
 }
 
+}  // namespace
+
 CollectorSession::CollectorSession(const ExportOptions& options, const RecordLayout& layout,
-                                   ExportCounters& counters, std::size_t index,
+                                   ExportCounters& counters, DeliveryBook& book, std::size_t index,
                                    CollectorEventHandler handler)
-    : layout_(layout),
-      counters_(counters),
+    : book_(book),
+      index_(index),
       account_(counters.collectors.at(index)),
       events_(options.collectors.at(index), account_, std::move(handler)),
       transport_(make_transport(options.collectors[index], events_)),
-      encoder_(options, layout, message_limit(options.collectors[index])),
-      refusals_come_late_(options.collectors[index].transport == TransportKind::udp),
+      encoder_(options_for(options, options.collectors[index]), layout,
+               message_limit(options.collectors[index])),
+      record_bytes_(options.mode == ExportMode::failover ? record_size(layout) : 0),
+      refreshes_templates_(options.collectors[index].transport == TransportKind::udp),
       flush_interval_(options.flush_interval),
-      template_refresh_(options.template_refresh) {}
+      template_refresh_(options.template_refresh),
+      buffer_(options.collectors[index].buffer) {}
 
 void CollectorSession::advance(ExportTime now) {
     transport_->advance(now.uptime);
+    settle(now);
+    follow_session();
     const bool clock_unknown = now.wall < kFirstTimestamp;
-    if (abandoned_ || !in_session() || (clock_unknown && open_.empty())) {
+    const bool nothing_waits = open_.entries.empty() && waiting_.empty();
+    if (abandoned_ || (clock_unknown && nothing_waits)) {
         return;  // offline, the clock starts with the first packet
     }
-    if (refusals_come_late_ && waiting_.empty() &&
+    if (refreshes_templates_ && staged_.empty() &&
         now.uptime - templates_at_ >= template_refresh_) {
         next_template_ = 0;
     }
-    if (!open_.empty() && now.uptime - opened_at_ >= flush_interval_) {
-        complete_ = true;
+    if (!open_.entries.empty() && now.uptime - opened_at_ >= flush_interval_) {
+        close_message();
     }
-    static_cast<void>(deliver(now));  // what cannot leave now waits for the next call
-    if (now.uptime - sent_at_ >= kRefusalWait) {
-        settle_sent(now);
-    }
+    pump(now);
 }
 
 bool CollectorSession::ready() const noexcept {
-    return transport_->failed() || abandoned_ || (!complete_ && transport_->session() != 0);
+    return transport_->failed() || abandoned_ || kept_octets_ < buffer_;
 }
 
-bool CollectorSession::add(const std::byte* record, std::size_t queue, ExportTime now) {
-    const RecordTally tally = tally_of(record, layout_);
+void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     if (transport_->failed() || abandoned_) {
-        lose(queue, tally);
-        return true;
-    }
-    if (!ready()) {
-        return false;
-    }
-    AppendResult result = encoder_.append(record);
-    if (result == AppendResult::message_full) {
-        complete_ = true;
-        if (!deliver(now) && !transport_->failed()) {
-            return false;
-        }
-        if (transport_->failed()) {
-            lose(queue, tally);
-            return true;
-        }
-        result = encoder_.append(record);
-    }
-    if (open_.empty()) {
-        opened_at_ = now.uptime;
-    }
-    open_.add(queue, tally);
-    if (result != AppendResult::added) {
-        count_lost(open_, ExportLoss::encoding_failed);
-        events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
-    }
-    return true;
-}
-
-bool CollectorSession::in_session() noexcept {
-    const std::uint64_t session = transport_->session();
-    if (session == 0) {
-        return false;
-    }
-    if (session != session_) {
-        session_ = session;
-        encoder_.restart_session();
-        next_template_ = 0;
-        waiting_ = {};
-    }
-    return true;
-}
-
-bool CollectorSession::deliver(ExportTime now) {
-    if (!in_session()) {
-        return false;
-    }
-    if (!send_templates(now)) {
-        if (transport_->failed()) {
-            count_lost(open_, ExportLoss::write_failed);
-        }
-        return false;
-    }
-    if (!complete_) {
-        return true;
-    }
-    if (waiting_.empty()) {
-        waiting_ = encoder_.finish(now.wall);
-    }
-    const SendStatus status = transmit(waiting_, now);
-    if (status == SendStatus::would_block) {
-        return false;
-    }
-    conclude(status, now);
-    return !transport_->failed();
-}
-
-void CollectorSession::conclude(SendStatus status, ExportTime now) {
-    waiting_ = {};
-    complete_ = false;
-    encoder_.release();
-    if (status == SendStatus::lost) {
-        count_lost(open_,
-                   transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
-    } else if (refusals_come_late_) {
-        std::swap(sent_, open_);
-        sent_at_ = now.uptime;
-    } else {
-        count_exported(open_);
-    }
-}
-
-bool CollectorSession::send_templates(ExportTime now) {
-    if (refused_ && complete_ && waiting_.empty()) {
-        refused_ = false;
-        next_template_ = 0;
-    }
-    while (next_template_ < encoder_.template_messages()) {
-        if (waiting_.empty()) {
-            waiting_ = encoder_.template_message(next_template_, now.wall);
-        }
-        if (next_template_ == 0) {
-            templates_at_ = now.uptime;  // a template that comes late puts off no refresh
-        }
-        if (transmit(waiting_, now) == SendStatus::would_block || transport_->failed()) {
-            return false;
-        }
-        waiting_ = {};
-        ++next_template_;
-    }
-    return true;
-}
-
-SendStatus CollectorSession::transmit(MessageView message, ExportTime now) {
-    constexpr int kTries = 3;  // a refusal is taken back by the kernel once it is told
-    SendStatus status = transport_->send(message, now.uptime);
-    for (int tries = 1; status == SendStatus::refused && tries < kTries; ++tries) {
-        count_lost(sent_, ExportLoss::send_refused);
-        refused_ = true;
-        status = transport_->send(message, now.uptime);
-    }
-    if (status == SendStatus::refused) {
-        return SendStatus::would_block;
-    }
-    if (status == SendStatus::sent) {
-        count_exported(sent_);  // no refusal stood in the way: the datagram before has arrived
-        account_.messages.add();
-        account_.octets.add(message.size());
-        ++messages_sent_;
-    }
-    return status;
-}
-
-void CollectorSession::settle_sent(ExportTime now) {
-    if (sent_.empty()) {
+        book_.lost(index_, record.entry, cause_of_abandoning());
         return;
     }
-    if (transport_->last_was_refused(now.uptime)) {
-        count_lost(sent_, ExportLoss::send_refused);
-        refused_ = true;
-    } else {
-        count_exported(sent_);
+    AppendResult result = encoder_.append(record.bytes);
+    if (result == AppendResult::message_full) {
+        close_message();
+        if (waiting_.size() >= Transport::kMostMessages) {
+            pump(now);
+        }
+        result = encoder_.append(record.bytes);
+    }
+    if (open_.entries.empty()) {
+        opened_at_ = now.uptime;
+    }
+    open_.entries.push_back(record.entry);  // memory is kept from message to message
+    if (record_bytes_ != 0) {
+        open_.records.insert(open_.records.end(), record.bytes, record.bytes + record_bytes_);
+    }
+    if (result != AppendResult::added) {
+        lose(open_, ExportLoss::encoding_failed);
+        events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
+    }
+}
+
+void CollectorSession::close_message() {
+    const EncodedMessage closed = encoder_.close();
+    open_.octets.assign(closed.octets.begin(), closed.octets.end());
+    open_.data_records = closed.records;
+    open_.latest_end = closed.latest_end;
+    kept_octets_ += open_.octets.size();
+    waiting_.push_back(std::exchange(open_, fresh_message()));
+}
+
+/// Sees whether the transport's session has ended, or a new one begun.
+void CollectorSession::follow_session() noexcept {
+    const std::uint64_t session = transport_->session();
+    if (session == session_) {
+        return;
+    }
+    take_back_staged();
+    for (; !sent_.empty(); sent_.pop_back()) {
+        OutgoingMessage& message = sent_.back();
+        if (message.holds_templates()) {
+            recycle(message);
+        } else {
+            waiting_.push_front(std::move(message));
+        }
+    }
+    session_ = session;
+    next_template_ = 0;
+    if (session != 0 && transport_->restarts_numbers()) {
+        numbering_.restart();
+    }
+}
+
+void CollectorSession::take_back_staged() noexcept {
+    for (; !staged_.empty(); staged_.pop_back()) {
+        OutgoingMessage& message = staged_.back();
+        numbering_.take_back(message.data_records);
+        if (message.holds_templates()) {
+            recycle(message);
+        } else {
+            waiting_.push_front(std::move(message));
+        }
+    }
+}
+
+/// Sends as much as can leave now.
+void CollectorSession::pump(ExportTime now) {
+    while (session_ != 0) {
+        stage(now);
+        if (staged_.empty()) {
+            return;
+        }
+        std::array<MessageView, Transport::kMostMessages> views;
+        std::size_t count = 0;
+        for (const OutgoingMessage& message : staged_) {
+            views.at(count++) = message.octets;
+        }
+        const SendResult result = transport_->send(std::span(views).first(count), now.uptime);
+        account_sent(result.taken);
+        if (result.rest == SendStatus::lost) {
+            lose(staged_.front(),
+                 transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
+            recycle(staged_.front());
+            staged_.pop_front();
+        }
+        settle(now);
+        follow_session();
+        if (transport_->failed()) {
+            lose_all(ExportLoss::write_failed);
+            return;
+        }
+        if (result.rest == SendStatus::would_block) {
+            return;
+        }
+    }
+}
+
+/// Makes ready what is to be sent next: templates that the collector does not know, then data.
+void CollectorSession::stage(ExportTime now) {
+    while (staged_.size() < Transport::kMostMessages) {
+        if (next_template_ < encoder_.template_messages()) {
+            stage_template(now);
+            continue;
+        }
+        if (waiting_.empty()) {
+            return;
+        }
+        OutgoingMessage& message = waiting_.front();
+        numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
+        staged_.push_back(std::move(message));
+        waiting_.pop_front();
+    }
+}
+
+void CollectorSession::stage_template(ExportTime now) {
+    if (next_template_ == 0) {
+        templates_at_ = now.uptime;  // a template that comes late puts off no refresh
+    }
+    const MessageView made = encoder_.template_message(next_template_++);
+    OutgoingMessage message = fresh_message();
+    message.octets.assign(made.begin(), made.end());
+    kept_octets_ += made.size();
+    numbering_.stamp(message.octets, 0, now.wall, {});
+    staged_.push_back(std::move(message));
+}
+
+void CollectorSession::account_sent(std::size_t count) noexcept {
+    for (; count > 0; --count) {
+        account_.messages.add();
+        account_.octets.add(staged_.front().octets.size());
+        sent_.push_back(std::move(staged_.front()));
+        staged_.pop_front();
+    }
+}
+
+/// Learns the fate of messages that were sent.
+void CollectorSession::settle(ExportTime now) {
+    const Fates fates = transport_->settle(now.uptime);
+    for (std::size_t i = 0; i < fates.delivered; ++i) {
+        for (const RecordEntry& record : sent_.front().entries) {
+            book_.delivered(index_, record);
+        }
+        ++progress_;
+        recycle(sent_.front());
+        sent_.pop_front();
+    }
+    for (std::size_t i = 0; i < fates.refused; ++i) {
+        lose(sent_.front(), ExportLoss::send_refused);
+        recycle(sent_.front());
+        sent_.pop_front();
     }
 }
 
@@ -190,42 +218,77 @@ bool CollectorSession::flush(ExportTime now) {
     if (abandoned_) {
         return true;
     }
-    complete_ = complete_ || !open_.empty();
-    const bool delivered = deliver(now);
-    if (now.uptime - sent_at_ >= kRefusalWait) {
-        settle_sent(now);
+    if (!open_.entries.empty()) {
+        close_message();
     }
-    const bool nothing_under_way = delivered || transport_->session() == 0;
-    return nothing_under_way && open_.empty() && sent_.empty();
+    pump(now);
+    settle(now);
+    return kept_octets_ == 0;
 }
 
 void CollectorSession::abandon(ExportTime now) {
-    settle_sent(now);
-    count_lost(open_, cause_of_abandoning());
+    settle(now);
+    lose_all(cause_of_abandoning());
     abandoned_ = true;
 }
 
-void CollectorSession::lose(std::size_t queue, const RecordTally& tally) noexcept {
-    counters_.queues[queue].lose(cause_of_abandoning(), tally);
+const std::vector<OutgoingMessage>& CollectorSession::hand_back() {
+    if (!open_.entries.empty()) {
+        close_message();
+    }
+    handed_back_.clear();
+    for (std::deque<OutgoingMessage>* const stage : {&sent_, &staged_, &waiting_}) {
+        for (OutgoingMessage& message : *stage) {
+            kept_octets_ -= message.octets.size();
+            handed_back_.push_back(std::move(message));
+        }
+        stage->clear();
+    }
+    return handed_back_;
+}
+
+void CollectorSession::tell_takes_over(ExportTime now) {
+    events_.tell(CollectorEventKind::takes_over, now.uptime, {});
+}
+
+/// Tells of a message's records as lost. The message stays where it is, with none.
+void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
+    for (const RecordEntry& record : message.entries) {
+        book_.lost(index_, record, cause);
+    }
+    message.entries.clear();
+    message.records.clear();
+}
+
+void CollectorSession::lose_all(ExportLoss cause) noexcept {
+    for (std::deque<OutgoingMessage>* const stage : {&sent_, &staged_, &waiting_}) {
+        for (OutgoingMessage& message : *stage) {
+            lose(message, cause);
+            recycle(message);
+        }
+        stage->clear();
+    }
+    lose(open_, cause);
+    static_cast<void>(encoder_.close());
+}
+
+void CollectorSession::recycle(OutgoingMessage& message) noexcept {
+    kept_octets_ -= message.octets.size();
+    message.clear();
+    spare_.push_back(std::move(message));
+}
+
+OutgoingMessage CollectorSession::fresh_message() noexcept {
+    if (spare_.empty()) {
+        return {};
+    }
+    OutgoingMessage message = std::move(spare_.back());
+    spare_.pop_back();
+    return message;
 }
 
 ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
     return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
-}
-
-void CollectorSession::count_exported(MessageTally& tally) noexcept {
-    for (const MessageTally::Share& share : tally.shares()) {
-        counters_.queues[share.queue].exported.add(share.tally);
-        account_.records.add(share.tally);
-    }
-    tally.clear();
-}
-
-void CollectorSession::count_lost(MessageTally& tally, ExportLoss cause) noexcept {
-    for (const MessageTally::Share& share : tally.shares()) {
-        counters_.queues[share.queue].lose(cause, share.tally);
-    }
-    tally.clear();
 }
 
 }  // namespace tributary

@@ -4,114 +4,124 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "export/collector_events.hpp"
+#include "export/delivery_book.hpp"
 #include "export/export_counters.hpp"
 #include "export/export_time.hpp"
 #include "export/ipfix_encoder.hpp"
+#include "export/message.hpp"
 #include "export/options.hpp"
+#include "export/outgoing_message.hpp"
 #include "export/transport.hpp"
 
 namespace tributary {
 
-/// How much of each queue one message holds.
-class MessageTally {
-public:
-    struct Share {
-        std::size_t queue{};
-        RecordTally tally{};
-    };
-    void add(std::size_t queue, const RecordTally& tally);
-    void clear() noexcept { shares_.clear(); }
-    [[nodiscard]] bool empty() const noexcept { return shares_.empty(); }
-    [[nodiscard]] const std::vector<Share>& shares() const noexcept { return shares_; }
-
-private:
-    std::vector<Share> shares_;
+/// A flow record on its way to a collector.
+struct RecordToSend {
+    const std::byte* bytes{};  ///< of the layout given at construction, aligned to 8
+    RecordEntry entry;
 };
 
-/// Everything that concerns one collector: encoder, transport, and the account of its records.
+/// Everything that concerns one collector: encoder, transport, and the messages on their way. Each
+/// record that it takes is told of once to the DeliveryBook.
 ///
-///     open -> complete -> sent -> exported        (UDP: `sent` waits for a refusal that may still
-///     come)
-///                |          +--> lost: refused
-///                +--> lost: too large, write failed, collector away
+///     open -> waiting -> staged -> sent -> delivered | refused
+///                ^          |        |
+///                +----------+--------+      the connection was lost: once more, in order
 ///
-/// There is one message in each state at most; a record is in exactly one of them, which is how the
-/// account stays exact.
+/// A staged message has its number and time, and goes to the transport next; a sent one is the
+/// kernel's, but kept until it is known to have arrived. Whatever waits, waits within the
+/// collector's buffer.
 /// @thread  the export thread
 class CollectorSession {
 public:
-    /// How long after a datagram its refusal is waited for, if no other datagram follows.
-    static constexpr std::chrono::milliseconds kRefusalWait{200};
-
-    /// @param counters  outlives the session
-    /// @param index     of the collector, in the options and in the counters
+    /// @param book   outlives the session
+    /// @param index  of the collector, in the options and in the counters
     /// @errors  ExportError
     CollectorSession(const ExportOptions& options, const RecordLayout& layout,
-                     ExportCounters& counters, std::size_t index, CollectorEventHandler handler);
+                     ExportCounters& counters, DeliveryBook& book, std::size_t index,
+                     CollectorEventHandler handler);
 
-    /// Does what time or the collector has made due: connection, templates, the message that waits.
+    /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
-    /// Whether add() would take a record now.
+    /// Whether there is room in its buffer, or nothing is kept any more because it has failed.
     [[nodiscard]] bool ready() const noexcept;
-    /// Puts the record into the open message, and sends that one first if it is full.
+    /// Whether messages can leave now, as far as the transport knows.
+    [[nodiscard]] bool is_up() const noexcept { return transport_->session() != 0; }
+    /// Whether there is something here that the collector has to take first.
+    [[nodiscard]] bool is_waiting() const noexcept {
+        return kept_octets_ > 0 || !open_.entries.empty();
+    }
+    /// Takes a record, when ready().
+    void add(const RecordToSend& record, ExportTime now);
+    /// Closes the open message, however full, and sends what can leave.
     ///
-    /// @param record  of the layout given at construction, aligned to 8
-    /// @return  false: the collector takes nothing now; the record is the caller's still
-    [[nodiscard]] bool add(const std::byte* record, std::size_t queue, ExportTime now);
-    /// Sends the open message, however full.
-    ///
-    /// @return  nothing is left here, and the account is settled
+    /// @return  nothing is left here, and every record is accounted for
     [[nodiscard]] bool flush(ExportTime now);
     /// Counts as lost what is left here, and all that still comes; nothing is sent any more.
     void abandon(ExportTime now);
-    /// Counts a record as lost that never came here, for the reason for which abandon() would.
-    void lose(std::size_t queue, const RecordTally& tally) noexcept;
+    /// Gives up every record that has not arrived, the oldest first; the account of them is the
+    /// caller's again. Only where the options' mode is failover, which keeps them.
+    ///
+    /// @return  messages; good until the next call
+    [[nodiscard]] const std::vector<OutgoingMessage>& hand_back();
 
-    /// Grows with every message handed over.
-    [[nodiscard]] std::uint64_t messages_sent() const noexcept { return messages_sent_; }
+    /// Tells that this collector has the records from now on.
+    void tell_takes_over(ExportTime now);
+
+    /// Grows with every message that arrives.
+    [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
     /// The line that tells of a final failure; empty: there was none.
     [[nodiscard]] const std::string& error() const noexcept { return events_.failure(); }
 
 private:
-    [[nodiscard]] bool in_session() noexcept;
-    [[nodiscard]] bool deliver(ExportTime now);
-    [[nodiscard]] bool send_templates(ExportTime now);
-    [[nodiscard]] SendStatus transmit(MessageView message, ExportTime now);
-    void conclude(SendStatus status, ExportTime now);
-    void settle_sent(ExportTime now);
-    void count_exported(MessageTally& tally) noexcept;
-    void count_lost(MessageTally& tally, ExportLoss cause) noexcept;
+    void close_message();
+    void follow_session() noexcept;
+    void take_back_staged() noexcept;
+    void settle(ExportTime now);
+    void pump(ExportTime now);
+    void stage(ExportTime now);
+    void stage_template(ExportTime now);
+    void account_sent(std::size_t count) noexcept;
+    void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
+    void lose_all(ExportLoss cause) noexcept;
+    void recycle(OutgoingMessage& message) noexcept;
+    [[nodiscard]] OutgoingMessage fresh_message() noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
-    RecordLayout layout_;
-    ExportCounters& counters_;
+    DeliveryBook& book_;
+    std::size_t index_;
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;
     IpfixEncoder encoder_;
-    bool refusals_come_late_;  ///< UDP
+    MessageNumbering numbering_;
+    std::size_t record_bytes_;  ///< kept of each record; 0: none is
+    bool refreshes_templates_;  ///< UDP
     bool abandoned_{};
     std::chrono::nanoseconds flush_interval_;
     std::chrono::nanoseconds template_refresh_;
+    std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
-    MessageTally open_;                     ///< of the open or complete message
-    bool complete_{};                       ///< the open message takes no more records
-    MessageView waiting_;                   ///< what the transport must be offered again, unchanged
+    OutgoingMessage open_;                  ///< what is in the encoder's open message
     std::chrono::nanoseconds opened_at_{};  ///< uptime of its first record
-    MessageTally sent_;                     ///< of the last datagram, which may still be refused
-    std::chrono::nanoseconds sent_at_{};
+    std::deque<OutgoingMessage> waiting_;
+    std::deque<OutgoingMessage> staged_;
+    std::deque<OutgoingMessage> sent_;
+    std::size_t kept_octets_{};  ///< of these three
+    std::vector<OutgoingMessage> spare_;
+    std::vector<OutgoingMessage> handed_back_;
 
     std::uint64_t session_{};      ///< the transport's, as last seen
-    std::size_t next_template_{};  ///< template messages before this one are sent; before data
-                                   ///< leave, all are
-    bool refused_{};  ///< whoever listens there next knows no template: before the next data
-    std::chrono::nanoseconds templates_at_{};  ///< uptime at which the first was last sent
-    std::uint64_t messages_sent_{};
+    std::size_t next_template_{};  ///< template messages before this one are staged; before data
+                                   ///< are, all are
+    std::chrono::nanoseconds templates_at_{};  ///< uptime at which the first was last staged
+    std::uint64_t progress_{};
 };
 
 }  // namespace tributary

@@ -18,20 +18,21 @@ enum class ExportLoss : std::uint8_t {
     write_failed,     ///< file: disk full or input/output error
     collector_away,   ///< at shutdown: the collector took nothing for drain_timeout
     encoding_failed,  ///< libfixbuf refused the record
+    buffer_full,      ///< the collector took nothing for so long that its buffer filled up, while
+                      ///< another one went on
 };
-inline constexpr std::size_t kExportLossCount = 5;
+inline constexpr std::size_t kExportLossCount = 6;
 
 /// Name in the ledger (`lost_by_cause`).
 [[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
     constexpr std::array<std::string_view, kExportLossCount> kNames{
-        "send_refused", "send_failed", "write_failed", "collector_away", "encoding_failed"};
+        "send_refused",   "send_failed",     "write_failed",
+        "collector_away", "encoding_failed", "buffer_full"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 
-/// What became of the records of one queue. Once all is drained, the records that the queue's ring
-/// gave out are exported + lost; until then the difference is in unsent messages.
-struct alignas(64) QueueExportCounters {
-    RecordCounter exported;  ///< handed to the collector
+/// Lost records by cause.
+struct LossCounters {
     std::array<RecordCounter, kExportLossCount> lost;
 
     /// @thread  the export thread
@@ -43,12 +44,19 @@ struct alignas(64) QueueExportCounters {
     }
 };
 
-/// One collector's own account.
-struct alignas(64) CollectorCounters {
-    Counter messages;       ///< handed to the kernel, templates included
+/// What became of the records of one queue. Once all is drained, the records that the queue's ring
+/// gave out are exported + lost; until then the difference is in unsent messages.
+struct alignas(64) QueueExportCounters : LossCounters {
+    RecordCounter exported;  ///< at least one collector has them
+};
+
+/// One collector's own account: the records that were meant for it are `records`, lost, or still
+/// here.
+struct alignas(64) CollectorCounters : LossCounters {
+    Counter messages;       ///< handed to the kernel, templates and those sent again included
     Counter octets;         ///< of these messages
-    RecordCounter records;  ///< exported to this collector
-    Counter refused;        ///< UDP: datagrams that came back as refused
+    RecordCounter records;  ///< this collector has them
+    Counter refused;        ///< UDP: how often nobody listened there
     Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
                      ///< failed
     Counter reconnects;  ///< transport sessions after the first

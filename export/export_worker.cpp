@@ -10,9 +10,8 @@ namespace {
 
 const ExportOptions& checked(const ExportOptions& options, const RecordLayout& layout,
                              const std::vector<RecordSource*>& queues) {
-    if (options.collectors.size() != 1) {
-        throw ExportError("exactly one collector is supported, there are " +
-                          std::to_string(options.collectors.size()));
+    if (options.collectors.empty()) {
+        throw ExportError("there is no collector");
     }
     for (const RecordSource* queue : queues) {
         if (queue->record_bytes() != record_size(layout)) {
@@ -26,27 +25,25 @@ const ExportOptions& checked(const ExportOptions& options, const RecordLayout& l
 
 ExportWorker::ExportWorker(const ExportOptions& options, const RecordLayout& layout,
                            std::vector<RecordSource*> queues, ExportCounters& counters,
-                           CollectorEventHandler handler)
-    : session_(checked(options, layout, queues), layout, counters, 0, std::move(handler)),
+                           const CollectorEventHandler& handler)
+    : collectors_(checked(options, layout, queues), layout, counters, handler),
       queues_(std::move(queues)),
-      layout_(layout),
       record_bytes_(record_size(layout)),
-      drain_timeout_(options.drain_timeout),
       batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
 
 bool ExportWorker::step(ExportTime now) {
-    const std::uint64_t sent_before = session_.messages_sent();
-    session_.advance(now);
+    const std::uint64_t before = collectors_.progress();
+    collectors_.advance(now);
     bool drained = false;
-    bool all_encoded = encode_batch(now);
-    for (std::size_t visited = 0; visited < queues_.size() && all_encoded && session_.ready();
+    bool all_taken = hand_on_batch(now);
+    for (std::size_t visited = 0; visited < queues_.size() && all_taken && collectors_.ready();
          ++visited) {
         const std::size_t queue = first_queue_;
         first_queue_ = queue + 1 < queues_.size() ? queue + 1 : 0;
         drained = take_batch(queue) || drained;
-        all_encoded = encode_batch(now);
+        all_taken = hand_on_batch(now);
     }
-    return drained || session_.messages_sent() != sent_before;
+    return drained || collectors_.progress() != before;
 }
 
 bool ExportWorker::take_batch(std::size_t queue) {
@@ -57,9 +54,9 @@ bool ExportWorker::take_batch(std::size_t queue) {
     return batch_end_ > 0;
 }
 
-bool ExportWorker::encode_batch(ExportTime now) {
+bool ExportWorker::hand_on_batch(ExportTime now) {
     while (batch_next_ < batch_end_) {
-        if (!session_.add(batch_.get() + batch_next_ * record_bytes_, batch_queue_, now)) {
+        if (!collectors_.add(batch_.get() + batch_next_ * record_bytes_, batch_queue_, now)) {
             return false;
         }
         ++batch_next_;
@@ -68,24 +65,8 @@ bool ExportWorker::encode_batch(ExportTime now) {
 }
 
 bool ExportWorker::finish(ExportTime now) {
-    if (!last_progress_) {
-        last_progress_ = finish_began_ = now.uptime;
-    }
-    const std::uint64_t sent_before = session_.messages_sent();
     const bool worked = step(now);
-    if (!worked && all_drained() && session_.flush(now)) {
-        return true;
-    }
-    if (worked || session_.messages_sent() != sent_before) {
-        last_progress_ = now.uptime;
-    }
-    const bool stalled = now.uptime - *last_progress_ >= drain_timeout_;
-    const bool too_slow = now.uptime - finish_began_ >= kSlowestDrain * drain_timeout_;
-    if (!stalled && !too_slow) {
-        return false;
-    }
-    abandon(now);
-    return true;
+    return collectors_.finish(now, !worked && all_drained());
 }
 
 bool ExportWorker::all_drained() {
@@ -93,19 +74,6 @@ bool ExportWorker::all_drained() {
         take_batch(queue);
     }
     return batch_next_ == batch_end_;
-}
-
-void ExportWorker::abandon(ExportTime now) {
-    session_.abandon(now);
-    for (std::size_t queue = 0; queue < queues_.size();) {
-        for (; batch_next_ < batch_end_; ++batch_next_) {
-            const std::byte* const record = batch_.get() + batch_next_ * record_bytes_;
-            session_.lose(batch_queue_, tally_of(record, layout_));
-        }
-        if (!take_batch(queue)) {
-            ++queue;
-        }
-    }
 }
 
 }  // namespace tributary

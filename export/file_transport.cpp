@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 namespace tributary {
 
@@ -29,11 +30,19 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
 
 std::uint64_t FileTransport::session() const noexcept { return failed_ ? 0 : 1; }
 
-SendStatus FileTransport::send(MessageView message, std::chrono::nanoseconds now) noexcept {
-    if (failed_) {
-        return SendStatus::lost;
+SendResult FileTransport::send(std::span<const MessageView> messages,
+                               std::chrono::nanoseconds now) noexcept {
+    std::size_t taken = 0;
+    while (taken < messages.size() && write(messages[taken], now)) {
+        ++taken;
     }
-    for (MessageView rest = message; !rest.empty();) {
+    written_ += taken;
+    return {.taken = taken,
+            .rest = taken == messages.size() ? SendStatus::taken : SendStatus::lost};
+}
+
+bool FileTransport::write(MessageView message, std::chrono::nanoseconds now) noexcept {
+    for (MessageView rest = message; !rest.empty() && !failed_;) {
         const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
         if (written < 0 && errno == EINTR) {
             continue;
@@ -44,12 +53,16 @@ SendStatus FileTransport::send(MessageView message, std::chrono::nanoseconds now
             // What cannot be cut back is no regular file, and then there is nothing to repair.
             static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
             events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
-            return SendStatus::lost;
+            break;
         }
         rest = rest.subspan(static_cast<std::size_t>(written));
     }
-    whole_octets_ += static_cast<off_t>(message.size());
-    return SendStatus::sent;
+    whole_octets_ += failed_ ? 0 : static_cast<off_t>(message.size());
+    return !failed_;
+}
+
+Fates FileTransport::settle(std::chrono::nanoseconds) noexcept {
+    return {.delivered = std::exchange(written_, 0), .refused = 0};
 }
 
 }  // namespace tributary

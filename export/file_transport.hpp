@@ -17,17 +17,18 @@ public:
 
     void advance(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] std::uint64_t session() const noexcept override;
-    [[nodiscard]] SendStatus send(MessageView message,
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] bool last_was_refused(std::chrono::nanoseconds) noexcept override {
-        return false;
-    }
+    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] bool failed() const noexcept override { return failed_; }
 
 private:
+    [[nodiscard]] bool write(MessageView message, std::chrono::nanoseconds now) noexcept;
+
     CollectorEvents& events_;
     FileDescriptor file_;
     off_t whole_octets_{};
+    std::size_t written_{};  ///< messages that settle() has not told of
     bool told_{};
     bool failed_{};
 };

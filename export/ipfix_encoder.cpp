@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <limits>
 #include <string>
 #include <utility>
@@ -18,8 +17,7 @@
 
 // libfixbuf encodes into memory and does nothing else. What it would do badly is done here:
 // messages end before it meets a full buffer (2.4 would leave an empty set behind), and number and
-// time are written into the header of the finished message, so that they can still change while it
-// waits for a collector.
+// time are written into the header when the message leaves (MessageNumbering).
 //
 // All templates are encoded before the first record is. A plain one is announced at once, any other
 // after the first record of its shape: with every group chosen there are hundreds, of which a
@@ -28,32 +26,11 @@
 namespace tributary {
 namespace {
 
-constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
-constexpr std::size_t kSetHeader = 4;       // RFC 7011 §3.3.2
-constexpr std::size_t kExportTimeAt = 4;
-constexpr std::size_t kSequenceAt = 8;
+constexpr std::size_t kMessageHeader = 16;   // RFC 7011 §3.1
+constexpr std::size_t kSetHeader = 4;        // RFC 7011 §3.3.2
 constexpr std::size_t kLargestRecord = 400;  // a biflow with every group
 
 static_assert(kReverseEnterprise == FB_IE_PEN_REVERSE && kReverseBit == FB_IE_VENDOR_BIT_REVERSE);
-
-void put_be32(std::byte* out, std::uint32_t value) noexcept {
-    for (unsigned shift = 32; shift > 0;) {
-        shift -= 8;
-        *out++ = static_cast<std::byte>(value >> shift);
-    }
-}
-
-std::uint32_t whole_seconds_after(Timestamp time) noexcept {
-    return static_cast<std::uint32_t>(
-        std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
-}
-
-std::uint32_t whole_seconds_until(Timestamp time) noexcept {
-    return static_cast<std::uint32_t>(
-        std::chrono::floor<std::chrono::seconds>(std::clamp(time, kFirstTimestamp, kLastTimestamp))
-            .time_since_epoch()
-            .count());
-}
 
 /// Takes libfixbuf's error reports and frees them.
 class FixbufError {
@@ -118,14 +95,11 @@ public:
     Fixbuf(const ExportOptions& options, const RecordLayout& layout, std::size_t message_limit);
 
     AppendResult append(const std::byte* record) noexcept;
-    MessageView finish(Timestamp export_time) noexcept;
-    void release() noexcept;
-    MessageView stamp(std::span<std::byte> message, std::uint32_t export_seconds) noexcept;
-    MessageView template_message(std::size_t index, Timestamp export_time) noexcept {
-        return stamp(announced_[index], whole_seconds_until(export_time));
+    EncodedMessage close() noexcept;
+    [[nodiscard]] MessageView template_message(std::size_t index) const noexcept {
+        return announced_[index];
     }
     [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }
-    void restart_session() noexcept { sequence_ = 0; }
 
 private:
     void check_sizes() const;
@@ -151,13 +125,10 @@ private:
     std::vector<std::vector<std::byte>> kept_back_;
 
     std::size_t used_ = kMessageHeader;  ///< octets of the open message
-    std::size_t finished_{};             ///< octets of the finished message; 0: none is finished
-    std::uint32_t records_{};            ///< in the open or finished message
+    std::uint32_t records_{};            ///< in the open message
     Timestamp latest_end_{};             ///< of these records
     std::uint16_t open_set_{};           ///< template of the open set; 0: no set is open
     std::uint16_t selected_{};           ///< the template that libfixbuf has been told
-    std::uint32_t sequence_{};           ///< data records in earlier messages of this session
-    std::uint32_t last_export_{};        ///< export times never go back
 };
 
 IpfixEncoder::Fixbuf::Fixbuf(const ExportOptions& options, const RecordLayout& layout,
@@ -281,7 +252,7 @@ AppendResult IpfixEncoder::Fixbuf::append(const std::byte* record) noexcept {
     const std::size_t shape = shape_index(record, layout_);
     const RecordTemplate& chosen = templates_[shape];
     const std::size_t needed = chosen.record_octets + (open_set_ == chosen.id ? 0 : kSetHeader);
-    if (finished_ != 0 || used_ + needed > message_.size()) {
+    if (used_ + needed > message_.size()) {
         return AppendResult::message_full;
     }
     std::array<std::byte, kLargestRecord> fields;
@@ -318,35 +289,21 @@ bool IpfixEncoder::Fixbuf::emit() noexcept {
 
 void IpfixEncoder::Fixbuf::begin_message() noexcept {
     used_ = kMessageHeader;
-    finished_ = 0;
     records_ = 0;
     latest_end_ = {};
     open_set_ = 0;
 }
 
-MessageView IpfixEncoder::Fixbuf::finish(Timestamp export_time) noexcept {
-    if (records_ == 0) {
-        return {};
-    }
-    if (finished_ == 0) {
+EncodedMessage IpfixEncoder::Fixbuf::close() noexcept {
+    EncodedMessage closed;
+    if (records_ > 0) {
         emit();  // into memory of the right size: it cannot fail
-        finished_ = fbExporterGetMsgLen(exporter_);
+        closed = {.octets = std::span(message_).first(fbExporterGetMsgLen(exporter_)),
+                  .records = records_,
+                  .latest_end = latest_end_};
     }
-    return stamp({message_.data(), finished_},
-                 std::max(whole_seconds_until(export_time), whole_seconds_after(latest_end_)));
-}
-
-void IpfixEncoder::Fixbuf::release() noexcept {
-    sequence_ += records_;
     begin_message();
-}
-
-MessageView IpfixEncoder::Fixbuf::stamp(std::span<std::byte> message,
-                                        std::uint32_t export_seconds) noexcept {
-    last_export_ = std::max(last_export_, export_seconds);
-    put_be32(message.data() + kExportTimeAt, last_export_);
-    put_be32(message.data() + kSequenceAt, sequence_);
-    return message;
+    return closed;
 }
 
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
@@ -357,16 +314,12 @@ IpfixEncoder::~IpfixEncoder() = default;
 AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
     return fixbuf_->append(record);
 }
-MessageView IpfixEncoder::finish(Timestamp export_time) noexcept {
-    return fixbuf_->finish(export_time);
-}
-void IpfixEncoder::release() noexcept { fixbuf_->release(); }
+EncodedMessage IpfixEncoder::close() noexcept { return fixbuf_->close(); }
 std::size_t IpfixEncoder::template_messages() const noexcept {
     return fixbuf_->template_messages();
 }
-MessageView IpfixEncoder::template_message(std::size_t index, Timestamp export_time) noexcept {
-    return fixbuf_->template_message(index, export_time);
+MessageView IpfixEncoder::template_message(std::size_t index) const noexcept {
+    return fixbuf_->template_message(index);
 }
-void IpfixEncoder::restart_session() noexcept { fixbuf_->restart_session(); }
 
 }  // namespace tributary

@@ -14,13 +14,20 @@ namespace tributary {
 
 enum class AppendResult : std::uint8_t {
     added,
-    message_full,  ///< not added: finish() and release() this message, then append again
+    message_full,  ///< not added: close() this message, then append again
     failed,        ///< not added, and the records of the message that was open are gone with it
 };
 
-/// Makes IPFIX messages out of flow records. It encodes one message at a time:
+/// A closed message, whose header has neither number nor time yet: MessageNumbering writes them.
+struct EncodedMessage {
+    MessageView octets;       ///< good until the encoder's next append(); empty: it has no record
+    std::uint32_t records{};  ///< data records in it
+    Timestamp latest_end{};   ///< of these records
+};
+
+/// Makes IPFIX messages out of flow records, one message at a time:
 ///
-///     append()* -> finish() -> hand the message over -> release() -> append()* ...
+///     append()* -> close() -> append()* ...
 ///
 /// Template messages stand apart from that and can be had at any time. append() may add one to
 /// them: it has to be sent before the message that the record is in.
@@ -37,27 +44,14 @@ public:
 
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
-    /// Closes the open message. Called again before release(), it gives the same records with the
-    /// number that they have now, for a session that began meanwhile.
-    ///
-    /// @param export_time  now; a later record end in the message or a later export time before it
-    /// prevails
-    /// @return  good until release(); empty when there is no record in it
-    /// @source  RFC 7011 §3.1
-    [[nodiscard]] MessageView finish(Timestamp export_time) noexcept;
-    /// Says that the finished message is sent, or lost for good: sequence numbers go on after its
-    /// records.
-    void release() noexcept;
+    /// Closes the open message.
+    [[nodiscard]] EncodedMessage close() noexcept;
 
     /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
     [[nodiscard]] std::size_t template_messages() const noexcept;
     /// @param index  0 .. template_messages() - 1
-    /// @return  good until the next call for the same index
-    [[nodiscard]] MessageView template_message(std::size_t index, Timestamp export_time) noexcept;
-
-    /// Starts a transport session: sequence numbers begin at 0. A finished message that is not
-    /// released yet becomes the session's first; ask finish() for it again.
-    void restart_session() noexcept;
+    /// @return  without number and time; good until the next append()
+    [[nodiscard]] MessageView template_message(std::size_t index) const noexcept;
 
 private:
     class Fixbuf;

@@ -2,11 +2,38 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+
+#include "parsers/units.hpp"
 
 namespace tributary {
 
 /// One whole IPFIX message, header included (RFC 7011 §3.1). Borrowed from whoever made it.
 using MessageView = std::span<const std::byte>;
+
+/// Writes number and export time into the headers of one session's messages, as late as they leave:
+/// a message that waits for its collector gets the time at which it is sent, and the number that it
+/// has in the session in which that happens.
+///
+/// @source  RFC 7011 §3.1: export time, sequence number
+class MessageNumbering {
+public:
+    /// A new session: numbers begin at 0. Export times go on.
+    void restart() noexcept { sequence_ = 0; }
+    /// @param message     whole
+    /// @param records     data records in it
+    /// @param now         of the clock; a later `latest_end` or a later time stamped before
+    /// prevails
+    /// @param latest_end  of its records
+    void stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
+               Timestamp latest_end) noexcept;
+    /// Says that the last stamped message with so many records will be stamped anew.
+    void take_back(std::uint32_t records) noexcept { sequence_ -= records; }
+
+private:
+    std::uint32_t sequence_{};     ///< data records in earlier messages of this session
+    std::uint32_t last_export_{};  ///< seconds; export times never go back
+};
 
 }  // namespace tributary

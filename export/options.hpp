@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,11 @@ enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanosecond
 /// @source  RFC 5612 §2
 inline constexpr std::uint32_t kDocumentationEnterprise = 32473;
 
+inline constexpr std::size_t kMostCollectors = 16;
+
+/// Which collectors get which records; CollectorGroup explains them.
+enum class ExportMode : std::uint8_t { copy, balance, failover };
+
 struct CollectorOptions {
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
@@ -27,6 +34,10 @@ struct CollectorOptions {
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
     std::string path;            ///< `file` only
+    std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
+    std::optional<TimestampUnit> timestamps;          ///< instead of the export's
+    /// Octets of messages that wait for the collector, or for its acknowledgement.
+    std::size_t buffer = std::size_t{4} << 20U;
 };
 
 struct ExportOptions {
@@ -36,6 +47,7 @@ struct ExportOptions {
         1000};  ///< a partly filled message leaves after this long
     std::chrono::milliseconds drain_timeout{
         5000};  ///< at shutdown, for a collector that takes nothing
+    ExportMode mode = ExportMode::copy;
     TimestampUnit timestamps = TimestampUnit::milliseconds;
     FieldGroups fields;
     std::uint32_t enterprise_number =

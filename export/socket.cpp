@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/socket.hpp"
 
+#include <linux/errqueue.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -37,6 +40,21 @@ Resolver::Result look_up(const std::string& host, const std::string& port, int t
     }
     ::freeaddrinfo(found);
     return addresses;
+}
+
+/// Whether a message of a socket's error queue is ICMP's "port unreachable".
+bool tells_refusal(msghdr& message) noexcept {
+    for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
+         each = CMSG_NXTHDR(&message, each)) {
+        sock_extended_err error{};
+        if (each->cmsg_len >= CMSG_LEN(sizeof error)) {
+            std::memcpy(&error, CMSG_DATA(each), sizeof error);
+        }
+        if (error.ee_errno == ECONNREFUSED) {
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -75,6 +93,28 @@ int take_socket_error(const FileDescriptor& socket) noexcept {
     int error = 0;
     socklen_t size = sizeof error;
     return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+void report_refusals(const FileDescriptor& socket, int family) noexcept {
+    const int on = 1;
+    const bool is_ipv6 = family == AF_INET6;
+    // A kernel that refuses it still tells of refusals, of fewer of them.
+    static_cast<void>(::setsockopt(socket.get(), is_ipv6 ? IPPROTO_IPV6 : IPPROTO_IP,
+                                   is_ipv6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof on) == 0);
+}
+
+bool take_refusal(const FileDescriptor& socket) noexcept {
+    bool is_refused = take_socket_error(socket) == ECONNREFUSED;
+    for (;;) {
+        alignas(cmsghdr) std::array<std::byte, 256> control;
+        msghdr message{};
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        if (::recvmsg(socket.get(), &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+            return is_refused;
+        }
+        is_refused = tells_refusal(message) || is_refused;
+    }
 }
 
 std::optional<SocketAddress> source_of(const CollectorOptions& collector) {

@@ -54,6 +54,12 @@ struct SocketAddress {
 /// The error that waits at a socket, taken from it; 0: none.
 [[nodiscard]] int take_socket_error(const FileDescriptor& socket) noexcept;
 
+/// Makes a connected UDP socket keep what ICMP tells of its datagrams, so that no other call takes
+/// it away unseen.
+void report_refusals(const FileDescriptor& socket, int family) noexcept;
+/// Whether ICMP has told since the last call that nobody listens at the peer's port.
+[[nodiscard]] bool take_refusal(const FileDescriptor& socket) noexcept;
+
 /// Reads CollectorOptions::source_address.
 /// @errors  ExportError: neither empty nor a local numeric address
 [[nodiscard]] std::optional<SocketAddress> source_of(const CollectorOptions& collector);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/tcp_transport.hpp"
 
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace tributary {
 namespace {
@@ -18,10 +19,28 @@ void set_option(const FileDescriptor& socket, int level, int option, int value) 
     static_cast<void>(::setsockopt(socket.get(), level, option, &value, sizeof value) == 0);
 }
 
+/// Octets of the connection, SYN included, that the peer's kernel has acknowledged.
+std::uint64_t acknowledged_octets(const FileDescriptor& socket) noexcept {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+        return 0;
+    }
+    return info.tcpi_bytes_acked;
+}
+
 }  // namespace
 
 TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& events)
     : events_(events), source_(source_of(collector)), resolver_(collector, SOCK_STREAM) {}
+
+TcpTransport::~TcpTransport() {
+    if (state_ == State::connected && (sent_octets_ > 0 || !ends_.empty())) {
+        constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
+        static_cast<void>(
+            ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset) == 0);
+    }
+}
 
 void TcpTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (state_ == State::pausing && now >= retry_at_) {
@@ -99,6 +118,8 @@ void TcpTransport::become_connected(std::chrono::nanoseconds now) noexcept {
     state_ = State::connected;
     since_ = now;
     sent_octets_ = 0;
+    octets_ = 0;
+    acknowledged_at_start_ = acknowledged_octets(socket_);
     ++session_;
     events_.tell(CollectorEventKind::connected, now, {});
 }
@@ -115,13 +136,22 @@ void TcpTransport::check_connected(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-SendStatus TcpTransport::send(MessageView message, std::chrono::nanoseconds now) noexcept {
+SendResult TcpTransport::send(std::span<const MessageView> messages,
+                              std::chrono::nanoseconds now) noexcept {
     if (state_ == State::connected && sent_octets_ == 0) {
         check_connected(now);
     }
-    if (state_ != State::connected) {
-        return SendStatus::would_block;
+    std::size_t taken = 0;
+    while (taken < messages.size() && state_ == State::connected &&
+           send_some(messages[taken], now)) {
+        ++taken;
     }
+    return {.taken = taken,
+            .rest = taken == messages.size() ? SendStatus::taken : SendStatus::would_block};
+}
+
+/// Sends what the kernel takes of a message. @return  all of it
+bool TcpTransport::send_some(MessageView message, std::chrono::nanoseconds now) noexcept {
     const MessageView rest = message.subspan(sent_octets_);
     const ssize_t sent =
         ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -129,20 +159,40 @@ SendStatus TcpTransport::send(MessageView message, std::chrono::nanoseconds now)
         if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
             lose(now, words_for(errno));
         }
-        return SendStatus::would_block;
+        return false;
     }
     sent_octets_ += static_cast<std::size_t>(sent);
     if (sent_octets_ < message.size()) {
-        return SendStatus::would_block;
+        return false;
     }
+    octets_ += message.size();
+    ends_.push_back(octets_);
     sent_octets_ = 0;
-    return SendStatus::sent;
+    return true;
+}
+
+Fates TcpTransport::settle(std::chrono::nanoseconds) noexcept {
+    if (!ends_.empty()) {
+        count_acknowledged();
+    }
+    return {.delivered = std::exchange(delivered_, 0), .refused = 0};
+}
+
+/// Asks the kernel, which still knows after the connection was reset.
+void TcpTransport::count_acknowledged() noexcept {
+    const std::uint64_t octets = acknowledged_octets(socket_);
+    while (!ends_.empty() && acknowledged_at_start_ + ends_.front() <= octets) {
+        ends_.pop_front();
+        ++delivered_;
+    }
 }
 
 void TcpTransport::lose(std::chrono::nanoseconds now, const char* cause) noexcept {
     if (now - since_ >= kLongConnection) {
         next_pause_ = kFirstPause;
     }
+    count_acknowledged();
+    ends_.clear();
     events_.tell(CollectorEventKind::connection_lost, now, cause);
     pause(now);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace tributary {
 /// pause. The pause doubles each time, until a connection has lasted long, and is stretched by up
 /// to a half at random, so that many exporters do not come back to a collector all at the same
 /// moment.
+///
+/// IPFIX has no acknowledgements. A message is delivered when the collector's kernel has
+/// acknowledged all its octets; what it then does with them nobody tells.
 class TcpTransport final : public Transport {
 public:
     static constexpr std::chrono::milliseconds kFirstPause{250};
@@ -24,17 +28,19 @@ public:
 
     /// @errors  ExportError: source_address is not a local address
     TcpTransport(const CollectorOptions& collector, CollectorEvents& events);
+    TcpTransport(const TcpTransport&) = delete;
+    TcpTransport& operator=(const TcpTransport&) = delete;
+    /// Ends the connection: with a reset if not all was acknowledged, so that nothing of it arrives
+    /// after it was given up.
+    ~TcpTransport() override;
 
     void advance(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] std::uint64_t session() const noexcept override {
         return state_ == State::connected ? session_ : 0;
     }
-    [[nodiscard]] SendStatus send(MessageView message,
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] bool last_was_refused(std::chrono::nanoseconds) noexcept override {
-        return false;
-    }
-    [[nodiscard]] bool failed() const noexcept override { return false; }
+    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
 
 private:
     enum class State : std::uint8_t { pausing, resolving, connecting, connected };
@@ -44,6 +50,8 @@ private:
     void check_connecting(std::chrono::nanoseconds now) noexcept;
     void check_connected(std::chrono::nanoseconds now) noexcept;
     void become_connected(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
+    void count_acknowledged() noexcept;
     void lose(std::chrono::nanoseconds now, const char* cause) noexcept;
     void pause(std::chrono::nanoseconds now) noexcept;
 
@@ -55,6 +63,11 @@ private:
     int last_error_{};
     FileDescriptor socket_;
     std::size_t sent_octets_{};  ///< of the message that is partly sent
+    std::uint64_t octets_{};     ///< of the messages that were sent whole in this connection
+    /// The connection's octet behind each message that is not acknowledged whole.
+    std::deque<std::uint64_t> ends_;
+    std::uint64_t acknowledged_at_start_{};  ///< the kernel counts a SYN, too
+    std::size_t delivered_{};                ///< messages that settle() has not told of
     std::uint64_t session_{};
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
     std::chrono::nanoseconds retry_at_{};  ///< end of the pause

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "export/collector_events.hpp"
 #include "export/export_error.hpp"
@@ -14,17 +15,30 @@
 namespace tributary {
 
 enum class SendStatus : std::uint8_t {
-    sent,         ///< the kernel has all of it
-    would_block,  ///< not now: offer the same message again later
-    refused,      ///< the message *before* this one came back as refused; this one is not sent yet,
-                  ///< offer it again
-    lost,         ///< this message can never be sent
+    taken,        ///< all of them
+    would_block,  ///< not now: offer the same messages again later
+    lost,         ///< the first that was not taken can never be sent
+};
+
+/// What became of messages that were offered.
+struct SendResult {
+    std::size_t taken{};  ///< from the first on; settle() tells their fate
+    SendStatus rest{};
+};
+
+/// What became of messages that were taken: of the oldest ones whose fate was not told before.
+struct Fates {
+    std::size_t delivered{};  ///< as far as the transport can know; see docs/export.md
+    std::size_t refused{};    ///< those after them came back
 };
 
 /// The way to one collector. It tells its troubles to CollectorEvents and never blocks.
 /// @thread  the export thread; `now` is uptime
 class Transport {
 public:
+    /// Messages that send() is offered at the most.
+    static constexpr std::size_t kMostMessages = 32;
+
     Transport() = default;
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
@@ -33,17 +47,19 @@ public:
     /// Brings name resolution and connection forward, as far as that goes without waiting.
     virtual void advance(std::chrono::nanoseconds now) noexcept = 0;
     /// Number of the transport session that is open, from 1; 0: none is. When it changes, the
-    /// collector knows no template, sequence numbers begin at 0, and a message that would have
-    /// blocked is offered again whole.
+    /// collector knows no template, and messages whose fate settle() has not told by then are
+    /// under way no more.
     [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
-    /// @param message  after would_block the same one, at the same place, unless session() has
-    /// changed
-    [[nodiscard]] virtual SendStatus send(MessageView message,
+    /// Whether sequence numbers begin at 0 in a new session.
+    [[nodiscard]] virtual bool restarts_numbers() const noexcept { return true; }
+    /// @param messages  after would_block the same ones at the same places, unless session() has
+    ///                  changed; more may follow them
+    [[nodiscard]] virtual SendResult send(std::span<const MessageView> messages,
                                           std::chrono::nanoseconds now) noexcept = 0;
-    /// Whether the last message came back as refused; says so once.
-    [[nodiscard]] virtual bool last_was_refused(std::chrono::nanoseconds now) noexcept = 0;
+    /// What has become of messages since the last call.
+    [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
     /// Nothing can be sent any more; the event has told why.
-    [[nodiscard]] virtual bool failed() const noexcept = 0;
+    [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };
 
 /// Octets that no message to this collector may exceed.

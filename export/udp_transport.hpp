@@ -9,12 +9,21 @@
 
 namespace tributary {
 
-/// Sends each message as one datagram through a connected socket, so that the kernel reports
-/// refusals. It reports them late, with the datagram after the refused one; SendStatus::refused
-/// says that.
+/// Sends each message as one datagram through a connected socket, so that the kernel tells when
+/// nobody listens at the collector's port (ICMP). It tells that late, with a later datagram or
+/// within the time of a round trip, and of some datagrams only: what was under way then is refused.
+///
+///     waiting for the name -> probing -> open -> pausing -> probing ...
+///
+/// After a refusal nothing is sent for a while, then one message, the templates; the others follow
+/// when that does not come back. So a collector that restarts loses what was under way, no more,
+/// and knows the templates first. Numbers go on all the time: the collector sees one session, and
+/// can tell what it missed.
 class UdpTransport final : public Transport {
 public:
-    static constexpr std::chrono::seconds kRetryAfter{1};  ///< when the kernel cannot send
+    static constexpr std::chrono::seconds kRetryAfter{1};  ///< after a refusal, or when the kernel
+                                                           ///< cannot send
+    static constexpr std::chrono::milliseconds kRefusalWait{200};  ///< for an ICMP message
     static constexpr std::chrono::seconds kResolveAfter{
         60};  ///< a name again, when there is trouble
 
@@ -22,15 +31,22 @@ public:
     UdpTransport(const CollectorOptions& collector, CollectorEvents& events);
 
     void advance(std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] std::uint64_t session() const noexcept override { return socket_ ? session_ : 0; }
-    [[nodiscard]] SendStatus send(MessageView message,
+    [[nodiscard]] std::uint64_t session() const noexcept override {
+        return socket_ && !pausing() ? session_ : 0;
+    }
+    [[nodiscard]] bool restarts_numbers() const noexcept override { return false; }
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] bool last_was_refused(std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] bool failed() const noexcept override { return false; }
+    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
 
 private:
+    [[nodiscard]] bool pausing() const noexcept { return retry_at_.has_value(); }
     void open(const std::vector<SocketAddress>& candidates, std::chrono::nanoseconds now) noexcept;
-    void refused(std::chrono::nanoseconds now) noexcept;
+    void begin_session() noexcept;
+    void deliver_unsettled() noexcept;
+    void be_open(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] SendStatus cannot_send(int error, std::chrono::nanoseconds now) noexcept;
+    void refuse(std::chrono::nanoseconds now) noexcept;
     void resolve_again(std::chrono::nanoseconds now) noexcept;
 
     CollectorEvents& events_;
@@ -39,6 +55,11 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
+    bool probing_{};           ///< one message goes out, the others after kRefusalWait
+    bool was_refused_{};       ///< and nobody was seen to listen since
+    std::size_t unsettled_{};  ///< datagrams that may still be refused
+    std::chrono::nanoseconds sent_at_{};
+    Fates fates_;  ///< that settle() has not told
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::chrono::nanoseconds resolved_at_{};
 };

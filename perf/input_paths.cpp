@@ -73,10 +73,9 @@ public:
             path, {.flows = flows, .layout = {}, .numa_node = {}, .pages = PageUse::live},
             FlowHasher(1)));
         ExportOptions options;
-        options.collectors = {{.transport = TransportKind::file,
-                               .host = {},
-                               .source_address = {},
-                               .path = "/dev/null"}};
+        options.collectors.resize(1);
+        options.collectors[0].transport = TransportKind::file;
+        options.collectors[0].path = "/dev/null";
         pipeline_ = std::make_unique<Pipeline>(
             Pipeline::Parts{.queues = std::move(queues),
                             .export_options = std::move(options),

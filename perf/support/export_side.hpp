@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,10 +46,7 @@ public:
         demand(encoder_.append(record) == AppendResult::added, "the encoder refused a record");
     }
     /// Closes the open message.
-    void flush() {
-        octets_ += encoder_.finish(Timestamp{std::chrono::seconds{1'700'000'000}}).size();
-        encoder_.release();
-    }
+    void flush() { octets_ += encoder_.close().octets.size(); }
 
     [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t octets() const noexcept { return octets_; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "export/ipfix_encoder.hpp"
+#include "export/message.hpp"
 #include "export/record_shape.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
@@ -43,14 +44,17 @@ struct EncoderPair {
     /// Those that are new; after `heard` is set to 0, all.
     void hear_templates() {
         for (; heard < encoder.template_messages(); ++heard) {
-            templates.push_back(decoder.decode(encoder.template_message(heard, kNow)));
+            templates.push_back(decoder.decode(stamped(encoder.template_message(heard), 0, kNow)));
         }
     }
     IpfixMessage finish(Timestamp now = kNow) {
         hear_templates();
-        IpfixMessage message = decoder.decode(encoder.finish(now));
-        encoder.release();
-        return message;
+        return decoder.decode(finish_unheard(now));
+    }
+    /// The closed message; what it needs is not heard.
+    Octets finish_unheard(Timestamp now = kNow) {
+        const EncodedMessage closed = encoder.close();
+        return stamped(closed.octets, closed.records, now, closed.latest_end);
     }
     IpfixRecord round_trip(const Record& record) {
         REQUIRE(encoder.append(bytes_of(record)) == AppendResult::added);
@@ -59,8 +63,16 @@ struct EncoderPair {
         return message.records.front();
     }
 
+    Octets stamped(MessageView message, std::uint32_t records, Timestamp now,
+                   Timestamp latest_end = {}) {
+        Octets octets(message.begin(), message.end());
+        numbering.stamp(octets, records, now, latest_end);
+        return octets;
+    }
+
     RecordLayout layout;
     IpfixEncoder encoder;
+    MessageNumbering numbering;
     IpfixDecoder decoder;
     std::size_t heard{};
     std::vector<IpfixMessage> templates;

@@ -47,7 +47,9 @@ def nfdump_totals(directory):
     return {name: int(value) for name, value in re.findall(r"^(\w[\w ]*): (\d+)$", text, re.MULTILINE)}
 
 
-class LiveVeth(harness.TestCase):
+class LiveCase(harness.TestCase):
+    """A test with a probe and a sender in namespaces of their own."""
+
     def setUp(self):
         super().setUp()
         harness.need("ip", "tcpreplay", "nfcapd", "nfdump", "tcpdump", "tshark", root=True)
@@ -57,6 +59,15 @@ class LiveVeth(harness.TestCase):
         self.probe, self.sender = self.enter(wire())
         self.enter(harness.huge_pages())
 
+    def start_collector(self):
+        os.mkdir(self.path("flows"))
+        collector = self.enter(harness.Process("nfcapd", "-w", self.path("flows"), "-b", "127.0.0.1", "-p", str(PORT),
+                                               namespace=self.probe))
+        harness.wait_until(lambda: collector.udp_backlog(PORT) is not None, 10, "nfcapd")
+        return collector
+
+
+class LiveVeth(LiveCase):
     def start_probe(self):
         config = self.path("probe.yaml", """
             flows: {max-flows: 65536}
@@ -70,13 +81,6 @@ class LiveVeth(harness.TestCase):
                                             namespace=self.probe))
         daemon.wait_for_log("ready")
         return daemon
-
-    def start_collector(self):
-        os.mkdir(self.path("flows"))
-        collector = self.enter(harness.Process("nfcapd", "-w", self.path("flows"), "-b", "127.0.0.1", "-p", str(PORT),
-                                               namespace=self.probe))
-        harness.wait_until(lambda: collector.udp_backlog(PORT) is not None, 10, "nfcapd")
-        return collector
 
     def start_tap(self):
         """The second judge sees the same datagrams on the loopback device."""

@@ -40,4 +40,9 @@ inline std::string probe_refusal(const std::string& text,
     return refusal(text, sets, ConfigUse::probe);
 }
 
+/// The same for the least probe with one key set.
+inline std::string set_in_probe(const std::string& key_value) {
+    return probe_refusal(kProbe, {key_value});
+}
+
 }  // namespace tributary

@@ -61,6 +61,9 @@ export:
       source-address: ""
       mtu: 1400
       path: ""
+      observation-domain: inherit
+      timestamps: inherit
+      buffer: 4194304
 cores:
   export: auto
   input: [3]

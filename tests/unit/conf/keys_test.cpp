@@ -15,10 +15,6 @@ constexpr const char* kQueues =
     "; must be a whole number from 1 to 256 (threads that share the packets of captures, for "
     "--read; default 1)";
 
-std::string set_in_probe(const std::string& key_value) {
-    return probe_refusal(kProbe, {key_value});
-}
-
 }  // namespace
 
 TEST_CASE("numbers: decimal, whole and within their limits", "[conf][unit]") {
@@ -142,16 +138,12 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
 }
 
 TEST_CASE("values of later versions: refused by name", "[conf][unit]") {
-    for (const char* key_value :
-         {"flows.tcp-analysis=true", "flows.tcp-analysis=yes", "export.mode=balance",
-          "export.mode=failover", "export.collectors.0.transport=tls"}) {
+    for (const char* key_value : {"flows.tcp-analysis=true", "flows.tcp-analysis=yes",
+                                  "export.collectors.0.transport=tls"}) {
         CAPTURE(key_value);
         CHECK(set_in_probe(key_value).find(", which is not supported by this version; must be ") !=
               std::string::npos);
     }
-    CHECK(refusal("export: {mode: balance}") ==
-          "probe.yaml:1: export.mode is balance, which is not supported by this version; must be "
-          "copy (every collector gets every record; default copy)");
     CHECK(refusal("flows: {tcp-analysis: no, direction: uniflow}\nexport: {mode: copy}") ==
           "accepted");
 }

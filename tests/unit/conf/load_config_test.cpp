@@ -72,44 +72,6 @@ TEST_CASE("load_config: inputs differ in device, name and interface index", "[co
           "(collectors tell inputs apart by it)");
 }
 
-TEST_CASE("load_config: a probe needs one collector", "[conf][unit]") {
-    CHECK(probe_refusal("inputs: [{device: net_null0}]\n") ==
-          "probe.yaml:1: export.collectors is empty; must have one item (such as {host: "
-          "192.0.2.1})");
-    CHECK(probe_refusal(kProbe, {"export.collectors.1.host=h"}) ==
-          "--set export.collectors.1.host=h: export.collectors has 2 items, and more than one is "
-          "not supported by this version; must be one item");
-}
-
-TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]") {
-    const auto collector = [](const std::string& text) {
-        return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
-                             text + "}\n");
-    };
-    CHECK(collector("host: h, transport: tcp") == "accepted");
-    CHECK(collector("path: /tmp/a, transport: file") == "accepted");
-    CHECK(collector("port: 4739") ==
-          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
-          "address (or transport must be file)");
-    CHECK(collector("host: '', transport: tcp") ==
-          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
-          "address (or transport must be file)");
-    CHECK(collector("transport: file") ==
-          "probe.yaml:4: export.collectors.0.path is missing; must be the path of the file to "
-          "write (transport is file)");
-    CHECK(
-        collector("transport: file, path: a, host: h") ==
-        "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
-        "(or transport udp or tcp)");
-    CHECK(collector("transport: file, path: a, source-address: 192.0.2.1") ==
-          "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
-          "be left out (or transport udp or tcp)");
-    CHECK(
-        collector("host: h, path: a") ==
-        "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
-        "out (or transport file)");
-}
-
 TEST_CASE("load_config: explicit input cores are as many as queues", "[conf][unit]") {
     CHECK(probe_refusal(kTwoInputs, {"cores.input=[1, 2, 3]"}) == "accepted");
     CHECK(probe_refusal(kTwoInputs, {"cores.input=auto"}) == "accepted");

@@ -65,8 +65,9 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
     queues.push_back(make_input_queue(first_path, parts, FlowHasher(1)));
     queues.push_back(make_input_queue(second_path, parts, FlowHasher(1)));
     ExportOptions options;
-    options.collectors = {
-        {.transport = TransportKind::file, .host = {}, .source_address = {}, .path = path}};
+    options.collectors.resize(1);
+    options.collectors[0].transport = TransportKind::file;
+    options.collectors[0].path = path;
     Pipeline pipeline({.queues = std::move(queues),
                        .export_options = options,
                        .layout = parts.layout,

@@ -224,8 +224,6 @@ TEST_CASE("ExportWorker: what cannot work is refused at construction", "[export]
     RecordQueue queue;
     ExportOptions options;
     CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);
-    options.collectors.resize(2);
-    CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);
     options.collectors.resize(1);
     options.collectors[0].source_address = "192.0.2.77";
     CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "export/collector_session.hpp"
+#include "export/delivery_book.hpp"
+#include "flowcache/flow_hasher.hpp"
+
+namespace tributary {
+
+/// The collectors of an export, and which of them gets which record:
+///
+///     copy      all of them. What one cannot take while another can is lost to that one alone.
+///     balance   one, by the flow's key: both directions of a conversation, and all their records,
+///               have the same.
+///     failover  the first in order that can send. When its connection is lost, what has not
+///               arrived there goes to the next one.
+///
+/// A collector that is away never costs another one anything. Only while none can take records, the
+/// records wait where they are.
+/// @thread  the export thread
+class CollectorGroup {
+public:
+    /// A collector that takes a little now and then has this many drain timeouts in all.
+    static constexpr int kSlowestDrain = 10;
+
+    /// @errors  ExportError
+    CollectorGroup(const ExportOptions& options, const RecordLayout& layout,
+                   ExportCounters& counters, const CollectorEventHandler& handler);
+
+    /// Does what time or the collectors have made due.
+    void advance(ExportTime now);
+    /// Whether a record may find a collector that takes it.
+    [[nodiscard]] bool ready() const noexcept;
+    /// @param record  of the layout given at construction, aligned to 8
+    /// @return  false: it was not taken, and is the caller's still
+    [[nodiscard]] bool add(const std::byte* record, std::size_t queue, ExportTime now);
+    /// Sends what is left, once no more records come, or gives up collectors that have taken
+    /// nothing for drain_timeout; what is left for them then is lost. To be called again and again
+    /// from the beginning of the end.
+    ///
+    /// @param drained  nothing more will be added
+    /// @return         nothing is left here, and every record is accounted for
+    [[nodiscard]] bool finish(ExportTime now, bool drained);
+
+    /// Grows with every message that arrives.
+    [[nodiscard]] std::uint64_t progress() const noexcept;
+    /// The line that tells of a final failure of all collectors; empty: one can still be written
+    /// to.
+    [[nodiscard]] std::string error() const;
+
+private:
+    struct Member {
+        std::unique_ptr<CollectorSession> session;
+        std::uint64_t progress{};  ///< as last seen by finish()
+        std::chrono::nanoseconds progress_at{};
+    };
+
+    [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
+        return *members_[index].session;
+    }
+    [[nodiscard]] bool add_copies(const RecordToSend& record, ExportTime now);
+    [[nodiscard]] bool add_to(std::size_t index, const RecordToSend& record, ExportTime now);
+    [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
+    void choose_active(ExportTime now);
+    void take_over(std::size_t from, std::size_t to, ExportTime now);
+    void abandon_if_stalled(Member& member, ExportTime now);
+
+    ExportMode mode_;
+    RecordLayout layout_;
+    std::size_t record_bytes_;
+    std::chrono::nanoseconds drain_timeout_;
+    DeliveryBook book_;
+    FlowHasher hasher_;
+    std::vector<Member> members_;
+    std::size_t active_ = 0;  ///< failover: who has the records
+    std::optional<std::chrono::nanoseconds> finish_began_;
+};
+
+}  // namespace tributary

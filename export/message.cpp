@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/message.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kExportTimeAt = 4;  // RFC 7011 §3.1
+constexpr std::size_t kSequenceAt = 8;
+
+void put_be32(std::byte* out, std::uint32_t value) noexcept {
+    for (unsigned shift = 32; shift > 0;) {
+        shift -= 8;
+        *out++ = static_cast<std::byte>(value >> shift);
+    }
+}
+
+std::uint32_t whole_seconds_after(Timestamp time) noexcept {
+    return static_cast<std::uint32_t>(
+        std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+std::uint32_t whole_seconds_until(Timestamp time) noexcept {
+    return static_cast<std::uint32_t>(
+        std::chrono::floor<std::chrono::seconds>(std::clamp(time, kFirstTimestamp, kLastTimestamp))
+            .time_since_epoch()
+            .count());
+}
+
+}  // namespace
+
+void MessageNumbering::stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
+                             Timestamp latest_end) noexcept {
+    last_export_ =
+        std::max({last_export_, whole_seconds_until(now), whole_seconds_after(latest_end)});
+    put_be32(message.data() + kExportTimeAt, last_export_);
+    put_be32(message.data() + kSequenceAt, sequence_);
+    sequence_ += records;
+}
+
+}  // namespace tributary

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "flowcache/counter.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// One flow record on its way, as the account of records knows it.
+struct RecordEntry {
+    std::uint64_t number{};  ///< that the DeliveryBook gave it
+    std::size_t queue{};     ///< that it came from
+    std::uint64_t packets{};
+    std::uint64_t octets{};
+
+    [[nodiscard]] RecordTally tally() const noexcept { return {1, packets, octets}; }
+};
+
+/// A message of one collector, from its closing until its fate is known.
+struct OutgoingMessage {
+    std::vector<std::byte> octets;
+    std::vector<RecordEntry> entries;  ///< its flow records; none: it holds templates
+    std::uint32_t data_records{};      ///< as its sequence number counts them
+    Timestamp latest_end{};            ///< of its records
+    /// The records as the cache gave them, back to back, where another collector may have to take
+    /// them over.
+    std::vector<std::byte> records;
+
+    [[nodiscard]] bool holds_templates() const noexcept { return data_records == 0; }
+    /// Empty again; memory is kept for the next one.
+    void clear() noexcept {
+        octets.clear();
+        entries.clear();
+        data_records = 0;
+        latest_end = {};
+        records.clear();
+    }
+};
+
+}  // namespace tributary

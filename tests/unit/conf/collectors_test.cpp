@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/unit/conf/config_harness.hpp"
+
+using namespace tributary;
+
+TEST_CASE("collectors: modes, and what each may have otherwise", "[conf][unit]") {
+    CHECK(load("").config.export_.mode == ExportMode::copy);
+    CHECK(load("export: {mode: balance}").config.export_.mode == ExportMode::balance);
+    CHECK(load("export: {mode: failover}").config.export_.mode == ExportMode::failover);
+    CHECK(refusal("export: {mode: all}")
+              .find("export.mode is all; must be copy, balance or "
+                    "failover (") != std::string::npos);
+    const auto collector = [](const std::string& keys) {
+        return load("inputs: [{device: net_null0}]\nexport: {collectors: [{host: h" + keys + "}]}",
+                    {}, ConfigUse::probe)
+            .config.export_.collectors[0];
+    };
+    CHECK_FALSE(collector("").observation_domain.has_value());
+    CHECK_FALSE(collector("").timestamps.has_value());
+    CHECK(collector("").buffer == 4'194'304);
+    CHECK(collector(", observation-domain: 0").observation_domain == 0U);
+    CHECK_FALSE(collector(", observation-domain: inherit").observation_domain.has_value());
+    CHECK(collector(", timestamps: nanoseconds").timestamps == TimestampUnit::nanoseconds);
+    CHECK(collector(", buffer: 65536").buffer == 65'536);
+    CHECK(set_in_probe("export.collectors.0.observation-domain=-1")
+              .find("observation-domain is -1; must be inherit or a whole number from 0 to "
+                    "4294967295 (") != std::string::npos);
+    CHECK(set_in_probe("export.collectors.0.timestamps=seconds")
+              .find("timestamps is seconds; must be inherit or milliseconds, microseconds or "
+                    "nanoseconds (") != std::string::npos);
+    CHECK(set_in_probe("export.collectors.0.buffer=65535").find("; must be a whole number from") !=
+          std::string::npos);
+}
+
+TEST_CASE("load_config: a probe needs a collector, and no two that are the same", "[conf][unit]") {
+    CHECK(probe_refusal("inputs: [{device: net_null0}]\n") ==
+          "probe.yaml:1: export.collectors is empty; must have one item (such as {host: "
+          "192.0.2.1})");
+    CHECK(probe_refusal(kProbe, {"export.collectors.1.host=h"}) == "accepted");
+    CHECK(probe_refusal(kProbe, {"export.collectors.1={host: h}",
+                                 "export.collectors.2={host: h, "
+                                 "transport: tcp}"}) == "accepted");
+    CHECK(
+        probe_refusal(kProbe, {"export.collectors.1={host: h}", "export.collectors.2={host: h}"}) ==
+        "--set export.collectors.2={host: h}: export.collectors.2 is at h, port 4739, udp; must "
+        "differ from export.collectors.1 (it would get its records twice)");
+    CHECK(probe_refusal(kProbe, {"export.collectors.1={transport: tcp}"})
+              .find("export.collectors.1.host is missing") != std::string::npos);
+    std::vector<std::string> many;
+    for (int i = 1; i <= 16; ++i) {
+        many.push_back("export.collectors." + std::to_string(i) + ".host=h" + std::to_string(i));
+    }
+    CHECK(probe_refusal(kProbe, many)
+              .find("export.collectors has 17 items; must have at most "
+                    "16") != std::string::npos);
+}
+
+TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]") {
+    const auto collector = [](const std::string& text) {
+        return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
+                             text + "}\n");
+    };
+    CHECK(collector("host: h, transport: tcp") == "accepted");
+    CHECK(collector("path: /tmp/a, transport: file") == "accepted");
+    CHECK(collector("port: 4739") ==
+          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
+          "address (or transport must be file)");
+    CHECK(collector("host: '', transport: tcp") ==
+          "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
+          "address (or transport must be file)");
+    CHECK(collector("transport: file") ==
+          "probe.yaml:4: export.collectors.0.path is missing; must be the path of the file to "
+          "write (transport is file)");
+    CHECK(
+        collector("transport: file, path: a, host: h") ==
+        "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
+        "(or transport udp or tcp)");
+    CHECK(collector("transport: file, path: a, source-address: 192.0.2.1") ==
+          "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
+          "be left out (or transport udp or tcp)");
+    CHECK(
+        collector("host: h, path: a") ==
+        "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
+        "out (or transport file)");
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/delivery_book.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <vector>
+
+using namespace tributary;
+
+namespace {
+
+RecordEntry entry(std::uint64_t number, std::size_t queue = 0) {
+    return {.number = number, .queue = queue, .packets = 10, .octets = 1000};
+}
+
+}  // namespace
+
+TEST_CASE("DeliveryBook: a record is exported when the first collector has it", "[export][unit]") {
+    ExportCounters counters(2, 3);
+    DeliveryBook book(counters, 3);
+    const std::uint64_t number = book.begin();
+    book.lost(1, entry(number, 1), ExportLoss::buffer_full);
+    CHECK(counters.queues[1].exported.read() == RecordTally{});
+    book.delivered(2, entry(number, 1));
+    CHECK(counters.queues[1].exported.read() == RecordTally{1, 10, 1000});
+    CHECK(book.under_way() == 1);
+    book.delivered(0, entry(number, 1));
+    CHECK(counters.queues[1].exported.read() == RecordTally{1, 10, 1000});
+    CHECK(counters.queues[1].read_lost(ExportLoss::buffer_full) == RecordTally{});
+    CHECK(counters.collectors[1].read_lost(ExportLoss::buffer_full) == RecordTally{1, 10, 1000});
+    CHECK(counters.collectors[0].records.read() == RecordTally{1, 10, 1000});
+    CHECK(book.under_way() == 0);
+}
+
+TEST_CASE("DeliveryBook: a record is lost when the last collector has lost it", "[export][unit]") {
+    ExportCounters counters(1, 2);
+    DeliveryBook book(counters, 2);
+    const std::uint64_t first = book.begin();
+    const std::uint64_t second = book.begin();
+    book.lost(0, entry(second), ExportLoss::write_failed);
+    book.lost(1, entry(second), ExportLoss::collector_away);
+    CHECK(counters.queues[0].read_lost(ExportLoss::collector_away) == RecordTally{1, 10, 1000});
+    CHECK(counters.queues[0].read_lost(ExportLoss::write_failed) == RecordTally{});
+    CHECK(book.under_way() == 2);  // the first one is still
+    book.delivered(0, entry(first));
+    book.lost(1, entry(first), ExportLoss::collector_away);
+    CHECK(book.under_way() == 0);
+    CHECK(counters.queues[0].exported.read() == RecordTally{1, 10, 1000});
+}
+
+TEST_CASE("DeliveryBook: whatever the order, each record is counted once", "[export][unit]") {
+    constexpr std::size_t kCollectors = 16;
+    constexpr std::size_t kRecords = 2000;
+    ExportCounters counters(1, kCollectors);
+    DeliveryBook book(counters, kCollectors);
+    std::vector<std::vector<bool>> is_delivered(kCollectors, std::vector<bool>(kRecords));
+    std::mt19937 random(1);
+    std::vector<std::size_t> next(kCollectors);
+    std::uint64_t exported = 0;
+    for (std::size_t number = 0; number < kRecords; ++number) {
+        CHECK(book.begin() == number);
+        bool any = false;
+        for (auto& of_collector : is_delivered) {
+            of_collector[number] = random() % 16 == 0;
+            any = any || of_collector[number];
+        }
+        exported += any ? 1 : 0;
+    }
+    for (std::size_t told = 0; told < kRecords * kCollectors;) {
+        const std::size_t collector = random() % kCollectors;
+        const std::size_t number = next[collector];
+        if (number == kRecords) {
+            continue;
+        }
+        if (is_delivered[collector][number]) {
+            book.delivered(collector, entry(number));
+        } else {
+            book.lost(collector, entry(number), ExportLoss::buffer_full);
+        }
+        ++next[collector];
+        ++told;
+    }
+    CHECK(book.under_way() == 0);
+    CHECK(exported > 1000);
+    CHECK(counters.queues[0].exported.read().records == exported);
+    CHECK(counters.queues[0].read_lost(ExportLoss::buffer_full).records == kRecords - exported);
+}
