@@ -25,7 +25,9 @@ namespace tributary {
 /// flood's latest packets.
 ///
 /// An empty slice is a long-lived flow, but has no record: it has to go before a flow that has one
-/// as long as there are no more of these than have to fit.
+/// as long as there are no more of these than have to fit. Its history goes with it. So while a
+/// flood lasts, long-lived flows are safe as long as no more of them are cut within one idle
+/// timeout, before their next packets, than a large cache has entries to spare: a thirty-second.
 class EvictionCursor {
 public:
     /// @param entries        all are taken, and at least one of them is running

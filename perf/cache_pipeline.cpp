@@ -43,6 +43,7 @@ struct Settings {
     bool check_only = false;
     std::uint64_t count = 0;
     double new_per_second = 0;  ///< with `count`
+    double packet_time = 30;    ///< with `count`, in nanoseconds
 };
 
 const char* name_of(Spread spread) { return spread == Spread::zipf ? "zipf" : "uniform"; }
@@ -274,16 +275,15 @@ void measure_all(const Settings& settings) {
 void run_counted(const Settings& settings, bool source_only) {
     const FlowTraffic traffic{.flows = settings.flows.front(),
                               .new_per_second = settings.new_per_second};
-    constexpr double kPacketTime = 30;
     if (source_only) {
         FlowNic nic(traffic);
-        nic.set_packet_time(kPacketTime);
+        nic.set_packet_time(settings.packet_time);
         receive_only(nic, settings.count);
         return;
     }
     Metering metering(traffic);
     metering.fill();
-    metering.set_packet_time(kPacketTime);
+    metering.set_packet_time(settings.packet_time);
     metering.run(settings.count);
 }
 
@@ -298,6 +298,7 @@ int run(int argc, char** argv) {
     app.add_option("--rounds", settings.rounds, "of which the median is taken");
     app.add_option("--count", settings.count, "work on so many packets, untimed");
     app.add_option("--new", settings.new_per_second, "with --count: new flows per second, a share");
+    app.add_option("--packet-time", settings.packet_time, "with --count: nanoseconds per packet");
     app.add_flag("--source", source_only, "with --count: the source alone");
     CLI11_PARSE(app, argc, argv);
     if (settings.count > 0) {

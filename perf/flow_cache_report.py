@@ -41,6 +41,14 @@ def operations_table(operations):
                  [[name] + [cell(name, number) for number in flows] for name in names])
 
 
+def pages_text(explicit):
+    """What memory the caches of each number of flows had."""
+    names = {True: "explicit huge pages", False: "transparent huge pages at best"}
+    if len(set(explicit.values())) == 1:
+        return names[next(iter(explicit.values()))]
+    return ", ".join("%s with %s flows" % (names[is_explicit], count(int(flows))) for flows, is_explicit in explicit.items())
+
+
 def after_the_cache(operations):
     """The ring and the encoder know no number of flows."""
     return table(["behind the cache", "ns: median (least - most)", "M records/s"],
@@ -123,19 +131,25 @@ def instructions_text(directory):
 
 
 def flood_text(flood):
+    full, tenths = flood["resident_bytes_when_full"], flood["mpps_by_tenth"]
     return FLOOD.format(seconds=round(flood["seconds"]), flows=count(flood["flows"]), most=count(flood["max_flows"]),
                         evicted=count(flood["evicted"]), mpps="%.1f" % flood["mpps"],
                         long_lived=count(flood["long_lived_flows"]), records=count(flood["long_lived_records"]),
-                        full=count(flood["resident_bytes_when_full"]), end=count(flood["resident_bytes_at_the_end"]))
+                        active=flood["active_timeout"], given_up=count(flood["long_lived_evicted"]),
+                        tenths=", ".join("%.1f" % mpps for mpps in tenths),
+                        full="" if full is None else "%s bytes when the cache had filled, " % count(full),
+                        end=count(flood["resident_bytes_at_the_end"]))
 
 
 FLOOD = """
 ## A flood
 
 For {seconds} s nearly every packet is a new flow, as fast as one core takes them: {flows} flows in a cache for {most},
-{evicted} of them evicted, {mpps} Mpps. {long_lived} flows that were there before send ten times a second; they have
-{records} records, so none was cut. Resident: {full} bytes when the cache had filled, {end} at the end. Records, packets
-and the cache's counters were compared.
+{evicted} of them evicted, {mpps} Mpps; in the tenths of that time
+{tenths}.
+{long_lived} flows that were there before send every two seconds. The active timeout, {active} s, cuts them into
+{records} records; given up for lack of room: {given_up}. Resident: {full}{end}
+bytes at the end. Records, packets and the cache's counters were compared.
 """
 
 PAGE = """# The flow cache
@@ -187,9 +201,8 @@ def main():
                   os.path.join(directory, "pipeline-ipv%d.svg" % version))
     lines(cells, 4, lambda cell: 100 * cell["ratio"], "percent of the yardstick's lines",
           "The pipeline beside the memory itself, IPv4", os.path.join(directory, "ratio.svg"))
-    pages = {True: "explicit huge pages", False: "transparent huge pages at best"}
     page = PAGE.format(machine=read(directory, "machine.txt").strip(), key=operations["key_octets"],
-                       record=operations["record_octets"], cache_pages=pages[operations["cache_explicit_huge_pages"]],
+                       record=operations["record_octets"], cache_pages=pages_text(operations["cache_explicit_huge_pages"]),
                        rte_pages="explicit huge pages" if operations["rte_hash_explicit_huge_pages"] else "4 KiB",
                        operations=operations_table(operations["operations"]),
                        beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]), ring=4096, idle=10, pipeline=pipeline_table(cells),

@@ -3,8 +3,9 @@
 
     peers.py [--check] [--rounds N] [--flows N...] [--packets N] --work DIRECTORY [RESULTS]
 
-Runs of all programs take turns, round after round. A run's figure is packets per second of CPU time, of all its
-processes, start-up and export included. Captures and outputs go to the work directory; peers.json to RESULTS.
+Runs of all programs take turns, round after round. A run's figure is packets that the program was given per second of
+CPU time, of all its processes, start-up and export included; what it lost of them is told beside it. Captures and
+outputs go to the work directory; peers.json to RESULTS.
 tributaryd is looked for in $TRIBUTARY_BUILD, by default `build` in the checkout; the others on PATH.
 """
 import argparse
@@ -32,7 +33,19 @@ class Run:
 
     def __init__(self, cpu, wall, resident):
         self.cpu, self.wall, self.resident = cpu, wall, resident
-        self.packets = self.records = None
+        self.packets = self.records = None  # in its records, and those
+        self.given = None  # packets that it was given; None: the capture's
+
+    def rate(self, capture):
+        """Million packets that it was given per CPU-second: it worked on those that it lost, too."""
+        return self.packets_given(capture) / self.cpu / 1e6
+
+    def packets_given(self, capture):
+        return capture.packets if self.given is None else self.given
+
+    def lost(self, capture):
+        """Packets that are in no record that came."""
+        return self.packets_given(capture) - self.packets
 
 
 def run(command, directory, stop_after=None):
@@ -126,7 +139,7 @@ class TributaryLive:
         packets, flows = ledger["packets"], ledger["flows"]
         if packets["received"] == 0 or packets["received"] != packets["exported"] or flows["created"] != flows["exported"]:
             raise RuntimeError("tributaryd on net_pcap: the ledger does not add up: %s" % ledger)
-        result.records, result.packets = flows["exported"], packets["exported"]
+        result.records, result.packets, result.given = flows["exported"], packets["exported"], packets["received"]
         return result
 
 
@@ -220,15 +233,16 @@ def measure(subject, capture, work):
 
 def figures(subject, capture, runs, of_ours):
     """One line of the results. `of_ours` are tributaryd's rates in the same rounds."""
-    rates = [result.packets / result.cpu / 1e6 for result in runs]
+    rates = [result.rate(capture) for result in runs]
     ratios = [ours / rate for ours, rate in zip(of_ours, rates)] if of_ours else None
+    worst = max(runs, key=lambda result: result.lost(capture))
     return {"program": subject.name, "flows": capture.flows, "packets": capture.packets, "distinct": capture.distinct,
             "mpps_per_cpu_second": statistics.median(rates), "least": min(rates), "most": max(rates),
             "tributaryd_is_faster": statistics.median(ratios) if ratios else None,
             "cpu_seconds": statistics.median(result.cpu for result in runs),
             "wall_seconds": statistics.median(result.wall for result in runs),
             "resident_bytes": max(result.resident for result in runs),
-            "records": runs[-1].records, "accounted": runs[-1].packets}
+            "records": worst.records, "accounted": worst.packets, "lost": worst.lost(capture)}
 
 
 def measure_capture(subjects, capture, arguments):
@@ -238,7 +252,7 @@ def measure_capture(subjects, capture, arguments):
         for subject in subjects:
             runs[subject].append(measure(subject, capture, arguments.work))
     ours = next((subject for subject in subjects if isinstance(subject, Tributary)), None)
-    of_ours = [result.packets / result.cpu / 1e6 for result in runs[ours]] if ours else None
+    of_ours = [result.rate(capture) for result in runs[ours]] if ours else None
     return [figures(subject, capture, runs[subject], of_ours) for subject in subjects]
 
 

@@ -24,9 +24,15 @@ def results_table(results):
                      "%.2f - %.2f" % (line["least"], line["most"]), "" if faster is None else "%.1f" % faster,
                      "%.2f" % line["cpu_seconds"], "%.2f" % line["wall_seconds"],
                      "%.0f" % (line["resident_bytes"] / 1e6), "{:,}".format(line["records"]),
-                     "{:,}".format(line["accounted"])])
+                     "{:,}".format(line["accounted"]), "{:,}".format(line["lost"])])
     return table(["program", "flows", "Mpps per CPU-second", "least - most", "tributaryd --read is faster by", "CPU, s", "wall, s",
-                  "resident, MB", "records", "packets in them"], rows)
+                  "resident, MB", "records", "packets in them", "lost packets"], rows) + remark(results)
+
+
+def remark(results):
+    """What has to be said of programs that lost packets; nothing where none did."""
+    lossy = ["%s (%s flows)" % (line["program"], "{:,}".format(line["distinct"])) for line in results if line["lost"] > 0]
+    return LOSS.format(programs=", ".join(lossy)) if lossy else ""
 
 
 def figure(results, path):
@@ -46,6 +52,11 @@ def figure(results, path):
     plot.close(drawing)
 
 
+LOSS = """
+Not comparable: {programs}. Lost packets were given to the program and are in no record that came from it, in the round
+in which they are most. Part of the work for them was not done; the rate counts them as if it had been.
+"""
+
 PAGE = """# tributaryd and other exporters
 
 {machine}
@@ -55,9 +66,10 @@ Made by `perf/peers`. All programs read the same captures of {packets:,} packets
 chosen at random, over ten seconds), in turn (rounds: {rounds}); figures are medians. CPU time is that of all processes of a program,
 start-up and export included. tributaryd and yaf write IPFIX files, nfpcapd files of its own, the others send IPFIX over
 UDP to 127.0.0.1. tributaryd's records are compared with the capture's own count of flows and packets; those of the others
-are as they come. On net_pcap, tributaryd runs as it does on a NIC, through EAL, with packets out of {live:,} buffers that
-DPDK's pcap driver copies and repeats; export is by file, and start-up is not counted. Resident memory is that of the
-largest process, and never less than what the Python that started it had.
+are as they come. Rates are of the packets that a program was given, in its records or not. On net_pcap, tributaryd runs
+as it does on a NIC, through EAL, with packets out of {live:,} buffers that DPDK's pcap driver copies and repeats; export is
+by file, and start-up is not counted. Resident memory is that of the largest process, and never less than what the Python
+that started it had.
 
 {results}
 ![Mpps per CPU-second](peers.svg)

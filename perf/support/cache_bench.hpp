@@ -62,6 +62,16 @@ public:
         std::uint32_t flow = 0;
         account(options_.max_flows, [this, &flow] { return flow++ % options_.max_flows; });
     }
+    /// Packets of flows that a cache, in which fill(), overfill() and account_each_once() were
+    /// called, has no room for. Meanwhile the clock passes most of the times at which its flows
+    /// would have been idle after their first packet, and none at which one really is; so each
+    /// packet evicts, and some first look in vain for what is due.
+    void evict(std::uint64_t packets) {
+        const std::uint64_t bursts = (packets + kBurstPackets - 1) / kBurstPackets;
+        burst_time_ =
+            Timestamp::duration{options_.idle_timeout} * 9 / 10 / static_cast<std::int64_t>(bursts);
+        account_new(packets);
+    }
     /// Packets of flows that the cache does not have.
     void account_new(std::uint64_t packets) {
         account(packets, [this] { return next_flow_++; });

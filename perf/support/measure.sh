@@ -2,16 +2,16 @@
 # Sourced by the commands of perf/: what they have in common beside tools/lib/common.sh.
 # shellcheck shell=bash
 
-# results_directory NAME ARGUMENT...: sets `results` to the one argument, by default to perf/results/NAME. Where that is
-# an option or there are more, the command ends with the description at its own top.
+# results_directory DEFAULT ARGUMENT...: sets `results` to the one argument, or to DEFAULT, below the checkout. Where that
+# argument is an option or there are more, the command ends with the description at its own top.
 results_directory() {
-    local name=$1
+    local default=$1
     shift
     if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
         sed -n '3,/^set /s/^# \{0,1\}//p' "$0" >&2
         exit 64
     fi
-    results=${1:-$root/perf/results/$name}
+    results=${1:-$root/$default}
 }
 
 # Makes JSON of lines of a name, a tab and a number.

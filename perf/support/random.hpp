@@ -59,4 +59,15 @@ private:
     return number ^ number >> 16U;
 }
 
+/// The number that scrambled() made this of.
+[[nodiscard]] constexpr std::uint32_t unscrambled(std::uint32_t number) noexcept {
+    number ^= number >> 16U;
+    number *= 0x7ED1'B41D;  // the inverse of 0xC2B2'AE35 mod 2^32
+    number ^= number >> 13U ^ number >> 26U;
+    number *= 0xA5CB'9243;  // and of 0x85EB'CA6B
+    return number ^ number >> 16U;
+}
+static_assert(unscrambled(scrambled(0)) == 0 && unscrambled(scrambled(999)) == 999 &&
+              unscrambled(scrambled(0xFFFF'FFFF)) == 0xFFFF'FFFF);
+
 }  // namespace tributary::perf

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -45,7 +46,14 @@ inline PacketFields flow_packet(std::uint32_t flow, std::uint32_t ip_bytes = 100
     return fields;
 }
 
-/// A cache with its memory, counters and sink, fed with parsed packets one at a time.
+/// A parsed packet that came at `time`, when the clock stood at `clock`.
+struct TimedPacket {
+    PacketFields fields;
+    Timestamp time;
+    Timestamp clock;
+};
+
+/// A cache with its memory, counters and sink, fed with parsed packets one at a time or by bursts.
 template <std::size_t kRecordBytes = sizeof(FlowRecordCore)>
 struct CacheHarness {
     using Cache = FlowCache<kRecordBytes>;
@@ -64,6 +72,35 @@ struct CacheHarness {
         cache.account(keyed(view, fields), sink);
     }
     void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }
+
+    /// Accounts one burst: the guess of each packet is made before any of them is accounted.
+    ///
+    /// @param all  at most kBurstPackets
+    void packets(std::span<const TimedPacket> all) {
+        std::array<PacketView, kBurstPackets> views{};
+        burst.clear();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            views[i] = {.ingress_interface = InterfaceIndex{1},
+                        .seen_at = all[i].time,
+                        .clock = all[i].clock};
+            burst.add(views[i], all[i].fields);
+        }
+        cache.account(burst.finish(), sink);
+    }
+    /// Accounts packets in bursts of changing lengths, 1 to `most`.
+    ///
+    /// @param random       a generator
+    /// @param after_burst  is called with the clock of each burst's last packet
+    template <class Random, class AfterBurst>
+    void packets_in_bursts(std::span<const TimedPacket> all, std::size_t most, Random& random,
+                           AfterBurst after_burst) {
+        while (!all.empty()) {
+            const std::size_t count = std::min<std::size_t>(all.size(), 1 + random() % most);
+            packets(all.first(count));
+            after_burst(all[count - 1].clock);
+            all = all.subspan(count);
+        }
+    }
 
     /// The flow that a packet with these fields would be of.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const PacketFields& fields) {

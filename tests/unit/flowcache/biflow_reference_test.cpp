@@ -82,6 +82,18 @@ private:
     std::vector<Line> lines_;
 };
 
+PacketFields packet_of(std::uint32_t conversation, bool is_from_second) {
+    PacketFields fields = flow_packet(conversation);
+    fields.destination = ip_address("0.0.7.0");  // now the smaller end, now the greater
+    fields.source_port = {40000};
+    fields.destination_port = {443};
+    if (is_from_second) {
+        std::swap(fields.source, fields.destination);
+        std::swap(fields.source_port, fields.destination_port);
+    }
+    return fields;
+}
+
 std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<120>>& records) {
     std::vector<ReferenceBiflows::Line> lines;
     for (auto& record : records) {
@@ -108,6 +120,7 @@ std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<120>>& recor
 TEST_CASE("FlowCache: random conversations give the biflows of the slow reference",
           "[flowcache][unit]") {
     const auto seed = GENERATE(1U, 2U, 3U, 4U);
+    const std::size_t most_in_burst = GENERATE(std::size_t{1}, kBurstPackets);
     const FlowCacheOptions options{.max_flows = 500,
                                    .idle_timeout = std::chrono::seconds(2 + seed),
                                    .active_timeout = std::chrono::seconds(seed % 2 == 0 ? 3 : 20),
@@ -116,24 +129,19 @@ TEST_CASE("FlowCache: random conversations give the biflows of the slow referenc
     CacheHarness<120> harness(options, kLayout);
     std::mt19937 random(seed);
     Timestamp clock = at_ms(1'700'000'000'000);
+    std::vector<TimedPacket> packets;
     for (int n = 0; n < 30'000; ++n) {
         clock += std::chrono::nanoseconds(random() % 20'000'000);
         const auto conversation = static_cast<std::uint32_t>(random() % 300);
         const bool is_from_second = random() % 2 == 0;
-        PacketFields fields = flow_packet(conversation);
-        fields.destination = ip_address("0.0.7.0");  // now the smaller end, now the greater
-        fields.source_port = {40000};
-        fields.destination_port = {443};
-        if (is_from_second) {
-            std::swap(fields.source, fields.destination);
-            std::swap(fields.source_port, fields.destination_port);
-        }
+        packets.push_back({packet_of(conversation, is_from_second), clock, clock});
         reference.packet(conversation, is_from_second, clock);
-        harness.packet(fields, clock);
-        if (seed > 1) {  // in one run records end by packets and end_all() alone
-            harness.cache.expire_some(clock, random() % 8, harness.sink);
-        }
     }
+    harness.packets_in_bursts(packets, most_in_burst, random, [&](Timestamp now) {
+        if (seed > 1) {  // in one run records end by packets and end_all() alone
+            harness.cache.expire_some(now, random() % (8 * most_in_burst), harness.sink);
+        }
+    });
     CHECK(harness.cache.end_all(clock, harness.sink));
     CHECK(lines_of(harness.sink.records) == reference.finish_all(clock));
     CHECK(harness.counters.entries.read() == 0);
