@@ -130,6 +130,32 @@ void check_collector(const CollectorOptions& collector, const std::string& at,
            " is given, but transport is not file; must be left out (or transport file)");
 }
 
+/// A file that is one message longer than the templates would do; this is one that is worth it.
+constexpr std::uint64_t kSmallestFile = std::uint64_t{1} << 20U;
+
+void check_rotation(const CollectorOptions& collector, const std::string& at,
+                    const YamlNode& root) {
+    const FileRotation& rotation = collector.rotation;
+    const auto demand = [&root, &at](const char* key, bool is_good, const std::string& what) {
+        const std::string path = at + ".rotation." + key;
+        if (!is_good) {
+            refuse(place_of(root, path), path + what);
+        }
+    };
+    const bool is_file = collector.transport == TransportKind::file;
+    const std::string no_file = " is given, but transport is not file; must be left out";
+    demand("size", is_file || rotation.octets == 0, no_file);
+    demand("interval", is_file || rotation.interval.count() == 0, no_file);
+    demand("size", rotation.octets == 0 || rotation.octets >= kSmallestFile,
+           " is " + std::to_string(rotation.octets) + "; must be 0 or at least " +
+               std::to_string(kSmallestFile));
+    const std::string no_rotation =
+        " is given, but neither rotation.size nor rotation.interval; must be left out (only "
+        "rotation finishes files)";
+    demand("fsync", rotation.is_on() || !rotation.sync, no_rotation);
+    demand("command", rotation.is_on() || rotation.command.empty(), no_rotation);
+}
+
 /// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
 void check_mtu(const CollectorOptions& collector, FlowDirection direction, const std::string& at,
                const YamlNode& root) {
@@ -165,6 +191,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);
         check_collector(collectors[i], at, root);
+        check_rotation(collectors[i], at, root);
         check_mtu(collectors[i], config.flows.direction, at, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {

@@ -134,6 +134,19 @@ Rule<Owner> timestamp_unit(TimestampUnit Owner::*member) {
                            {"nanoseconds", TimestampUnit::nanoseconds}});
 }
 
+std::vector<Key<FileRotation>> rotation_keys() {
+    using O = FileRotation;
+    return {
+        value("size", whole_number(&O::octets, 0, std::uint64_t{1} << 44U),
+              "octets after which the next file begins, at least 1048576; 0: never"),
+        value("interval", whole_seconds(&O::interval, 0, kLongestTimeout),
+              "seconds after which the next file begins; 0: never"),
+        value("fsync", flag(&O::sync), "finished files are forced to the disk"),
+        value("command", text(&O::command, "a shell command or empty", is_any_text),
+              "run for each finished file, whose name is its last argument"),
+    };
+}
+
 std::vector<Key<CollectorOptions>> collector_keys() {
     using O = CollectorOptions;
     return {
@@ -153,7 +166,8 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("mtu", whole_number(&O::mtu, 512, 65507),
               "octets of the longest IPFIX message, for udp; at least 576 for biflows"),
         value("path", text(&O::path, "the path of a file or empty", is_any_text),
-              "the file to write, for transport file"),
+              "the file to write, for transport file; with rotation each file's name has the time "
+              "at which it begins"),
         value("observation-domain",
               or_inherit(&O::observation_domain,
                          whole_number(&OneValue<std::uint32_t>::value, 0, kMost32)),
@@ -165,6 +179,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
               "octets of messages that wait for this collector, or, with tcp, for its "
               "acknowledgement"),
+        section("rotation", &O::rotation, rotation_keys()),
     };
 }
 

@@ -17,7 +17,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "message too large, its records are lost; lower mtu",
         "write failed, export ends",
         "libfixbuf refused a record, its message is lost",
-        "has the records from now on"};
+        "has the records from now on",
+        "a file was not finished as it should be"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 

@@ -25,8 +25,9 @@ enum class CollectorEventKind : std::uint8_t {
     write_failed,       ///< file: final
     encoding_failed,    ///< libfixbuf refused a record
     takes_over,         ///< mode failover: this collector has the records from now on
+    file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
 };
-inline constexpr std::size_t kCollectorEventCount = 10;
+inline constexpr std::size_t kCollectorEventCount = 11;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

@@ -147,12 +147,13 @@ void CollectorSession::pump(ExportTime now) {
             staged_.pop_front();
         }
         settle(now);
+        const std::uint64_t session = session_;
         follow_session();
         if (transport_->failed()) {
             lose_all(ExportLoss::write_failed);
             return;
         }
-        if (result.rest == SendStatus::would_block) {
+        if (result.rest == SendStatus::would_block && session_ == session) {
             return;
         }
     }

@@ -4,37 +4,138 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <ctime>
+#include <filesystem>
 #include <string>
 #include <utility>
 
 namespace tributary {
+namespace {
+
+/// "20261122T041500Z".
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    std::array<char, 32> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
+    return {text.data(), length};
+}
+
+}  // namespace
 
 FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
-    : events_(events),
-      file_(::open(collector.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
-                   0644)) {
+    : events_(events), path_(collector.path), rotation_(collector.rotation) {
+    if (rotation_.is_on()) {
+        finisher_ = std::make_unique<FileFinisher>();
+    }
+    name_file();
+    if (!open_file()) {
+        throw ExportError(written_as_ + ": cannot be created: " + words_for(errno));
+    }
+}
+
+FileTransport::~FileTransport() {
+    if (rotates()) {
+        hand_to_finisher();
+        finisher_->end();
+        tell_failures(last_now_);
+    }
+}
+
+/// Finds a name that no file has. Two files of one second differ by a number.
+void FileTransport::name_file() {
+    name_ = written_as_ = path_;
+    if (!rotates()) {
+        return;
+    }
+    const std::filesystem::path path(path_);
+    const std::string stem = (path.parent_path() / path.stem()).string() + "-" + utc_now();
+    for (int number = 1;; ++number) {
+        name_ =
+            stem + (number == 1 ? "" : "-" + std::to_string(number)) + path.extension().string();
+        written_as_ = name_ + ".part";
+        if (!std::filesystem::exists(name_) && !std::filesystem::exists(written_as_)) {
+            return;
+        }
+    }
+}
+
+bool FileTransport::open_file() {
+    file_ = FileDescriptor(
+        ::open(written_as_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
     if (!file_) {
-        throw ExportError(collector.path + ": cannot be created: " + words_for(errno));
+        return false;
     }
     // Opening must not wait for the reader of a FIFO; writing may wait for it.
     ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);
+    whole_octets_ = 0;
+    return true;
 }
 
 void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
+    last_now_ = now;
     if (!told_) {
         told_ = true;
+        opened_at_ = now;
         events_.tell(CollectorEventKind::connected, now, {});
+    }
+    if (!rotates()) {
+        return;
+    }
+    tell_failures(now);
+    const bool is_time = rotation_.interval.count() > 0 && now - opened_at_ >= rotation_.interval;
+    if (is_time && whole_octets_ > 0 && !failed_) {
+        rotate(now);
     }
 }
 
-std::uint64_t FileTransport::session() const noexcept { return failed_ ? 0 : 1; }
+void FileTransport::hand_to_finisher() {
+    if (file_) {
+        finisher_->add({.file = std::exchange(file_, FileDescriptor()),
+                        .written_as = written_as_,
+                        .name = name_,
+                        .sync = rotation_.sync,
+                        .command = rotation_.command});
+    }
+}
+
+void FileTransport::rotate(std::chrono::nanoseconds now) {
+    hand_to_finisher();
+    name_file();
+    opened_at_ = now;
+    ++session_;
+    if (!open_file()) {
+        fail(errno, now);
+    }
+}
+
+void FileTransport::tell_failures(std::chrono::nanoseconds now) {
+    for (std::string failure = finisher_->take_failure(); !failure.empty();
+         failure = finisher_->take_failure()) {
+        events_.tell(CollectorEventKind::file_not_finished, now, failure);
+    }
+}
+
+bool FileTransport::is_full_for(MessageView message) const noexcept {
+    return rotates() && rotation_.octets > 0 && whole_octets_ > 0 &&
+           static_cast<std::uint64_t>(whole_octets_) + message.size() > rotation_.octets;
+}
 
 SendResult FileTransport::send(std::span<const MessageView> messages,
                                std::chrono::nanoseconds now) noexcept {
     std::size_t taken = 0;
-    while (taken < messages.size() && write(messages[taken], now)) {
-        ++taken;
+    for (; taken < messages.size(); ++taken) {
+        if (is_full_for(messages[taken])) {
+            rotate(now);
+            written_ += taken;
+            return {.taken = taken, .rest = failed_ ? SendStatus::lost : SendStatus::would_block};
+        }
+        if (!write(messages[taken], now)) {
+            break;
+        }
     }
     written_ += taken;
     return {.taken = taken,
@@ -48,17 +149,22 @@ bool FileTransport::write(MessageView message, std::chrono::nanoseconds now) noe
             continue;
         }
         if (written <= 0) {
-            const int cause = written == 0 ? ENOSPC : errno;
-            failed_ = true;
-            // What cannot be cut back is no regular file, and then there is nothing to repair.
-            static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
-            events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
+            fail(written == 0 ? ENOSPC : errno, now);
             break;
         }
         rest = rest.subspan(static_cast<std::size_t>(written));
     }
     whole_octets_ += failed_ ? 0 : static_cast<off_t>(message.size());
     return !failed_;
+}
+
+void FileTransport::fail(int cause, std::chrono::nanoseconds now) noexcept {
+    failed_ = true;
+    if (file_) {
+        // What cannot be cut back is no regular file, and then there is nothing to repair.
+        static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
+    }
+    events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
 }
 
 Fates FileTransport::settle(std::chrono::nanoseconds) noexcept {

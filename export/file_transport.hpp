@@ -3,6 +3,10 @@
 
 #include <sys/types.h>
 
+#include <memory>
+#include <string>
+
+#include "export/file_finisher.hpp"
 #include "export/socket.hpp"
 #include "export/transport.hpp"
 
@@ -10,27 +14,51 @@ namespace tributary {
 
 /// Writes messages back to back into a file (RFC 5655). The first error is final: the file is cut
 /// back to its last whole message and written no more.
+///
+/// With rotation the path is a pattern: `flows.ipfix` is written as
+/// `flows-20261122T041500Z.ipfix.part` and loses `.part` when it is whole, which is when the next
+/// one begins, or at the end. Each file is a session of its own: it begins with the templates and
+/// with number 0.
 class FileTransport final : public Transport {
 public:
     /// @errors  ExportError: the file cannot be created
     FileTransport(const CollectorOptions& collector, CollectorEvents& events);
+    FileTransport(const FileTransport&) = delete;
+    FileTransport& operator=(const FileTransport&) = delete;
+    ~FileTransport() override;
 
     void advance(std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] std::uint64_t session() const noexcept override;
+    [[nodiscard]] std::uint64_t session() const noexcept override { return failed_ ? 0 : session_; }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] bool failed() const noexcept override { return failed_; }
 
 private:
+    [[nodiscard]] bool rotates() const noexcept { return finisher_ != nullptr; }
+    [[nodiscard]] bool is_full_for(MessageView message) const noexcept;
+    [[nodiscard]] bool open_file();
+    void name_file();
+    void hand_to_finisher();
+    void rotate(std::chrono::nanoseconds now);
+    void tell_failures(std::chrono::nanoseconds now);
+    void fail(int cause, std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] bool write(MessageView message, std::chrono::nanoseconds now) noexcept;
 
     CollectorEvents& events_;
+    std::string path_;
+    FileRotation rotation_;
+    std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation
+    std::string name_;                        ///< of the file when it is whole
+    std::string written_as_;                  ///< until then
     FileDescriptor file_;
+    std::uint64_t session_ = 1;
     off_t whole_octets_{};
     std::size_t written_{};  ///< messages that settle() has not told of
     bool told_{};
     bool failed_{};
+    std::chrono::nanoseconds opened_at_{};  ///< uptime
+    std::chrono::nanoseconds last_now_{};
 };
 
 }  // namespace tributary

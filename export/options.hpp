@@ -27,6 +27,16 @@ inline constexpr std::size_t kMostCollectors = 16;
 /// Which collectors get which records; CollectorGroup explains them.
 enum class ExportMode : std::uint8_t { copy, balance, failover };
 
+/// When a file is finished and the next one begins; FileTransport explains it.
+struct FileRotation {
+    std::uint64_t octets{};           ///< of a file at the most; 0: any number
+    std::chrono::seconds interval{};  ///< from one file's beginning to the next one's; 0: any time
+    bool sync{};                      ///< finished files are forced to the disk
+    std::string command;              ///< for the shell, for each finished file; may be empty
+
+    [[nodiscard]] bool is_on() const noexcept { return octets > 0 || interval.count() > 0; }
+};
+
 struct CollectorOptions {
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
@@ -34,6 +44,7 @@ struct CollectorOptions {
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
     std::string path;            ///< `file` only
+    FileRotation rotation;       ///< `file` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     /// Octets of messages that wait for the collector, or for its acknowledgement.

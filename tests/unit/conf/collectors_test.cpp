@@ -87,3 +87,27 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
         "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
         "out (or transport file)");
 }
+
+TEST_CASE("collectors: files rotate by size or time", "[conf][unit]") {
+    const auto file = [](const std::string& rotation) {
+        return probe_refusal(
+            "inputs: [{device: net_null0}]\nexport: {collectors: [{transport: "
+            "file, path: a, rotation: " +
+            rotation + "}]}");
+    };
+    CHECK(file("{interval: 300, fsync: true, command: gzip}") == "accepted");
+    CHECK(file("{size: 1048576}") == "accepted");
+    CHECK(file("{size: 1048575}") ==
+          "probe.yaml:2: export.collectors.0.rotation.size is 1048575; must be 0 or at least "
+          "1048576");
+    const std::string no_rotation =
+        " is given, but neither rotation.size nor rotation.interval; must be left out (only "
+        "rotation finishes files)";
+    CHECK(file("{fsync: true}") ==
+          "probe.yaml:2: export.collectors.0.rotation.fsync" + no_rotation);
+    CHECK(file("{command: gzip}") ==
+          "probe.yaml:2: export.collectors.0.rotation.command" + no_rotation);
+    CHECK(set_in_probe("export.collectors.0.rotation.interval=60") ==
+          "--set export.collectors.0.rotation.interval=60: export.collectors.0.rotation.interval "
+          "is given, but transport is not file; must be left out");
+}

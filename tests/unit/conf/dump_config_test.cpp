@@ -64,6 +64,11 @@ export:
       observation-domain: inherit
       timestamps: inherit
       buffer: 4194304
+      rotation:
+        size: 0
+        interval: 0
+        fsync: false
+        command: ""
 cores:
   export: auto
   input: [3]

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "export/export_worker.hpp"
+#include "tests/support/export_harness.hpp"
+#include "tests/support/ipfix_decoder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A directory that is gone at the end.
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() {
+        std::string name = (fs::temp_directory_path() / "tributary-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory() { fs::remove_all(path_); }
+
+    [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
+    /// Names in it, sorted.
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(path_)) {
+            names.push_back(entry.path().filename().string());
+        }
+        std::ranges::sort(names);
+        return names;
+    }
+
+private:
+    fs::path path_;
+};
+
+FileRotation each_minute() {
+    FileRotation rotation;
+    rotation.interval = std::chrono::seconds{60};
+    return rotation;
+}
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The source ports of a whole file's flows; its decoder judges templates and numbers.
+std::vector<std::uint64_t> ports_in(const fs::path& path) {
+    const std::string text = read_file(path);
+    IpfixDecoder decoder;
+    std::vector<std::uint64_t> ports;
+    for (const IpfixMessage& message : decode_stream(decoder, std::as_bytes(std::span(text)))) {
+        for (const IpfixRecord& record : message.records) {
+            ports.push_back(record.number(7));
+        }
+    }
+    return ports;
+}
+
+/// A worker with one queue that exports into files of `directory`.
+struct RotatingExport {
+    RotatingExport(const TemporaryDirectory& directory, const FileRotation& rotation) {
+        ExportOptions options;
+        options.collectors.resize(1);
+        options.collectors[0].transport = TransportKind::file;
+        options.collectors[0].path = (directory / "flows.ipfix").string();
+        options.collectors[0].rotation = rotation;
+        worker = std::make_unique<ExportWorker>(
+            options, RecordLayout{}, std::vector<RecordSource*>{&queue}, counters,
+            [this](const CollectorEvent& event) { events.push_back(event); });
+    }
+    void run(milliseconds uptime) {
+        for (int steps = 0; worker->step(at(uptime)); ++steps) {
+            REQUIRE(steps < 10'000);
+        }
+    }
+    void finish(milliseconds uptime) {
+        for (int calls = 0; !worker->finish(at(uptime)); ++calls) {
+            REQUIRE(calls < 10'000);
+        }
+        worker.reset();  // waits for the files to be finished
+    }
+
+    RecordQueue queue;
+    ExportCounters counters{1, 1};
+    std::vector<CollectorEvent> events;
+    std::unique_ptr<ExportWorker> worker;
+};
+
+}  // namespace
+
+TEST_CASE("File rotation: by time, each file whole and readable alone", "[export][unit]") {
+    const TemporaryDirectory directory;
+    RotatingExport exports(directory, each_minute());
+    std::vector<std::uint64_t> expected;
+    for (std::uint16_t minute = 0; minute < 5; ++minute) {
+        const milliseconds start{60'000 * minute};
+        exports.run(start);
+        for (std::uint16_t i = 0; i < 100; ++i) {
+            const auto number = static_cast<std::uint16_t>(1000 * minute + i);
+            exports.queue.put(record_of(number));
+            expected.push_back(number);
+        }
+        exports.run(start + milliseconds{1000});
+        exports.run(start + milliseconds{2000});  // flush_interval
+        const auto parts = std::ranges::count_if(directory.names(), [](const std::string& name) {
+            return name.ends_with(".ipfix.part");
+        });
+        CHECK(parts >= 1);  // the one that is being written; another is being finished, perhaps
+    }
+    exports.finish(milliseconds{299'000});
+    std::vector<std::uint64_t> ports;
+    const std::vector<std::string> names = directory.names();
+    CHECK(names.size() == 5);
+    for (const std::string& name : names) {
+        CHECK(std::regex_match(name, std::regex(R"(flows-\d{8}T\d{6}Z(-\d+)?\.ipfix)")));
+        const std::vector<std::uint64_t> found = ports_in(directory / name);
+        CHECK(found.size() == 100);
+        ports.insert(ports.end(), found.begin(), found.end());
+    }
+    std::ranges::sort(ports);  // names of one second need not sort by time
+    CHECK(ports == expected);
+    CHECK(exports.counters.queues[0].exported.read().records == 500);
+    CHECK(exports.counters.collectors[0].errors.read() == 0);
+}
+
+TEST_CASE("File rotation: by size, nothing missing and nothing twice", "[export][unit]") {
+    constexpr std::uint64_t kOctets = 1U << 20U;
+    const TemporaryDirectory directory;
+    FileRotation rotation;
+    rotation.octets = kOctets;
+    RotatingExport exports(directory, rotation);
+    constexpr std::size_t kRecords = 60'000;  // 3 MB
+    exports.queue.put_many(kRecords);
+    exports.finish(milliseconds{0});
+    const std::vector<std::string> names = directory.names();
+    CHECK(names.size() >= 4);
+    std::size_t records = 0;
+    for (const std::string& name : names) {
+        CHECK(fs::file_size(directory / name) <= kOctets);
+        records += ports_in(directory / name).size();
+    }
+    CHECK(records == kRecords);
+    CHECK(exports.counters.queues[0].exported.read().records == kRecords);
+}
+
+TEST_CASE("File rotation: each finished file is synced and given to the command, in order",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string list = (directory / "list").string();
+    FileRotation rotation = each_minute();
+    rotation.sync = true;
+    rotation.command = "f() { test -f \"$1\" && echo \"$1\" >>'" + list + "'; }; f";
+    RotatingExport exports(directory, rotation);
+    for (int minute = 0; minute < 3; ++minute) {
+        exports.run(milliseconds{60'000 * minute});
+    }
+    exports.finish(milliseconds{150'000});
+    const std::string told = read_file(list);
+    CHECK(std::ranges::count(told, '\n') == 3);
+    for (const std::string& name : directory.names()) {
+        CHECK(
+            (name == "list" || told.find((directory / name).string() + "\n") != std::string::npos));
+    }
+    CHECK(exports.counters.collectors[0].errors.read() == 0);
+}
+
+TEST_CASE("File rotation: a command that fails is told, and costs nothing else", "[export][unit]") {
+    const TemporaryDirectory directory;
+    FileRotation rotation = each_minute();
+    rotation.command = "exit 3;";
+    RotatingExport exports(directory, rotation);
+    exports.queue.put_many(10);
+    exports.run(milliseconds{0});
+    exports.run(milliseconds{61'000});
+    exports.finish(milliseconds{62'000});
+    CHECK(exports.counters.queues[0].exported.read().records == 10);
+    CHECK(exports.counters.collectors[0].errors.read() == 2);
+    const auto told = std::ranges::find(exports.events, CollectorEventKind::file_not_finished,
+                                        &CollectorEvent::kind);
+    REQUIRE(told != exports.events.end());
+    CHECK(told->text.find(": exit status 3") != std::string::npos);
+    CHECK(directory.names().size() == 2);
+}
+
+TEST_CASE("File rotation: files that are there are never written over", "[export][unit]") {
+    const TemporaryDirectory directory;
+    for (int run = 0; run < 3; ++run) {  // all within a second or two
+        RotatingExport exports(directory, each_minute());
+        exports.queue.put_many(10);
+        exports.finish(milliseconds{0});
+    }
+    const std::vector<std::string> names = directory.names();
+    CHECK(names.size() == 3);
+    for (const std::string& name : names) {
+        CHECK(ports_in(directory / name).size() == 10);
+    }
+}
+
+TEST_CASE("File rotation: when the directory is gone, the export ends by name", "[export][unit]") {
+    const TemporaryDirectory directory;
+    RotatingExport exports(directory, each_minute());
+    exports.run(milliseconds{0});
+    fs::remove_all(directory / "");
+    exports.run(milliseconds{61'000});
+    exports.queue.put_many(10);
+    const std::string path = (directory / "flows.ipfix").string();
+    exports.run(milliseconds{62'000});
+    CHECK(exports.worker->error() ==
+          "file " + path + ": write failed, export ends (No such file or directory)");
+    exports.finish(milliseconds{63'000});
+    CHECK(exports.counters.queues[0].read_lost(ExportLoss::write_failed).records == 10);
+}
