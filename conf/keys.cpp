@@ -190,6 +190,9 @@ std::vector<Key<ExportOptions>> export_keys() {
               "the number of this probe in IPFIX messages"),
         value("template-refresh", whole_seconds(&O::template_refresh, 1, kLongestTimeout),
               "templates are sent again after this long, for udp"),
+        value("template-refresh-packets", whole_number(&O::template_refresh_packets, 0, kMost32),
+              "templates are sent again after so many packets of records too, for udp; 0: by time "
+              "alone"),
         value("flush-interval", seconds(&O::flush_interval, milliseconds(1), kHour),
               "a message that is not full leaves after this long"),
         value("drain-timeout", seconds(&O::drain_timeout, milliseconds(0), kHour),

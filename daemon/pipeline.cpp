@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -80,6 +81,7 @@ void Pipeline::stop() noexcept {
     drain_export_.store(true, std::memory_order_relaxed);
     input_threads_.clear();
     export_thread_.reset();
+    export_worker_.close();  // what fails while files are finished belongs into the ledger
 }
 
 void Pipeline::run_input(InputQueue& queue, bool back_off) noexcept {
@@ -146,6 +148,7 @@ void Pipeline::read(Ledger& ledger) const {
         ledger.collectors.push_back({describe(parts_.export_options.collectors[index]),
                                      {{"connected", counters.connected.read()},
                                       {"errors", counters.errors.read()},
+                                      {"failed", counters.failed.read()},
                                       {"lost", lost},
                                       {"messages", counters.messages.read()},
                                       {"octets", counters.octets.read()},
@@ -156,5 +159,11 @@ void Pipeline::read(Ledger& ledger) const {
 }
 
 std::string Pipeline::export_failure() const { return export_worker_.error(); }
+
+bool Pipeline::export_has_failed() const {
+    return std::ranges::all_of(export_counters_.collectors, [](const CollectorCounters& counters) {
+        return counters.failed.read() != 0;
+    });
+}
 
 }  // namespace tributary

@@ -72,10 +72,13 @@ public:
     /// @thread  any
     void read(Ledger& ledger) const;
 
-    /// The final failure of the collector (a file that could not be written), in one line; empty:
+    /// The final failure of all collectors (files that could not be written), in one line; empty:
     /// none.
     /// @thread  main, after stop()
     [[nodiscard]] std::string export_failure() const;
+    /// Whether every collector has failed for good, so that no record can leave any more.
+    /// @thread  any
+    [[nodiscard]] bool export_has_failed() const;
 
 private:
     void start_inputs(const PipelinePlaces& places);

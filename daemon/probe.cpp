@@ -204,7 +204,7 @@ private:
     /// The main thread's life: signals, statistics, links.
     void watch() {
         auto next_statistics = steady_clock::now() + options_.stats_interval;
-        while (!export_failed_.load(std::memory_order_relaxed)) {
+        while (!pipeline_->export_has_failed()) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             if (signal && *signal != SIGUSR1) {
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(*signal));
@@ -231,8 +231,7 @@ private:
     void on_event(const CollectorEvent& event) {
         log_event(event);
         if (event.kind == CollectorEventKind::write_failed) {
-            export_failed_.store(true, std::memory_order_relaxed);
-            signals_.wake();
+            signals_.wake();  // it may have been the last one
         }
     }
 
@@ -271,7 +270,6 @@ private:
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
     PipelinePlaces places_;
-    std::atomic<bool> export_failed_{false};
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };
 

@@ -12,7 +12,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "no connection",
         "connection lost",
         "name not resolved",
-        "nobody listens there, what was under way is lost, and records wait",
+        "nobody listens there, or it cannot be reached; what was under way is lost, and records "
+        "wait",
         "unreachable, records wait",
         "message too large, its records are lost; lower mtu",
         "write failed, export ends",
@@ -80,8 +81,11 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             return;
         case CollectorEventKind::takes_over:
             return;
-        case CollectorEventKind::connection_lost:
         case CollectorEventKind::write_failed:
+            counters_.failed.set(1);
+            counters_.connected.set(0);
+            break;
+        case CollectorEventKind::connection_lost:
             counters_.connected.set(0);
             break;
         default:

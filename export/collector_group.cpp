@@ -39,8 +39,14 @@ void CollectorGroup::advance(ExportTime now) {
 }
 
 bool CollectorGroup::ready() const noexcept {
-    return std::ranges::any_of(members_,
-                               [](const Member& member) { return member.session->ready(); });
+    bool all_dead = true;
+    for (const Member& member : members_) {
+        if (member.session->has_room()) {
+            return true;
+        }
+        all_dead = all_dead && member.session->is_dead();
+    }
+    return all_dead;
 }
 
 bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime now) {
@@ -48,45 +54,35 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
         return false;
     }
     const RecordTally tally = tally_of(record, layout_);
-    const RecordToSend sent{
-        .bytes = record,
-        .entry = {.queue = queue, .packets = tally.packets, .octets = tally.octets}};
+    const RecordToSend sent{.bytes = record,
+                            .entry = {.number = book_.begin(),
+                                      .queue = queue,
+                                      .packets = tally.packets,
+                                      .octets = tally.octets}};
     switch (mode_) {
         case ExportMode::balance:
-            return add_to(share_of(record), sent, now);
+            add_to(share_of(record), sent, now);
+            break;
         case ExportMode::failover:
-            if (!session(active_).ready()) {
+            if (!session(active_).has_room()) {
                 choose_active(now);
             }
-            return add_to(active_, sent, now);
-        case ExportMode::copy:
+            add_to(active_, sent, now);
             break;
-    }
-    return add_copies(sent, now);
-}
-
-bool CollectorGroup::add_copies(const RecordToSend& record, ExportTime now) {
-    RecordToSend copy = record;
-    copy.entry.number = book_.begin();
-    for (std::size_t index = 0; index < members_.size(); ++index) {
-        if (session(index).ready()) {
-            session(index).add(copy, now);
-        } else {
-            book_.lost(index, copy.entry, ExportLoss::buffer_full);
-        }
+        case ExportMode::copy:
+            for (std::size_t index = 0; index < members_.size(); ++index) {
+                add_to(index, sent, now);
+            }
     }
     return true;
 }
 
-bool CollectorGroup::add_to(std::size_t index, const RecordToSend& record, ExportTime now) {
-    RecordToSend taken = record;
-    taken.entry.number = book_.begin();
-    if (session(index).ready()) {
-        session(index).add(taken, now);
+void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, ExportTime now) {
+    if (session(index).has_room() || session(index).is_dead()) {
+        session(index).add(record, now);
     } else {
-        book_.lost(index, taken.entry, ExportLoss::buffer_full);
+        book_.lost(index, record.entry, ExportLoss::buffer_full);
     }
-    return true;
 }
 
 std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
@@ -94,35 +90,68 @@ std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
     key.ingress_interface = {};  // a tap's two directions come through two
     key = turned(key, std::tie(key.destination, key.destination_port) <
                           std::tie(key.source, key.source_port));
-    return (hasher_(key) >> 32U) * members_.size() >> 32U;
+    std::size_t share = (hasher_(key) >> 32U) * members_.size() >> 32U;
+    for (std::size_t tries = 1; session(share).is_dead() && tries < members_.size(); ++tries) {
+        share = share + 1 < members_.size() ? share + 1 : 0;
+    }
+    return share;
 }
 
-/// Who has the records from now on: the first that can send and has room, else the first that has
-/// room, else whoever has them now.
+/// The index of the first collector that `is_good`; none: how many there are.
+template <class IsGood>
+std::size_t CollectorGroup::first(IsGood is_good) const {
+    const auto found = std::ranges::find_if(
+        members_, [&](const Member& member) { return is_good(*member.session); });
+    return static_cast<std::size_t>(found - members_.begin());
+}
+
+/// Decides who has the records from now on, and gives it what waits for those who are away.
 void CollectorGroup::choose_active(ExportTime now) {
-    const auto first = [this](auto is_good) {
-        const auto found = std::ranges::find_if(
-            members_, [&](const Member& member) { return is_good(*member.session); });
-        return static_cast<std::size_t>(found - members_.begin());
-    };
-    std::size_t best =
-        first([](const CollectorSession& each) { return each.is_up() && each.ready(); });
-    if (best == members_.size() && !session(active_).ready()) {
-        best = first([](const CollectorSession& each) { return each.ready(); });
+    const std::size_t best = best_member(now);
+    if (best != active_) {
+        active_ = best;
+        session(best).tell_takes_over(now);
     }
-    if (best != active_ && best != members_.size()) {
-        take_over(std::exchange(active_, best), best, now);
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+        const bool is_stranded =
+            index != active_ && !session(index).is_up() && session(index).is_waiting();
+        if (is_stranded && session(active_).is_up()) {
+            rescue(index, now);
+        }
+    }
+    if (session(active_).is_dead()) {  // then they all are
+        for (const Member& member : members_) {
+            member.session->abandon(now);
+        }
     }
 }
 
-void CollectorGroup::take_over(std::size_t from, std::size_t to, ExportTime now) {
-    session(to).tell_takes_over(now);
-    if (session(from).is_up()) {
-        return;  // it is slow, or another one is back: it keeps what it has
+/// The first that can send and has room; if there is none, whoever has the records now, as long as
+/// it has room, and then the first that has.
+std::size_t CollectorGroup::best_member(ExportTime now) {
+    began_ = began_.value_or(now.uptime);
+    const std::size_t up =
+        first([](const CollectorSession& each) { return each.is_up() && each.has_room(); });
+    if (up < members_.size() && (was_up_ || up == 0 || now.uptime - *began_ >= kStartUp)) {
+        was_up_ = true;
+        return up;
     }
+    if (session(active_).has_room()) {
+        return active_;
+    }
+    const std::size_t roomy = first([](const CollectorSession& each) { return each.has_room(); });
+    if (roomy < members_.size()) {
+        return roomy;
+    }
+    const std::size_t living = first([](const CollectorSession& each) { return !each.is_dead(); });
+    return living < members_.size() && session(active_).is_dead() ? living : active_;
+}
+
+/// Gives the records that wait for a collector to the one that has them now.
+void CollectorGroup::rescue(std::size_t from, ExportTime now) {
     for (const OutgoingMessage& message : session(from).hand_back()) {
         for (std::size_t i = 0; i < message.entries.size(); ++i) {
-            session(to).add(
+            session(active_).add(
                 {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},
                 now);
         }
@@ -157,6 +186,12 @@ void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
         now.uptime - finish_began_.value_or(now.uptime) >= kSlowestDrain * drain_timeout_;
     if (is_stalled || is_too_slow) {
         member.session->abandon(now);
+    }
+}
+
+void CollectorGroup::close() {
+    for (const Member& member : members_) {
+        member.session->close();
     }
 }
 

@@ -20,16 +20,19 @@ namespace tributary {
 ///     copy      all of them. What one cannot take while another can is lost to that one alone.
 ///     balance   one, by the flow's key: both directions of a conversation, and all their records,
 ///               have the same.
-///     failover  the first in order that can send. When its connection is lost, what has not
-///               arrived there goes to the next one.
+///     failover  the first in order that can send. When a connection is lost, what has not arrived
+///               there goes to whoever has the records then.
 ///
 /// A collector that is away never costs another one anything. Only while none can take records, the
-/// records wait where they are.
+/// records wait where they are. One that has failed for good counts as if it were not in the list,
+/// but for its own account.
 /// @thread  the export thread
 class CollectorGroup {
 public:
     /// A collector that takes a little now and then has this many drain timeouts in all.
     static constexpr int kSlowestDrain = 10;
+    /// Failover: so long the first collector may take to be reached for the first time.
+    static constexpr std::chrono::seconds kStartUp{3};
 
     /// @errors  ExportError
     CollectorGroup(const ExportOptions& options, const RecordLayout& layout,
@@ -50,6 +53,9 @@ public:
     /// @return         nothing is left here, and every record is accounted for
     [[nodiscard]] bool finish(ExportTime now, bool drained);
 
+    /// The end, after finish(): what a transport does at its end, it does now.
+    void close();
+
     /// Grows with every message that arrives.
     [[nodiscard]] std::uint64_t progress() const noexcept;
     /// The line that tells of a final failure of all collectors; empty: one can still be written
@@ -66,11 +72,13 @@ private:
     [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
-    [[nodiscard]] bool add_copies(const RecordToSend& record, ExportTime now);
-    [[nodiscard]] bool add_to(std::size_t index, const RecordToSend& record, ExportTime now);
+    template <class IsGood>
+    [[nodiscard]] std::size_t first(IsGood is_good) const;
+    void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
     void choose_active(ExportTime now);
-    void take_over(std::size_t from, std::size_t to, ExportTime now);
+    [[nodiscard]] std::size_t best_member(ExportTime now);
+    void rescue(std::size_t from, ExportTime now);
     void abandon_if_stalled(Member& member, ExportTime now);
 
     ExportMode mode_;
@@ -81,6 +89,8 @@ private:
     FlowHasher hasher_;
     std::vector<Member> members_;
     std::size_t active_ = 0;  ///< failover: who has the records
+    bool was_up_{};           ///< failover: somebody was
+    std::optional<std::chrono::nanoseconds> began_;
     std::optional<std::chrono::nanoseconds> finish_began_;
 };
 

@@ -30,21 +30,23 @@ CollectorSession::CollectorSession(const ExportOptions& options, const RecordLay
                message_limit(options.collectors[index])),
       record_bytes_(options.mode == ExportMode::failover ? record_size(layout) : 0),
       refreshes_templates_(options.collectors[index].transport == TransportKind::udp),
+      is_file_(options.collectors[index].transport == TransportKind::file),
       flush_interval_(options.flush_interval),
       template_refresh_(options.template_refresh),
+      template_refresh_packets_(options.template_refresh_packets),
       buffer_(options.collectors[index].buffer) {}
 
 void CollectorSession::advance(ExportTime now) {
     transport_->advance(now.uptime);
     settle(now);
     follow_session();
+    lose_what_failed();
     const bool clock_unknown = now.wall < kFirstTimestamp;
     const bool nothing_waits = open_.entries.empty() && waiting_.empty();
-    if (abandoned_ || (clock_unknown && nothing_waits)) {
+    if (is_dead() || (clock_unknown && nothing_waits)) {
         return;  // offline, the clock starts with the first packet
     }
-    if (refreshes_templates_ && staged_.empty() &&
-        now.uptime - templates_at_ >= template_refresh_) {
+    if (staged_.empty() && refresh_is_due(now)) {
         next_template_ = 0;
     }
     if (!open_.entries.empty() && now.uptime - opened_at_ >= flush_interval_) {
@@ -53,12 +55,8 @@ void CollectorSession::advance(ExportTime now) {
     pump(now);
 }
 
-bool CollectorSession::ready() const noexcept {
-    return transport_->failed() || abandoned_ || kept_octets_ < buffer_;
-}
-
 void CollectorSession::add(const RecordToSend& record, ExportTime now) {
-    if (transport_->failed() || abandoned_) {
+    if (is_dead()) {
         book_.lost(index_, record.entry, cause_of_abandoning());
         return;
     }
@@ -81,6 +79,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         lose(open_, ExportLoss::encoding_failed);
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
+    lose_what_failed();  // if it was just now
 }
 
 void CollectorSession::close_message() {
@@ -149,10 +148,7 @@ void CollectorSession::pump(ExportTime now) {
         settle(now);
         const std::uint64_t session = session_;
         follow_session();
-        if (transport_->failed()) {
-            lose_all(ExportLoss::write_failed);
-            return;
-        }
+        lose_what_failed();
         if (result.rest == SendStatus::would_block && session_ == session) {
             return;
         }
@@ -169,6 +165,11 @@ void CollectorSession::stage(ExportTime now) {
         if (waiting_.empty()) {
             return;
         }
+        if (refresh_is_due(now)) {
+            next_template_ = 0;
+            continue;
+        }
+        ++data_since_templates_;
         OutgoingMessage& message = waiting_.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
         staged_.push_back(std::move(message));
@@ -176,9 +177,16 @@ void CollectorSession::stage(ExportTime now) {
     }
 }
 
+bool CollectorSession::refresh_is_due(ExportTime now) const noexcept {
+    const bool by_packets =
+        template_refresh_packets_ != 0 && data_since_templates_ >= template_refresh_packets_;
+    return refreshes_templates_ && (by_packets || now.uptime - templates_at_ >= template_refresh_);
+}
+
 void CollectorSession::stage_template(ExportTime now) {
     if (next_template_ == 0) {
         templates_at_ = now.uptime;  // a template that comes late puts off no refresh
+        data_since_templates_ = 0;
     }
     const MessageView made = encoder_.template_message(next_template_++);
     OutgoingMessage message = fresh_message();
@@ -224,28 +232,36 @@ bool CollectorSession::flush(ExportTime now) {
     }
     pump(now);
     settle(now);
-    return kept_octets_ == 0;
+    lose_what_failed();
+    return !is_waiting();
 }
 
 void CollectorSession::abandon(ExportTime now) {
     settle(now);
     lose_all(cause_of_abandoning());
+    if (!is_file_) {
+        // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
+        transport_ = std::make_unique<NoTransport>();
+    }
     abandoned_ = true;
 }
 
-const std::vector<OutgoingMessage>& CollectorSession::hand_back() {
+void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
+
+std::vector<OutgoingMessage> CollectorSession::hand_back() {
     if (!open_.entries.empty()) {
         close_message();
     }
-    handed_back_.clear();
-    for (std::deque<OutgoingMessage>* const stage : {&sent_, &staged_, &waiting_}) {
+    take_back_staged();
+    std::vector<OutgoingMessage> messages;
+    for (std::deque<OutgoingMessage>* const stage : {&sent_, &waiting_}) {
         for (OutgoingMessage& message : *stage) {
             kept_octets_ -= message.octets.size();
-            handed_back_.push_back(std::move(message));
+            messages.push_back(std::move(message));
         }
         stage->clear();
     }
-    return handed_back_;
+    return messages;
 }
 
 void CollectorSession::tell_takes_over(ExportTime now) {
@@ -273,10 +289,20 @@ void CollectorSession::lose_all(ExportLoss cause) noexcept {
     static_cast<void>(encoder_.close());
 }
 
+/// After a final failure nothing waits here, unless another collector may take it over.
+void CollectorSession::lose_what_failed() noexcept {
+    if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
+        lose_all(ExportLoss::write_failed);
+    }
+}
+
 void CollectorSession::recycle(OutgoingMessage& message) noexcept {
     kept_octets_ -= message.octets.size();
+    constexpr std::size_t kSpare = 64;
     message.clear();
-    spare_.push_back(std::move(message));
+    if (spare_.size() < kSpare) {
+        spare_.push_back(std::move(message));
+    }
 }
 
 OutgoingMessage CollectorSession::fresh_message() noexcept {

@@ -49,15 +49,17 @@ public:
 
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
-    /// Whether there is room in its buffer, or nothing is kept any more because it has failed.
-    [[nodiscard]] bool ready() const noexcept;
+    /// Whether there is room in its buffer.
+    [[nodiscard]] bool has_room() const noexcept { return !is_dead() && kept_octets_ < buffer_; }
+    /// It has failed for good, or was given up: what it is given is lost.
+    [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
     /// Whether messages can leave now, as far as the transport knows.
     [[nodiscard]] bool is_up() const noexcept { return transport_->session() != 0; }
     /// Whether there is something here that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
         return kept_octets_ > 0 || !open_.entries.empty();
     }
-    /// Takes a record, when ready().
+    /// Takes a record, when it has room; one too many does no harm.
     void add(const RecordToSend& record, ExportTime now);
     /// Closes the open message, however full, and sends what can leave.
     ///
@@ -67,9 +69,9 @@ public:
     void abandon(ExportTime now);
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
     /// caller's again. Only where the options' mode is failover, which keeps them.
-    ///
-    /// @return  messages; good until the next call
-    [[nodiscard]] const std::vector<OutgoingMessage>& hand_back();
+    [[nodiscard]] std::vector<OutgoingMessage> hand_back();
+    /// The end: nothing is left here. What a transport does at its end, it does now.
+    void close();
 
     /// Tells that this collector has the records from now on.
     void tell_takes_over(ExportTime now);
@@ -87,9 +89,11 @@ private:
     void pump(ExportTime now);
     void stage(ExportTime now);
     void stage_template(ExportTime now);
+    [[nodiscard]] bool refresh_is_due(ExportTime now) const noexcept;
     void account_sent(std::size_t count) noexcept;
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
     void lose_all(ExportLoss cause) noexcept;
+    void lose_what_failed() noexcept;
     void recycle(OutgoingMessage& message) noexcept;
     [[nodiscard]] OutgoingMessage fresh_message() noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
@@ -103,9 +107,11 @@ private:
     MessageNumbering numbering_;
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
     bool refreshes_templates_;  ///< UDP
+    bool is_file_;
     bool abandoned_{};
     std::chrono::nanoseconds flush_interval_;
     std::chrono::nanoseconds template_refresh_;
+    std::uint32_t template_refresh_packets_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
     OutgoingMessage open_;                  ///< what is in the encoder's open message
@@ -115,12 +121,12 @@ private:
     std::deque<OutgoingMessage> sent_;
     std::size_t kept_octets_{};  ///< of these three
     std::vector<OutgoingMessage> spare_;
-    std::vector<OutgoingMessage> handed_back_;
 
     std::uint64_t session_{};      ///< the transport's, as last seen
     std::size_t next_template_{};  ///< template messages before this one are staged; before data
                                    ///< are, all are
     std::chrono::nanoseconds templates_at_{};  ///< uptime at which the first was last staged
+    std::uint32_t data_since_templates_{};     ///< messages that were staged since then
     std::uint64_t progress_{};
 };
 

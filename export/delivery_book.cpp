@@ -4,37 +4,45 @@
 namespace tributary {
 
 std::uint64_t DeliveryBook::begin() {
-    states_.push_back(static_cast<State>(copies_));
-    return first_ + states_.size() - 1;
+    const std::uint64_t number = next_++;
+    if (copies_ > 1) {
+        blocks_[number / kBlockRecords].states[number % kBlockRecords] =
+            static_cast<State>(copies_);
+    }
+    return number;
 }
 
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {
     counters_.collectors[collector].records.add(record.tally());
-    State& state = state_of(record);
-    --state;
-    if ((state & kExported) == 0) {
-        state |= kExported;
+    if ((settle_copy(record.number, kExported).before & kExported) == 0) {
         counters_.queues[record.queue].exported.add(record.tally());
     }
-    forget_settled();
 }
 
 void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
                         ExportLoss cause) noexcept {
     counters_.collectors[collector].lose(cause, record.tally());
-    State& state = state_of(record);
-    --state;
-    if (state == 0) {
+    if (settle_copy(record.number, 0).after == 0) {
         counters_.queues[record.queue].lose(cause, record.tally());
     }
-    forget_settled();
 }
 
-void DeliveryBook::forget_settled() noexcept {
-    while (!states_.empty() && (states_.front() & ~kExported) == 0) {
-        states_.pop_front();
-        ++first_;
+DeliveryBook::Change DeliveryBook::settle_copy(std::uint64_t number, State add) noexcept {
+    if (copies_ == 1) {
+        return {.before = 1, .after = add};
     }
+    const auto block = blocks_.find(number / kBlockRecords);
+    State& state = block->second.states[number % kBlockRecords];
+    const State before = state;
+    state = static_cast<State>((before - 1) | add);
+    const State after = state;
+    if ((after & ~kExported) == 0) {
+        --block->second.unsettled;
+        if (block->second.unsettled == 0) {
+            blocks_.erase(block);
+        }
+    }
+    return {.before = before, .after = after};
 }
 
 }  // namespace tributary

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <unordered_map>
 
 #include "export/export_counters.hpp"
 #include "export/outgoing_message.hpp"
@@ -14,7 +15,9 @@ namespace tributary {
 /// exported as soon as one of them has it, and lost when none can have it any more. Each collector
 /// has its own account beside that.
 ///
-/// One octet per record that is under way to anybody.
+/// Records that go to one collector need no memory. Of others there is an octet per record, in
+/// blocks that go when all in them is settled: what an absent collector holds for long costs the
+/// blocks that its records are in, however many others have come and gone since.
 /// @thread  the export thread
 class DeliveryBook {
 public:
@@ -29,23 +32,31 @@ public:
     [[nodiscard]] std::uint64_t begin();
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
-    /// Records that some collector may still get.
-    [[nodiscard]] std::size_t under_way() const noexcept { return states_.size(); }
+    /// Blocks of memory in use.
+    [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 
 private:
+    static constexpr std::uint64_t kBlockRecords = 4096;
     /// Copies under way, and kExported.
     using State = std::uint8_t;
     static constexpr State kExported = 0x80;
 
-    [[nodiscard]] State& state_of(const RecordEntry& record) noexcept {
-        return states_[static_cast<std::size_t>(record.number - first_)];
-    }
-    void forget_settled() noexcept;
+    struct Block {
+        std::array<State, kBlockRecords> states{};
+        std::size_t unsettled = kBlockRecords;  ///< records, those that did not begin yet included
+    };
+
+    /// Takes one copy off. @return  what is left of the state then, and what it was
+    struct Change {
+        State before;
+        State after;
+    };
+    [[nodiscard]] Change settle_copy(std::uint64_t number, State add) noexcept;
 
     ExportCounters& counters_;
     std::size_t copies_;
-    std::deque<State> states_;
-    std::uint64_t first_ = 0;  ///< number of the first of them
+    std::uint64_t next_ = 0;
+    std::unordered_map<std::uint64_t, Block> blocks_;  ///< by number / kBlockRecords
 };
 
 }  // namespace tributary

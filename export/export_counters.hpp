@@ -13,7 +13,7 @@ namespace tributary {
 
 /// Why flow records that had left their cache never reached the collector.
 enum class ExportLoss : std::uint8_t {
-    send_refused,     ///< UDP: ICMP told that nobody listens at the collector's port
+    send_refused,     ///< UDP: ICMP told that nobody listens there, or that it cannot be reached
     send_failed,      ///< UDP: the kernel will never send a message of this size
     write_failed,     ///< file: disk full or input/output error
     collector_away,   ///< at shutdown: the collector took nothing for drain_timeout
@@ -56,11 +56,12 @@ struct alignas(64) CollectorCounters : LossCounters {
     Counter messages;       ///< handed to the kernel, templates and those sent again included
     Counter octets;         ///< of these messages
     RecordCounter records;  ///< this collector has them
-    Counter refused;        ///< UDP: how often nobody listened there
+    Counter refused;        ///< UDP: how often ICMP told so
     Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
                      ///< failed
     Counter reconnects;  ///< transport sessions after the first
     Counter connected;   ///< gauge: 1 while messages can be sent
+    Counter failed;      ///< gauge: 1 when nothing can be sent ever again
 };
 
 /// All that the export worker counts. One writer: the export thread; made before it and read by

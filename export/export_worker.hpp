@@ -43,6 +43,9 @@ public:
     /// have taken nothing for drain_timeout; what is left for them then is counted as lost. To be
     /// called until it returns true.
     [[nodiscard]] bool finish(ExportTime now);
+    /// The end, after finish(): connections and files are closed. May wait for files to be
+    /// finished.
+    void close() { collectors_.close(); }
     /// The line that tells of a final failure of all collectors (files that cannot be written);
     /// empty: there was none. After it, all further records are counted as lost.
     [[nodiscard]] std::string error() const { return collectors_.error(); }

@@ -9,16 +9,20 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
+
+#include "export/socket.hpp"
 
 namespace tributary {
 namespace {
 
-/// Signals as a fresh process has them: this one's threads hold some back.
-class FreshSignals {
+/// Signals as a fresh process has them, because this one's threads hold some back; and a process
+/// group of its own, so that all of it can be ended.
+class FreshProcess {
 public:
-    FreshSignals() {
+    FreshProcess() {
         ::posix_spawnattr_init(&attributes_);
         sigset_t none;
         sigset_t all;
@@ -26,35 +30,44 @@ public:
         ::sigfillset(&all);
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        ::posix_spawnattr_setflags(
+            &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     }
-    FreshSignals(const FreshSignals&) = delete;
-    FreshSignals& operator=(const FreshSignals&) = delete;
-    ~FreshSignals() { ::posix_spawnattr_destroy(&attributes_); }
-    [[nodiscard]] const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+    FreshProcess(const FreshProcess&) = delete;
+    FreshProcess& operator=(const FreshProcess&) = delete;
+    ~FreshProcess() { ::posix_spawnattr_destroy(&attributes_); }
+    [[nodiscard]] const posix_spawnattr_t* attributes() const noexcept { return &attributes_; }
 
 private:
     posix_spawnattr_t attributes_{};
 };
 
-/// Runs a command to its end. @return  what went wrong; empty: nothing
-std::string run_command(const std::string& command, const std::string& name) {
-    const std::string line = command + " \"$1\"";
-    const std::array<const char*, 6> arguments{"sh", "-c",         line.c_str(),
-                                               "sh", name.c_str(), nullptr};
-    const FreshSignals signals;
-    pid_t child = 0;
+/// Starts a command for the shell, in a process group of its own.
+///
+/// @return  an errno
+int start_command(const FinishedFile& done, pid_t& child) {
+    const std::string line = done.command + " \"$1\"";
+    const std::array<const char*, 6> arguments{"sh",   "-c", line.c_str(), "sh", done.name.c_str(),
+                                               nullptr};
+    const FreshProcess fresh;
     // posix_spawn() only reads its arguments; its interface has no const.
-    const int error = ::posix_spawn(&child, "/bin/sh", nullptr, signals.get(),
-                                    const_cast<char* const*>(arguments.data()), environ);
-    if (error != 0) {
-        return std::string(words_for(error));
+    return ::posix_spawn(&child, "/bin/sh", nullptr, fresh.attributes(),
+                         const_cast<char* const*>(arguments.data()), environ);
+}
+
+/// Waits for the end of a process, and leaves it to be reaped.
+void wait_for_end_of(pid_t child) {
+    siginfo_t ignored{};
+    while (::waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
     }
+}
+
+/// @return  how a process that has ended did so, where that was not well; else empty
+std::string reap(pid_t child) {
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return words_for(errno);
-        }
+    if (::waitpid(child, &status, 0) < 0) {
+        return words_for(errno);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         return {};
@@ -71,20 +84,9 @@ bool sync_directory_of(const std::string& name) {
     return open && ::fsync(open.get()) == 0;
 }
 
-/// @return  what went wrong; empty: nothing
-std::string finish(const FinishedFile& done) {
-    if (done.sync && ::fsync(done.file.get()) != 0) {
-        return done.written_as + " is not sure to be on the disk: " + words_for(errno);
-    }
-    if (::rename(done.written_as.c_str(), done.name.c_str()) != 0) {
-        return done.written_as + " cannot be renamed: " + words_for(errno);
-    }
-    if (done.sync && !sync_directory_of(done.name)) {
-        return done.name + " is not sure to keep its name: " + words_for(errno);
-    }
-    const std::string failure =
-        done.command.empty() ? std::string() : run_command(done.command, done.name);
-    return failure.empty() ? std::string() : "command for " + done.name + ": " + failure;
+bool sync_file(const std::string& name) {
+    const FileDescriptor open(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    return open && ::fsync(open.get()) == 0;
 }
 
 }  // namespace
@@ -93,20 +95,26 @@ FileFinisher::FileFinisher() : thread_([this] { run(); }) {}
 FileFinisher::~FileFinisher() { end(); }
 
 void FileFinisher::end() {
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
+    if (!thread_.joinable()) {
+        return;
     }
-    changed_.notify_one();
-    if (thread_.joinable()) {
-        thread_.join();
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+    if (!changed_.wait_for(lock, kPatience, [this] { return has_ended_; })) {
+        is_patient_ = false;
+        if (child_ != 0) {
+            ::kill(-child_, SIGKILL);
+        }
     }
+    lock.unlock();
+    thread_.join();
 }
 
 void FileFinisher::add(FinishedFile file) {
     const std::lock_guard lock(mutex_);
     files_.push_back(std::move(file));
-    changed_.notify_one();
+    changed_.notify_all();
 }
 
 std::string FileFinisher::take_failure() {
@@ -124,6 +132,8 @@ void FileFinisher::run() {
     for (;;) {
         changed_.wait(lock, [this] { return ending_ || !files_.empty(); });
         if (files_.empty()) {
+            has_ended_ = true;
+            changed_.notify_all();
             return;
         }
         const FinishedFile file = std::move(files_.front());
@@ -135,6 +145,41 @@ void FileFinisher::run() {
             failures_.push_back(std::move(failure));
         }
     }
+}
+
+/// @return  what went wrong; empty: nothing
+std::string FileFinisher::finish(const FinishedFile& done) {
+    if (done.sync && !sync_file(done.written_as)) {
+        return done.written_as + " is not sure to be on the disk: " + words_for(errno);
+    }
+    // The name was free when the file began; whoever has taken it since keeps it.
+    if (::renameat2(AT_FDCWD, done.written_as.c_str(), AT_FDCWD, done.name.c_str(),
+                    RENAME_NOREPLACE) != 0) {
+        return done.written_as + " cannot be renamed: " + words_for(errno);
+    }
+    if (done.sync && !sync_directory_of(done.name)) {
+        return done.name + " is not sure to keep its name: " + words_for(errno);
+    }
+    const std::string failure = done.command.empty() ? std::string() : run_command(done);
+    return failure.empty() ? std::string() : "command for " + done.name + ": " + failure;
+}
+
+/// @return  what went wrong; empty: nothing
+std::string FileFinisher::run_command(const FinishedFile& done) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!is_patient_) {
+            return "not run, because earlier ones took too long";
+        }
+        const int error = start_command(done, child_);
+        if (error != 0) {
+            child_ = 0;
+            return words_for(error);
+        }
+    }
+    wait_for_end_of(child_);
+    const std::lock_guard lock(mutex_);  // who kills the child must find it, not who has its number
+    return reap(std::exchange(child_, 0));
 }
 
 }  // namespace tributary

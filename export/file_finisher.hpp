@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
 
-#include "export/socket.hpp"
-
 namespace tributary {
 
 /// What is done with a file once it is whole, each step only after the one before went well.
 struct FinishedFile {
-    FileDescriptor file;
     std::string written_as;
     std::string name;     ///< that it gets now
     bool sync{};          ///< to the disk, before it gets that name
@@ -24,25 +24,34 @@ struct FinishedFile {
 /// take as long as they like.
 class FileFinisher {
 public:
+    /// At the end a command that goes on for longer is killed, and those of later files do not run.
+    static constexpr std::chrono::seconds kPatience{30};
+
     FileFinisher();
     FileFinisher(const FileFinisher&) = delete;
     FileFinisher& operator=(const FileFinisher&) = delete;
     ~FileFinisher();
 
     void add(FinishedFile file);
-    /// Waits until all files are finished. None may be added afterwards.
+    /// Waits until all files are finished, no longer than kPatience for their commands. None may be
+    /// added afterwards.
     void end();
     /// Takes one line that says what went wrong; empty: nothing else did.
     [[nodiscard]] std::string take_failure();
 
 private:
     void run();
+    [[nodiscard]] std::string finish(const FinishedFile& done);
+    [[nodiscard]] std::string run_command(const FinishedFile& done);
 
     std::mutex mutex_;  ///< guards all but the thread
     std::condition_variable changed_;
     std::deque<FinishedFile> files_;
     std::deque<std::string> failures_;
-    bool ending_{};
+    pid_t child_{};           ///< the command that runs; 0: none does
+    bool ending_{};           ///< no more files come
+    bool is_patient_ = true;  ///< commands may run
+    bool has_ended_{};        ///< nothing is left to do
     std::thread thread_;
 };
 

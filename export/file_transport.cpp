@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace tributary {
@@ -57,7 +58,10 @@ void FileTransport::name_file() {
         name_ =
             stem + (number == 1 ? "" : "-" + std::to_string(number)) + path.extension().string();
         written_as_ = name_ + ".part";
-        if (!std::filesystem::exists(name_) && !std::filesystem::exists(written_as_)) {
+        // In this order: a file that is just being renamed has one of the names at each look.
+        std::error_code unknown;  // then opening it tells why
+        if (!std::filesystem::exists(written_as_, unknown) &&
+            !std::filesystem::exists(name_, unknown)) {
             return;
         }
     }
@@ -93,9 +97,8 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
 }
 
 void FileTransport::hand_to_finisher() {
-    if (file_) {
-        finisher_->add({.file = std::exchange(file_, FileDescriptor()),
-                        .written_as = written_as_,
+    if (std::exchange(file_, FileDescriptor())) {
+        finisher_->add({.written_as = written_as_,
                         .name = name_,
                         .sync = rotation_.sync,
                         .command = rotation_.command});

@@ -54,6 +54,7 @@ struct CollectorOptions {
 struct ExportOptions {
     std::uint32_t observation_domain = 1;
     std::chrono::seconds template_refresh{600};  ///< UDP: templates again after this long
+    std::uint32_t template_refresh_packets = 0;  ///< UDP: and after so many data packets; 0: any
     std::chrono::milliseconds flush_interval{
         1000};  ///< a partly filled message leaves after this long
     std::chrono::milliseconds drain_timeout{

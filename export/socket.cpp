@@ -42,19 +42,24 @@ Resolver::Result look_up(const std::string& host, const std::string& port, int t
     return addresses;
 }
 
-/// Whether a message of a socket's error queue is ICMP's "port unreachable".
-bool tells_refusal(msghdr& message) noexcept {
+/// The error if it says that datagrams do not arrive, else 0.
+int icmp_error(int error) noexcept {
+    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ? error : 0;
+}
+
+/// What a message of a socket's error queue tells; 0: nothing that matters.
+int icmp_error_in(msghdr& message) noexcept {
     for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
          each = CMSG_NXTHDR(&message, each)) {
         sock_extended_err error{};
         if (each->cmsg_len >= CMSG_LEN(sizeof error)) {
             std::memcpy(&error, CMSG_DATA(each), sizeof error);
         }
-        if (error.ee_errno == ECONNREFUSED) {
-            return true;
+        if (const int found = icmp_error(static_cast<int>(error.ee_errno)); found != 0) {
+            return found;
         }
     }
-    return false;
+    return 0;
 }
 
 }  // namespace
@@ -103,17 +108,18 @@ void report_refusals(const FileDescriptor& socket, int family) noexcept {
                                    is_ipv6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof on) == 0);
 }
 
-bool take_refusal(const FileDescriptor& socket) noexcept {
-    bool is_refused = take_socket_error(socket) == ECONNREFUSED;
+int take_icmp_error(const FileDescriptor& socket) noexcept {
+    int first = icmp_error(take_socket_error(socket));
     for (;;) {
         alignas(cmsghdr) std::array<std::byte, 256> control;
         msghdr message{};
         message.msg_control = control.data();
         message.msg_controllen = control.size();
         if (::recvmsg(socket.get(), &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
-            return is_refused;
+            return first;
         }
-        is_refused = tells_refusal(message) || is_refused;
+        const int error = icmp_error_in(message);
+        first = first != 0 ? first : error;
     }
 }
 

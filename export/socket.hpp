@@ -57,8 +57,9 @@ struct SocketAddress {
 /// Makes a connected UDP socket keep what ICMP tells of its datagrams, so that no other call takes
 /// it away unseen.
 void report_refusals(const FileDescriptor& socket, int family) noexcept;
-/// Whether ICMP has told since the last call that nobody listens at the peer's port.
-[[nodiscard]] bool take_refusal(const FileDescriptor& socket) noexcept;
+/// What ICMP has told since the last call: ECONNREFUSED when nobody listens at the peer's port,
+/// EHOSTUNREACH or ENETUNREACH when it cannot be reached; 0: nothing.
+[[nodiscard]] int take_icmp_error(const FileDescriptor& socket) noexcept;
 
 /// Reads CollectorOptions::source_address.
 /// @errors  ExportError: neither empty nor a local numeric address

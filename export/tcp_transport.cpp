@@ -15,7 +15,7 @@ namespace tributary {
 namespace {
 
 void set_option(const FileDescriptor& socket, int level, int option, int value) noexcept {
-    // Both options only tune; a kernel that refuses one still carries the messages.
+    // They only tune; a kernel that refuses one still carries the messages.
     static_cast<void>(::setsockopt(socket.get(), level, option, &value, sizeof value) == 0);
 }
 
@@ -34,12 +34,19 @@ std::uint64_t acknowledged_octets(const FileDescriptor& socket) noexcept {
 TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& events)
     : events_(events), source_(source_of(collector)), resolver_(collector, SOCK_STREAM) {}
 
-TcpTransport::~TcpTransport() {
-    if (state_ == State::connected && (sent_octets_ > 0 || !ends_.empty())) {
+TcpTransport::~TcpTransport() { end_connection(); }
+
+/// Closes the connection: with a reset if not all was acknowledged, because what the kernel still
+/// holds is counted as not sent.
+void TcpTransport::end_connection() noexcept {
+    if (sent_octets_ > 0 || !ends_.empty()) {
         constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
         static_cast<void>(
             ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset) == 0);
     }
+    socket_ = FileDescriptor();
+    sent_octets_ = 0;
+    ends_.clear();
 }
 
 void TcpTransport::advance(std::chrono::nanoseconds now) noexcept {
@@ -115,6 +122,14 @@ void TcpTransport::become_connected(std::chrono::nanoseconds now) noexcept {
     constexpr int kSendBuffer = 1 << 20;
     set_option(socket_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
     set_option(socket_, IPPROTO_TCP, TCP_NODELAY, 1);  // messages are batches already
+    // A host that vanished is noticed after this long, also when there is nothing to send; a
+    // collector that does not read for a while is not taken for one.
+    constexpr int kPatience = 120;
+    constexpr int kProbeInterval = 30;
+    set_option(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, kPatience * 1000);
+    set_option(socket_, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(socket_, IPPROTO_TCP, TCP_KEEPIDLE, kProbeInterval);
+    set_option(socket_, IPPROTO_TCP, TCP_KEEPINTVL, kProbeInterval);
     state_ = State::connected;
     since_ = now;
     sent_octets_ = 0;
@@ -192,14 +207,12 @@ void TcpTransport::lose(std::chrono::nanoseconds now, const char* cause) noexcep
         next_pause_ = kFirstPause;
     }
     count_acknowledged();
-    ends_.clear();
     events_.tell(CollectorEventKind::connection_lost, now, cause);
     pause(now);
 }
 
 void TcpTransport::pause(std::chrono::nanoseconds now) noexcept {
-    socket_ = FileDescriptor();
-    sent_octets_ = 0;
+    end_connection();
     state_ = State::pausing;
     std::uniform_int_distribution<std::chrono::nanoseconds::rep> stretch(0,
                                                                          next_pause_.count() / 2);

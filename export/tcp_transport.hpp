@@ -30,8 +30,6 @@ public:
     TcpTransport(const CollectorOptions& collector, CollectorEvents& events);
     TcpTransport(const TcpTransport&) = delete;
     TcpTransport& operator=(const TcpTransport&) = delete;
-    /// Ends the connection: with a reset if not all was acknowledged, so that nothing of it arrives
-    /// after it was given up.
     ~TcpTransport() override;
 
     void advance(std::chrono::nanoseconds now) noexcept override;
@@ -52,6 +50,7 @@ private:
     void become_connected(std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
     void count_acknowledged() noexcept;
+    void end_connection() noexcept;
     void lose(std::chrono::nanoseconds now, const char* cause) noexcept;
     void pause(std::chrono::nanoseconds now) noexcept;
 

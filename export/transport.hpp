@@ -62,6 +62,18 @@ public:
     [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };
 
+/// The way to a collector that was given up: nothing goes that way any more.
+class NoTransport final : public Transport {
+public:
+    void advance(std::chrono::nanoseconds) noexcept override {}
+    [[nodiscard]] std::uint64_t session() const noexcept override { return 0; }
+    [[nodiscard]] SendResult send(std::span<const MessageView>,
+                                  std::chrono::nanoseconds) noexcept override {
+        return {.taken = 0, .rest = SendStatus::would_block};
+    }
+    [[nodiscard]] Fates settle(std::chrono::nanoseconds) noexcept override { return {}; }
+};
+
 /// Octets that no message to this collector may exceed.
 [[nodiscard]] std::size_t message_limit(const CollectorOptions& collector) noexcept;
 

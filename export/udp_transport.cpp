@@ -54,17 +54,19 @@ void UdpTransport::advance(std::chrono::nanoseconds now) noexcept {
         open(**found, now);
         return;
     }
-    retry_at_ = now + kRetryAfter;
+    if (!socket_) {  // otherwise the old address stays good
+        pause(now);
+    }
     events_.tell(CollectorEventKind::name_unknown, now, found->error());
 }
 
 void UdpTransport::open(const std::vector<SocketAddress>& candidates,
                         std::chrono::nanoseconds now) noexcept {
+    if (socket_ && std::ranges::find(candidates, peer_) != candidates.end()) {
+        return;  // the name still says the same
+    }
     int error = EADDRNOTAVAIL;
     for (const SocketAddress& candidate : candidates) {
-        if (socket_ && candidate == peer_) {
-            return;  // the name still says the same
-        }
         auto socket = connect_socket(candidate, SOCK_DGRAM, source_);
         if (socket) {
             deliver_unsettled();  // to the old address
@@ -77,8 +79,14 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
         }
         error = socket.error();
     }
-    retry_at_ = now + kRetryAfter;
+    pause(now);
     events_.tell(CollectorEventKind::unreachable, now, words_for(error));
+}
+
+/// Nothing is sent for a while. The session ends, so the fate of what was sent must be told now.
+void UdpTransport::pause(std::chrono::nanoseconds now) noexcept {
+    deliver_unsettled();
+    retry_at_ = now + kRetryAfter;
 }
 
 void UdpTransport::begin_session() noexcept {
@@ -95,8 +103,8 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
     if (session() == 0 || (probing_ && unsettled_ > 0)) {
         return {.taken = 0, .rest = SendStatus::would_block};
     }
-    if (take_refusal(socket_)) {
-        refuse(now);
+    if (const int error = take_icmp_error(socket_); error != 0) {
+        refuse(error, now);
         return {.taken = 0, .rest = SendStatus::would_block};
     }
     const std::span<const MessageView> offered = probing_ ? messages.first(1) : messages;
@@ -104,12 +112,15 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
     if (count < 0) {
         return {.taken = 0, .rest = cannot_send(errno, now)};
     }
-    deliver_unsettled();  // no refusal of earlier ones stood in the way
     const auto taken = static_cast<std::size_t>(count);
-    unsettled_ = taken;
     sent_at_ = now;
-    if (taken < offered.size() && take_refusal(socket_)) {  // sendmmsg() tells no reason
-        refuse(now);
+    const int error = taken < offered.size() ? take_icmp_error(socket_) : 0;
+    if (error != 0) {  // sendmmsg() tells no reason
+        unsettled_ += taken;
+        refuse(error, now);
+    } else {
+        deliver_unsettled();  // no refusal of earlier ones stood in the way
+        unsettled_ = taken;
     }
     return {.taken = taken,
             .rest = taken == messages.size() ? SendStatus::taken : SendStatus::would_block};
@@ -118,8 +129,10 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
 SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) noexcept {
     switch (error) {
         case ECONNREFUSED:
-            static_cast<void>(take_refusal(socket_));  // the same once more
-            refuse(now);
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+            static_cast<void>(take_icmp_error(socket_));  // the same once more
+            refuse(error, now);
             return SendStatus::would_block;
         case EMSGSIZE:
             events_.tell(CollectorEventKind::message_too_large, now, {});
@@ -128,12 +141,8 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
         case EINTR:
         case ENOBUFS:
             return SendStatus::would_block;
-        case EHOSTUNREACH:  // also of those before
-            fates_.refused += std::exchange(unsettled_, 0);
-            [[fallthrough]];
         default:
-            deliver_unsettled();
-            retry_at_ = now + kRetryAfter;
+            pause(now);
             events_.tell(CollectorEventKind::unreachable, now, words_for(error));
             resolve_again(now);
             return SendStatus::would_block;
@@ -142,8 +151,8 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
 
 Fates UdpTransport::settle(std::chrono::nanoseconds now) noexcept {
     if (unsettled_ > 0 && now - sent_at_ >= kRefusalWait) {
-        if (take_refusal(socket_)) {
-            refuse(now);
+        if (const int error = take_icmp_error(socket_); error != 0) {
+            refuse(error, now);
         } else {
             be_open(now);
         }
@@ -160,11 +169,12 @@ void UdpTransport::be_open(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-void UdpTransport::refuse(std::chrono::nanoseconds now) noexcept {
+/// What was under way has not arrived.
+void UdpTransport::refuse(int error, std::chrono::nanoseconds now) noexcept {
     fates_.refused += std::exchange(unsettled_, 0);
     was_refused_ = true;
-    retry_at_ = now + kRetryAfter;
-    events_.tell(CollectorEventKind::refused, now, {});
+    pause(now);
+    events_.tell(CollectorEventKind::refused, now, words_for(error));
     resolve_again(now);
 }
 

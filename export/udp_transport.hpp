@@ -10,8 +10,9 @@
 namespace tributary {
 
 /// Sends each message as one datagram through a connected socket, so that the kernel tells when
-/// nobody listens at the collector's port (ICMP). It tells that late, with a later datagram or
-/// within the time of a round trip, and of some datagrams only: what was under way then is refused.
+/// nobody listens at the collector's port, or its host cannot be reached (ICMP). It tells that
+/// late, with a later datagram or within the time of a round trip, and of some datagrams only: what
+/// was under way then is refused.
 ///
 ///     waiting for the name -> probing -> open -> pausing -> probing ...
 ///
@@ -46,7 +47,8 @@ private:
     void deliver_unsettled() noexcept;
     void be_open(std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] SendStatus cannot_send(int error, std::chrono::nanoseconds now) noexcept;
-    void refuse(std::chrono::nanoseconds now) noexcept;
+    void pause(std::chrono::nanoseconds now) noexcept;
+    void refuse(int error, std::chrono::nanoseconds now) noexcept;
     void resolve_again(std::chrono::nanoseconds now) noexcept;
 
     CollectorEvents& events_;

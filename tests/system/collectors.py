@@ -134,10 +134,11 @@ class Collectors(live_veth.LiveCase):
         self.assertGreater(ledger["collectors"][1]["records"], 0)
         self.assertEqual(sum(records_in(path) for path in first.files() + second.files()), created)
 
-    def test_a_collector_that_never_comes_costs_the_others_nothing(self):
+    def test_collectors_that_never_come_and_a_full_disk_cost_the_others_nothing(self):
         nfcapd = self.start_collector()
         daemon = self.probe_with("copy", "host: 127.0.0.1, port: %d, transport: tcp, buffer: 65536" % TCP_PORT,
                                  "host: collector.invalid, port: 9, transport: tcp, buffer: 65536",
+                                 "path: /dev/full, transport: file",
                                  "host: 127.0.0.1, port: %d" % UDP_PORT)
         sent = live_veth.replay(self.sender)
         daemon.wait_for_received(sent)
@@ -146,7 +147,7 @@ class Collectors(live_veth.LiveCase):
         nfcapd.end()
         created = ledger["flows"]["created"]
         self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (created, 0))
-        self.assertEqual([account["lost"] for account in ledger["collectors"]], [created, created, 0])
+        self.assertEqual([account["lost"] for account in ledger["collectors"]], [created, created, created, 0])
         self.assertEqual(live_veth.nfdump_totals(self.path("flows"))["Flows"], created)
 
 

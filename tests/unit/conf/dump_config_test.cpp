@@ -48,6 +48,7 @@ flows:
 export:
   observation-domain: 1
   template-refresh: 600
+  template-refresh-packets: 0
   flush-interval: 1
   drain-timeout: 5
   mode: copy

@@ -4,168 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
+#include <utility>
 
-#include "export/export_worker.hpp"
-#include "tests/support/export_harness.hpp"
-#include "tests/support/ipfix_decoder.hpp"
-#include "tests/support/local_collector.hpp"
+#include "tests/support/collector_group_harness.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
-using std::chrono::milliseconds;
-
-namespace {
-
-constexpr std::uint32_t kSourcePort = 7;
-
-/// A TCP collector that takes what comes, for as long as it listens.
-class TcpCollector {
-public:
-    TcpCollector() : listener_(bind_loopback(SOCK_STREAM, 0)), port_(port_of(listener_)) {
-        listen();
-    }
-    [[nodiscard]] std::uint16_t port() const { return port_; }
-    void go_away() {
-        hear();
-        listener_ = FileDescriptor();
-        connection_ = FileDescriptor();
-    }
-    void come_back() {
-        listener_ = bind_loopback(SOCK_STREAM, port_);
-        listen();
-    }
-    void hear() {
-        if (!connection_ && listener_) {
-            connection_ = accept_one(listener_);
-            stream_.clear();
-            decoder_ = IpfixDecoder();
-        }
-        if (!connection_) {
-            return;
-        }
-        while (const auto octets = receive(connection_)) {
-            if (octets->empty()) {
-                break;
-            }
-            stream_.insert(stream_.end(), octets->begin(), octets->end());
-        }
-        decode_whole_messages();
-    }
-
-    std::vector<std::uint64_t> ports;  ///< source ports of the flows, in the order of their coming
-    std::set<std::uint32_t> domains;
-    std::set<std::uint32_t> elements;
-
-private:
-    void listen() { REQUIRE(::listen(listener_.get(), 4) == 0); }
-    void decode_whole_messages() {
-        while (stream_.size() >= 16) {
-            const std::size_t octets = std::to_integer<std::size_t>(stream_[2]) << 8U |
-                                       std::to_integer<std::size_t>(stream_[3]);
-            if (octets > stream_.size()) {
-                return;
-            }
-            const IpfixMessage message = decoder_.decode(std::span(stream_).first(octets));
-            domains.insert(message.domain);
-            for (const IpfixRecord& record : message.records) {
-                ports.push_back(record.number(kSourcePort));
-                for (const auto& [element, value] : record.values) {
-                    elements.insert(element);
-                }
-            }
-            stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(octets));
-        }
-    }
-
-    FileDescriptor listener_;
-    FileDescriptor connection_;
-    std::uint16_t port_;
-    std::vector<std::byte> stream_;
-    IpfixDecoder decoder_;
-};
-
-/// A worker with one queue that exports to several collectors.
-struct GroupExport {
-    explicit GroupExport(ExportMode mode, std::size_t count = 2, std::size_t buffer = 65'536)
-        : collectors(count), counters(1, count) {
-        options.mode = mode;
-        options.collectors.resize(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            options.collectors[i].transport = TransportKind::tcp;
-            options.collectors[i].host = "127.0.0.1";
-            options.collectors[i].port = collectors[i].port();
-            options.collectors[i].buffer = buffer;
-        }
-    }
-    void start() {
-        worker = std::make_unique<ExportWorker>(
-            options, RecordLayout{}, std::vector<RecordSource*>{&queue}, counters,
-            [this](const CollectorEvent& event) { events.push_back(event.kind); });
-    }
-    /// Works for a while of uptime, with ears open.
-    void run(milliseconds lasting) {
-        for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
-            for (int steps = 0; worker->step(at(uptime)); ++steps) {
-                REQUIRE(steps < 10'000);
-                hear();
-            }
-            hear();
-            std::this_thread::sleep_for(milliseconds{1});  // the kernel delivers when it likes
-        }
-    }
-    void hear() {
-        for (TcpCollector& collector : collectors) {
-            collector.hear();
-        }
-    }
-    void finish() {
-        for (int calls = 0; !worker->finish(at(uptime)); ++calls) {
-            REQUIRE(calls < 100'000);
-            uptime += milliseconds{10};
-            hear();
-        }
-        hear();
-    }
-    [[nodiscard]] std::uint64_t exported() const {
-        return counters.queues[0].exported.read().records;
-    }
-    [[nodiscard]] std::uint64_t lost(ExportLoss cause) const {
-        return counters.queues[0].read_lost(cause).records;
-    }
-    [[nodiscard]] std::uint64_t has(std::size_t collector) const {
-        return counters.collectors[collector].records.read().records;
-    }
-    [[nodiscard]] std::uint64_t lost_to(std::size_t collector, ExportLoss cause) const {
-        return counters.collectors[collector].read_lost(cause).records;
-    }
-
-    std::vector<TcpCollector> collectors;
-    ExportOptions options;
-    RecordQueue queue;
-    ExportCounters counters;
-    std::vector<CollectorEventKind> events;
-    std::unique_ptr<ExportWorker> worker;
-    milliseconds uptime{0};
-};
-
-std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t end) {
-    std::vector<std::uint64_t> all;
-    for (std::uint64_t number = first; number < end; ++number) {
-        all.push_back(number);
-    }
-    return all;
-}
-
-}  // namespace
 
 TEST_CASE("CollectorGroup: copy gives each collector each record, as it wants it",
           "[export][unit]") {
@@ -192,9 +37,10 @@ TEST_CASE("CollectorGroup: copy gives each collector each record, as it wants it
 
 TEST_CASE("CollectorGroup: a collector that is away costs another one nothing", "[export][unit]") {
     GroupExport group(ExportMode::copy);
+    group.options.collectors[1].buffer = 65'536;
     group.collectors[1].go_away();
     group.start();
-    group.run(milliseconds{500});  // a buffer holds some 1200 records
+    group.run(milliseconds{500});  // that buffer holds some 1200 records
     group.queue.put_many(5000);
     group.run(milliseconds{2000});
     CHECK(group.collectors[0].ports == numbers(0, 5000));
@@ -213,7 +59,7 @@ TEST_CASE("CollectorGroup: a collector that is away costs another one nothing", 
 }
 
 TEST_CASE("CollectorGroup: while no collector takes records, they wait", "[export][unit]") {
-    GroupExport group(ExportMode::copy);
+    GroupExport group(ExportMode::copy, 2, 65'536);
     group.collectors[0].go_away();
     group.collectors[1].go_away();
     group.start();
@@ -245,6 +91,36 @@ TEST_CASE("CollectorGroup: a record that nobody gets is lost once", "[export][un
           RecordTally{5000, 50'000, 5'000'000});
     CHECK(group.lost_to(0, ExportLoss::collector_away) == 5000);
     CHECK(group.lost_to(1, ExportLoss::collector_away) == 5000);
+}
+
+TEST_CASE("CollectorGroup: one that is given up hears nothing more, while another one drains",
+          "[export][unit]") {
+    GroupExport group(ExportMode::copy);
+    group.options.drain_timeout = milliseconds{1000};
+    group.start();
+    group.run(milliseconds{500});
+    // The second one takes what its kernel takes, and wakes up when it has been given up.
+    group.queue.put_many(60'000);
+    for (int steps = 0; steps < 2000; ++steps) {
+        static_cast<void>(group.worker->step(at(group.uptime)));
+        group.collectors[0].hear();
+    }
+    bool ended = false;
+    for (int calls = 0; !ended; ++calls) {
+        REQUIRE(calls < 100'000);
+        group.uptime += milliseconds{10};
+        ended = group.worker->finish(at(group.uptime));
+        group.collectors[0].hear();
+        if (calls > 200) {
+            group.collectors[1].hear();
+        }
+    }
+    group.hear();
+    CHECK(group.exported() == 60'000);
+    CHECK(group.collectors[0].ports.size() == 60'000);
+    CHECK(group.lost_to(1, ExportLoss::collector_away) > 0);
+    CHECK(group.has(1) + group.lost_to(1, ExportLoss::collector_away) == 60'000);
+    CHECK(group.collectors[1].ports.size() <= group.has(1));
 }
 
 TEST_CASE("CollectorGroup: balance gives both directions of a flow to one collector, in each run",
@@ -284,41 +160,22 @@ TEST_CASE("CollectorGroup: balance gives both directions of a flow to one collec
     CHECK(places[0] == places[1]);
 }
 
-TEST_CASE("CollectorGroup: failover hands over what has not arrived, and goes back",
+TEST_CASE("CollectorGroup: a file that has failed does not keep the others from waiting",
           "[export][unit]") {
-    GroupExport group(ExportMode::failover);
+    GroupExport group(ExportMode::copy, 2, 65'536);
+    group.options.collectors[0].transport = TransportKind::file;
+    group.options.collectors[0].path = "/dev/full";
+    group.collectors[1].go_away();
     group.start();
-    group.run(milliseconds{500});
-    group.queue.put_many(1000);
+    group.queue.put_many(5000);
     group.run(milliseconds{2000});
-    CHECK(group.collectors[0].ports == numbers(0, 1000));
-    CHECK(group.collectors[1].ports.empty());
-
-    for (std::uint16_t number = 1000; number < 1300; ++number) {
-        group.queue.put(record_of(number));
-    }
-    static_cast<void>(group.worker->step(at(group.uptime)));  // in the first one's open message
-    group.collectors[0].go_away();
-    group.run(milliseconds{2000});
-    for (std::uint16_t number = 1300; number < 3000; ++number) {
-        group.queue.put(record_of(number));
-    }
-    group.run(milliseconds{2000});
-    CHECK(group.has(0) + group.has(1) == 3000);
-    CHECK(group.collectors[0].ports.size() == group.has(0));
-    std::vector<std::uint64_t> all = group.collectors[0].ports;
-    all.insert(all.end(), group.collectors[1].ports.begin(), group.collectors[1].ports.end());
-    CHECK(all == numbers(0, 3000));  // none missing, none twice
-    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 1);
-
-    group.collectors[0].come_back();
+    CHECK(group.queue.left() > 3000);
+    group.collectors[1].come_back();
     group.run(milliseconds{60'000});
-    group.queue.put(record_of(3000));
-    group.run(milliseconds{2000});
-    CHECK(group.collectors[0].ports.back() == 3000);
-    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 2);
+    CHECK(group.collectors[1].ports == numbers(0, 5000));
     group.finish();
-    CHECK(group.exported() == 3001);
+    CHECK(group.exported() == 5000);
+    CHECK(group.lost_to(0, ExportLoss::write_failed) == 5000);
 }
 
 TEST_CASE("CollectorGroup: one collector that fails for good is not the export's end",

@@ -23,13 +23,12 @@ TEST_CASE("DeliveryBook: a record is exported when the first collector has it", 
     CHECK(counters.queues[1].exported.read() == RecordTally{});
     book.delivered(2, entry(number, 1));
     CHECK(counters.queues[1].exported.read() == RecordTally{1, 10, 1000});
-    CHECK(book.under_way() == 1);
+    CHECK(book.blocks() == 1);
     book.delivered(0, entry(number, 1));
     CHECK(counters.queues[1].exported.read() == RecordTally{1, 10, 1000});
     CHECK(counters.queues[1].read_lost(ExportLoss::buffer_full) == RecordTally{});
     CHECK(counters.collectors[1].read_lost(ExportLoss::buffer_full) == RecordTally{1, 10, 1000});
     CHECK(counters.collectors[0].records.read() == RecordTally{1, 10, 1000});
-    CHECK(book.under_way() == 0);
 }
 
 TEST_CASE("DeliveryBook: a record is lost when the last collector has lost it", "[export][unit]") {
@@ -41,10 +40,8 @@ TEST_CASE("DeliveryBook: a record is lost when the last collector has lost it", 
     book.lost(1, entry(second), ExportLoss::collector_away);
     CHECK(counters.queues[0].read_lost(ExportLoss::collector_away) == RecordTally{1, 10, 1000});
     CHECK(counters.queues[0].read_lost(ExportLoss::write_failed) == RecordTally{});
-    CHECK(book.under_way() == 2);  // the first one is still
     book.delivered(0, entry(first));
     book.lost(1, entry(first), ExportLoss::collector_away);
-    CHECK(book.under_way() == 0);
     CHECK(counters.queues[0].exported.read() == RecordTally{1, 10, 1000});
 }
 
@@ -80,8 +77,37 @@ TEST_CASE("DeliveryBook: whatever the order, each record is counted once", "[exp
         ++next[collector];
         ++told;
     }
-    CHECK(book.under_way() == 0);
     CHECK(exported > 1000);
     CHECK(counters.queues[0].exported.read().records == exported);
     CHECK(counters.queues[0].read_lost(ExportLoss::buffer_full).records == kRecords - exported);
+}
+
+TEST_CASE("DeliveryBook: a record that waits for long costs no more than its block",
+          "[export][unit]") {
+    ExportCounters counters(1, 2);
+    DeliveryBook book(counters, 2);
+    const std::uint64_t waiting = book.begin();
+    book.delivered(0, entry(waiting));
+    for (int i = 0; i < 10'000'000; ++i) {
+        const std::uint64_t number = book.begin();
+        book.delivered(0, entry(number));
+        book.lost(1, entry(number), ExportLoss::buffer_full);
+    }
+    CHECK(book.blocks() <= 2);
+    book.delivered(1, entry(waiting));
+    CHECK(book.blocks() <= 1);
+    CHECK(counters.queues[0].exported.read().records == 10'000'001);
+    CHECK(counters.collectors[1].records.read().records == 1);
+}
+
+TEST_CASE("DeliveryBook: records of one collector need no memory", "[export][unit]") {
+    ExportCounters counters(1, 3);
+    DeliveryBook book(counters, 1);
+    for (int i = 0; i < 10'000; ++i) {
+        book.delivered(1, entry(book.begin()));
+        book.lost(2, entry(book.begin()), ExportLoss::collector_away);
+    }
+    CHECK(book.blocks() == 0);
+    CHECK(counters.queues[0].exported.read().records == 10'000);
+    CHECK(counters.queues[0].read_lost(ExportLoss::collector_away).records == 10'000);
 }

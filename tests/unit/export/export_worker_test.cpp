@@ -217,6 +217,16 @@ TEST_CASE("ExportWorker: a device without space fails with the templates", "[exp
     CHECK(exports.counters.collectors[0].messages.read() == 0);
 }
 
+TEST_CASE("ExportWorker: after a final failure the end waits for nothing", "[export][unit]") {
+    const std::size_t records = GENERATE(1000U, 60'000U, 100'000U);
+    FileExport exports("/dev/full", 1);
+    exports.queues[0]->put_many(records);
+    for (int calls = 0; !exports.worker->finish(at(milliseconds{0})); ++calls) {
+        REQUIRE(calls < 10'000);
+    }
+    CHECK(exports.counters.queues[0].read_lost(ExportLoss::write_failed).records == records);
+}
+
 TEST_CASE("ExportWorker: what cannot work is refused at construction", "[export][unit]") {
     CHECK_THROWS_WITH(FileExport("/nonexistent/flows.ipfix", 1),
                       "/nonexistent/flows.ipfix: cannot be created: No such file or directory");

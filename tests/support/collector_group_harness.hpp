@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "export/export_worker.hpp"
+#include "tests/support/export_harness.hpp"
+#include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/local_collector.hpp"
+
+// An export to several TCP collectors on this host, for the tests of CollectorGroup.
+namespace tributary::test {
+
+using std::chrono::milliseconds;
+
+inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
+
+/// A TCP collector that takes what comes, for as long as it listens.
+class TcpCollector {
+public:
+    TcpCollector() : listener_(bind_loopback(SOCK_STREAM, 0)), port_(port_of(listener_)) {
+        listen();
+    }
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+    void go_away() {
+        hear();
+        listener_ = FileDescriptor();
+        connection_ = FileDescriptor();
+    }
+    /// With octets unread: a reset.
+    void die() {
+        listener_ = FileDescriptor();
+        connection_ = FileDescriptor();
+    }
+    void come_back() {
+        listener_ = bind_loopback(SOCK_STREAM, port_);
+        listen();
+    }
+    void hear() {
+        if (!connection_ && listener_) {
+            connection_ = accept_one(listener_);
+            stream_.clear();
+            decoder_ = IpfixDecoder();
+        }
+        if (!connection_) {
+            return;
+        }
+        while (const auto octets = receive(connection_)) {
+            if (octets->empty()) {
+                break;
+            }
+            stream_.insert(stream_.end(), octets->begin(), octets->end());
+        }
+        decode_whole_messages();
+    }
+
+    std::vector<std::uint64_t> ports;  ///< source ports of the flows, in the order of their coming
+    std::set<std::uint32_t> domains;
+    std::set<std::uint32_t> elements;
+
+private:
+    void listen() { REQUIRE(::listen(listener_.get(), 4) == 0); }
+    void decode_whole_messages() {
+        while (stream_.size() >= 16) {
+            const std::size_t octets = std::to_integer<std::size_t>(stream_[2]) << 8U |
+                                       std::to_integer<std::size_t>(stream_[3]);
+            if (octets > stream_.size()) {
+                return;
+            }
+            const IpfixMessage message = decoder_.decode(std::span(stream_).first(octets));
+            domains.insert(message.domain);
+            for (const IpfixRecord& record : message.records) {
+                ports.push_back(record.number(kSourcePort));
+                for (const auto& [element, value] : record.values) {
+                    elements.insert(element);
+                }
+            }
+            stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(octets));
+        }
+    }
+
+    FileDescriptor listener_;
+    FileDescriptor connection_;
+    std::uint16_t port_;
+    std::vector<std::byte> stream_;
+    IpfixDecoder decoder_;
+};
+
+/// A worker with one queue that exports to several collectors.
+struct GroupExport {
+    explicit GroupExport(ExportMode mode, std::size_t count = 2, std::size_t buffer = 1U << 22U)
+        : collectors(count), counters(1, count) {
+        options.mode = mode;
+        options.collectors.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            options.collectors[i].transport = TransportKind::tcp;
+            options.collectors[i].host = "127.0.0.1";
+            options.collectors[i].port = collectors[i].port();
+            options.collectors[i].buffer = buffer;
+        }
+    }
+    void start() {
+        worker = std::make_unique<ExportWorker>(
+            options, RecordLayout{}, std::vector<RecordSource*>{&queue}, counters,
+            [this](const CollectorEvent& event) { events.push_back(event.kind); });
+    }
+    /// Works for a while of uptime, with ears open.
+    void run(milliseconds lasting) {
+        for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
+            for (int steps = 0; worker->step(at(uptime)); ++steps) {
+                REQUIRE(steps < 10'000);
+                hear();
+            }
+            hear();
+            std::this_thread::sleep_for(milliseconds{1});  // the kernel delivers when it likes
+        }
+    }
+    void hear() {
+        for (TcpCollector& collector : collectors) {
+            collector.hear();
+        }
+    }
+    void finish() {
+        for (int calls = 0; !worker->finish(at(uptime)); ++calls) {
+            REQUIRE(calls < 100'000);
+            uptime += milliseconds{10};
+            hear();
+        }
+        hear();
+    }
+    [[nodiscard]] std::uint64_t exported() const {
+        return counters.queues[0].exported.read().records;
+    }
+    [[nodiscard]] std::uint64_t lost(ExportLoss cause) const {
+        return counters.queues[0].read_lost(cause).records;
+    }
+    [[nodiscard]] std::uint64_t has(std::size_t collector) const {
+        return counters.collectors[collector].records.read().records;
+    }
+    [[nodiscard]] std::uint64_t lost_to(std::size_t collector, ExportLoss cause) const {
+        return counters.collectors[collector].read_lost(cause).records;
+    }
+
+    std::vector<TcpCollector> collectors;
+    ExportOptions options;
+    RecordQueue queue;
+    ExportCounters counters;
+    std::vector<CollectorEventKind> events;
+    std::unique_ptr<ExportWorker> worker;
+    milliseconds uptime{0};
+};
+
+inline std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t end) {
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t number = first; number < end; ++number) {
+        all.push_back(number);
+    }
+    return all;
+}
+
+}  // namespace tributary::test

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/collector_group.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/support/collector_group_harness.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+TEST_CASE("CollectorGroup: failover hands over what has not arrived, and goes back",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover);
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(1000);
+    group.run(milliseconds{2000});
+    CHECK(group.collectors[0].ports == numbers(0, 1000));
+    CHECK(group.collectors[1].ports.empty());
+
+    for (std::uint16_t number = 1000; number < 1300; ++number) {
+        group.queue.put(record_of(number));
+    }
+    static_cast<void>(group.worker->step(at(group.uptime)));  // in the first one's open message
+    group.collectors[0].go_away();
+    group.run(milliseconds{2000});
+    for (std::uint16_t number = 1300; number < 3000; ++number) {
+        group.queue.put(record_of(number));
+    }
+    group.run(milliseconds{2000});
+    CHECK(group.has(0) + group.has(1) == 3000);
+    CHECK(group.collectors[0].ports.size() == group.has(0));
+    std::vector<std::uint64_t> all = group.collectors[0].ports;
+    all.insert(all.end(), group.collectors[1].ports.begin(), group.collectors[1].ports.end());
+    CHECK(all == numbers(0, 3000));  // none missing, none twice
+    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 1);
+
+    group.collectors[0].come_back();
+    group.run(milliseconds{60'000});
+    group.queue.put(record_of(3000));
+    group.run(milliseconds{2000});
+    CHECK(group.collectors[0].ports.back() == 3000);
+    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 2);
+    group.finish();
+    CHECK(group.exported() == 3001);
+}
+
+TEST_CASE(
+    "CollectorGroup: failover rescues what a collector held that was left because it was slow",
+    "[export][unit]") {
+    GroupExport group(ExportMode::failover, 2, 65'536);
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(60'000);
+    // The first one stops reading; when its kernel and its buffer are full, the second one has the
+    // rest.
+    for (int steps = 0; steps < 3000 && group.has(1) == 0; ++steps) {
+        static_cast<void>(group.worker->step(at(group.uptime)));
+        group.collectors[1].hear();
+    }
+    REQUIRE(group.has(1) > 0);
+    group.collectors[0].die();
+    group.run(milliseconds{3000});
+    CHECK(group.has(0) + group.has(1) == 60'000);
+    CHECK(group.collectors[1].ports.size() == group.has(1));
+    group.finish();
+    CHECK(group.exported() == 60'000);
+    CHECK(group.lost(ExportLoss::collector_away) == 0);
+}
+
+TEST_CASE("CollectorGroup: failover leaves a file that fails for good, and takes its records along",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover);
+    group.options.collectors[0].transport = TransportKind::file;
+    group.options.collectors[0].path = "/dev/full";
+    group.start();
+    group.queue.put_many(5000);
+    group.run(milliseconds{2000});
+    group.finish();
+    CHECK(group.collectors[1].ports == numbers(0, 5000));
+    CHECK(group.exported() == 5000);
+    CHECK(group.worker->error().empty());
+}
