@@ -86,7 +86,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many act
             ++cut;
         }
     }
-    CHECK(cut == 8 * kLongLived);
+    CHECK(cut == std::size_t{8} * kLongLived);
 }
 
 TEST_CASE("FlowCache: packets are counted before a record that holds them leaves",
