@@ -2,7 +2,6 @@
 #include "export/collector_session.hpp"
 
 #include <array>
-#include <iterator>
 #include <utility>
 
 namespace tributary {
@@ -98,14 +97,7 @@ void CollectorSession::follow_session() noexcept {
         return;
     }
     take_back_staged();
-    for (; !sent_.empty(); sent_.pop_back()) {
-        OutgoingMessage& message = sent_.back();
-        if (message.holds_templates()) {
-            recycle(message);
-        } else {
-            waiting_.push_front(std::move(message));
-        }
-    }
+    put_back(sent_);
     session_ = session;
     next_template_ = 0;
     if (session != 0 && transport_->restarts_numbers()) {
@@ -114,13 +106,19 @@ void CollectorSession::follow_session() noexcept {
 }
 
 void CollectorSession::take_back_staged() noexcept {
-    for (; !staged_.empty(); staged_.pop_back()) {
-        OutgoingMessage& message = staged_.back();
+    for (const OutgoingMessage& message : staged_) {
         numbering_.take_back(message.data_records);
-        if (message.holds_templates()) {
-            recycle(message);
+    }
+    put_back(staged_);
+}
+
+/// Lets the data of a later stage wait again, in the old order. Templates are made anew.
+void CollectorSession::put_back(std::deque<OutgoingMessage>& stage) noexcept {
+    for (; !stage.empty(); stage.pop_back()) {
+        if (stage.back().holds_templates()) {
+            recycle(stage.back());
         } else {
-            waiting_.push_front(std::move(message));
+            waiting_.push_front(std::move(stage.back()));
         }
     }
 }
@@ -142,8 +140,7 @@ void CollectorSession::pump(ExportTime now) {
         if (result.rest == SendStatus::lost) {
             lose(staged_.front(),
                  transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
-            recycle(staged_.front());
-            staged_.pop_front();
+            drop_first(staged_);
         }
         settle(now);
         const std::uint64_t session = session_;
@@ -213,13 +210,11 @@ void CollectorSession::settle(ExportTime now) {
             book_.delivered(index_, record);
         }
         ++progress_;
-        recycle(sent_.front());
-        sent_.pop_front();
+        drop_first(sent_);
     }
     for (std::size_t i = 0; i < fates.refused; ++i) {
         lose(sent_.front(), ExportLoss::send_refused);
-        recycle(sent_.front());
-        sent_.pop_front();
+        drop_first(sent_);
     }
 }
 
@@ -296,9 +291,14 @@ void CollectorSession::lose_what_failed() noexcept {
     }
 }
 
+void CollectorSession::drop_first(std::deque<OutgoingMessage>& stage) noexcept {
+    recycle(stage.front());
+    stage.pop_front();
+}
+
 void CollectorSession::recycle(OutgoingMessage& message) noexcept {
-    kept_octets_ -= message.octets.size();
     constexpr std::size_t kSpare = 64;
+    kept_octets_ -= message.octets.size();
     message.clear();
     if (spare_.size() < kSpare) {
         spare_.push_back(std::move(message));

@@ -85,6 +85,7 @@ private:
     void close_message();
     void follow_session() noexcept;
     void take_back_staged() noexcept;
+    void put_back(std::deque<OutgoingMessage>& stage) noexcept;
     void settle(ExportTime now);
     void pump(ExportTime now);
     void stage(ExportTime now);
@@ -94,6 +95,7 @@ private:
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
     void lose_all(ExportLoss cause) noexcept;
     void lose_what_failed() noexcept;
+    void drop_first(std::deque<OutgoingMessage>& stage) noexcept;
     void recycle(OutgoingMessage& message) noexcept;
     [[nodiscard]] OutgoingMessage fresh_message() noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;

@@ -46,11 +46,13 @@ private:
         std::size_t unsettled = kBlockRecords;  ///< records, those that did not begin yet included
     };
 
-    /// Takes one copy off. @return  what is left of the state then, and what it was
     struct Change {
         State before;
         State after;
     };
+    /// Takes one copy of a record off.
+    ///
+    /// @param add  kExported, or nothing
     [[nodiscard]] Change settle_copy(std::uint64_t number, State add) noexcept;
 
     ExportCounters& counters_;

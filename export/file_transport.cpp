@@ -68,12 +68,13 @@ void FileTransport::name_file() {
 }
 
 bool FileTransport::open_file() {
-    file_ = FileDescriptor(
-        ::open(written_as_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
+    // A file of a rotation is new, or somebody else's. Opening must not wait for the reader of a
+    // FIFO; writing may wait for it.
+    const int how = rotates() ? O_EXCL : O_TRUNC | O_NONBLOCK;
+    file_ = FileDescriptor(::open(written_as_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
     if (!file_) {
         return false;
     }
-    // Opening must not wait for the reader of a FIFO; writing may wait for it.
     ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);
     whole_octets_ = 0;
     return true;

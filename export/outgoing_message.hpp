@@ -23,8 +23,8 @@ struct RecordEntry {
 /// A message of one collector, from its closing until its fate is known.
 struct OutgoingMessage {
     std::vector<std::byte> octets;
-    std::vector<RecordEntry> entries;  ///< its flow records; none: it holds templates
-    std::uint32_t data_records{};      ///< as its sequence number counts them
+    std::vector<RecordEntry> entries;  ///< its flow records, as long as they are not told of
+    std::uint32_t data_records{};      ///< as sequence numbers count them; 0: it holds templates
     Timestamp latest_end{};            ///< of its records
     /// The records as the cache gave them, back to back, where another collector may have to take
     /// them over.

@@ -41,7 +41,8 @@ public:
         return (entries + kBlock - 1) / kBlock * kBlock;
     }
 
-    /// Entries below `entries` are walked from now on. Call it with each one that is used first.
+    /// Entries below `entries` are walked from now on. Call it before set() of one that may be used
+    /// for the first time.
     void grow(EntryIndex entries) noexcept {
         if (entries > walked_) {
             std::ranges::fill(due_.subspan(walked_, kBlock), kNever);

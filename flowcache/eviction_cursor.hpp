@@ -14,8 +14,8 @@ namespace tributary {
 /// Chooses whom a full cache gives up: of a few running flows, one that has run for less than an
 /// active timeout, if there is one; of those the one with the fewest packets, of equal ones the
 /// longest silent. In a flood of single packets that is one of the flood, unless all of the few are
-/// long-lived. The few lie far apart, one in each eighth of the entries, which a
-/// cursor goes through:
+/// long-lived. The few lie far apart, one in each eighth of the entries, which a cursor goes
+/// through:
 ///
 ///     entries  |  .        |  .        |  .        | ...        next_ = 2
 ///

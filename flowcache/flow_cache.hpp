@@ -199,12 +199,12 @@ private:
         EntryIndex entry = find(packet);
         if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
-            ++empty_slices_;
+            ++without_record_;
         }
         const bool is_late = packet.packet->seen_at < entries_.line(entry).start;
         const bool begins = meter_.is_empty(entries_, entry);
         if (begins) {
-            --empty_slices_;
+            --without_record_;
             counters_.flows_created.add();
             meter_.begin_record(entries_, entry, packet);
         }
@@ -294,7 +294,7 @@ private:
         entries_.line(entry).end_reason = reason;
         bool has_left = true;
         if (meter_.is_empty(entries_, entry)) {
-            --empty_slices_;
+            --without_record_;
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             has_left = entries_.first_waiting() == kNoEntry && hand_over(entry, sink);
@@ -319,7 +319,7 @@ private:
             entries_.set_apart(entry);
         }
         meter_.start_empty_slice(entries_, entry);
-        ++empty_slices_;
+        ++without_record_;
         schedule(entry);
     }
 
@@ -349,11 +349,11 @@ private:
         }
         const bool had_room = entries_.has_room();
         release_waiting(had_room ? 0 : 1, sink);
-        const bool glance = had_room || entries_.capacity() > kSmallCache;
-        end_due(now, std::min(glance ? kGlance : kSmallCache, due_.walked()), sink);
+        const bool only_glances = had_room || entries_.capacity() > kSmallCache;
+        end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
-            const std::size_t records = entries_.taken() - empty_slices_;
-            const bool slice_must_go = empty_slices_ > 0 && records < options_.max_flows;
+            const std::size_t records = entries_.taken() - without_record_;
+            const bool slice_must_go = without_record_ > 0 && records < options_.max_flows;
             end(eviction_.choose(entries_, meter_, slice_must_go), FlowEndReason::lack_of_resources,
                 sink);
         }
@@ -394,7 +394,7 @@ private:
     DueSearch search_;
     EntryIndex drained_ = 0;  ///< how far end_all() has come
     EvictionCursor eviction_;
-    std::size_t empty_slices_ = 0;  ///< running entries without a record
+    std::size_t without_record_ = 0;  ///< running entries: empty slices, and one just opened
 };
 
 }  // namespace tributary

@@ -19,6 +19,7 @@
 
 #include "daemon/eal.hpp"
 #include "perf/support/cache_bench.hpp"
+#include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/reference_meter.hpp"
 #include "perf/support/rte_bench.hpp"
@@ -46,25 +47,6 @@ struct Operation {
     Subject subject;
     Includes includes = Includes::nothing;
 };
-
-/// Ended records of IPv4 flows.
-std::vector<Record> some_records(std::uint32_t count) {
-    std::vector<Record> records(count);
-    for (std::uint32_t n = 0; n < count; ++n) {
-        FlowRecordCore& core = records[n].core;
-        const std::uint32_t address = scrambled(n);
-        core.key.ip_version = 4;
-        core.key.protocol = ip_protocol::kUdp;
-        core.key.ingress_interface = {1};
-        std::memcpy(core.key.source.data(), &address, sizeof address);
-        core.packets = n + 1;
-        core.octets = 46 * core.packets;
-        core.start = Timestamp{std::chrono::seconds{1'600'000'000}};
-        core.end = core.start + std::chrono::milliseconds(n);
-        core.end_reason = FlowEndReason::idle_timeout;
-    }
-    return records;
-}
 
 constexpr std::uint32_t kRecords = 1024;
 
@@ -103,7 +85,7 @@ public:
 
 private:
     static constexpr std::uint64_t kBurst = 256;
-    std::vector<Record> records_ = some_records(kRecords);
+    std::vector<Record> records_ = ended_records(kRecords);
     std::vector<std::byte> out_ = std::vector<std::byte>(kBurst * sizeof(Record));
     RecordRing<kPlainRecord> ring_{1U << 15U, {}, PageUse::offline};
 };
@@ -146,7 +128,7 @@ public:
 private:
     static constexpr Timestamp kTime{std::chrono::seconds{1'700'000'000}};
     static constexpr std::uint16_t kPacketDeltaCount = 2;
-    std::vector<Record> records_ = some_records(kRecords);
+    std::vector<Record> records_ = ended_records(kRecords);
     ExportSide side_;
 };
 

@@ -15,9 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,6 +24,7 @@
 
 #include "export/export_worker.hpp"
 #include "export/record_template.hpp"
+#include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/tell_failure.hpp"
 #include "tests/support/ipfix_decoder.hpp"
@@ -35,27 +34,10 @@ namespace tributary::perf {
 namespace {
 
 using std::chrono::milliseconds;
-using Record = FlowRecord<sizeof(FlowRecordCore)>;
+using Record = FlowRecord<kPlainRecord>;
 
 constexpr std::uint32_t kRecords = 1024;  ///< that come again and again
 constexpr std::size_t kDatagramOctets = 1400;
-
-std::vector<Record> some_records() {
-    std::vector<Record> records(kRecords);
-    for (std::uint32_t n = 0; n < kRecords; ++n) {
-        FlowRecordCore& core = records[n].core;
-        core.key.ip_version = 4;
-        core.key.protocol = 17;
-        core.key.ingress_interface = {1};
-        core.key.source_port = {static_cast<std::uint16_t>(n)};
-        core.packets = n + 1;
-        core.octets = 46 * core.packets;
-        core.start = Timestamp{std::chrono::seconds{1'600'000'000}};
-        core.end = core.start + milliseconds(n);
-        core.end_reason = FlowEndReason::idle_timeout;
-    }
-    return records;
-}
 
 /// Gives the same records again and again, as many as it was told.
 class MemorySource final : public RecordSource {
@@ -75,7 +57,7 @@ public:
     [[nodiscard]] std::size_t record_bytes() const noexcept override { return sizeof(Record); }
 
 private:
-    std::vector<Record> records_ = some_records();
+    std::vector<Record> records_ = ended_records(kRecords);
     std::size_t next_ = 0;
 };
 
@@ -86,7 +68,7 @@ public:
     FixbufAlone() {
         const std::vector<RecordTemplate> templates =
             make_templates({}, TimestampUnit::milliseconds);
-        const Record record = some_records().front();
+        const Record record = ended_records(kRecords).front();
         const RecordTemplate& plain = templates.front();
         fields_.resize(plain.record_octets);
         plain.write(reinterpret_cast<const std::byte*>(&record), fields_.data());
@@ -168,7 +150,7 @@ public:
     }
 
 private:
-    std::vector<Record> records_ = some_records();
+    std::vector<Record> records_ = ended_records(kRecords);
     IpfixEncoder encoder_{{}, {}, kDatagramOctets};
 };
 
@@ -273,12 +255,8 @@ private:
 };
 
 void check_file(const std::string& path, std::uint64_t records) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    test::IpfixDecoder decoder;
     std::uint64_t found = 0;
-    for (const test::IpfixMessage& message :
-         test::decode_stream(decoder, std::as_bytes(std::span(text)))) {
+    for (const test::IpfixMessage& message : test::decode_file(path)) {
         for (const test::IpfixRecord& record : message.records) {
             demand(record.number(2) == found % kRecords + 1, "packetDeltaCount in the file");
             ++found;

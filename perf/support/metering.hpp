@@ -6,14 +6,12 @@
 
 #include "daemon/input_queue.hpp"
 #include "flowcache/frame_input.hpp"
+#include "perf/support/ended_records.hpp"
 #include "perf/support/export_side.hpp"
 #include "perf/support/flow_traffic.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 namespace tributary::perf {
-
-/// The size of records without field groups.
-inline constexpr std::size_t kPlainRecord = record_size(RecordLayout{});
 
 /// Timeouts in packet time. The idle one is short, so that what new flows leave behind reaches its
 /// steady state soon, and long enough for the rarest flow of 20 M to send before it.

@@ -69,21 +69,20 @@ public:
 private:
     void listen() { REQUIRE(::listen(listener_.get(), 4) == 0); }
     void decode_whole_messages() {
-        while (stream_.size() >= 16) {
-            const std::size_t octets = std::to_integer<std::size_t>(stream_[2]) << 8U |
-                                       std::to_integer<std::size_t>(stream_[3]);
-            if (octets > stream_.size()) {
-                return;
-            }
-            const IpfixMessage message = decoder_.decode(std::span(stream_).first(octets));
+        const std::size_t whole = whole_messages(stream_);
+        for (const IpfixMessage& message :
+             decode_stream(decoder_, std::span(stream_).first(whole))) {
             domains.insert(message.domain);
             for (const IpfixRecord& record : message.records) {
-                ports.push_back(record.number(kSourcePort));
-                for (const auto& [element, value] : record.values) {
-                    elements.insert(element);
-                }
+                note(record);
             }
-            stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(octets));
+        }
+        stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(whole));
+    }
+    void note(const IpfixRecord& record) {
+        ports.push_back(record.number(kSourcePort));
+        for (const auto& [element, value] : record.values) {
+            elements.insert(element);
         }
     }
 

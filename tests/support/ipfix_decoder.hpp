@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -163,23 +165,46 @@ private:
     std::uint32_t next_sequence_{};
 };
 
+/// Octets of the message that a stream begins with, by its header; 0: the stream ends inside it.
+inline std::size_t first_message(std::span<const std::byte> octets) {
+    if (octets.size() < 4) {
+        return 0;
+    }
+    const std::size_t length =
+        std::to_integer<std::size_t>(octets[2]) << 8U | std::to_integer<std::size_t>(octets[3]);
+    return length <= octets.size() ? length : 0;
+}
+
+/// Octets of all messages that have come whole.
+inline std::size_t whole_messages(std::span<const std::byte> octets) {
+    std::size_t whole = 0;
+    while (const std::size_t next = first_message(octets.subspan(whole))) {
+        whole += next;
+    }
+    return whole;
+}
+
 /// Decodes messages that lie back to back (RFC 5655), as one session.
 inline std::vector<IpfixMessage> decode_stream(IpfixDecoder& decoder,
                                                std::span<const std::byte> octets) {
     std::vector<IpfixMessage> messages;
     while (!octets.empty()) {
-        if (octets.size() < 4) {
-            throw IpfixFault("RFC 7011 §3.1: stream ends inside a header");
-        }
-        const std::size_t length =
-            std::to_integer<std::size_t>(octets[2]) << 8U | std::to_integer<std::size_t>(octets[3]);
-        if (length > octets.size()) {
+        const std::size_t length = first_message(octets);
+        if (length == 0) {
             throw IpfixFault("RFC 7011 §3.1: stream ends inside a message");
         }
         messages.push_back(decoder.decode(octets.first(length)));
         octets = octets.subspan(length);
     }
     return messages;
+}
+
+/// Decodes a file of messages, as one session.
+inline std::vector<IpfixMessage> decode_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    IpfixDecoder decoder;
+    return decode_stream(decoder, std::as_bytes(std::span(text)));
 }
 
 }  // namespace tributary::test

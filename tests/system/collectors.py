@@ -12,7 +12,7 @@ import time
 import harness
 import live_veth
 
-UDP_PORT, TCP_PORT, SPARE_PORT = 4739, 4740, 4741
+UDP_PORT, TCP_PORT, SPARE_PORT = live_veth.PORT, 4740, 4741
 
 
 class TcpCollector(harness.Process):
@@ -80,6 +80,15 @@ class Collectors(live_veth.LiveCase):
         daemon.wait_for_log("polled")
         return daemon
 
+    def replay_before_and_after_the_end_of(self, collector, daemon, noticed):
+        """One replay that is wholly at the collector, its end, and one more when `noticed` is in the daemon's log."""
+        sent = live_veth.replay(self.sender)
+        daemon.wait_for_received(sent)
+        collector.wait_until_quiet()
+        collector.end()
+        daemon.wait_for_log(noticed)
+        daemon.wait_for_received(sent + live_veth.replay(self.sender))
+
     def ledger_of(self, daemon):
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
@@ -92,13 +101,7 @@ class Collectors(live_veth.LiveCase):
         daemon = self.probe_with("copy", "host: 127.0.0.1, port: %d" % UDP_PORT,
                                  "host: 127.0.0.1, port: %d, transport: tcp" % TCP_PORT,
                                  "path: %s, transport: file, timestamps: nanoseconds" % self.path("flows.ipfix"))
-        sent = live_veth.replay(self.sender)
-        daemon.wait_for_received(sent)
-        first.wait_until_quiet()
-        first.end()
-        daemon.wait_for_log("tcp 127.0.0.1:%d: connection lost" % TCP_PORT)
-        sent += live_veth.replay(self.sender)
-        daemon.wait_for_received(sent)
+        self.replay_before_and_after_the_end_of(first, daemon, "tcp 127.0.0.1:%d: connection lost" % TCP_PORT)
         second = self.tcp_collector(TCP_PORT, "second")
         daemon.wait_for_log("(?s)connection lost.*tcp 127.0.0.1:%d: ready" % TCP_PORT)
         ledger = self.ledger_of(daemon)
@@ -119,13 +122,7 @@ class Collectors(live_veth.LiveCase):
         first, second = self.tcp_collector(TCP_PORT, "first"), self.tcp_collector(SPARE_PORT, "second")
         daemon = self.probe_with("failover", "host: 127.0.0.1, port: %d, transport: tcp" % TCP_PORT,
                                  "host: 127.0.0.1, port: %d, transport: tcp" % SPARE_PORT)
-        sent = live_veth.replay(self.sender)
-        daemon.wait_for_received(sent)
-        first.wait_until_quiet()
-        first.end()
-        daemon.wait_for_log("tcp 127.0.0.1:%d: has the records from now on" % SPARE_PORT)
-        sent += live_veth.replay(self.sender)
-        daemon.wait_for_received(sent)
+        self.replay_before_and_after_the_end_of(first, daemon, "tcp 127.0.0.1:%d: has the records from now on" % SPARE_PORT)
         ledger = self.ledger_of(daemon)
         second.end()
         created = ledger["flows"]["created"]

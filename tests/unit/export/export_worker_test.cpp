@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,12 +39,7 @@ public:
     ~TemporaryFile() { std::filesystem::remove(path_); }
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] std::vector<IpfixMessage> messages() const {
-        std::ifstream file(path_, std::ios::binary);
-        const std::string text((std::istreambuf_iterator<char>(file)), {});
-        IpfixDecoder decoder;
-        return decode_stream(decoder, std::as_bytes(std::span(text)));
-    }
+    [[nodiscard]] std::vector<IpfixMessage> messages() const { return decode_file(path_); }
 
 private:
     std::string path_;

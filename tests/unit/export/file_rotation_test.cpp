@@ -63,10 +63,8 @@ std::string read_file(const fs::path& path) {
 
 /// The source ports of a whole file's flows; its decoder judges templates and numbers.
 std::vector<std::uint64_t> ports_in(const fs::path& path) {
-    const std::string text = read_file(path);
-    IpfixDecoder decoder;
     std::vector<std::uint64_t> ports;
-    for (const IpfixMessage& message : decode_stream(decoder, std::as_bytes(std::span(text)))) {
+    for (const IpfixMessage& message : decode_file(path.string())) {
         for (const IpfixRecord& record : message.records) {
             ports.push_back(record.number(7));
         }

@@ -75,19 +75,9 @@ void read_all(const FileDescriptor& connection, std::vector<std::byte>& stream) 
 }
 
 /// The messages that have come whole.
-std::vector<IpfixMessage> decode_whole(std::vector<std::byte> stream) {
-    std::size_t whole = 0;
-    while (stream.size() - whole >= 16) {
-        const std::size_t octets = std::to_integer<std::size_t>(stream[whole + 2]) << 8U |
-                                   std::to_integer<std::size_t>(stream[whole + 3]);
-        if (octets > stream.size() - whole) {
-            break;
-        }
-        whole += octets;
-    }
-    stream.resize(whole);
+std::vector<IpfixMessage> decode_whole(const std::vector<std::byte>& stream) {
     IpfixDecoder decoder;
-    return decode_stream(decoder, stream);
+    return decode_stream(decoder, std::span(stream).first(whole_messages(stream)));
 }
 
 std::vector<IpfixMessage> decode_session(const std::vector<std::byte>& stream) {
