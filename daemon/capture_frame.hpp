@@ -23,10 +23,11 @@ struct CaptureFrame {
 /// What a reader found at its place in the file.
 enum class CaptureItem : std::uint8_t {
     frame,
-    unknown_interface,  ///< a pcapng packet of an interface that its section doesn't describe
-    other_block,        ///< a pcapng block without a packet
-    end,                ///< the file ends behind its last item; so says every later call
-    cut,                ///< the file ends inside an item; so says every later call
+    /// A pcapng packet of an interface that its section does not describe: it has bytes, no time.
+    unknown_interface,
+    other_block,  ///< a pcapng block without a packet
+    end,          ///< the file ends behind its last item; so says every later call
+    cut,          ///< the file ends inside an item; so says every later call
 };
 
 /// Integers of a capture file, which is written in its writer's byte order. Fields are cut from

@@ -37,6 +37,7 @@ bool CaptureSource::try_next(PacketView& packet) noexcept {
     }
     if (item == CaptureItem::unknown_interface) {
         counters_->unknown_interface.add();
+        counters_->unknown_interface_octets.add(frame.wire_bytes);
     }
     if (item == CaptureItem::cut) {
         files_->mark_cut(next_file_ - 1);

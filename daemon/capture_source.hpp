@@ -23,6 +23,7 @@ struct CaptureCounters {
     Counter bad_timestamp;  ///< frames of this worker with a time that an export can't say
     Counter
         unknown_interface;  ///< frames that no burst yields: ignored as "unknown_capture_interface"
+    Counter unknown_interface_octets;  ///< of these, on the wire
 };
 
 /// The frames of one worker of an offline run, out of one stream of capture files. Models

@@ -40,6 +40,7 @@ Json packets_of(const QueueLedger& queue) {
 
 Json octets_of(const QueueLedger& queue) {
     return {{"metered", queue.metered.octets},
+            {"ignored", queue.ignored_octets},
             {"exported", queue.exported.octets},
             {"lost", queue.lost_sum().octets},
             {"active", queue.active().octets}};
@@ -87,6 +88,7 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     for (const auto& [reason, count] : other.ignored) {
         ignored[reason] += count;
     }
+    ignored_octets += other.ignored_octets;
     for (const auto& [header, count] : other.cut_headers) {
         cut_headers[header] += count;
     }
@@ -119,6 +121,7 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
         queue.ignored[std::string(name_of(static_cast<ParseStatus>(status)))] +=
             counters.ignored[status].read();
     }
+    queue.ignored_octets += counters.ignored_octets.read();
     for (std::size_t header = 1; header < kCutHeaderCount; ++header) {
         queue.cut_headers[std::string(name_of(static_cast<CutHeader>(header)))] +=
             counters.cut_headers[header].read();

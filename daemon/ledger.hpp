@@ -30,6 +30,7 @@ struct QueueLedger {
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
     std::uint64_t unified_headers_untracked{};  ///< of streams whose missing ones are not known
     NamedCounts ignored;
+    std::uint64_t ignored_octets{};  ///< of all these packets, on the wire
     NamedCounts
         cut_headers;        ///< metered although the trimmed path could not read this header whole
     NamedCounts fragments;  ///< what a FragmentTable does with them; all metered

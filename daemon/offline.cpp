@@ -129,6 +129,7 @@ public:
             queue.name = fmt::format("read/{}", worker);
             queue.bad_timestamp = counters.bad_timestamp.read();
             queue.ignored["unknown_capture_interface"] = counters.unknown_interface.read();
+            queue.ignored_octets = counters.unknown_interface_octets.read();
             queue.received = counters.unknown_interface.read();  // no burst yields these frames
         }
         pipeline_->read(ledger);

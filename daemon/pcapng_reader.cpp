@@ -208,13 +208,13 @@ CaptureItem PcapngReader::simple_packet(std::span<const std::byte> body,
 }
 
 CaptureItem PcapngReader::packet(const PacketBlock& block, CaptureFrame& out) const noexcept {
+    // A block may claim more than it holds: then what it holds is the packet.
+    out.captured = block.data.first(std::min<std::size_t>(block.captured_bytes, block.data.size()));
+    out.wire_bytes = std::max(block.wire_bytes, static_cast<std::uint32_t>(out.captured.size()));
     if (block.interface >= interfaces_.size() || !interfaces_[block.interface].described) {
         return CaptureItem::unknown_interface;
     }
     const PcapngInterface& interface = interfaces_[block.interface];
-    // A block may claim more than it holds: then what it holds is the packet.
-    out.captured = block.data.first(std::min<std::size_t>(block.captured_bytes, block.data.size()));
-    out.wire_bytes = std::max(block.wire_bytes, static_cast<std::uint32_t>(out.captured.size()));
     out.link_type = interface.link_type;
     out.time = interface.time_of(block.ticks);
     return CaptureItem::frame;

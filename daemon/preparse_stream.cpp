@@ -36,7 +36,7 @@ void PreparseStream::take(std::span<const PacketView> packets,
                           std::span<const Timestamp> times) noexcept {
     counters_.input.received.add(packets.size());
     const PacketMask passed = parser_.filter(packets);
-    const PacketMask taken = parser_.sample(passed);
+    const PacketMask taken = parser_.sample(packets, passed);
     for (PacketMask left = passed; left != 0; left &= left - 1) {
         const auto index = static_cast<std::size_t>(std::countr_zero(left));
         const bool is_taken = (taken >> index & 1U) != 0;

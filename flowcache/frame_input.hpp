@@ -25,8 +25,8 @@ public:
         const Burst burst = source_.receive();
         PacketFields* fields = fields_.data();
         keyed.clear();
-        for (PacketMask left = parser_.sample(parser_.filter(burst.packets)); left != 0;
-             left &= left - 1) {
+        const PacketMask passed = parser_.filter(burst.packets);
+        for (PacketMask left = parser_.sample(burst.packets, passed); left != 0; left &= left - 1) {
             const PacketView& packet =
                 burst.packets[static_cast<std::size_t>(std::countr_zero(left))];
             if (parser_.parse(packet, *fields) == ParseStatus::ok) {

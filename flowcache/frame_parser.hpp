@@ -46,14 +46,19 @@ public:
         return passed;
     }
 
-    /// @param passed  what filter() returned
-    /// @return        those of them that are to be parsed; the others are ignored as `not_sampled`
-    [[nodiscard]] PacketMask sample(PacketMask passed) noexcept {
+    /// @param packets  what filter() was given
+    /// @param passed   what filter() returned
+    /// @return         those of them that are to be parsed; the others are ignored as `not_sampled`
+    [[nodiscard]] PacketMask sample(std::span<const PacketView> packets,
+                                    PacketMask passed) noexcept {
         if (parts_.sampler == nullptr) {
             return passed;
         }
         const PacketMask taken = parts_.sampler->select(passed);
-        count_ignored(ParseStatus::not_sampled, count_of(passed ^ taken));
+        for (PacketMask left = passed ^ taken; left != 0; left &= left - 1) {
+            const auto next = static_cast<std::size_t>(std::countr_zero(left));
+            counters_.count_ignored(ParseStatus::not_sampled, packets[next].wire_bytes);
+        }
         return taken;
     }
 
@@ -62,7 +67,7 @@ public:
     [[nodiscard]] ParseStatus parse(const PacketView& packet, PacketFields& fields) noexcept {
         const ParseStatus status = parse_fields(packet, fields);
         if (status != ParseStatus::ok) {
-            count_ignored(status, 1);
+            counters_.count_ignored(status, packet.wire_bytes);
             return status;
         }
         if (fields.cut_header != CutHeader::none) [[unlikely]] {
@@ -75,9 +80,6 @@ public:
     }
 
 private:
-    void count_ignored(ParseStatus status, std::size_t packets) noexcept {
-        counters_.ignored[static_cast<std::size_t>(status)].add(packets);
-    }
     [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
         return static_cast<std::size_t>(std::popcount(packets));
     }

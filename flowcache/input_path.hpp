@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "flowcache/counter.hpp"
@@ -35,7 +36,8 @@ struct FragmentCounters {
 struct InputCounters {
     Counter received;
     Counter filtered;
-    std::array<Counter, kParseStatusCount> ignored;    ///< by ParseStatus; [ok] stays 0
+    std::array<Counter, kParseStatusCount> ignored;  ///< by ParseStatus; [ok] stays 0
+    Counter ignored_octets;  ///< of all these, on the wire, as far as the source knows
     std::array<Counter, kCutHeaderCount> cut_headers;  ///< by CutHeader: metered all the same
     FragmentCounters fragments;
     Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
@@ -43,6 +45,12 @@ struct InputCounters {
     /// Records that a sender numbered and that never came, not even to be received.
     Counter unified_headers_missing;
     Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed
+
+    /// @param octets  of the packet, on the wire
+    void count_ignored(ParseStatus status, std::uint64_t octets) noexcept {
+        ignored[static_cast<std::size_t>(status)].add();
+        ignored_octets.add(octets);
+    }
 };
 
 /// How packets become fields: full parsing, parsing of trimmed packets, or reading unified headers.
@@ -70,10 +78,6 @@ public:
     [[nodiscard]] const InputCounters& counters() const noexcept { return counters_; }
 
 protected:
-    void count_ignored(ParseStatus status, std::size_t packets = 1) noexcept {
-        counters_.ignored[static_cast<std::size_t>(status)].add(packets);
-    }
-
     InputCounters counters_;
 };
 

@@ -116,7 +116,7 @@ private:
             }
             if (share_.has_packets_without_flow()) {
                 ++tally.received;
-                count_ignored(status);
+                counters_.count_ignored(status, frame.wire_bytes);
             }
         }
         return false;
@@ -168,7 +168,7 @@ private:
             ++tally.received;
             counters_.bad_timestamp.add(bad & 1U);
             if (status != ParseStatus::ok) {
-                count_ignored(status);
+                counters_.count_ignored(status, packets_[first + i].wire_bytes);
                 continue;
             }
             count_cut(fields.cut_header);

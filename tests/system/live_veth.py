@@ -113,6 +113,7 @@ class LiveVeth(LiveCase):
         self.assertEqual(packets["ignored"], LOOPS * harness.DEMO_ARP)
         self.assertEqual(packets["metered"], LOOPS * harness.DEMO_PACKETS)
         self.assertEqual(octets["metered"], LOOPS * harness.DEMO_OCTETS)
+        self.assertEqual(octets["ignored"], LOOPS * harness.DEMO_ARP_OCTETS)
         self.assertEqual((flows["exported"], flows["lost"], flows["active"]), (flows["created"], 0, 0))
         self.assertEqual(len(ledger["queues"]), 2)
         for queue in ledger["queues"]:

@@ -45,6 +45,7 @@ class Offline(harness.TestCase):
         self.assertEqual(packets["metered"], times * harness.DEMO_PACKETS)
         self.assertEqual(packets["ignored"], times * harness.DEMO_ARP)
         self.assertEqual(ledger["octets"]["metered"], times * harness.DEMO_OCTETS)
+        self.assertEqual(ledger["octets"]["ignored"], times * harness.DEMO_ARP_OCTETS)
         self.assertEqual((flows["exported"], flows["lost"], flows["active"]), (flows["created"], 0, 0))
 
     def test_the_totals_are_the_captures(self):

@@ -335,6 +335,7 @@ TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[dae
     CaptureSource first{files, counters[0], 0, kInterface, {}};
     CHECK(drain(first).packets.size() == 2);
     CHECK(counters[0].unknown_interface.read() == 1);
+    CHECK(counters[0].unknown_interface_octets.read() == 5);
     CHECK(files.cut_files() == std::vector<std::string>{file.path()});
 }
 

@@ -23,6 +23,7 @@ QueueLedger some_queue() {
     queue.unified_headers_missing = 7;
     queue.unified_headers_untracked = 8;
     queue.ignored = {{"arp", 2}, {"llc", 1}};
+    queue.ignored_octets = 150;
     queue.metered = {3, 6, 600};
     queue.exported = {1, 3, 300};
     queue.lost = {{"ring_full", {1, 2, 200}}, {"send_refused", {}}};
@@ -46,9 +47,9 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
         "fragments": {"first": 2, "later": 4},
         "unified_headers_missing": 14, "unified_headers_untracked": 16})");
     CHECK(json["packets"] == expected_packets);
-    CHECK(
-        json["octets"] ==
-        nlohmann::json::parse(R"({"metered": 1200, "exported": 600, "lost": 400, "active": 200})"));
+    CHECK(json["octets"] ==
+          nlohmann::json::parse(
+              R"({"metered": 1200, "ignored": 300, "exported": 600, "lost": 400, "active": 200})"));
     CHECK(json["flows"] == nlohmann::json::parse(R"({
         "created": 6, "exported": 2, "lost": 2, "lost_by_cause": {"ring_full": 2, "send_refused": 0},
         "active": 2, "ended_by_reason": {"idle": 4, "active": 0, "end": 0, "forced": 0,

@@ -62,6 +62,10 @@ TEST_CASE("FrameInput: filter, then sampler, then parser; every packet is counte
         frames.push_back(udp(port));
     }
     frames[8] = ethernet().ethertype(0x0806).payload(46).build();
+    std::uint64_t ignored_octets = frames[8].view().wire_bytes;
+    for (const std::size_t not_sampled : {3U, 4U, 6U, 7U, 9U}) {
+        ignored_octets += frames[not_sampled].view().wire_bytes;
+    }
     OneBurst source(std::move(frames));
     MaskFilter filter(~PacketMask{0b110});  // packets 1 and 2 do not pass
     Sampler sampler({.one_in = 3}, 0);      // of 0 3 4 5 6 7 8 9 it takes 0 5 8
@@ -75,6 +79,7 @@ TEST_CASE("FrameInput: filter, then sampler, then parser; every packet is counte
     CHECK(path.counters().received.read() == 10);
     CHECK(path.counters().filtered.read() == 2);
     CHECK(ignored(path, ParseStatus::not_sampled) == 5);
+    CHECK(path.counters().ignored_octets.read() == ignored_octets);
     CHECK(ignored(path, ParseStatus::arp) == 1);
     CHECK(path.receive(burst_of_no_use()).received == 0);
 }

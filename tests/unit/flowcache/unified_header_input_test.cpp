@@ -162,6 +162,9 @@ TEST_CASE("UnifiedHeaderInput: refused frames are ignored by name and harm nothi
     CHECK(fixture.ignored(ParseStatus::bad_unified_header_length) == 1);
     CHECK(fixture.ignored(ParseStatus::not_unified_header) == 2);
     CHECK(fixture.ignored(ParseStatus::unknown_link_type) == 1);
+    const std::size_t octets =
+        version.size() + length.size() + 60 + unified_frame(told(99, 1)).size();
+    CHECK(fixture.path.counters().ignored_octets.read() == octets);
     CHECK(fixture.path.counters().received.read() == 35);
     CHECK(fixture.path.counters().unified_headers_missing.read() == 0);
     check_same(fixture.packets, told(0, 30));
@@ -190,6 +193,11 @@ TEST_CASE("UnifiedHeaderInput: packets that the sender ignored are ignored by th
     const auto cut = static_cast<std::size_t>(CutHeader::transport_header);
     CHECK(fixture.path.counters().cut_headers[cut].read() == 1);
     CHECK(fixture.path.counters().received.read() == 100);
+    std::uint64_t octets = 0;
+    for (const ToldPacket& packet : packets) {
+        octets += packet.status != ParseStatus::ok ? packet.wire_bytes : 0;
+    }
+    CHECK(fixture.path.counters().ignored_octets.read() == octets);
     std::erase_if(packets, [](const ToldPacket& p) { return p.status != ParseStatus::ok; });
     check_same(fixture.packets, packets);
 }
