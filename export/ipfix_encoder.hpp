@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
+#include <vector>
 
 #include "export/export_error.hpp"
+#include "export/fixbuf_session.hpp"
 #include "export/message.hpp"
 #include "export/options.hpp"
+#include "export/record_template.hpp"
 #include "flowcache/flow_record.hpp"
 
 namespace tributary {
@@ -25,12 +28,21 @@ struct EncodedMessage {
     Timestamp latest_end{};   ///< of these records
 };
 
+/// Which fields of a template are the flow's key.
+struct TemplateKeys {
+    std::uint16_t template_id{};
+    std::uint64_t indicator{};  ///< flowKeyIndicator (IE 173): bit n for the field n, from 0
+    std::uint64_t tunnel{};     ///< the fields that are in the key with flows.tunnel-in-key
+};
+
 /// Makes IPFIX messages out of flow records, one message at a time:
 ///
 ///     append()* -> close() -> append()* ...
 ///
 /// Template messages stand apart from that and can be had at any time. append() may add one to
-/// them: it has to be sent before the message that the record is in.
+/// them: it has to be sent before the message that the record is in. All templates are encoded
+/// before the first record is. A plain one is announced at once, any other after the first record
+/// of its shape: with every group chosen there are hundreds, of which a network shows a few.
 /// @thread  one; nothing is shared between encoders
 class IpfixEncoder {
 public:
@@ -38,24 +50,33 @@ public:
     /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
     IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                  std::size_t message_limit);
-    IpfixEncoder(const IpfixEncoder&) = delete;
-    IpfixEncoder& operator=(const IpfixEncoder&) = delete;
-    ~IpfixEncoder();
-
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     /// Closes the open message.
     [[nodiscard]] EncodedMessage close() noexcept;
 
     /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
-    [[nodiscard]] std::size_t template_messages() const noexcept;
+    [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }
     /// @param index  0 .. template_messages() - 1
     /// @return  without number and time; good until the next append()
-    [[nodiscard]] MessageView template_message(std::size_t index) const noexcept;
+    [[nodiscard]] MessageView template_message(std::size_t index) const noexcept {
+        return announced_[index];
+    }
+    /// Of the templates in these messages.
+    [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
 
 private:
-    class Fixbuf;
-    std::unique_ptr<Fixbuf> fixbuf_;
+    void encode_templates(const std::vector<WireTemplate>& templates);
+    void announce(std::size_t shape) noexcept;
+
+    RecordLayout layout_;
+    std::vector<RecordTemplate> templates_;  ///< by shape
+    FixbufSession session_;
+    std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first
+    std::vector<TemplateKeys> keys_;
+    /// By shape, the message of its template, until that is announced.
+    std::vector<std::vector<std::byte>> kept_back_;
+    Timestamp latest_end_{};  ///< of the open message's records
 };
 
 }  // namespace tributary

@@ -282,6 +282,17 @@ bool applies(When when, const RecordShape& shape, TimestampUnit timestamps) {
     return applies(when, timestamps);
 }
 
+KeyRole key_role_of(const Element& element) {
+    if (element.group == Group::tunnel) {
+        return element.when == When::vxlan ? KeyRole::none  // it says the same as tunnelId
+                                           : KeyRole::with_tunnel_in_key;
+    }
+    constexpr std::size_t kKey = in_key(0);
+    const bool is_in_key = element.group == Group::common && element.offset >= kKey &&
+                           element.offset < kKey + sizeof(FlowKey);
+    return is_in_key ? KeyRole::always : KeyRole::none;
+}
+
 /// Appends the reverse direction's fields, which are those of the first in the same order.
 void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape,
                            const RecordLayout& layout, TimestampUnit timestamps) {
@@ -292,6 +303,7 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
         if (place && applies(element.when, shape, timestamps)) {
             fields.push_back({.element = kReverseNames[index].c_str(),
                               .of_enterprise = true,
+                              .key = KeyRole::none,
                               .take = element.take,
                               .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
@@ -309,6 +321,7 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
             fields.push_back(
                 {.element = element.name,
                  .of_enterprise = tributary_element(element.name) != TributaryElement::none,
+                 .key = key_role_of(element),
                  .take = element.take,
                  .from = static_cast<std::uint16_t>(*place + element.offset)});
         }

@@ -26,12 +26,16 @@ enum class Take : std::uint8_t {
     vxlan_segment,  ///< layer2SegmentId of a VXLAN's VNI
 };
 
+/// Whether a field tells flows apart.
+enum class KeyRole : std::uint8_t { none, always, with_tunnel_in_key };
+
 /// One field of a template: which element, and where its value comes from.
 struct TemplateField {
     /// The name that IANA's registry, or kEnterpriseElements, has for it; or the ReverseName of
     /// that.
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
+    KeyRole key;
     Take take;
     std::uint16_t from;  ///< offset in the record
 };

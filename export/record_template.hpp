@@ -17,8 +17,7 @@ namespace tributary {
 struct RecordTemplate {
     std::uint16_t id{};  ///< 256 + shape index: the same layout gives the same ids in every run
     std::vector<TemplateField> fields;
-    std::size_t record_octets{};    ///< of one data record on the wire
-    std::size_t template_octets{};  ///< of the template record on the wire (RFC 7011 §3.4.1)
+    std::size_t record_octets{};  ///< of one data record on the wire
 
     /// Writes the fields back to back, integers in host byte order, as libfixbuf takes them.
     ///

@@ -16,7 +16,7 @@ TABLE = {
     "daemon": (r"(parsers|flowcache|export|conf|daemon)/", r"(?!fixbuf/|yaml-cpp/|xxh).*"),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder
-FIXBUF_FILES = 2                      # the encoder's .cpp and the reader's .cpp
+FIXBUF_FILES = 2                      # fixbuf_session.cpp and the reader's .cpp
 
 
 def faults_of(path):
