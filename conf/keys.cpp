@@ -193,6 +193,10 @@ std::vector<Key<ExportOptions>> export_keys() {
         value("template-refresh-packets", whole_number(&O::template_refresh_packets, 0, kMost32),
               "templates are sent again after so many packets of records too, for udp; 0: by time "
               "alone"),
+        value(
+            "options-interval", whole_seconds(&O::options_interval, 0, kLongestTimeout),
+            "options records (what was lost and sent, interfaces, sampling, flow keys, types) are "
+            "sent after this long again, and at the beginning and the end; 0: never"),
         value("flush-interval", seconds(&O::flush_interval, milliseconds(1), kHour),
               "a message that is not full leaves after this long"),
         value("drain-timeout", seconds(&O::drain_timeout, milliseconds(0), kHour),

@@ -241,6 +241,8 @@ RssReport EthPort::check_rss() const {
 }
 
 NicCounters EthPort::counters() const {
+    // Drivers add up what their registers have counted since the last time.
+    const std::lock_guard only_one(statistics_);
     rte_eth_stats stats{};
     if (rte_eth_stats_get(id_.value, &stats) != 0) {
         return {};

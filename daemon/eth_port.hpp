@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ public:
     /// start(), where alone drivers know.
     [[nodiscard]] bool tells_packet_types() const noexcept { return tells_packet_types_; }
     /// @cost  a call into the driver, some microseconds
+    /// @thread  any
     [[nodiscard]] NicCounters counters() const;
 
     /// Looks at the link; call it every second or so.
@@ -94,6 +96,7 @@ private:
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
+    mutable std::mutex statistics_;
     bool restore_promiscuous_ = false;
     bool link_up_ = false;
     std::uint32_t link_interrupts_seen_ = 0;

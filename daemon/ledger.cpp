@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, kFlowEndReasonCount> kEndReasonNames{
     "none", "idle", "active", "end", "forced", "lack_of_resources"};
 
+constexpr std::string_view kRingFull = "ring_full";
+
 RecordTally operator-(const RecordTally& a, const RecordTally& b) noexcept {
     return {a.records - b.records, a.packets - b.packets, a.octets - b.octets};
 }
@@ -108,7 +110,7 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
 }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
-    queue.lost["ring_full"] += counters.lost_ring_full.read();
+    queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
     queue.metered = {counters.flows_created.read(), counters.packets.read(),
                      counters.octets.read()};
     for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
@@ -137,6 +139,16 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
     queue.unified_headers_untracked = counters.unified_headers_untracked.read();
     queue.filtered = counters.filtered.read();
     queue.received += counters.received.read();
+}
+
+MeteringTotals metering_totals(const Ledger& ledger) {
+    const QueueLedger total = ledger.total();
+    const PortLedger ports = ledger.all_ports();
+    const auto lost = total.lost.find(kRingFull);
+    return {.ignored_packets = total.ignored_sum(),
+            .ignored_octets = total.ignored_octets,
+            .dropped_packets = ports.missed + ports.no_buffer,
+            .lost = lost == total.lost.end() ? RecordTally{} : lost->second};
 }
 
 QueueLedger Ledger::total() const {

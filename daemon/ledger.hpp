@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/metering_process.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/input_path.hpp"
 
@@ -78,6 +79,9 @@ struct Ledger {
     [[nodiscard]] QueueLedger total() const;
     [[nodiscard]] PortLedger all_ports() const;
 };
+
+/// What collectors are told of losses before the export.
+[[nodiscard]] MeteringTotals metering_totals(const Ledger& ledger);
 
 /// The ledger as DESIGN 3 fixes it, indented.
 [[nodiscard]] std::string to_json(const Ledger& ledger);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -57,6 +58,20 @@ struct OfflineSource {
     std::unique_ptr<InputPath> path;
 };
 
+/// The captures as the one interface that they are to a collector.
+ObservedInterface observed_captures(const OfflineJob& job, const Config& config) {
+    ObservedInterface captures{
+        .index = config.read.interface_index,
+        .name = "read",
+        .description = {},
+        .sampling = {.one_in = config.read.sampling, .method = config.read.sampling_method}};
+    for (const std::string& path : job.captures) {
+        captures.description += captures.description.empty() ? "" : " ";
+        captures.description += std::filesystem::path(path).filename().string();
+    }
+    return captures;
+}
+
 class OfflineRun {
 public:
     OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
@@ -88,7 +103,10 @@ public:
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(queues),
             .export_options = std::move(export_options),
-            .layout = layout,
+            .metering = {.layout = layout,
+                         .tunnel_in_key = config.flows.tunnel_in_key,
+                         .interfaces = {observed_captures(job, config)},
+                         .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = [this] { return capture_clock(); },
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
@@ -119,6 +137,7 @@ public:
         return interrupted;
     }
 
+    /// @thread  any, once the pipeline is made
     [[nodiscard]] Ledger ledger() const {
         Ledger ledger;
         ledger.captures_cut = files_.cut_count();

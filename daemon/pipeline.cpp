@@ -40,7 +40,7 @@ void take_last_bursts(InputQueue& queue) noexcept {
 Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
       export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
-      export_worker_(parts_.export_options, parts_.layout, rings_of(parts_.queues),
+      export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
                      export_counters_, parts_.on_collector_event) {}
 
 Pipeline::~Pipeline() { stop(); }
@@ -114,7 +114,7 @@ void Pipeline::run_export() noexcept {
         // Asked before finish(): only what was pushed before the last input ended is sure to be
         // drained by it.
         const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
-        if (export_worker_.finish(now()) && inputs_ended) {
+        if (export_worker_.finish(now(), inputs_ended)) {
             return;
         }
         std::this_thread::yield();

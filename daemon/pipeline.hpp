@@ -40,7 +40,7 @@ public:
     struct Parts {
         std::vector<std::unique_ptr<InputQueue>> queues;
         ExportOptions export_options;
-        RecordLayout layout;
+        MeteringProcess metering;
         std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
         CollectorEventHandler on_collector_event;  ///< called by the export thread
     };

@@ -139,13 +139,17 @@ private:
         const std::uint32_t interface = input.interface_index != 0
                                             ? input.interface_index
                                             : static_cast<std::uint32_t>(index + 1);
+        const SamplingOptions sampling{.one_in = input.sampling, .method = input.sampling_method};
+        const std::string& kernel_name = plan_.devices[index].kernel_interface;
+        interfaces_.push_back({.index = interface,
+                               .name = kernel_name.empty() ? input.device : kernel_name,
+                               .description = input.name,
+                               .sampling = sampling});
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
             auto source =
                 std::make_unique<DpdkQueue>(*ports_.back(), queue, InterfaceIndex{interface});
             auto stages = std::make_unique<InputStages>(
-                config_.flows,
-                SamplingOptions{.one_in = input.sampling, .method = input.sampling_method},
-                filters_.back().get(), FragmentTable::kFirstSets);
+                config_.flows, sampling, filters_.back().get(), FragmentTable::kFirstSets);
             auto path = make_path(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
                                .source = std::move(source),
@@ -191,7 +195,10 @@ private:
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(input_queues),
             .export_options = config_.export_,
-            .layout = layout,
+            .metering = {.layout = layout,
+                         .tunnel_in_key = config_.flows.tunnel_in_key,
+                         .interfaces = interfaces_,
+                         .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = [] { return host_clock(); },
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
@@ -235,6 +242,7 @@ private:
         }
     }
 
+    /// @thread  any, once the pipeline is made
     [[nodiscard]] Ledger ledger() const {
         Ledger ledger;
         for (const Queue& queue : queues_) {
@@ -269,6 +277,7 @@ private:
     std::vector<std::unique_ptr<PacketFilter>> filters_;  ///< one per input; nullptr: none
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
+    std::vector<ObservedInterface> interfaces_;
     PipelinePlaces places_;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };

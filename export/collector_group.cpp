@@ -15,17 +15,17 @@ constexpr std::uint64_t kBalanceSeed = 0;
 
 }  // namespace
 
-CollectorGroup::CollectorGroup(const ExportOptions& options, const RecordLayout& layout,
+CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
                                ExportCounters& counters, const CollectorEventHandler& handler)
     : mode_(options.mode),
-      layout_(layout),
-      record_bytes_(record_size(layout)),
+      layout_(metering.layout),
+      record_bytes_(record_size(metering.layout)),
       drain_timeout_(options.drain_timeout),
       book_(counters, mode_ == ExportMode::copy ? options.collectors.size() : 1),
       hasher_(kBalanceSeed) {
     for (std::size_t index = 0; index < options.collectors.size(); ++index) {
-        members_.push_back({.session = std::make_unique<CollectorSession>(options, layout, counters,
-                                                                          book_, index, handler)});
+        members_.push_back({.session = std::make_unique<CollectorSession>(
+                                options, metering, counters, book_, index, handler)});
     }
 }
 

@@ -35,7 +35,7 @@ public:
     static constexpr std::chrono::seconds kStartUp{3};
 
     /// @errors  ExportError
-    CollectorGroup(const ExportOptions& options, const RecordLayout& layout,
+    CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
                    ExportCounters& counters, const CollectorEventHandler& handler);
 
     /// Does what time or the collectors have made due.

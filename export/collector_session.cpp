@@ -17,7 +17,7 @@ ExportOptions options_for(const ExportOptions& options, const CollectorOptions& 
 
 }  // namespace
 
-CollectorSession::CollectorSession(const ExportOptions& options, const RecordLayout& layout,
+CollectorSession::CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
                                    ExportCounters& counters, DeliveryBook& book, std::size_t index,
                                    CollectorEventHandler handler)
     : book_(book),
@@ -25,14 +25,15 @@ CollectorSession::CollectorSession(const ExportOptions& options, const RecordLay
       account_(counters.collectors.at(index)),
       events_(options.collectors.at(index), account_, std::move(handler)),
       transport_(make_transport(options.collectors[index], events_)),
-      encoder_(options_for(options, options.collectors[index]), layout,
+      encoder_(options_for(options, options.collectors[index]), metering.layout,
                message_limit(options.collectors[index])),
-      record_bytes_(options.mode == ExportMode::failover ? record_size(layout) : 0),
-      refreshes_templates_(options.collectors[index].transport == TransportKind::udp),
+      announcer_(options_for(options, options.collectors[index]),
+                 options.collectors[index].transport, metering,
+                 message_limit(options.collectors[index]), encoder_),
+      metering_totals_(metering.totals),
+      record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
       is_file_(options.collectors[index].transport == TransportKind::file),
       flush_interval_(options.flush_interval),
-      template_refresh_(options.template_refresh),
-      template_refresh_packets_(options.template_refresh_packets),
       buffer_(options.collectors[index].buffer) {}
 
 void CollectorSession::advance(ExportTime now) {
@@ -45,8 +46,8 @@ void CollectorSession::advance(ExportTime now) {
     if (is_dead() || (clock_unknown && nothing_waits)) {
         return;  // offline, the clock starts with the first packet
     }
-    if (staged_.empty() && refresh_is_due(now)) {
-        next_template_ = 0;
+    if (staged_.empty()) {
+        announcer_.refresh_if_due(now.uptime);
     }
     if (!open_.entries.empty() && now.uptime - opened_at_ >= flush_interval_) {
         close_message();
@@ -69,6 +70,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     }
     if (open_.entries.empty()) {
         opened_at_ = now.uptime;
+        told_last_ = false;
     }
     open_.entries.push_back(record.entry);  // memory is kept from message to message
     if (record_bytes_ != 0) {
@@ -98,8 +100,9 @@ void CollectorSession::follow_session() noexcept {
     }
     take_back_staged();
     put_back(sent_);
+    drop_made_anew();
     session_ = session;
-    next_template_ = 0;
+    announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();
     }
@@ -112,10 +115,10 @@ void CollectorSession::take_back_staged() noexcept {
     put_back(staged_);
 }
 
-/// Lets the data of a later stage wait again, in the old order. Templates are made anew.
+/// Lets the flow records of a later stage wait again, in the old order.
 void CollectorSession::put_back(std::deque<OutgoingMessage>& stage) noexcept {
     for (; !stage.empty(); stage.pop_back()) {
-        if (stage.back().holds_templates()) {
+        if (stage.back().is_made_anew) {
             recycle(stage.back());
         } else {
             waiting_.push_front(std::move(stage.back()));
@@ -155,18 +158,20 @@ void CollectorSession::pump(ExportTime now) {
 /// Makes ready what is to be sent next: templates that the collector does not know, then data.
 void CollectorSession::stage(ExportTime now) {
     while (staged_.size() < Transport::kMostMessages) {
-        if (next_template_ < encoder_.template_messages()) {
-            stage_template(now);
+        if (!waiting_.empty()) {
+            announcer_.refresh_if_due(now.uptime);
+        }
+        if (const auto made = announcer_.next_template(now.uptime)) {
+            stage_template(*made, now);
             continue;
+        }
+        if (announcer_.options_are_due(now.uptime)) {
+            make_options(now);
         }
         if (waiting_.empty()) {
             return;
         }
-        if (refresh_is_due(now)) {
-            next_template_ = 0;
-            continue;
-        }
-        ++data_since_templates_;
+        announcer_.count_data();
         OutgoingMessage& message = waiting_.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
         staged_.push_back(std::move(message));
@@ -174,23 +179,57 @@ void CollectorSession::stage(ExportTime now) {
     }
 }
 
-bool CollectorSession::refresh_is_due(ExportTime now) const noexcept {
-    const bool by_packets =
-        template_refresh_packets_ != 0 && data_since_templates_ >= template_refresh_packets_;
-    return refreshes_templates_ && (by_packets || now.uptime - templates_at_ >= template_refresh_);
-}
-
-void CollectorSession::stage_template(ExportTime now) {
-    if (next_template_ == 0) {
-        templates_at_ = now.uptime;  // a template that comes late puts off no refresh
-        data_since_templates_ = 0;
-    }
-    const MessageView made = encoder_.template_message(next_template_++);
+void CollectorSession::stage_template(MessageView made, ExportTime now) {
     OutgoingMessage message = fresh_message();
+    message.is_made_anew = true;
     message.octets.assign(made.begin(), made.end());
     kept_octets_ += made.size();
     numbering_.stamp(message.octets, 0, now.wall, {});
     staged_.push_back(std::move(message));
+}
+
+/// Lets options records wait before everything else.
+void CollectorSession::make_options(ExportTime now) {
+    OptionsEncoder::Messages made = announcer_.make_options(options_numbers(), now.uptime);
+    if (!made.complete) {
+        events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
+    }
+    for (auto each = made.messages.rbegin(); each != made.messages.rend(); ++each) {
+        OutgoingMessage message = fresh_message();
+        message.octets = std::move(each->octets);
+        message.data_records = each->records;
+        message.is_made_anew = true;
+        kept_octets_ += message.octets.size();
+        waiting_.push_front(std::move(message));
+    }
+}
+
+/// What the next message can say of all before it.
+OptionsNumbers CollectorSession::options_numbers() const {
+    OptionsNumbers numbers;
+    numbers.metering = metering_totals_ ? metering_totals_() : MeteringTotals{};
+    numbers.not_sent = numbers.metering.lost;
+    for (const RecordCounter& cause : account_.lost) {
+        numbers.not_sent += cause.read();
+    }
+    numbers.exported_messages = account_.messages.read() + staged_.size();
+    numbers.exported_octets = account_.octets.read();
+    numbers.exported_records = account_.records.read().records;
+    for (const OutgoingMessage& message : staged_) {
+        numbers.exported_octets += message.octets.size();
+        numbers.exported_records += message.entries.size();
+    }
+    for (const OutgoingMessage& message : sent_) {
+        numbers.exported_records += message.entries.size();
+    }
+    return numbers;
+}
+
+/// Options records that were made for another session.
+void CollectorSession::drop_made_anew() noexcept {
+    while (!waiting_.empty() && waiting_.front().is_made_anew) {
+        drop_first(waiting_);
+    }
 }
 
 void CollectorSession::account_sent(std::size_t count) noexcept {
@@ -225,10 +264,18 @@ bool CollectorSession::flush(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message();
     }
+    send_what_can_leave(now);
+    if (!is_waiting() && !std::exchange(told_last_, true)) {
+        announcer_.want_options();
+        send_what_can_leave(now);
+    }
+    return !is_waiting();
+}
+
+void CollectorSession::send_what_can_leave(ExportTime now) {
     pump(now);
     settle(now);
     lose_what_failed();
-    return !is_waiting();
 }
 
 void CollectorSession::abandon(ExportTime now) {
@@ -256,6 +303,7 @@ std::vector<OutgoingMessage> CollectorSession::hand_back() {
         }
         stage->clear();
     }
+    std::erase_if(messages, [](const OutgoingMessage& message) { return message.is_made_anew; });
     return messages;
 }
 

@@ -5,16 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "export/announcer.hpp"
 #include "export/collector_events.hpp"
 #include "export/delivery_book.hpp"
 #include "export/export_counters.hpp"
 #include "export/export_time.hpp"
 #include "export/ipfix_encoder.hpp"
 #include "export/message.hpp"
+#include "export/metering_process.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/transport.hpp"
@@ -43,7 +46,7 @@ public:
     /// @param book   outlives the session
     /// @param index  of the collector, in the options and in the counters
     /// @errors  ExportError
-    CollectorSession(const ExportOptions& options, const RecordLayout& layout,
+    CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
                      ExportCounters& counters, DeliveryBook& book, std::size_t index,
                      CollectorEventHandler handler);
 
@@ -61,9 +64,10 @@ public:
     }
     /// Takes a record, when it has room; one too many does no harm.
     void add(const RecordToSend& record, ExportTime now);
-    /// Closes the open message, however full, and sends what can leave.
+    /// Closes the open message, however full, and sends what can leave; when all records are
+    /// accounted for, the last options records.
     ///
-    /// @return  nothing is left here, and every record is accounted for
+    /// @return  nothing is left here
     [[nodiscard]] bool flush(ExportTime now);
     /// Counts as lost what is left here, and all that still comes; nothing is sent any more.
     void abandon(ExportTime now);
@@ -88,9 +92,12 @@ private:
     void put_back(std::deque<OutgoingMessage>& stage) noexcept;
     void settle(ExportTime now);
     void pump(ExportTime now);
+    void send_what_can_leave(ExportTime now);
     void stage(ExportTime now);
-    void stage_template(ExportTime now);
-    [[nodiscard]] bool refresh_is_due(ExportTime now) const noexcept;
+    void stage_template(MessageView made, ExportTime now);
+    void make_options(ExportTime now);
+    [[nodiscard]] OptionsNumbers options_numbers() const;
+    void drop_made_anew() noexcept;
     void account_sent(std::size_t count) noexcept;
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
     void lose_all(ExportLoss cause) noexcept;
@@ -106,14 +113,13 @@ private:
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;
     IpfixEncoder encoder_;
+    Announcer announcer_;
+    std::function<MeteringTotals()> metering_totals_;
     MessageNumbering numbering_;
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
-    bool refreshes_templates_;  ///< UDP
     bool is_file_;
     bool abandoned_{};
     std::chrono::nanoseconds flush_interval_;
-    std::chrono::nanoseconds template_refresh_;
-    std::uint32_t template_refresh_packets_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
     OutgoingMessage open_;                  ///< what is in the encoder's open message
@@ -124,11 +130,8 @@ private:
     std::size_t kept_octets_{};  ///< of these three
     std::vector<OutgoingMessage> spare_;
 
-    std::uint64_t session_{};      ///< the transport's, as last seen
-    std::size_t next_template_{};  ///< template messages before this one are staged; before data
-                                   ///< are, all are
-    std::chrono::nanoseconds templates_at_{};  ///< uptime at which the first was last staged
-    std::uint32_t data_since_templates_{};     ///< messages that were staged since then
+    std::uint64_t session_{};  ///< the transport's, as last seen
+    bool told_last_{};         ///< the last options records are made
     std::uint64_t progress_{};
 };
 

@@ -8,13 +8,13 @@
 namespace tributary {
 namespace {
 
-const ExportOptions& checked(const ExportOptions& options, const RecordLayout& layout,
+const ExportOptions& checked(const ExportOptions& options, const MeteringProcess& metering,
                              const std::vector<RecordSource*>& queues) {
     if (options.collectors.empty()) {
         throw ExportError("there is no collector");
     }
     for (const RecordSource* queue : queues) {
-        if (queue->record_bytes() != record_size(layout)) {
+        if (queue->record_bytes() != record_size(metering.layout)) {
             throw ExportError("a queue's records are not of the size of the export fields");
         }
     }
@@ -23,12 +23,12 @@ const ExportOptions& checked(const ExportOptions& options, const RecordLayout& l
 
 }  // namespace
 
-ExportWorker::ExportWorker(const ExportOptions& options, const RecordLayout& layout,
+ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                            std::vector<RecordSource*> queues, ExportCounters& counters,
                            const CollectorEventHandler& handler)
-    : collectors_(checked(options, layout, queues), layout, counters, handler),
+    : collectors_(checked(options, metering, queues), metering, counters, handler),
       queues_(std::move(queues)),
-      record_bytes_(record_size(layout)),
+      record_bytes_(record_size(metering.layout)),
       batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
 
 bool ExportWorker::step(ExportTime now) {
@@ -64,9 +64,9 @@ bool ExportWorker::hand_on_batch(ExportTime now) {
     return true;
 }
 
-bool ExportWorker::finish(ExportTime now) {
+bool ExportWorker::finish(ExportTime now, bool no_more) {
     const bool worked = step(now);
-    return collectors_.finish(now, !worked && all_drained());
+    return collectors_.finish(now, !worked && no_more && all_drained());
 }
 
 bool ExportWorker::all_drained() {

@@ -24,13 +24,13 @@ class ExportWorker {
 public:
     static constexpr std::size_t kBatchRecords = 256;
 
-    /// @param layout    of the records of every queue
+    /// @param metering  what fills the queues
     /// @param queues    one source per queue; they outlive the worker
     /// @param counters  outlive the worker; as many queues and collectors as there are here
     /// @param handler   told of what concerns the collectors; may be empty
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
     ///          or records and layout do not fit together
-    ExportWorker(const ExportOptions& options, const RecordLayout& layout,
+    ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                  std::vector<RecordSource*> queues, ExportCounters& counters,
                  const CollectorEventHandler& handler);
 
@@ -39,10 +39,11 @@ public:
     /// @return  false: there was nothing to do
     /// @cost    at most one batch per queue; never blocks on a socket
     bool step(ExportTime now);
-    /// The rest, once no queue gets records any more: drains, flushes, and gives up collectors that
-    /// have taken nothing for drain_timeout; what is left for them then is counted as lost. To be
-    /// called until it returns true.
-    [[nodiscard]] bool finish(ExportTime now);
+    /// The end: drains, flushes, and gives up collectors that have taken nothing for drain_timeout;
+    /// what is left for them then is counted as lost. To be called until it returns true.
+    ///
+    /// @param no_more  no queue gets records any more, and what options records tell is final
+    [[nodiscard]] bool finish(ExportTime now, bool no_more = true);
     /// The end, after finish(): connections and files are closed. May wait for files to be
     /// finished.
     void close() { collectors_.close(); }

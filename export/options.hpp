@@ -55,6 +55,7 @@ struct ExportOptions {
     std::uint32_t observation_domain = 1;
     std::chrono::seconds template_refresh{600};  ///< UDP: templates again after this long
     std::uint32_t template_refresh_packets = 0;  ///< UDP: and after so many data packets; 0: any
+    std::chrono::seconds options_interval{60};   ///< between options records; 0: there are none
     std::chrono::milliseconds flush_interval{
         1000};  ///< a partly filled message leaves after this long
     std::chrono::milliseconds drain_timeout{

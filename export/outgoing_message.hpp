@@ -24,18 +24,19 @@ struct RecordEntry {
 struct OutgoingMessage {
     std::vector<std::byte> octets;
     std::vector<RecordEntry> entries;  ///< its flow records, as long as they are not told of
-    std::uint32_t data_records{};      ///< as sequence numbers count them; 0: it holds templates
+    std::uint32_t data_records{};      ///< as sequence numbers count them
+    bool is_made_anew{};               ///< templates and options: never sent a second time
     Timestamp latest_end{};            ///< of its records
     /// The records as the cache gave them, back to back, where another collector may have to take
     /// them over.
     std::vector<std::byte> records;
 
-    [[nodiscard]] bool holds_templates() const noexcept { return data_records == 0; }
     /// Empty again; memory is kept for the next one.
     void clear() noexcept {
         octets.clear();
         entries.clear();
         data_records = 0;
+        is_made_anew = false;
         latest_end = {};
         records.clear();
     }

@@ -27,6 +27,7 @@
 #include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/tell_failure.hpp"
+#include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/local_collector.hpp"
 
@@ -211,7 +212,7 @@ public:
     /// A new worker, connected, its templates sent.
     void prepare() {
         worker_.reset();
-        worker_ = std::make_unique<ExportWorker>(options_, RecordLayout{},
+        worker_ = std::make_unique<ExportWorker>(options_, MeteringProcess{},
                                                  std::vector<RecordSource*>{&source_}, *counters_,
                                                  CollectorEventHandler{});
         for (int tries = 0; tries < 300; ++tries) {
@@ -248,7 +249,7 @@ private:
 
     Discard tcp_;
     FileDescriptor udp_ = test::bind_loopback(SOCK_DGRAM, 0);  // nobody reads: the kernel drops
-    ExportOptions options_;
+    ExportOptions options_ = test::without_options_records();
     MemorySource source_;
     std::unique_ptr<ExportCounters> counters_;
     std::unique_ptr<ExportWorker> worker_;

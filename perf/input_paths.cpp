@@ -79,7 +79,7 @@ public:
         pipeline_ = std::make_unique<Pipeline>(
             Pipeline::Parts{.queues = std::move(queues),
                             .export_options = std::move(options),
-                            .layout = {},
+                            .metering = {},
                             .wall_clock = [this] { return export_clock(); },
                             .on_collector_event = [](const CollectorEvent&) {}});
     }

@@ -22,6 +22,7 @@ namespace tributary::test {
 using std::chrono::milliseconds;
 
 inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
+inline constexpr std::uint32_t kExportedFlowRecords = 42;
 
 /// A TCP collector that takes what comes, for as long as it listens.
 class TcpCollector {
@@ -63,6 +64,7 @@ public:
     }
 
     std::vector<std::uint64_t> ports;  ///< source ports of the flows, in the order of their coming
+    std::vector<std::uint64_t> exported_records;  ///< what options records tell
     std::set<std::uint32_t> domains;
     std::set<std::uint32_t> elements;
 
@@ -80,6 +82,12 @@ private:
         stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(whole));
     }
     void note(const IpfixRecord& record) {
+        if (record.is_option) {
+            if (record.has(kExportedFlowRecords)) {
+                exported_records.push_back(record.number(kExportedFlowRecords));
+            }
+            return;
+        }
         ports.push_back(record.number(kSourcePort));
         for (const auto& [element, value] : record.values) {
             elements.insert(element);
@@ -108,7 +116,7 @@ struct GroupExport {
     }
     void start() {
         worker = std::make_unique<ExportWorker>(
-            options, RecordLayout{}, std::vector<RecordSource*>{&queue}, counters,
+            options, MeteringProcess{}, std::vector<RecordSource*>{&queue}, counters,
             [this](const CollectorEvent& event) { events.push_back(event.kind); });
     }
     /// Works for a while of uptime, with ears open.
@@ -149,7 +157,7 @@ struct GroupExport {
     }
 
     std::vector<TcpCollector> collectors;
-    ExportOptions options;
+    ExportOptions options = without_options_records();
     RecordQueue queue;
     ExportCounters counters;
     std::vector<CollectorEventKind> events;

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "export/export_time.hpp"
+#include "export/options.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/record_stream.hpp"
 
@@ -82,6 +83,13 @@ private:
     std::size_t record_bytes_;
     std::deque<Record> records_;
 };
+
+/// For tests that count messages.
+inline ExportOptions without_options_records() {
+    ExportOptions options;
+    options.options_interval = {};
+    return options;
+}
 
 /// `uptime` after the start of a test, which is a second after the records' end.
 inline ExportTime at(std::chrono::milliseconds uptime) {

@@ -44,9 +44,14 @@ struct IpfixField {
 
 struct IpfixRecord {
     std::uint16_t template_id{};
+    bool is_option{};
     std::map<std::uint32_t, Octets> values;  ///< by IpfixField::key()
 
     [[nodiscard]] bool has(std::uint32_t element) const { return values.count(element) != 0; }
+    [[nodiscard]] std::string text(std::uint32_t element) const {
+        const Octets& value = values.at(element);
+        return {reinterpret_cast<const char*>(value.data()), value.size()};
+    }
     /// The value as an integer in network byte order, of up to 8 octets.
     [[nodiscard]] std::uint64_t number(std::uint32_t element) const {
         std::uint64_t value = 0;
@@ -93,6 +98,8 @@ public:
     [[nodiscard]] const std::map<std::uint16_t, std::vector<IpfixField>>& templates() const {
         return templates_;
     }
+    /// Scope fields of the options templates among them.
+    [[nodiscard]] const std::map<std::uint16_t, std::uint64_t>& scopes() const { return options_; }
 
 private:
     static void demand(bool kept, const char* rule) {
@@ -110,8 +117,8 @@ private:
     }
 
     void decode_set(std::uint64_t id, std::span<const std::byte> body, IpfixMessage& message) {
-        if (id == 2) {
-            decode_templates(body, message);
+        if (id == 2 || id == 3) {
+            decode_templates(body, id == 3, message);
             return;
         }
         demand(id >= 256, "§3.3.2: set id");
@@ -121,22 +128,42 @@ private:
         while (at < body.size()) {  // the encoder pads nothing, so all must be records
             IpfixRecord record;
             record.template_id = found->first;
+            record.is_option = options_.contains(found->first);
             for (const IpfixField& field : found->second) {
-                demand(field.octets <= body.size() - at, "§3.4.3: record cut");
-                const auto value = body.subspan(at, field.octets);
+                const std::size_t octets = length_of(field, body, at);
+                demand(octets <= body.size() - at, "§3.4.3: record cut");
+                const auto value = body.subspan(at, octets);
                 record.values[field.key()] = Octets(value.begin(), value.end());
-                at += field.octets;
+                at += octets;
             }
             message.records.push_back(std::move(record));
         }
     }
 
-    void decode_templates(std::span<const std::byte> body, IpfixMessage& message) {
+    /// @param at  moves behind the length, if the field has one of its own
+    static std::size_t length_of(const IpfixField& field, std::span<const std::byte> body,
+                                 std::size_t& at) {
+        if (field.octets != 0xFFFF) {
+            return field.octets;
+        }
+        const std::uint64_t octets = read(body, at++, 1);
+        demand(octets < 255, "§7: this decoder knows short strings only");
+        return octets;
+    }
+
+    void decode_templates(std::span<const std::byte> body, bool are_options,
+                          IpfixMessage& message) {
         for (std::size_t at = 0; at < body.size();) {
             const auto id = static_cast<std::uint16_t>(read(body, at, 2));
             const std::uint64_t count = read(body, at + 2, 2);
             demand(id >= 256 && count > 0, "§3.4.1: template record header");
             at += 4;
+            if (are_options) {
+                const std::uint64_t scope = read(body, at, 2);
+                demand(scope > 0 && scope <= count, "§3.4.2.2: scope field count");
+                options_[id] = scope;
+                at += 2;
+            }
             std::vector<IpfixField> fields;
             for (std::uint64_t each = 0; each < count; ++each) {
                 fields.push_back(decode_field(body, at));
@@ -152,7 +179,7 @@ private:
                          static_cast<std::uint16_t>(read(body, at + 2, 2))};
         at += 4;
         demand((field.element & ~kOfEnterprise) != 0, "§3.2: element number");
-        demand(field.octets != 0 && field.octets != 0xFFFF, "§3.2: field length");
+        demand(field.octets != 0, "§3.2: field length");
         if ((field.element & kOfEnterprise) != 0) {
             field.enterprise = static_cast<std::uint32_t>(read(body, at, 4));
             demand(field.enterprise != 0, "§3.2: enterprise number");
@@ -162,6 +189,7 @@ private:
     }
 
     std::map<std::uint16_t, std::vector<IpfixField>> templates_;
+    std::map<std::uint16_t, std::uint64_t> options_;  ///< scope fields of options templates
     std::uint32_t next_sequence_{};
 };
 

@@ -13,6 +13,7 @@ import harness
 import live_veth
 
 UDP_PORT, TCP_PORT, SPARE_PORT = live_veth.PORT, 4740, 4741
+FIRST_OPTIONS_TEMPLATE = 0xFF00
 
 
 class TcpCollector(harness.Process):
@@ -52,9 +53,10 @@ def collect(port, directory):
 
 
 def records_in(path):
-    """ipfixDump's count of data records in whole messages."""
+    """ipfixDump's count of flow records in whole messages."""
     text = subprocess.run(["ipfixDump", "--in", path, "--stats"], capture_output=True, text=True, timeout=60).stdout
-    return int(re.search(r"(\d+) Data Records", text).group(1))
+    by_template = re.findall(r"^ *(\d+) \(0x[0-9a-f]+\)\| *(\d+)", text, re.MULTILINE)
+    return sum(int(count) for template, count in by_template if int(template) < FIRST_OPTIONS_TEMPLATE)
 
 
 class Collectors(live_veth.LiveCase):
@@ -89,6 +91,21 @@ class Collectors(live_veth.LiveCase):
         daemon.wait_for_log(noticed)
         daemon.wait_for_received(sent + live_veth.replay(self.sender))
 
+    def check_last_options(self, path, ledger, records):
+        """The last options records of a collector that has `records` are the ledger's numbers."""
+        last = {}
+        for record in self.options(path):
+            last.update(record)
+        self.assertEqual({name: last[name] for name in (
+            "exportedFlowRecordTotalCount", "notSentFlowTotalCount", "ignoredPacketTotalCount",
+            "ignoredOctetTotalCount", "droppedPacketTotalCount", "interfaceName", "interfaceDescription")}, {
+                "exportedFlowRecordTotalCount": records,
+                "notSentFlowTotalCount": ledger["flows"]["created"] - records,
+                "ignoredPacketTotalCount": ledger["packets"]["ignored"],
+                "ignoredOctetTotalCount": ledger["octets"]["ignored"],
+                "droppedPacketTotalCount": ledger["packets"]["nic_missed"] + ledger["packets"]["nic_no_buffer"],
+                "interfaceName": "trib0", "interfaceDescription": "uplink"})
+
     def ledger_of(self, daemon):
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
@@ -117,6 +134,8 @@ class Collectors(live_veth.LiveCase):
         self.assertEqual(sum(records_in(path) for path in first.files() + second.files()), created)
         self.assertEqual(records_in(self.path("flows.ipfix")), created)
         self.assertEqual(ledger["collectors"][1]["reconnects"], 1)
+        for path in (self.path("flows.ipfix"), *second.files()):
+            self.check_last_options(path, ledger, created)
 
     def test_failover_goes_to_the_second_collector_and_loses_nothing(self):
         first, second = self.tcp_collector(TCP_PORT, "first"), self.tcp_collector(SPARE_PORT, "second")

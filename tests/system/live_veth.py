@@ -126,12 +126,8 @@ class LiveVeth(LiveCase):
         self.assertEqual(totals["Sequence failures"], 0)
 
         messages = harness.tshark_records(self.path("export.pcap"), "-d", "udp.port==%d,cflow" % PORT)
-        self.assertEqual(sum(records for _, records, _ in messages), flows["exported"])
-        self.assertEqual([number for number, (_, _, fault) in enumerate(messages) if fault], [])
-        expected = 0
-        for sequence, records, _ in messages:
-            self.assertEqual(sequence, expected)
-            expected += records
+        self.assertEqual(sum(records for records, _ in messages), flows["exported"])
+        self.assertEqual([number for number, (_, fault) in enumerate(messages) if fault], [])
 
     def test_a_link_that_goes_down_and_up_is_logged_and_survived(self):
         self.start_collector()

@@ -50,8 +50,8 @@ def flows_of(path):
     result = subprocess.run([harness.TRIBUTARY, "flows", "--json", path], capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
         raise AssertionError("tributary flows: " + result.stderr)
-    return [{name: value for name, value in json.loads(line).items() if not name.startswith("@")}
-            for line in result.stdout.splitlines()]
+    return [{name: value for name, value in record.items() if not name.startswith("@")}
+            for record in map(json.loads, result.stdout.splitlines()) if record["@type"] == "data"]
 
 
 def in_order(records):

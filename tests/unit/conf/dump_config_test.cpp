@@ -49,6 +49,7 @@ export:
   observation-domain: 1
   template-refresh: 600
   template-refresh-packets: 0
+  options-interval: 60
   flush-interval: 1
   drain-timeout: 5
   mode: copy

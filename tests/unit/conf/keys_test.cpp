@@ -49,6 +49,7 @@ TEST_CASE("numbers: each key has its own limits", "[conf][unit]") {
         {"export.observation-domain", "0", "4294967295", "-1", "4294967296"},
         {"export.enterprise-number", "1", "4294967295", "0", "4294967296"},
         {"export.template-refresh", "1", "2147483648", "0", "2147483649"},
+        {"export.options-interval", "0", "2147483648", "-1", "2147483649"},
         {"export.flush-interval", "0.001", "3600", "0", "3600.001"},
         {"export.drain-timeout", "0", "3600", "-1", "3600.001"},
         {"export.collectors.0.port", "1", "65535", "0", "65536"},

@@ -70,7 +70,7 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
     options.collectors[0].path = path;
     Pipeline pipeline({.queues = std::move(queues),
                        .export_options = options,
-                       .layout = parts.layout,
+                       .metering = {.layout = parts.layout},
                        .wall_clock = [] { return Timestamp{1'800'000'000s}; },
                        .on_collector_event = {}});
     std::atomic<bool> ended{false};

@@ -180,7 +180,7 @@ TEST_CASE("CollectorGroup: a file that has failed does not keep the others from 
 
 TEST_CASE("CollectorGroup: one collector that fails for good is not the export's end",
           "[export][unit]") {
-    ExportOptions options;
+    ExportOptions options = without_options_records();
     options.collectors.resize(2);
     options.collectors[0].transport = TransportKind::file;
     options.collectors[0].path = "/dev/full";

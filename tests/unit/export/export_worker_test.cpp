@@ -69,7 +69,7 @@ private:
 struct FileExport {
     FileExport(const std::string& path, std::size_t count, const RecordLayout& layout = {})
         : counters(count, 1) {
-        ExportOptions options;
+        ExportOptions options = without_options_records();
         options.collectors.resize(1);
         options.collectors[0].transport = TransportKind::file;
         options.collectors[0].path = path;
@@ -79,7 +79,7 @@ struct FileExport {
             sources.push_back(queues.back().get());
         }
         worker = std::make_unique<ExportWorker>(
-            options, layout, sources, counters,
+            options, MeteringProcess{.layout = layout}, sources, counters,
             [this](const CollectorEvent& event) { events.push_back(event.kind); });
     }
     void finish() {
@@ -225,12 +225,12 @@ TEST_CASE("ExportWorker: what cannot work is refused at construction", "[export]
                       "/nonexistent/flows.ipfix: cannot be created: No such file or directory");
     ExportCounters counters(1, 2);
     RecordQueue queue;
-    ExportOptions options;
+    ExportOptions options = without_options_records();
     CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);
     options.collectors.resize(1);
     options.collectors[0].source_address = "192.0.2.77";
     CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);
     options.collectors[0].source_address.clear();
     const RecordLayout layout = RecordLayout::of({.layer2 = true});
-    CHECK_THROWS_AS(ExportWorker(options, layout, {&queue}, counters, {}), ExportError);
+    CHECK_THROWS_AS(ExportWorker(options, {.layout = layout}, {&queue}, counters, {}), ExportError);
 }

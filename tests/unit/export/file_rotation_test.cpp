@@ -75,13 +75,13 @@ std::vector<std::uint64_t> ports_in(const fs::path& path) {
 /// A worker with one queue that exports into files of `directory`.
 struct RotatingExport {
     RotatingExport(const TemporaryDirectory& directory, const FileRotation& rotation) {
-        ExportOptions options;
+        ExportOptions options = without_options_records();
         options.collectors.resize(1);
         options.collectors[0].transport = TransportKind::file;
         options.collectors[0].path = (directory / "flows.ipfix").string();
         options.collectors[0].rotation = rotation;
         worker = std::make_unique<ExportWorker>(
-            options, RecordLayout{}, std::vector<RecordSource*>{&queue}, counters,
+            options, MeteringProcess{}, std::vector<RecordSource*>{&queue}, counters,
             [this](const CollectorEvent& event) { events.push_back(event); });
     }
     void run(milliseconds uptime) {

@@ -24,11 +24,11 @@ namespace {
 struct TcpExport {
     explicit TcpExport(std::uint16_t port, const RecordLayout& layout = {})
         : queue(layout),
-          worker(options_for(port), layout, {&queue}, counters,
+          worker(options_for(port), {.layout = layout}, {&queue}, counters,
                  [this](const CollectorEvent& event) { events.push_back(event.kind); }) {}
 
     static ExportOptions options_for(std::uint16_t port) {
-        ExportOptions options;
+        ExportOptions options = without_options_records();
         options.collectors.resize(1);
         options.collectors[0].transport = TransportKind::tcp;
         options.collectors[0].host = "127.0.0.1";

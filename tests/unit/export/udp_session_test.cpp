@@ -26,11 +26,11 @@ struct UdpExport {
     explicit UdpExport(std::uint16_t port, const RecordLayout& layout = {})
         : first(layout),
           second(layout),
-          worker(options_for(port), layout, {&first, &second}, counters,
+          worker(options_for(port), {.layout = layout}, {&first, &second}, counters,
                  [this](const CollectorEvent& event) { events.push_back(event); }) {}
 
     static ExportOptions options_for(std::uint16_t port) {
-        ExportOptions options;
+        ExportOptions options = without_options_records();
         options.collectors.resize(1);
         options.collectors[0].host = "127.0.0.1";
         options.collectors[0].port = port;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "export/ipfix_encoder.hpp"
+#include "export/message.hpp"
+#include "export/metering_process.hpp"
+#include "export/options.hpp"
+#include "export/options_encoder.hpp"
+
+namespace tributary {
+
+/// What one collector has to be told beside flow records, and when: templates before everything
+/// that needs them and, by UDP, again and again; options records at the beginning of a session,
+/// after each interval, and when asked for.
+/// @thread  the export thread; `now` is uptime
+class Announcer {
+public:
+    /// @param options   what this collector wants
+    /// @param flows     knows the templates of flow records; outlives the announcer
+    /// @errors  ExportError
+    Announcer(const ExportOptions& options, TransportKind transport,
+              const MeteringProcess& metering, std::size_t message_limit,
+              const IpfixEncoder& flows);
+
+    /// The collector knows nothing any more.
+    void restart() noexcept;
+    /// Templates are told once more from the first on, if it is time.
+    void refresh_if_due(std::chrono::nanoseconds now) noexcept;
+    /// The next template message that is to go ahead of data; nothing when all are told. Without
+    /// number and time; good until the encoder's next append().
+    [[nodiscard]] std::optional<MessageView> next_template(std::chrono::nanoseconds now) noexcept;
+    /// Another message of flow records goes.
+    void count_data() noexcept { ++data_since_templates_; }
+
+    void want_options() noexcept { options_due_ = true; }
+    [[nodiscard]] bool options_are_due(std::chrono::nanoseconds now) const noexcept;
+    [[nodiscard]] OptionsEncoder::Messages make_options(const OptionsNumbers& numbers,
+                                                        std::chrono::nanoseconds now);
+
+private:
+    [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
+    [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
+
+    bool refreshes_templates_;  ///< UDP
+    std::chrono::nanoseconds template_refresh_;
+    std::uint32_t template_refresh_packets_;
+    std::chrono::nanoseconds options_interval_;  ///< 0: there are none
+    const IpfixEncoder& flows_;
+    OptionsEncoder options_;
+
+    std::size_t next_template_{};              ///< template messages before this one are told
+    std::chrono::nanoseconds templates_at_{};  ///< when the first was last told
+    std::uint32_t data_since_templates_{};     ///< messages that went since then
+    bool options_due_ = true;                  ///< at once, whatever the interval says
+    std::chrono::nanoseconds options_at_{};    ///< when they were last made
+};
+
+}  // namespace tributary

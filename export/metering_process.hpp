@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "flowcache/counter.hpp"
+#include "flowcache/flow_record.hpp"
+#include "flowcache/options.hpp"
+
+namespace tributary {
+
+/// An interface whose packets are metered, as collectors are told of it.
+struct ObservedInterface {
+    std::uint32_t index{};    ///< ingressInterface of its packets
+    std::string name;         ///< interfaceName
+    std::string description;  ///< interfaceDescription
+    SamplingOptions sampling;
+};
+
+/// What was lost before records could be exported, since the start; the same as in the ledger.
+struct MeteringTotals {
+    std::uint64_t ignored_packets{};
+    std::uint64_t ignored_octets{};   ///< of these, on the wire
+    std::uint64_t dropped_packets{};  ///< by the NIC: missed, and without a buffer
+    RecordTally lost;                 ///< records that found no room in a ring or cache
+};
+
+/// Who makes the records that are exported.
+struct MeteringProcess {
+    RecordLayout layout;
+    bool tunnel_in_key{};
+    std::vector<ObservedInterface> interfaces{};
+    std::function<MeteringTotals()>
+        totals{};  ///< asked by the export thread; empty: nothing is lost
+};
+
+}  // namespace tributary
