@@ -119,15 +119,35 @@ void check_collector(const CollectorOptions& collector, const std::string& at,
         demand("path", !collector.path.empty(),
                " is missing; must be the path of the file to write (transport is file)");
         demand("host", collector.host.empty(),
-               " is given, but transport is file; must be left out (or transport udp or tcp)");
+               " is given, but transport is file; must be left out (or transport udp, tcp or tls)");
         demand("source-address", collector.source_address.empty(),
-               " is given, but transport is file; must be left out (or transport udp or tcp)");
+               " is given, but transport is file; must be left out (or transport udp, tcp or tls)");
         return;
     }
     demand("host", !collector.host.empty(),
            " is missing; must be the collector's name or address (or transport must be file)");
     demand("path", collector.path.empty(),
            " is given, but transport is not file; must be left out (or transport file)");
+}
+
+void check_tls(const CollectorOptions& collector, const std::string& at, const YamlNode& root) {
+    const TlsOptions& tls = collector.tls;
+    const auto demand = [&root, &at](const char* key, bool is_good, const char* what) {
+        const std::string path = at + ".tls." + key;
+        if (!is_good) {
+            refuse(place_of(root, path), path + what);
+        }
+    };
+    const bool is_tls = collector.transport == TransportKind::tls;
+    const char* const no_tls = " is given, but transport is not tls; must be left out";
+    demand("ca", is_tls || tls.ca.empty(), no_tls);
+    demand("certificate", is_tls || tls.certificate.empty(), no_tls);
+    demand("key", is_tls || tls.key.empty(), no_tls);
+    demand("name", is_tls || tls.name.empty(), no_tls);
+    demand("key", tls.certificate.empty() || !tls.key.empty(),
+           " is missing; must be the file of tls.certificate's private key");
+    demand("certificate", tls.key.empty() || !tls.certificate.empty(),
+           " is missing; must be the file of the certificate that tls.key belongs to");
 }
 
 /// A file that is one message longer than the templates would do; this is one that is worth it.
@@ -192,6 +212,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         const std::string at = "export.collectors." + std::to_string(i);
         check_collector(collectors[i], at, root);
         check_rotation(collectors[i], at, root);
+        check_tls(collectors[i], at, root);
         check_mtu(collectors[i], config.flows.direction, at, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {
@@ -233,6 +254,14 @@ void complete_inputs(Config& config) {
         }
         if (input.name.empty()) {
             input.name = input.device;
+        }
+    }
+}
+
+void complete_collectors(Config& config) {
+    for (CollectorOptions& collector : config.export_.collectors) {
+        if (collector.port == 0) {
+            collector.port = collector.transport == TransportKind::tls ? kIpfixTlsPort : kIpfixPort;
         }
     }
 }

@@ -8,6 +8,8 @@ namespace tributary {
 
 /// Gives inputs without name or interface index theirs: the device, and the position from 1.
 void complete_inputs(Config& config);
+/// Gives collectors without a port that of their transport.
+void complete_collectors(Config& config);
 
 /// Checks what no key of `flows` can say alone; live and offline.
 ///

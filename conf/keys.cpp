@@ -147,19 +147,35 @@ std::vector<Key<FileRotation>> rotation_keys() {
     };
 }
 
+std::vector<Key<TlsOptions>> tls_keys() {
+    using O = TlsOptions;
+    return {
+        value("ca", text(&O::ca, "the path of a file or empty", is_any_text),
+              "file of the certificate authorities (PEM) of which one has signed the collector's "
+              "certificate, for tls; when empty, those that the system trusts"),
+        value("certificate", text(&O::certificate, "the path of a file or empty", is_any_text),
+              "file of this probe's own certificate and its chain (PEM), where the collector wants "
+              "one"),
+        value("key", text(&O::key, "the path of a file or empty", is_any_text),
+              "file of that certificate's private key (PEM)"),
+        value("name", text(&O::name, "a host name, an IP address or empty", is_word_or_empty),
+              "the name or address that the collector's certificate must bear; when empty, host"),
+    };
+}
+
 std::vector<Key<CollectorOptions>> collector_keys() {
     using O = CollectorOptions;
     return {
         value("transport",
-              choice(&O::transport,
-                     {{"udp", TransportKind::udp},
-                      {"tcp", TransportKind::tcp},
-                      {"file", TransportKind::file}},
-                     {"tls"}),
+              choice(&O::transport, {{"udp", TransportKind::udp},
+                                     {"tcp", TransportKind::tcp},
+                                     {"tls", TransportKind::tls},
+                                     {"file", TransportKind::file}}),
               "how messages travel; file is an IPFIX file (RFC 5655)"),
         value("host", text(&O::host, "a host name or an IP address", is_word_or_empty),
-              "the collector, for udp and tcp"),
-        value("port", whole_number(&O::port, 1, kMost16), "the collector's port, for udp and tcp"),
+              "the collector; not for file"),
+        value("port", whole_number_or_auto(&O::port, 1, kMost16),
+              "the collector's port; auto is 4739, and 4740 for tls; not for file"),
         value("source-address",
               text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
@@ -177,9 +193,10 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               or_inherit(&O::timestamps, timestamp_unit(&OneValue<TimestampUnit>::value)),
               "precision of start and end for this collector, instead of export.timestamps"),
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
-              "octets of messages that wait for this collector, or, with tcp, for its "
+              "octets of messages that wait for this collector, or, with tcp and tls, for its "
               "acknowledgement"),
         section("rotation", &O::rotation, rotation_keys()),
+        section("tls", &O::tls, tls_keys()),
     };
 }
 

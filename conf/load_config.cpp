@@ -53,6 +53,7 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use) {
     switch (use) {
         case ConfigUse::probe:
             complete_inputs(config);
+            complete_collectors(config);
             check_probe(config, root);
             break;
         case ConfigUse::offline:

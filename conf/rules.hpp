@@ -145,10 +145,9 @@ const Word<T>* find_word(const std::vector<Word<T>>& words, std::string_view tex
 
 /// One of several words.
 template <class Owner, class T>
-Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words,
-                   const std::vector<std::string>& later = {}) {
+Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
     return {.limits = words_text(words),
-            .later = later,
+            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto* word = find_word(words, node.text);

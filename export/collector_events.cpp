@@ -34,10 +34,12 @@ std::string describe(const CollectorOptions& collector) {
     if (collector.transport == TransportKind::file) {
         return "file " + collector.path;
     }
+    const char* const transport = collector.transport == TransportKind::tls   ? "tls "
+                                  : collector.transport == TransportKind::tcp ? "tcp "
+                                                                              : "udp ";
     const bool bare_ipv6 = collector.host.find(':') != std::string::npos;
-    return std::string(collector.transport == TransportKind::tcp ? "tcp " : "udp ") +
-           (bare_ipv6 ? "[" + collector.host + "]" : collector.host) + ":" +
-           std::to_string(collector.port);
+    return std::string(transport) + (bare_ipv6 ? "[" + collector.host + "]" : collector.host) +
+           ":" + std::to_string(collector.port);
 }
 
 CollectorEvents::CollectorEvents(const CollectorOptions& collector, CollectorCounters& counters,

@@ -12,7 +12,7 @@
 
 namespace tributary {
 
-enum class TransportKind : std::uint8_t { udp, tcp, file };
+enum class TransportKind : std::uint8_t { udp, tcp, tls, file };
 
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
 enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanoseconds };
@@ -23,6 +23,10 @@ enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanosecond
 inline constexpr std::uint32_t kDocumentationEnterprise = 32473;
 
 inline constexpr std::size_t kMostCollectors = 16;
+
+/// @source  RFC 7011 §10.3.4, §10.4.4
+inline constexpr std::uint16_t kIpfixPort = 4739;
+inline constexpr std::uint16_t kIpfixTlsPort = 4740;
 
 /// Which collectors get which records; CollectorGroup explains them.
 enum class ExportMode : std::uint8_t { copy, balance, failover };
@@ -37,14 +41,23 @@ struct FileRotation {
     [[nodiscard]] bool is_on() const noexcept { return octets > 0 || interval.count() > 0; }
 };
 
+/// Whom a TLS connection trusts, and who it is. Files are PEM.
+struct TlsOptions {
+    std::string ca;           ///< certificate authorities; empty: the system's
+    std::string certificate;  ///< our own with its chain; empty: none is shown
+    std::string key;          ///< of that certificate
+    std::string name;         ///< that the collector's certificate bears; empty: `host`
+};
+
 struct CollectorOptions {
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
-    std::uint16_t port = 4739;   ///< RFC 7011 §10.3.4
+    std::uint16_t port = 0;      ///< 0: not known yet, complete_collectors() tells
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
     std::string path;            ///< `file` only
     FileRotation rotation;       ///< `file` only
+    TlsOptions tls;              ///< `tls` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     /// Octets of messages that wait for the collector, or for its acknowledgement.

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -31,8 +30,12 @@ std::uint64_t acknowledged_octets(const FileDescriptor& socket) noexcept {
 
 }  // namespace
 
-TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& events)
-    : events_(events), source_(source_of(collector)), resolver_(collector, SOCK_STREAM) {}
+TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& events,
+                           std::unique_ptr<OctetStream> stream)
+    : events_(events),
+      source_(source_of(collector)),
+      resolver_(collector, SOCK_STREAM),
+      stream_(std::move(stream)) {}
 
 TcpTransport::~TcpTransport() { end_connection(); }
 
@@ -43,6 +46,8 @@ void TcpTransport::end_connection() noexcept {
         constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
         static_cast<void>(
             ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset) == 0);
+    } else if (state_ == State::connected) {
+        stream_->end();
     }
     socket_ = FileDescriptor();
     sent_octets_ = 0;
@@ -61,6 +66,9 @@ void TcpTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (state_ == State::connecting) {
         check_connecting(now);
     }
+    if (state_ == State::opening) {
+        check_opening(now);
+    }
     if (state_ == State::connected) {
         check_connected(now);
     }
@@ -78,7 +86,7 @@ void TcpTransport::resolve(std::chrono::nanoseconds now) noexcept {
     }
     candidates_ = std::move(**found);
     std::reverse(candidates_.begin(), candidates_.end());
-    last_error_ = EADDRNOTAVAIL;
+    last_fault_ = words_for(EADDRNOTAVAIL);
     try_next_candidate(now);
 }
 
@@ -92,9 +100,9 @@ void TcpTransport::try_next_candidate(std::chrono::nanoseconds now) noexcept {
             state_ = State::connecting;
             return;
         }
-        last_error_ = socket.error();
+        last_fault_ = words_for(socket.error());
     }
-    events_.tell(CollectorEventKind::connect_failed, now, words_for(last_error_));
+    events_.tell(CollectorEventKind::connect_failed, now, last_fault_);
     pause(now);
 }
 
@@ -102,21 +110,21 @@ void TcpTransport::check_connecting(std::chrono::nanoseconds now) noexcept {
     pollfd waiting{.fd = socket_.get(), .events = POLLOUT, .revents = 0};
     if (::poll(&waiting, 1, 0) <= 0) {
         if (now - since_ >= kConnectTimeout) {
-            last_error_ = ETIMEDOUT;
+            last_fault_ = words_for(ETIMEDOUT);
             try_next_candidate(now);
         }
         return;
     }
     const int error = take_socket_error(socket_);
     if (error == 0) {
-        become_connected(now);
+        begin_opening(now);
         return;
     }
-    last_error_ = error;
+    last_fault_ = words_for(error);
     try_next_candidate(now);
 }
 
-void TcpTransport::become_connected(std::chrono::nanoseconds now) noexcept {
+void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
     // What the kernel holds is lost with the connection, so it is not let grow to the many
     // megabytes that it would take from a collector that stops reading.
     constexpr int kSendBuffer = 1 << 20;
@@ -130,24 +138,39 @@ void TcpTransport::become_connected(std::chrono::nanoseconds now) noexcept {
     set_option(socket_, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(socket_, IPPROTO_TCP, TCP_KEEPIDLE, kProbeInterval);
     set_option(socket_, IPPROTO_TCP, TCP_KEEPINTVL, kProbeInterval);
-    state_ = State::connected;
+    state_ = State::opening;
     since_ = now;
     sent_octets_ = 0;
-    octets_ = 0;
     acknowledged_at_start_ = acknowledged_octets(socket_);
-    ++session_;
-    events_.tell(CollectorEventKind::connected, now, {});
+    stream_->begin(socket_, now);
+    check_opening(now);
+}
+
+void TcpTransport::check_opening(std::chrono::nanoseconds now) noexcept {
+    switch (stream_->open(now)) {
+        case OctetStream::Opening::open:
+            state_ = State::connected;
+            since_ = now;
+            ++session_;
+            events_.tell(CollectorEventKind::connected, now, {});
+            return;
+        case OctetStream::Opening::waiting:
+            if (now - since_ < kConnectTimeout) {
+                return;
+            }
+            last_fault_ = "the collector does not answer as TLS wants it";
+            break;
+        case OctetStream::Opening::failed:
+            last_fault_ = stream_->fault();
+    }
+    try_next_candidate(now);
 }
 
 void TcpTransport::check_connected(std::chrono::nanoseconds now) noexcept {
     // A collector says nothing. Its end of file must be seen before the next message: the kernel
     // would take that one too, and drop it.
-    std::array<std::byte, 512> ignored;
-    const ssize_t received = ::recv(socket_.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
-    if (received == 0) {
-        lose(now, "closed by the collector");
-    } else if (received < 0 && errno != EAGAIN && errno != EINTR) {
-        lose(now, words_for(errno));
+    if (!stream_->hear()) {
+        lose(now);
     }
 }
 
@@ -168,20 +191,16 @@ SendResult TcpTransport::send(std::span<const MessageView> messages,
 /// Sends what the kernel takes of a message. @return  all of it
 bool TcpTransport::send_some(MessageView message, std::chrono::nanoseconds now) noexcept {
     const MessageView rest = message.subspan(sent_octets_);
-    const ssize_t sent =
-        ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) {
-        if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
-            lose(now, words_for(errno));
-        }
+    const std::optional<std::size_t> sent = stream_->send(rest);
+    if (!sent) {
+        lose(now);
         return false;
     }
-    sent_octets_ += static_cast<std::size_t>(sent);
+    sent_octets_ += *sent;
     if (sent_octets_ < message.size()) {
         return false;
     }
-    octets_ += message.size();
-    ends_.push_back(octets_);
+    ends_.push_back(stream_->sent());
     sent_octets_ = 0;
     return true;
 }
@@ -202,12 +221,12 @@ void TcpTransport::count_acknowledged() noexcept {
     }
 }
 
-void TcpTransport::lose(std::chrono::nanoseconds now, const char* cause) noexcept {
+void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
     if (now - since_ >= kLongConnection) {
         next_pause_ = kFirstPause;
     }
     count_acknowledged();
-    events_.tell(CollectorEventKind::connection_lost, now, cause);
+    events_.tell(CollectorEventKind::connection_lost, now, stream_->fault());
     pause(now);
 }
 

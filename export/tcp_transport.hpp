@@ -2,20 +2,22 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <random>
-#include <string_view>
+#include <string>
 #include <vector>
 
+#include "export/octet_stream.hpp"
 #include "export/socket.hpp"
 #include "export/transport.hpp"
 
 namespace tributary {
 
-/// Sends messages through a TCP connection, which it opens again whenever it is lost, after a
-/// pause. The pause doubles each time, until a connection has lasted long, and is stretched by up
-/// to a half at random, so that many exporters do not come back to a collector all at the same
-/// moment.
+/// Sends messages through a TCP connection, as they are or through TLS, which it opens again
+/// whenever it is lost, after a pause. The pause doubles each time, until a connection has lasted
+/// long, and is stretched by up to a half at random, so that many exporters do not come back to a
+/// collector all at the same moment.
 ///
 /// IPFIX has no acknowledgements. A message is delivered when the collector's kernel has
 /// acknowledged all its octets; what it then does with them nobody tells.
@@ -27,7 +29,8 @@ public:
     static constexpr std::chrono::seconds kLongConnection{10};
 
     /// @errors  ExportError: source_address is not a local address
-    TcpTransport(const CollectorOptions& collector, CollectorEvents& events);
+    TcpTransport(const CollectorOptions& collector, CollectorEvents& events,
+                 std::unique_ptr<OctetStream> stream);
     TcpTransport(const TcpTransport&) = delete;
     TcpTransport& operator=(const TcpTransport&) = delete;
     ~TcpTransport() override;
@@ -41,17 +44,18 @@ public:
     [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
 
 private:
-    enum class State : std::uint8_t { pausing, resolving, connecting, connected };
+    enum class State : std::uint8_t { pausing, resolving, connecting, opening, connected };
 
     void resolve(std::chrono::nanoseconds now) noexcept;
     void try_next_candidate(std::chrono::nanoseconds now) noexcept;
     void check_connecting(std::chrono::nanoseconds now) noexcept;
+    void begin_opening(std::chrono::nanoseconds now) noexcept;
+    void check_opening(std::chrono::nanoseconds now) noexcept;
     void check_connected(std::chrono::nanoseconds now) noexcept;
-    void become_connected(std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
     void count_acknowledged() noexcept;
     void end_connection() noexcept;
-    void lose(std::chrono::nanoseconds now, const char* cause) noexcept;
+    void lose(std::chrono::nanoseconds now) noexcept;
     void pause(std::chrono::nanoseconds now) noexcept;
 
     CollectorEvents& events_;
@@ -59,10 +63,10 @@ private:
     Resolver resolver_;
     State state_ = State::pausing;
     std::vector<SocketAddress> candidates_;  ///< not tried yet, last one first
-    int last_error_{};
+    std::string last_fault_;
     FileDescriptor socket_;
-    std::size_t sent_octets_{};  ///< of the message that is partly sent
-    std::uint64_t octets_{};     ///< of the messages that were sent whole in this connection
+    std::unique_ptr<OctetStream> stream_;  ///< after the socket that it uses
+    std::size_t sent_octets_{};            ///< of the message that is partly sent
     /// The connection's octet behind each message that is not acknowledged whole.
     std::deque<std::uint64_t> ends_;
     std::uint64_t acknowledged_at_start_{};  ///< the kernel counts a SYN, too

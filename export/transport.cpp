@@ -2,7 +2,9 @@
 #include "export/transport.hpp"
 
 #include "export/file_transport.hpp"
+#include "export/octet_stream.hpp"
 #include "export/tcp_transport.hpp"
+#include "export/tls_stream.hpp"
 #include "export/udp_transport.hpp"
 
 namespace tributary {
@@ -15,6 +17,7 @@ std::size_t message_limit(const CollectorOptions& collector) noexcept {
     constexpr std::size_t kFileLimit = 65'000;
     switch (collector.transport) {
         case TransportKind::tcp:
+        case TransportKind::tls:
             return kTcpLimit;
         case TransportKind::file:
             return kFileLimit;
@@ -28,7 +31,11 @@ std::unique_ptr<Transport> make_transport(const CollectorOptions& collector,
                                           CollectorEvents& events) {
     switch (collector.transport) {
         case TransportKind::tcp:
-            return std::make_unique<TcpTransport>(collector, events);
+            return std::make_unique<TcpTransport>(collector, events,
+                                                  std::make_unique<PlainStream>());
+        case TransportKind::tls:
+            return std::make_unique<TcpTransport>(collector, events,
+                                                  std::make_unique<TlsStream>(collector));
         case TransportKind::file:
             return std::make_unique<FileTransport>(collector, events);
         case TransportKind::udp:

@@ -169,24 +169,8 @@ class Captures(harness.TestCase):
         self.assertIn("absent/out.ipfix", result.stderr)
 
 
-class Collectors(harness.TestCase):
-    """The live path without root: DPDK's pcap driver hands out the bundled capture."""
-
-    def run_live(self, *arguments, before_end=lambda: None):
-        stats = self.path("stats.json")
-        with harness.huge_pages(), harness.Process(
-                harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, *arguments,
-                "--set", "flows.max-flows=4096", "--stats", stats) as daemon:
-            daemon.wait_for_log("ready")
-            daemon.wait_for_received(harness.DEMO_FRAMES)
-            before_end()
-            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
-            log = daemon.text()
-        ledger = harness.read_json(stats)
-        self.check_ledger(ledger)
-        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
-        self.assertEqual(ledger["packets"]["metered"], harness.DEMO_PACKETS)
-        return ledger, log
+class Collectors(harness.DemoProbeCase):
+    """Collectors that are not as they should be."""
 
     def test_a_closed_udp_collector_is_a_loss_with_a_name(self):
         ledger, log = self.run_live("-n", "127.0.0.1:%d" % harness.free_port())

@@ -107,6 +107,26 @@ class TestCase(unittest.TestCase):
                     self.assertEqual(total, sum(parts), "%s.%s of the queues" % (group, name))
 
 
+class DemoProbeCase(TestCase):
+    """The live path without root: DPDK's pcap driver hands out the bundled capture."""
+
+    def run_live(self, *arguments, before_end=lambda: None):
+        stats = self.path("stats.json")
+        with huge_pages(), Process(
+                TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + DEMO, *arguments,
+                "--set", "flows.max-flows=4096", "--stats", stats) as daemon:
+            daemon.wait_for_log("ready")
+            daemon.wait_for_received(DEMO_FRAMES)
+            before_end()
+            self.assertEqual(daemon.end(), EX_OK, daemon.text())
+            log = daemon.text()
+        ledger = read_json(stats)
+        self.check_ledger(ledger)
+        self.assertEqual(ledger["packets"]["received"], DEMO_FRAMES)
+        self.assertEqual(ledger["packets"]["metered"], DEMO_PACKETS)
+        return ledger, log
+
+
 def read_json(path):
     with open(path) as source:
         return json.load(source)

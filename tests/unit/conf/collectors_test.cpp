@@ -78,10 +78,10 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
     CHECK(
         collector("transport: file, path: a, host: h") ==
         "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
-        "(or transport udp or tcp)");
+        "(or transport udp, tcp or tls)");
     CHECK(collector("transport: file, path: a, source-address: 192.0.2.1") ==
           "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
-          "be left out (or transport udp or tcp)");
+          "be left out (or transport udp, tcp or tls)");
     CHECK(
         collector("host: h, path: a") ==
         "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
@@ -110,4 +110,29 @@ TEST_CASE("collectors: files rotate by size or time", "[conf][unit]") {
     CHECK(set_in_probe("export.collectors.0.rotation.interval=60") ==
           "--set export.collectors.0.rotation.interval=60: export.collectors.0.rotation.interval "
           "is given, but transport is not file; must be left out");
+}
+
+TEST_CASE("collectors: TLS has certificates, and a port of its own", "[conf][unit]") {
+    const std::string probe = "inputs: [{device: net_null0}]\nexport: {collectors: [{host: h, ";
+    const auto collector = [&](const std::string& text) { return probe_refusal(probe + text + "}]}"); };
+    CHECK(collector("transport: tls") == "accepted");
+    CHECK(collector("transport: tls, tls: {ca: a, certificate: b, key: c, name: d}") == "accepted");
+    CHECK(load(probe + "transport: tls}]}", {}, ConfigUse::probe)
+              .config.export_.collectors.at(0)
+              .port == 4740);
+    CHECK(load(probe + "transport: tls, port: 4739}]}", {}, ConfigUse::probe)
+              .config.export_.collectors.at(0)
+              .port == 4739);
+    CHECK(load(probe + "transport: tcp}]}", {}, ConfigUse::probe)
+              .config.export_.collectors.at(0)
+              .port == 4739);
+    CHECK(collector("transport: tcp, tls: {ca: a}") ==
+          "probe.yaml:2: export.collectors.0.tls.ca is given, but transport is not tls; must be "
+          "left out");
+    CHECK(collector("transport: tls, tls: {certificate: b}") ==
+          "probe.yaml:2: export.collectors.0.tls.key is missing; must be the file of "
+          "tls.certificate's private key");
+    CHECK(collector("transport: tls, tls: {key: c}") ==
+          "probe.yaml:2: export.collectors.0.tls.certificate is missing; must be the file of the "
+          "certificate that tls.key belongs to");
 }

@@ -71,6 +71,11 @@ export:
         interval: 0
         fsync: false
         command: ""
+      tls:
+        ca: ""
+        certificate: ""
+        key: ""
+        name: ""
 cores:
   export: auto
   input: [3]

@@ -52,7 +52,6 @@ TEST_CASE("numbers: each key has its own limits", "[conf][unit]") {
         {"export.options-interval", "0", "2147483648", "-1", "2147483649"},
         {"export.flush-interval", "0.001", "3600", "0", "3600.001"},
         {"export.drain-timeout", "0", "3600", "-1", "3600.001"},
-        {"export.collectors.0.port", "1", "65535", "0", "65536"},
         {"export.collectors.0.mtu", "512", "65507", "511", "65508"},
         {"cores.export", "0", "4095", "-1", "4096"},
         {"read.queues", "1", "256", "0", "257"},
@@ -139,8 +138,7 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
 }
 
 TEST_CASE("values of later versions: refused by name", "[conf][unit]") {
-    for (const char* key_value : {"flows.tcp-analysis=true", "flows.tcp-analysis=yes",
-                                  "export.collectors.0.transport=tls"}) {
+    for (const char* key_value : {"flows.tcp-analysis=true", "flows.tcp-analysis=yes"}) {
         CAPTURE(key_value);
         CHECK(set_in_probe(key_value).find(", which is not supported by this version; must be ") !=
               std::string::npos);
@@ -227,7 +225,7 @@ TEST_CASE("text: printable, of bounded length, hosts without blanks", "[conf][un
     CHECK(
         set_in_probe("export.collectors.0.host=a b") ==
         "--set export.collectors.0.host=a b: export.collectors.0.host is a b; must be a host name "
-        "or an IP address (the collector, for udp and tcp)");
+        "or an IP address (the collector; not for file)");
 }
 
 TEST_CASE("filters: printable text, longer than other text may be", "[conf][unit]") {

@@ -263,7 +263,7 @@ TEST_CASE("load_config: offline, inputs and collectors are ignored unread", "[co
     const Config config =
         load(
             "inputs: [{device: eth0, parse: trimmed}]\n"
-            "export: {fields: [layer2], collectors: [{transport: tls}, {host: b}]}\n"
+            "export: {fields: [layer2], collectors: [{transport: sctp}, {host: b}]}\n"
             "cores: {input: [1, 2, 3]}\n")
             .config;
     CHECK(config.inputs.empty());

@@ -108,8 +108,8 @@ TEST_CASE("-i and -n: values are refused at their place", "[conf][unit]") {
           "af_xdp:IFNAME or a DPDK vdev string (where packets come from, such as 0000:81:00.0, "
           "af_packet:eth0 or net_tap0)");
     CHECK(quick_refusal("net_null0", "h:0") ==
-          "-n h:0: export.collectors.0.port is 0; must be a whole number from 1 to 65535 (the "
-          "collector's port, for udp and tcp; default 4739)");
+          "-n h:0: export.collectors.0.port is 0; must be auto or a whole number from 1 to 65535 "
+          "(the collector's port; auto is 4739, and 4740 for tls; not for file; default auto)");
     CHECK(quick_refusal("net_null0", "[::1") ==
           "-n [::1: this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
 }

@@ -20,6 +20,7 @@ struct Told {
     static CollectorOptions collector() {
         CollectorOptions options;
         options.host = "2001:db8::1";
+        options.port = 4739;
         return options;
     }
 };
@@ -58,8 +59,11 @@ TEST_CASE("CollectorEvents: kinds do not mute each other, connections are always
 TEST_CASE("describe: a collector's name in logs", "[export][unit]") {
     CollectorOptions collector;
     collector.host = "flows.example";
+    collector.port = 4739;
     collector.transport = TransportKind::tcp;
     CHECK(describe(collector) == "tcp flows.example:4739");
+    collector.transport = TransportKind::tls;
+    CHECK(describe(collector) == "tls flows.example:4739");
     collector.transport = TransportKind::file;
     collector.path = "/tmp/x.ipfix";
     CHECK(describe(collector) == "file /tmp/x.ipfix");
