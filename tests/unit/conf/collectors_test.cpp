@@ -114,7 +114,9 @@ TEST_CASE("collectors: files rotate by size or time", "[conf][unit]") {
 
 TEST_CASE("collectors: TLS has certificates, and a port of its own", "[conf][unit]") {
     const std::string probe = "inputs: [{device: net_null0}]\nexport: {collectors: [{host: h, ";
-    const auto collector = [&](const std::string& text) { return probe_refusal(probe + text + "}]}"); };
+    const auto collector = [&](const std::string& text) {
+        return probe_refusal(probe + text + "}]}");
+    };
     CHECK(collector("transport: tls") == "accepted");
     CHECK(collector("transport: tls, tls: {ca: a, certificate: b, key: c, name: d}") == "accepted");
     CHECK(load(probe + "transport: tls}]}", {}, ConfigUse::probe)
