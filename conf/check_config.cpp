@@ -150,6 +150,23 @@ void check_tls(const CollectorOptions& collector, const std::string& at, const Y
            " is missing; must be the file of the certificate that tls.key belongs to");
 }
 
+void check_spool(const CollectorOptions& collector, ExportMode mode, const std::string& at,
+                 const YamlNode& root) {
+    const std::string path = at + ".spool.directory";
+    const bool is_stream =
+        collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
+    if (collector.spool.is_on() && !is_stream) {
+        refuse(place_of(root, path),
+               path + " is given, but transport is neither tcp nor tls; must be left out");
+    }
+    if (collector.spool.is_on() && mode == ExportMode::failover) {
+        refuse(place_of(root, path),
+               path +
+                   " is given, but export.mode is failover; must be left out (records that wait "
+                   "go to the next collector)");
+    }
+}
+
 /// A file that is one message longer than the templates would do; this is one that is worth it.
 constexpr std::uint64_t kSmallestFile = std::uint64_t{1} << 20U;
 
@@ -213,6 +230,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         check_collector(collectors[i], at, root);
         check_rotation(collectors[i], at, root);
         check_tls(collectors[i], at, root);
+        check_spool(collectors[i], config.export_.mode, at, root);
         check_mtu(collectors[i], config.flows.direction, at, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {

@@ -147,6 +147,18 @@ std::vector<Key<FileRotation>> rotation_keys() {
     };
 }
 
+std::vector<Key<SpoolOptions>> spool_keys() {
+    using O = SpoolOptions;
+    return {
+        value("directory", text(&O::directory, "the path of a directory or empty", is_any_text),
+              "of this collector alone, where messages wait for it, also over a restart, when its "
+              "buffer is full, for tcp and tls; when empty, there is none"),
+        value("max-size",
+              whole_number(&O::max_octets, std::uint64_t{1} << 23U, std::uint64_t{1} << 44U),
+              "octets of all files there; when they are reached, the oldest file goes"),
+    };
+}
+
 std::vector<Key<TlsOptions>> tls_keys() {
     using O = TlsOptions;
     return {
@@ -197,6 +209,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               "acknowledgement"),
         section("rotation", &O::rotation, rotation_keys()),
         section("tls", &O::tls, tls_keys()),
+        section("spool", &O::spool, spool_keys()),
     };
 }
 

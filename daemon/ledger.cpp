@@ -59,7 +59,8 @@ Json flows_of(const QueueLedger& queue) {
     }
     return {{"created", queue.metered.records}, {"exported", queue.exported.records},
             {"lost", queue.lost_sum().records}, {"lost_by_cause", by_cause},
-            {"active", queue.active().records}, {"ended_by_reason", by_reason}};
+            {"active", queue.active().records}, {"spooled", queue.spooled.records},
+            {"ended_by_reason", by_reason}};
 }
 
 }  // namespace
@@ -100,6 +101,7 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     nic_hint_mismatches += other.nic_hint_mismatches;
     metered += other.metered;
     exported += other.exported;
+    spooled += other.spooled;
     for (const auto& [cause, tally] : other.lost) {
         lost[cause] += tally;
     }
@@ -222,9 +224,11 @@ std::string imbalance(const Ledger& ledger) {
         return fmt::format("received {} packets but metered, ignored and filtered {}",
                            total.received, known);
     }
-    if (const RecordTally left = total.active(); left != RecordTally{}) {
+    const RecordTally left = total.active() - total.spooled;
+    if (left != RecordTally{}) {
         return fmt::format(
-            "{} records with {} packets and {} octets were created but neither exported nor lost",
+            "{} records with {} packets and {} octets were created but neither exported, lost nor "
+            "spooled",
             static_cast<std::int64_t>(left.records), static_cast<std::int64_t>(left.packets),
             static_cast<std::int64_t>(left.octets));
     }

@@ -38,6 +38,7 @@ struct QueueLedger {
     std::uint64_t nic_hint_mismatches{};  ///< packets that are not what the NIC says; metered
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
+    RecordTally spooled;  ///< at the end: still active, because a spool keeps them
     std::map<std::string, RecordTally, std::less<>> lost;    ///< by cause
     std::array<std::uint64_t, kFlowEndReasonCount> ended{};  ///< by FlowEndReason
 

@@ -131,6 +131,7 @@ void Pipeline::read(Ledger& ledger) const {
         QueueLedger& queue = ledger.queues[index];
         const QueueExportCounters& counters = export_counters_.queues[index];
         queue.exported = counters.exported.read();
+        queue.spooled = counters.spooled.read();
         for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
             const auto loss = static_cast<ExportLoss>(cause);
             queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
@@ -149,12 +150,14 @@ void Pipeline::read(Ledger& ledger) const {
                                      {{"connected", counters.connected.read()},
                                       {"errors", counters.errors.read()},
                                       {"failed", counters.failed.read()},
+                                      {"inherited", counters.inherited.read().records},
                                       {"lost", lost},
                                       {"messages", counters.messages.read()},
                                       {"octets", counters.octets.read()},
                                       {"reconnects", counters.reconnects.read()},
                                       {"records", counters.records.read().records},
-                                      {"refused", counters.refused.read()}}});
+                                      {"refused", counters.refused.read()},
+                                      {"spooled", counters.spooled.read().records}}});
     }
 }
 

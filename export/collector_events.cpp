@@ -19,6 +19,10 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "write failed, export ends",
         "libfixbuf refused a record, its message is lost",
         "has the records from now on",
+        "records go to the spool",
+        "the spool is empty again",
+        "the spool is full, its oldest records are lost",
+        "the spool failed, records are lost",
         "a file was not finished as it should be"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
@@ -82,6 +86,9 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             counters_.connected.set(0);
             return;
         case CollectorEventKind::takes_over:
+        case CollectorEventKind::spool_used:
+        case CollectorEventKind::spool_emptied:
+        case CollectorEventKind::spool_full:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

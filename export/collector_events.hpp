@@ -25,9 +25,13 @@ enum class CollectorEventKind : std::uint8_t {
     write_failed,       ///< file: final
     encoding_failed,    ///< libfixbuf refused a record
     takes_over,         ///< mode failover: this collector has the records from now on
+    spool_used,         ///< records go to the spool
+    spool_emptied,      ///< none is in it any more
+    spool_full,         ///< the oldest records in it are lost
+    spool_failed,       ///< the disk refused records, or not all of it could be read
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
 };
-inline constexpr std::size_t kCollectorEventCount = 11;
+inline constexpr std::size_t kCollectorEventCount = 15;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

@@ -149,7 +149,7 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
 
 /// Gives the records that wait for a collector to the one that has them now.
 void CollectorGroup::rescue(std::size_t from, ExportTime now) {
-    for (const OutgoingMessage& message : session(from).hand_back()) {
+    for (const OutgoingMessage& message : session(from).hand_back(now)) {
         for (std::size_t i = 0; i < message.entries.size(); ++i) {
             session(active_).add(
                 {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},

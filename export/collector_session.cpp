@@ -30,6 +30,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       announcer_(options_for(options, options.collectors[index]),
                  options.collectors[index].transport, metering,
                  message_limit(options.collectors[index]), encoder_),
+      overflow_(options, index, encoder_.fingerprint(), book, events_),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
       is_file_(options.collectors[index].transport == TransportKind::file),
@@ -42,15 +43,15 @@ void CollectorSession::advance(ExportTime now) {
     follow_session();
     lose_what_failed();
     const bool clock_unknown = now.wall < kFirstTimestamp;
-    const bool nothing_waits = open_.entries.empty() && waiting_.empty();
+    const bool nothing_waits = open_.entries.empty() && messages_.waiting.empty();
     if (is_dead() || (clock_unknown && nothing_waits)) {
         return;  // offline, the clock starts with the first packet
     }
-    if (staged_.empty()) {
+    if (messages_.staged.empty()) {
         announcer_.refresh_if_due(now.uptime);
     }
     if (!open_.entries.empty() && now.uptime - opened_at_ >= flush_interval_) {
-        close_message();
+        close_message(now);
     }
     pump(now);
 }
@@ -62,8 +63,8 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     }
     AppendResult result = encoder_.append(record.bytes);
     if (result == AppendResult::message_full) {
-        close_message();
-        if (waiting_.size() >= Transport::kMostMessages) {
+        close_message(now);
+        if (messages_.waiting.size() >= Transport::kMostMessages) {
             pump(now);
         }
         result = encoder_.append(record.bytes);
@@ -83,13 +84,42 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     lose_what_failed();  // if it was just now
 }
 
-void CollectorSession::close_message() {
+void CollectorSession::close_message(ExportTime now) {
     const EncodedMessage closed = encoder_.close();
     open_.octets.assign(closed.octets.begin(), closed.octets.end());
     open_.data_records = closed.records;
     open_.latest_end = closed.latest_end;
-    kept_octets_ += open_.octets.size();
-    waiting_.push_back(std::exchange(open_, fresh_message()));
+    const bool is_full = gave_up_ || messages_.octets() >= buffer_;
+    if (overflow_.is_on() && (is_full || overflow_.holds_messages())) {
+        copy_kept(now);
+        overflow_.push(open_, now);
+        return;
+    }
+    messages_.add_last(messages_.waiting, std::exchange(open_, messages_.fresh()));
+}
+
+/// What is in memory lies in the spool too, before newer messages do.
+void CollectorSession::copy_kept(ExportTime now) {
+    if (overflow_.holds_messages()) {
+        return;
+    }
+    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
+        for (OutgoingMessage& message : *stage) {
+            overflow_.copy(message, now);
+        }
+    }
+}
+
+/// Takes messages back from the spool as long as there is room for them.
+void CollectorSession::refill(ExportTime now) {
+    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2) {
+        std::optional<OutgoingMessage> message = overflow_.take(now);
+        if (!message) {
+            return;
+        }
+        encoder_.announce_for(message->octets);
+        messages_.add_last(messages_.waiting, std::move(*message));
+    }
 }
 
 /// Sees whether the transport's session has ended, or a new one begun.
@@ -99,8 +129,8 @@ void CollectorSession::follow_session() noexcept {
         return;
     }
     take_back_staged();
-    put_back(sent_);
-    drop_made_anew();
+    messages_.put_back(messages_.sent);
+    messages_.drop_made_anew();
     session_ = session;
     announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
@@ -109,41 +139,31 @@ void CollectorSession::follow_session() noexcept {
 }
 
 void CollectorSession::take_back_staged() noexcept {
-    for (const OutgoingMessage& message : staged_) {
+    for (const OutgoingMessage& message : messages_.staged) {
         numbering_.take_back(message.data_records);
     }
-    put_back(staged_);
-}
-
-/// Lets the flow records of a later stage wait again, in the old order.
-void CollectorSession::put_back(std::deque<OutgoingMessage>& stage) noexcept {
-    for (; !stage.empty(); stage.pop_back()) {
-        if (stage.back().is_made_anew) {
-            recycle(stage.back());
-        } else {
-            waiting_.push_front(std::move(stage.back()));
-        }
-    }
+    messages_.put_back(messages_.staged);
 }
 
 /// Sends as much as can leave now.
 void CollectorSession::pump(ExportTime now) {
     while (session_ != 0) {
+        refill(now);
         stage(now);
-        if (staged_.empty()) {
+        if (messages_.staged.empty()) {
             return;
         }
         std::array<MessageView, Transport::kMostMessages> views;
         std::size_t count = 0;
-        for (const OutgoingMessage& message : staged_) {
+        for (const OutgoingMessage& message : messages_.staged) {
             views.at(count++) = message.octets;
         }
         const SendResult result = transport_->send(std::span(views).first(count), now.uptime);
         account_sent(result.taken);
         if (result.rest == SendStatus::lost) {
-            lose(staged_.front(),
+            lose(messages_.staged.front(),
                  transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
-            drop_first(staged_);
+            drop_first(messages_.staged);
         }
         settle(now);
         const std::uint64_t session = session_;
@@ -157,8 +177,8 @@ void CollectorSession::pump(ExportTime now) {
 
 /// Makes ready what is to be sent next: templates that the collector does not know, then data.
 void CollectorSession::stage(ExportTime now) {
-    while (staged_.size() < Transport::kMostMessages) {
-        if (!waiting_.empty()) {
+    while (messages_.staged.size() < Transport::kMostMessages) {
+        if (!messages_.waiting.empty()) {
             announcer_.refresh_if_due(now.uptime);
         }
         if (const auto made = announcer_.next_template(now.uptime)) {
@@ -168,24 +188,23 @@ void CollectorSession::stage(ExportTime now) {
         if (announcer_.options_are_due(now.uptime)) {
             make_options(now);
         }
-        if (waiting_.empty()) {
+        if (messages_.waiting.empty()) {
             return;
         }
         announcer_.count_data();
-        OutgoingMessage& message = waiting_.front();
+        OutgoingMessage& message = messages_.waiting.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
-        staged_.push_back(std::move(message));
-        waiting_.pop_front();
+        messages_.staged.push_back(std::move(message));
+        messages_.waiting.pop_front();
     }
 }
 
 void CollectorSession::stage_template(MessageView made, ExportTime now) {
-    OutgoingMessage message = fresh_message();
+    OutgoingMessage message = messages_.fresh();
     message.is_made_anew = true;
     message.octets.assign(made.begin(), made.end());
-    kept_octets_ += made.size();
     numbering_.stamp(message.octets, 0, now.wall, {});
-    staged_.push_back(std::move(message));
+    messages_.add_last(messages_.staged, std::move(message));
 }
 
 /// Lets options records wait before everything else.
@@ -195,12 +214,11 @@ void CollectorSession::make_options(ExportTime now) {
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     for (auto each = made.messages.rbegin(); each != made.messages.rend(); ++each) {
-        OutgoingMessage message = fresh_message();
+        OutgoingMessage message = messages_.fresh();
         message.octets = std::move(each->octets);
         message.data_records = each->records;
         message.is_made_anew = true;
-        kept_octets_ += message.octets.size();
-        waiting_.push_front(std::move(message));
+        messages_.add_first(messages_.waiting, std::move(message));
     }
 }
 
@@ -212,32 +230,25 @@ OptionsNumbers CollectorSession::options_numbers() const {
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();
     }
-    numbers.exported_messages = account_.messages.read() + staged_.size();
+    numbers.exported_messages = account_.messages.read() + messages_.staged.size();
     numbers.exported_octets = account_.octets.read();
     numbers.exported_records = account_.records.read().records;
-    for (const OutgoingMessage& message : staged_) {
+    for (const OutgoingMessage& message : messages_.staged) {
         numbers.exported_octets += message.octets.size();
         numbers.exported_records += message.entries.size();
     }
-    for (const OutgoingMessage& message : sent_) {
+    for (const OutgoingMessage& message : messages_.sent) {
         numbers.exported_records += message.entries.size();
     }
     return numbers;
 }
 
-/// Options records that were made for another session.
-void CollectorSession::drop_made_anew() noexcept {
-    while (!waiting_.empty() && waiting_.front().is_made_anew) {
-        drop_first(waiting_);
-    }
-}
-
 void CollectorSession::account_sent(std::size_t count) noexcept {
     for (; count > 0; --count) {
         account_.messages.add();
-        account_.octets.add(staged_.front().octets.size());
-        sent_.push_back(std::move(staged_.front()));
-        staged_.pop_front();
+        account_.octets.add(messages_.staged.front().octets.size());
+        messages_.sent.push_back(std::move(messages_.staged.front()));
+        messages_.staged.pop_front();
     }
 }
 
@@ -245,24 +256,27 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
 void CollectorSession::settle(ExportTime now) {
     const Fates fates = transport_->settle(now.uptime);
     for (std::size_t i = 0; i < fates.delivered; ++i) {
-        for (const RecordEntry& record : sent_.front().entries) {
+        for (const RecordEntry& record : messages_.sent.front().entries) {
             book_.delivered(index_, record);
         }
         ++progress_;
-        drop_first(sent_);
+        drop_first(messages_.sent);
     }
     for (std::size_t i = 0; i < fates.refused; ++i) {
-        lose(sent_.front(), ExportLoss::send_refused);
-        drop_first(sent_);
+        lose(messages_.sent.front(), ExportLoss::send_refused);
+        drop_first(messages_.sent);
     }
 }
 
 bool CollectorSession::flush(ExportTime now) {
-    if (abandoned_) {
+    if (gave_up_) {
+        keep_for_next_process(now);
+    }
+    if (abandoned_ || gave_up_) {
         return true;
     }
     if (!open_.entries.empty()) {
-        close_message();
+        close_message(now);
     }
     send_what_can_leave(now);
     if (!is_waiting() && !std::exchange(told_last_, true)) {
@@ -280,6 +294,12 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
 
 void CollectorSession::abandon(ExportTime now) {
     settle(now);
+    if (overflow_.is_on()) {
+        transport_ = std::make_unique<NoTransport>();
+        follow_session();
+        gave_up_ = true;
+        return;
+    }
     lose_all(cause_of_abandoning());
     if (!is_file_) {
         // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
@@ -288,23 +308,26 @@ void CollectorSession::abandon(ExportTime now) {
     abandoned_ = true;
 }
 
+/// The spool has what is left here, and the account knows it.
+void CollectorSession::keep_for_next_process(ExportTime now) {
+    if (std::exchange(kept_for_next_process_, true)) {
+        return;
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    copy_kept(now);
+    overflow_.keep_for_next_process(messages_.take_all());
+}
+
 void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
 
-std::vector<OutgoingMessage> CollectorSession::hand_back() {
+std::vector<OutgoingMessage> CollectorSession::hand_back(ExportTime now) {
     if (!open_.entries.empty()) {
-        close_message();
+        close_message(now);
     }
     take_back_staged();
-    std::vector<OutgoingMessage> messages;
-    for (std::deque<OutgoingMessage>* const stage : {&sent_, &waiting_}) {
-        for (OutgoingMessage& message : *stage) {
-            kept_octets_ -= message.octets.size();
-            messages.push_back(std::move(message));
-        }
-        stage->clear();
-    }
-    std::erase_if(messages, [](const OutgoingMessage& message) { return message.is_made_anew; });
-    return messages;
+    return messages_.take_all();
 }
 
 void CollectorSession::tell_takes_over(ExportTime now) {
@@ -321,13 +344,12 @@ void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept
 }
 
 void CollectorSession::lose_all(ExportLoss cause) noexcept {
-    for (std::deque<OutgoingMessage>* const stage : {&sent_, &staged_, &waiting_}) {
+    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
         for (OutgoingMessage& message : *stage) {
             lose(message, cause);
-            recycle(message);
         }
-        stage->clear();
     }
+    messages_.clear();
     lose(open_, cause);
     static_cast<void>(encoder_.close());
 }
@@ -339,27 +361,9 @@ void CollectorSession::lose_what_failed() noexcept {
     }
 }
 
-void CollectorSession::drop_first(std::deque<OutgoingMessage>& stage) noexcept {
-    recycle(stage.front());
-    stage.pop_front();
-}
-
-void CollectorSession::recycle(OutgoingMessage& message) noexcept {
-    constexpr std::size_t kSpare = 64;
-    kept_octets_ -= message.octets.size();
-    message.clear();
-    if (spare_.size() < kSpare) {
-        spare_.push_back(std::move(message));
-    }
-}
-
-OutgoingMessage CollectorSession::fresh_message() noexcept {
-    if (spare_.empty()) {
-        return {};
-    }
-    OutgoingMessage message = std::move(spare_.back());
-    spare_.pop_back();
-    return message;
+void CollectorSession::drop_first(MessageStages::Stage& stage) noexcept {
+    overflow_.release(stage.front());
+    messages_.drop_first(stage);
 }
 
 ExportLoss CollectorSession::cause_of_abandoning() const noexcept {

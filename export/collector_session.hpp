@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,9 +16,11 @@
 #include "export/export_time.hpp"
 #include "export/ipfix_encoder.hpp"
 #include "export/message.hpp"
+#include "export/message_stages.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
+#include "export/overflow.hpp"
 #include "export/transport.hpp"
 
 namespace tributary {
@@ -39,7 +40,8 @@ struct RecordToSend {
 ///
 /// A staged message has its number and time, and goes to the transport next; a sent one is the
 /// kernel's, but kept until it is known to have arrived. Whatever waits, waits within the
-/// collector's buffer.
+/// collector's buffer, or in its spool: once that holds a message, all newer ones go behind it, and
+/// those that are older and still in memory lie there too.
 /// @thread  the export thread
 class CollectorSession {
 public:
@@ -52,15 +54,17 @@ public:
 
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
-    /// Whether there is room in its buffer.
-    [[nodiscard]] bool has_room() const noexcept { return !is_dead() && kept_octets_ < buffer_; }
+    /// Whether there is room in its buffer, or in its spool, which always has some.
+    [[nodiscard]] bool has_room() const noexcept {
+        return !is_dead() && (overflow_.is_on() || messages_.octets() < buffer_);
+    }
     /// It has failed for good, or was given up: what it is given is lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
     /// Whether messages can leave now, as far as the transport knows.
     [[nodiscard]] bool is_up() const noexcept { return transport_->session() != 0; }
     /// Whether there is something here that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
-        return kept_octets_ > 0 || !open_.entries.empty();
+        return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();
     }
     /// Takes a record, when it has room; one too many does no harm.
     void add(const RecordToSend& record, ExportTime now);
@@ -69,11 +73,12 @@ public:
     ///
     /// @return  nothing is left here
     [[nodiscard]] bool flush(ExportTime now);
-    /// Counts as lost what is left here, and all that still comes; nothing is sent any more.
+    /// Nothing is sent any more. What is left here and all that still comes is lost, or goes to the
+    /// spool.
     void abandon(ExportTime now);
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
     /// caller's again. Only where the options' mode is failover, which keeps them.
-    [[nodiscard]] std::vector<OutgoingMessage> hand_back();
+    [[nodiscard]] std::vector<OutgoingMessage> hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
 
@@ -86,10 +91,12 @@ public:
     [[nodiscard]] const std::string& error() const noexcept { return events_.failure(); }
 
 private:
-    void close_message();
+    void close_message(ExportTime now);
+    void copy_kept(ExportTime now);
+    void refill(ExportTime now);
+    void keep_for_next_process(ExportTime now);
     void follow_session() noexcept;
     void take_back_staged() noexcept;
-    void put_back(std::deque<OutgoingMessage>& stage) noexcept;
     void settle(ExportTime now);
     void pump(ExportTime now);
     void send_what_can_leave(ExportTime now);
@@ -97,14 +104,11 @@ private:
     void stage_template(MessageView made, ExportTime now);
     void make_options(ExportTime now);
     [[nodiscard]] OptionsNumbers options_numbers() const;
-    void drop_made_anew() noexcept;
     void account_sent(std::size_t count) noexcept;
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
     void lose_all(ExportLoss cause) noexcept;
     void lose_what_failed() noexcept;
-    void drop_first(std::deque<OutgoingMessage>& stage) noexcept;
-    void recycle(OutgoingMessage& message) noexcept;
-    [[nodiscard]] OutgoingMessage fresh_message() noexcept;
+    void drop_first(MessageStages::Stage& stage) noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
     DeliveryBook& book_;
@@ -114,21 +118,20 @@ private:
     std::unique_ptr<Transport> transport_;
     IpfixEncoder encoder_;
     Announcer announcer_;
+    Overflow overflow_;
     std::function<MeteringTotals()> metering_totals_;
     MessageNumbering numbering_;
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
     bool is_file_;
     bool abandoned_{};
+    bool gave_up_{};  ///< all goes to the spool
+    bool kept_for_next_process_{};
     std::chrono::nanoseconds flush_interval_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
     OutgoingMessage open_;                  ///< what is in the encoder's open message
     std::chrono::nanoseconds opened_at_{};  ///< uptime of its first record
-    std::deque<OutgoingMessage> waiting_;
-    std::deque<OutgoingMessage> staged_;
-    std::deque<OutgoingMessage> sent_;
-    std::size_t kept_octets_{};  ///< of these three
-    std::vector<OutgoingMessage> spare_;
+    MessageStages messages_;
 
     std::uint64_t session_{};  ///< the transport's, as last seen
     bool told_last_{};         ///< the last options records are made

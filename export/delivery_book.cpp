@@ -14,6 +14,9 @@ std::uint64_t DeliveryBook::begin() {
 
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {
     counters_.collectors[collector].records.add(record.tally());
+    if (record.number == RecordEntry::kInherited) {
+        return;
+    }
     if ((settle_copy(record.number, kExported).before & kExported) == 0) {
         counters_.queues[record.queue].exported.add(record.tally());
     }
@@ -22,8 +25,31 @@ void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) n
 void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
                         ExportLoss cause) noexcept {
     counters_.collectors[collector].lose(cause, record.tally());
-    if (settle_copy(record.number, 0).after == 0) {
+    if (record.number == RecordEntry::kInherited) {
+        return;
+    }
+    const State after = settle_copy(record.number, 0).after;
+    if (after == 0) {
         counters_.queues[record.queue].lose(cause, record.tally());
+    }
+    count_if_spooled(after, record);
+}
+
+void DeliveryBook::inherited(std::size_t collector, const RecordEntry& record) noexcept {
+    counters_.collectors[collector].inherited.add(record.tally());
+}
+
+void DeliveryBook::spooled(std::size_t collector, const RecordEntry& record) noexcept {
+    counters_.collectors[collector].spooled.add(record.tally());
+    if (record.number != RecordEntry::kInherited) {
+        count_if_spooled(settle_copy(record.number, kSpooled).after, record);
+    }
+}
+
+/// When no copy is under way any more, and one lies in a spool, and nobody has the record.
+void DeliveryBook::count_if_spooled(State state, const RecordEntry& record) noexcept {
+    if (state == kSpooled) {
+        counters_.queues[record.queue].spooled.add(record.tally());
     }
 }
 
@@ -36,7 +62,7 @@ DeliveryBook::Change DeliveryBook::settle_copy(std::uint64_t number, State add) 
     const State before = state;
     state = static_cast<State>((before - 1) | add);
     const State after = state;
-    if ((after & ~kExported) == 0) {
+    if ((after & kUnderWay) == 0) {
         --block->second.unsettled;
         if (block->second.unsettled == 0) {
             blocks_.erase(block);

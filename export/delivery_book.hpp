@@ -7,13 +7,14 @@
 #include <unordered_map>
 
 #include "export/export_counters.hpp"
+#include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 
 namespace tributary {
 
 /// Who has which record, so that each is counted once however many collectors it goes to: it is
-/// exported as soon as one of them has it, and lost when none can have it any more. Each collector
-/// has its own account beside that.
+/// exported as soon as one of them has it, and lost when none can have it any more. At the end it
+/// may stay in a collector's spool. Each collector has its own account beside that.
 ///
 /// Records that go to one collector need no memory. Of others there is an octet per record, in
 /// blocks that go when all in them is settled: what an absent collector holds for long costs the
@@ -32,14 +33,21 @@ public:
     [[nodiscard]] std::uint64_t begin();
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
+    /// The collector's spool has it from a former process.
+    void inherited(std::size_t collector, const RecordEntry& record) noexcept;
+    /// The collector's copy stays in its spool when this process ends.
+    void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 
 private:
     static constexpr std::uint64_t kBlockRecords = 4096;
-    /// Copies under way, and kExported.
+    /// Copies under way, and what became of the others.
     using State = std::uint8_t;
     static constexpr State kExported = 0x80;
+    static constexpr State kSpooled = 0x40;
+    static constexpr State kUnderWay = 0x3F;
+    static_assert(kMostCollectors <= kUnderWay);
 
     struct Block {
         std::array<State, kBlockRecords> states{};
@@ -52,8 +60,10 @@ private:
     };
     /// Takes one copy of a record off.
     ///
-    /// @param add  kExported, or nothing
+    /// @param add  kExported, kSpooled or nothing
     [[nodiscard]] Change settle_copy(std::uint64_t number, State add) noexcept;
+
+    void count_if_spooled(State state, const RecordEntry& record) noexcept;
 
     ExportCounters& counters_;
     std::size_t copies_;

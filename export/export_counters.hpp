@@ -15,19 +15,21 @@ namespace tributary {
 enum class ExportLoss : std::uint8_t {
     send_refused,     ///< UDP: ICMP told that nobody listens there, or that it cannot be reached
     send_failed,      ///< UDP: the kernel will never send a message of this size
-    write_failed,     ///< file: disk full or input/output error
+    write_failed,     ///< file or spool: disk full or input/output error
     collector_away,   ///< at shutdown: the collector took nothing for drain_timeout
     encoding_failed,  ///< libfixbuf refused the record
     buffer_full,      ///< the collector took nothing for so long that its buffer filled up, while
                       ///< another one went on
+    spool_full,       ///< the spool had reached its max-size: the oldest went
+    spool_unusable,   ///< the spool held them for templates that are not sent any more
 };
-inline constexpr std::size_t kExportLossCount = 6;
+inline constexpr std::size_t kExportLossCount = 8;
 
 /// Name in the ledger (`lost_by_cause`).
 [[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
     constexpr std::array<std::string_view, kExportLossCount> kNames{
-        "send_refused",   "send_failed",     "write_failed",
-        "collector_away", "encoding_failed", "buffer_full"};
+        "send_refused",    "send_failed", "write_failed", "collector_away",
+        "encoding_failed", "buffer_full", "spool_full",   "spool_unusable"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 
@@ -45,18 +47,21 @@ struct LossCounters {
 };
 
 /// What became of the records of one queue. Once all is drained, the records that the queue's ring
-/// gave out are exported + lost; until then the difference is in unsent messages.
+/// gave out are exported + lost + spooled; until then the difference is in unsent messages.
 struct alignas(64) QueueExportCounters : LossCounters {
     RecordCounter exported;  ///< at least one collector has them
+    RecordCounter spooled;   ///< at the end: no collector has them yet, but a spool does
 };
 
-/// One collector's own account: the records that were meant for it are `records`, lost, or still
-/// here.
+/// One collector's own account: the records that were meant for it, and the inherited ones, are
+/// `records`, lost, spooled, or still here.
 struct alignas(64) CollectorCounters : LossCounters {
-    Counter messages;       ///< handed to the kernel, templates and those sent again included
-    Counter octets;         ///< of these messages
-    RecordCounter records;  ///< this collector has them
-    Counter refused;        ///< UDP: how often ICMP told so
+    Counter messages;         ///< handed to the kernel, templates and those sent again included
+    Counter octets;           ///< of these messages
+    RecordCounter records;    ///< this collector has them
+    RecordCounter inherited;  ///< that its spool held at the start
+    RecordCounter spooled;    ///< that its spool holds at the end
+    Counter refused;          ///< UDP: how often ICMP told so
     Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
                      ///< failed
     Counter reconnects;  ///< transport sessions after the first

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix_encoder.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
+#include "export/ipfix_template.hpp"
 #include "export/record_shape.hpp"
 
 namespace tributary {
 namespace {
 
 constexpr std::size_t kLargestRecord = 400;  // a biflow with every group
+constexpr std::size_t kMessageHeader = 16;   // RFC 7011 §3.1
 
 std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
     std::vector<WireTemplate> made;
@@ -53,6 +58,7 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                 .message_limit = message_limit},
                wire_templates(templates_)) {
     encode_templates(wire_templates(templates_));
+    fingerprint_ = make_fingerprint(options.observation_domain);
 }
 
 void IpfixEncoder::encode_templates(const std::vector<WireTemplate>& templates) {
@@ -67,6 +73,33 @@ void IpfixEncoder::encode_templates(const std::vector<WireTemplate>& templates) 
     for (std::size_t shape = kPlainShapes; shape < templates.size(); ++shape) {
         kept_back_[shape] =
             session_.encode_templates(std::span(templates).subspan(shape, 1)).front();
+    }
+}
+
+std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
+    std::uint64_t print = observation_domain;
+    for (const auto* const messages : {&announced_, &kept_back_}) {
+        for (const std::vector<std::byte>& message : *messages) {
+            if (message.size() > kMessageHeader) {  // whose time is another one in every run
+                print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
+                                             message.size() - kMessageHeader, print);
+            }
+        }
+    }
+    return print;
+}
+
+void IpfixEncoder::announce_for(MessageView message) noexcept {
+    constexpr std::size_t kSetHeader = 4;  // RFC 7011 §3.3.2
+    for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
+         sets.size() >= kSetHeader;) {
+        const std::uint64_t id = read_unsigned(sets.first(2));
+        const std::uint64_t octets = read_unsigned(sets.subspan(2, 2));
+        const std::uint64_t shape = id - templates_.front().id;  // of other sets far too large
+        if (shape < templates_.size()) {
+            announce(static_cast<std::size_t>(shape));
+        }
+        sets = sets.subspan(std::clamp<std::uint64_t>(octets, kSetHeader, sets.size()));
     }
 }
 

@@ -62,11 +62,17 @@ public:
     [[nodiscard]] MessageView template_message(std::size_t index) const noexcept {
         return announced_[index];
     }
+    /// Announces the templates that a message of an encoder with the same fingerprint needs.
+    void announce_for(MessageView message) noexcept;
+    /// The same for encoders whose messages and templates go together, in every run.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
     /// Of the templates in these messages.
     [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
 
 private:
     void encode_templates(const std::vector<WireTemplate>& templates);
+    [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 
     RecordLayout layout_;
@@ -74,6 +80,7 @@ private:
     FixbufSession session_;
     std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first
     std::vector<TemplateKeys> keys_;
+    std::uint64_t fingerprint_{};
     /// By shape, the message of its template, until that is announced.
     std::vector<std::vector<std::byte>> kept_back_;
     Timestamp latest_end_{};  ///< of the open message's records

@@ -41,6 +41,14 @@ struct FileRotation {
     [[nodiscard]] bool is_on() const noexcept { return octets > 0 || interval.count() > 0; }
 };
 
+/// Where messages wait on disk; Spool explains it.
+struct SpoolOptions {
+    std::string directory;                               ///< of this collector alone; empty: none
+    std::uint64_t max_octets = std::uint64_t{1} << 30U;  ///< of all files in it
+
+    [[nodiscard]] bool is_on() const noexcept { return !directory.empty(); }
+};
+
 /// Whom a TLS connection trusts, and who it is. Files are PEM.
 struct TlsOptions {
     std::string ca;           ///< certificate authorities; empty: the system's
@@ -58,6 +66,7 @@ struct CollectorOptions {
     std::string path;            ///< `file` only
     FileRotation rotation;       ///< `file` only
     TlsOptions tls;              ///< `tls` only
+    SpoolOptions spool;          ///< `tcp` and `tls` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     /// Octets of messages that wait for the collector, or for its acknowledgement.

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "flowcache/counter.hpp"
@@ -12,12 +14,22 @@ namespace tributary {
 
 /// One flow record on its way, as the account of records knows it.
 struct RecordEntry {
+    /// The number of a record that a former process has left in a spool: it is in this collector's
+    /// own account, and in no other.
+    static constexpr std::uint64_t kInherited = std::numeric_limits<std::uint64_t>::max();
+
     std::uint64_t number{};  ///< that the DeliveryBook gave it
     std::size_t queue{};     ///< that it came from
     std::uint64_t packets{};
     std::uint64_t octets{};
 
     [[nodiscard]] RecordTally tally() const noexcept { return {1, packets, octets}; }
+};
+
+/// Where a message lies in a Spool.
+struct SpoolPlace {
+    std::uint64_t file{};  ///< its number
+    std::uint64_t at{};    ///< octets from its beginning
 };
 
 /// A message of one collector, from its closing until its fate is known.
@@ -27,6 +39,7 @@ struct OutgoingMessage {
     std::uint32_t data_records{};      ///< as sequence numbers count them
     bool is_made_anew{};               ///< templates and options: never sent a second time
     Timestamp latest_end{};            ///< of its records
+    std::optional<SpoolPlace> place;   ///< where it is on disk, too
     /// The records as the cache gave them, back to back, where another collector may have to take
     /// them over.
     std::vector<std::byte> records;
@@ -38,6 +51,7 @@ struct OutgoingMessage {
         data_records = 0;
         is_made_anew = false;
         latest_end = {};
+        place.reset();
         records.clear();
     }
 };

@@ -138,3 +138,22 @@ TEST_CASE("collectors: TLS has certificates, and a port of its own", "[conf][uni
           "probe.yaml:2: export.collectors.0.tls.certificate is missing; must be the file of the "
           "certificate that tls.key belongs to");
 }
+
+TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][unit]") {
+    const auto collector = [](const std::string& text, const std::string& mode = "copy") {
+        return probe_refusal("inputs: [{device: net_null0}]\nexport: {mode: " + mode +
+                             ", collectors: [{host: h, spool: {directory: /var/spool/a}, " + text +
+                             "}]}");
+    };
+    CHECK(collector("transport: tcp") == "accepted");
+    CHECK(collector("transport: tls", "balance") == "accepted");
+    CHECK(collector("transport: udp") ==
+          "probe.yaml:2: export.collectors.0.spool.directory is given, but transport is neither "
+          "tcp nor tls; must be left out");
+    CHECK(
+        collector("transport: tcp", "failover") ==
+        "probe.yaml:2: export.collectors.0.spool.directory is given, but export.mode is failover; "
+        "must be left out (records that wait go to the next collector)");
+    CHECK(set_in_probe("export.collectors.0.spool.max-size=8388607")
+              .find("must be a whole number from 8388608 to") != std::string::npos);
+}

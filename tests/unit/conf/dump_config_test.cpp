@@ -76,6 +76,9 @@ export:
         certificate: ""
         key: ""
         name: ""
+      spool:
+        directory: ""
+        max-size: 1073741824
 cores:
   export: auto
   input: [3]

@@ -52,7 +52,7 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
               R"({"metered": 1200, "ignored": 300, "exported": 600, "lost": 400, "active": 200})"));
     CHECK(json["flows"] == nlohmann::json::parse(R"({
         "created": 6, "exported": 2, "lost": 2, "lost_by_cause": {"ring_full": 2, "send_refused": 0},
-        "active": 2, "ended_by_reason": {"idle": 4, "active": 0, "end": 0, "forced": 0,
+        "active": 2, "spooled": 0, "ended_by_reason": {"idle": 4, "active": 0, "end": 0, "forced": 0,
         "lack_of_resources": 0}})"));
     CHECK(json["collectors"][0] == nlohmann::json{{"name", "udp 192.0.2.1:4739"}, {"records", 2}});
     CHECK(json["queues"].size() == 2);
@@ -71,7 +71,11 @@ TEST_CASE("ledger: imbalance names packets and records that went astray", "[daem
           "received 11 packets but metered, ignored and filtered 10");
 
     CHECK(imbalance({.captures_cut = 0, .queues = {some_queue()}, .ports = {}, .collectors = {}}) ==
-          "1 records with 1 packets and 100 octets were created but neither exported nor lost");
+          "1 records with 1 packets and 100 octets were created but neither exported, lost "
+          "nor spooled");
+    QueueLedger kept = some_queue();
+    kept.spooled = {1, 1, 100};
+    CHECK(imbalance({.captures_cut = 0, .queues = {kept}, .ports = {}, .collectors = {}}).empty());
 }
 
 TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit]") {

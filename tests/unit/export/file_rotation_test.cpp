@@ -15,6 +15,7 @@
 #include "export/export_worker.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -22,33 +23,6 @@ using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A directory that is gone at the end.
-class TemporaryDirectory {
-public:
-    TemporaryDirectory() {
-        std::string name = (fs::temp_directory_path() / "tributary-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    ~TemporaryDirectory() { fs::remove_all(path_); }
-
-    [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-    /// Names in it, sorted.
-    [[nodiscard]] std::vector<std::string> names() const {
-        std::vector<std::string> names;
-        for (const auto& entry : fs::directory_iterator(path_)) {
-            names.push_back(entry.path().filename().string());
-        }
-        std::ranges::sort(names);
-        return names;
-    }
-
-private:
-    fs::path path_;
-};
 
 FileRotation each_minute() {
     FileRotation rotation;

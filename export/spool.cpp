@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/spool.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <type_traits>
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kSuffix = ".spool";
+constexpr std::uint64_t kFileMagic = 0x3130'4C50'5342'5254;  // "TRBSPL01" on disk
+constexpr std::uint32_t kFrameMagic = 0x454D'5246;           // "FRME"
+constexpr std::uint32_t kMostOctets = 65'535;                // of an IPFIX message
+constexpr std::uint32_t kMostEntries = 65'535;
+
+/// Spools are read where they were written, so all is in host byte order.
+struct FileHeader {
+    std::uint64_t magic = kFileMagic;
+    std::uint64_t fingerprint{};
+};
+
+template <class Value>
+bool read_at(int file, Value& value, std::uint64_t at) noexcept {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    return ::pread(file, &value, sizeof value, static_cast<off_t>(at)) == sizeof value;
+}
+
+bool write_all(int file, std::span<const std::byte> octets, std::uint64_t at) noexcept {
+    while (!octets.empty()) {
+        const ssize_t written =
+            ::pwrite(file, octets.data(), octets.size(), static_cast<off_t>(at));
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        octets = octets.subspan(static_cast<std::size_t>(written));
+        at += static_cast<std::uint64_t>(written);
+    }
+    return true;
+}
+
+std::optional<std::uint64_t> number_in(const std::string& name) {
+    std::uint64_t number = 0;
+    const char* const end = name.data() + name.size();
+    const auto [stopped, error] = std::from_chars(name.data(), end, number);
+    return error == std::errc{} && stopped != name.data() &&
+                   std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == kSuffix
+               ? std::optional(number)
+               : std::nullopt;
+}
+
+std::string name_of(std::uint64_t number) {
+    constexpr std::size_t kDigits = 20;
+    const std::string digits = std::to_string(number);
+    return std::string(kDigits - digits.size(), '0') + digits + std::string(kSuffix);
+}
+
+}  // namespace
+
+/// What a frame begins with; the accounts of its records and the message follow.
+struct Spool::Frame {
+    std::uint32_t magic = kFrameMagic;
+    std::uint32_t is_done{};   ///< the one thing that changes
+    std::uint64_t checksum{};  ///< of all behind it
+    std::uint32_t octets{};
+    std::uint32_t entries{};
+    std::uint32_t data_records{};
+    std::uint32_t padding{};
+    std::int64_t latest_end{};  ///< nanoseconds since 1970
+
+    static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
+
+    [[nodiscard]] std::uint64_t payload() const noexcept {
+        return std::uint64_t{entries} * sizeof(RecordEntry) + octets;
+    }
+    [[nodiscard]] std::uint64_t size() const noexcept { return sizeof(Frame) + payload(); }
+};
+
+Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
+    : directory_(options.directory),
+      max_octets_(options.max_octets),
+      segment_octets_(options.max_octets / 8),
+      fingerprint_(fingerprint) {
+    static_assert(sizeof(Frame) == 40 && std::is_trivially_copyable_v<RecordEntry>);
+    std::error_code fault;
+    std::filesystem::create_directories(directory_, fault);
+    if (fault) {
+        throw ExportError("spool " + directory_ + ": " + fault.message());
+    }
+    lock();
+    inherit();
+}
+
+Spool::~Spool() = default;
+
+void Spool::lock() {
+    const std::string path = directory_ + "/lock";
+    lock_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+    if (!lock_) {
+        throw ExportError("spool " + path + ": " + words_for(errno));
+    }
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+        throw ExportError("spool " + directory_ + ": " +
+                          (errno == EWOULDBLOCK ? "another process uses it" : words_for(errno)));
+    }
+}
+
+void Spool::inherit() {
+    std::error_code fault;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, fault)) {
+        if (const auto number = number_in(entry.path().filename().string())) {
+            inherit_file(*number, entry.path().string());
+        }
+    }
+    if (fault) {
+        throw ExportError("spool " + directory_ + ": " + fault.message());
+    }
+}
+
+void Spool::inherit_file(std::uint64_t number, const std::string& path) {
+    Segment segment;
+    segment.path = path;
+    segment.is_inherited = true;
+    segment.file = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!segment.file) {
+        throw ExportError("spool " + path + ": " + words_for(errno));
+    }
+    next_number_ = std::max(next_number_, number + 1);
+    const bool is_whole = scan(segment);
+    damaged_ += is_whole ? 0 : 1;
+    const auto placed = segments_.emplace(number, std::move(segment)).first;
+    remove_if_done(placed);
+}
+
+/// Finds the frames of a file that a former process has left. @return  it ends behind one
+bool Spool::scan(Segment& segment) const {
+    FileHeader header;
+    struct stat status {};
+    if (::fstat(segment.file.get(), &status) != 0 || !read_at(segment.file.get(), header, 0) ||
+        header.magic != kFileMagic) {
+        return false;
+    }
+    const auto octets = static_cast<std::uint64_t>(status.st_size);
+    segment.is_usable = header.fingerprint == fingerprint_;
+    segment.read_at = segment.octets = sizeof header;
+    Frame frame;
+    while (segment.octets < octets && read_frame(segment, segment.octets, frame) &&
+           segment.octets + frame.size() <= octets) {
+        const bool all_done = segment.read_at == segment.octets && frame.is_done != 0;
+        segment.octets += frame.size();
+        segment.read_at = all_done ? segment.octets : segment.read_at;
+    }
+    return segment.octets == octets;
+}
+
+bool Spool::read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const {
+    return read_at(segment.file.get(), frame, at) && frame.magic == kFrameMagic &&
+           frame.octets <= kMostOctets && frame.entries <= kMostEntries;
+}
+
+bool Spool::has_untaken() const noexcept {
+    return std::ranges::any_of(segments_, [](const auto& each) {
+        return each.second.is_usable && each.second.read_at < each.second.octets;
+    });
+}
+
+bool Spool::has_room_for(const OutgoingMessage& message) const noexcept {
+    const std::uint64_t size =
+        sizeof(Frame) + message.entries.size() * sizeof(RecordEntry) + message.octets.size();
+    return octets() + sizeof(FileHeader) + size <= max_octets_;
+}
+
+std::uint64_t Spool::octets() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& [number, segment] : segments_) {
+        sum += segment.octets;
+    }
+    return sum;
+}
+
+bool Spool::begin_segment() noexcept {
+    const std::string path = directory_ + "/" + name_of(next_number_);
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
+    const FileHeader header{.fingerprint = fingerprint_};
+    if (!file || !write_all(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
+        const int cause = errno;
+        static_cast<void>(::unlink(path.c_str()) == 0);
+        errno = cause;
+        return false;
+    }
+    writing_ = next_number_++;
+    Segment& segment = segments_[writing_];
+    segment.file = std::move(file);
+    segment.path = path;
+    segment.read_at = segment.octets = sizeof header;
+    return true;
+}
+
+bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
+    auto current = segments_.find(writing_);
+    if (current == segments_.end() || current->second.octets >= segment_octets_) {
+        if (!begin_segment()) {
+            return false;
+        }
+        current = segments_.find(writing_);
+    }
+    Segment& segment = current->second;
+    Frame frame;
+    frame.octets = static_cast<std::uint32_t>(message.octets.size());
+    frame.entries = static_cast<std::uint32_t>(message.entries.size());
+    frame.data_records = message.data_records;
+    frame.latest_end = message.latest_end.time_since_epoch().count();
+    buffer_.resize(frame.size());
+    std::byte* out = buffer_.data() + sizeof frame;
+    std::memcpy(out, message.entries.data(), frame.payload() - frame.octets);
+    std::memcpy(out + frame.payload() - frame.octets, message.octets.data(), frame.octets);
+    std::memcpy(buffer_.data(), &frame, sizeof frame);
+    frame.checksum =
+        XXH3_64bits(buffer_.data() + Frame::kChecked, buffer_.size() - Frame::kChecked);
+    std::memcpy(buffer_.data(), &frame, sizeof frame);
+    if (!write_all(segment.file.get(), buffer_, segment.octets)) {
+        const int cause = errno;
+        static_cast<void>(::ftruncate(segment.file.get(), static_cast<off_t>(segment.octets)) == 0);
+        errno = cause;
+        return false;
+    }
+    message.place = SpoolPlace{.file = writing_, .at = segment.octets};
+    segment.octets += frame.size();
+    if (stays_in_memory) {
+        segment.read_at = segment.octets;
+        ++segment.taken;
+    }
+    return true;
+}
+
+std::optional<OutgoingMessage> Spool::take() {
+    for (auto segment = segments_.begin(); segment != segments_.end();) {
+        const auto next = std::next(segment);
+        while (segment->second.is_usable && segment->second.read_at < segment->second.octets) {
+            if (auto message = take_from(segment)) {
+                return message;
+            }
+        }
+        remove_if_done(segment);  // what was damaged in it is in nobody's hands
+        segment = next;
+    }
+    return std::nullopt;
+}
+
+/// Steps over one frame. @return  nothing when it is done, or cannot be read
+std::optional<OutgoingMessage> Spool::take_from(Segments::iterator segment) {
+    Segment& from = segment->second;
+    const std::uint64_t at = from.read_at;
+    Frame frame;
+    if (!read_frame(from, at, frame)) {
+        ++damaged_;
+        from.read_at = from.octets;  // where the next frame begins nobody knows
+        return std::nullopt;
+    }
+    from.read_at += frame.size();
+    if (frame.is_done != 0) {
+        return std::nullopt;
+    }
+    OutgoingMessage message;
+    if (!read_message(from, frame, at, message)) {
+        ++damaged_;
+        return std::nullopt;
+    }
+    ++from.taken;
+    message.place = SpoolPlace{.file = segment->first, .at = at};
+    return message;
+}
+
+bool Spool::read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
+                         OutgoingMessage& message) const {
+    std::vector<std::byte> octets(frame.size());
+    if (::pread(segment.file.get(), octets.data(), octets.size(), static_cast<off_t>(at)) !=
+            static_cast<ssize_t>(octets.size()) ||
+        XXH3_64bits(octets.data() + Frame::kChecked, octets.size() - Frame::kChecked) !=
+            frame.checksum) {
+        return false;
+    }
+    message.entries.resize(frame.entries);
+    const std::byte* const from = octets.data() + sizeof frame;
+    const std::size_t account = frame.entries * sizeof(RecordEntry);
+    std::memcpy(message.entries.data(), from, account);
+    message.octets.assign(from + account, from + account + frame.octets);
+    message.data_records = frame.data_records;
+    message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
+    if (segment.is_inherited) {
+        for (RecordEntry& entry : message.entries) {
+            entry.number = RecordEntry::kInherited;
+        }
+    }
+    return true;
+}
+
+void Spool::done(const SpoolPlace& place) noexcept {
+    const auto segment = segments_.find(place.file);
+    if (segment == segments_.end()) {
+        return;  // given up meanwhile
+    }
+    const std::uint32_t is_done = 1;
+    static_cast<void>(write_all(segment->second.file.get(), std::as_bytes(std::span(&is_done, 1)),
+                                place.at + offsetof(Frame, is_done)));
+    --segment->second.taken;
+    remove_if_done(segment);
+}
+
+void Spool::remove_if_done(Segments::iterator segment) noexcept {
+    if (segment->second.taken == 0 && segment->second.read_at >= segment->second.octets) {
+        remove(segment);
+    }
+}
+
+void Spool::remove(Segments::iterator segment) noexcept {
+    static_cast<void>(::unlink(segment->second.path.c_str()) == 0);
+    writing_ = segment->first == writing_ ? 0 : writing_;
+    segments_.erase(segment);
+}
+
+std::vector<RecordEntry> Spool::drop_oldest() {
+    std::vector<RecordEntry> entries;
+    if (!segments_.empty()) {
+        collect_entries(segments_.begin()->second, entries);
+        remove(segments_.begin());
+    }
+    return entries;
+}
+
+std::vector<RecordEntry> Spool::drop_unusable() {
+    std::vector<RecordEntry> entries;
+    for (auto segment = segments_.begin(); segment != segments_.end();) {
+        const auto next = std::next(segment);
+        if (!segment->second.is_usable) {
+            collect_entries(segment->second, entries);
+            remove(segment);
+        }
+        segment = next;
+    }
+    return entries;
+}
+
+std::vector<RecordEntry> Spool::untaken_entries() {
+    std::vector<RecordEntry> entries;
+    for (auto& [number, segment] : segments_) {
+        collect_entries(segment, entries);
+    }
+    return entries;
+}
+
+/// The accounts of messages that were not taken.
+void Spool::collect_entries(Segment& segment, std::vector<RecordEntry>& entries) {
+    Frame frame;
+    for (std::uint64_t at = segment.read_at; at < segment.octets && read_frame(segment, at, frame);
+         at += frame.size()) {
+        OutgoingMessage message;
+        if (frame.is_done == 0 && read_message(segment, frame, at, message)) {
+            entries.insert(entries.end(), message.entries.begin(), message.entries.end());
+        }
+    }
+}
+
+}  // namespace tributary

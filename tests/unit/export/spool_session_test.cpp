@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/support/collector_group_harness.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+constexpr std::size_t kSmallBuffer = 65'536;  // some 1200 records
+
+struct SpooledExport : GroupExport {
+    explicit SpooledExport(const TemporaryDirectory& directory,
+                           std::uint64_t max_octets = std::uint64_t{1} << 26U,
+                           std::size_t count = 1)
+        : GroupExport(ExportMode::copy, count, kSmallBuffer) {
+        options.drain_timeout = milliseconds{1000};
+        options.collectors[0].spool = {.directory = directory.path(), .max_octets = max_octets};
+    }
+    /// Records first .. end - 1, by their source ports.
+    void put(std::uint16_t first, std::uint16_t end) {
+        for (std::uint16_t number = first; number < end; ++number) {
+            queue.put(record_of(number));
+        }
+    }
+    [[nodiscard]] std::uint64_t spooled() const {
+        return counters.queues[0].spooled.read().records;
+    }
+    [[nodiscard]] bool told(CollectorEventKind kind) const {
+        return std::ranges::count(events, kind) > 0;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("spool: what an absent collector cannot take waits there, and comes in order",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, 20'000);
+    exports.run(milliseconds{2000});
+    CHECK(exports.queue.left() == 0);
+    CHECK(exports.told(CollectorEventKind::spool_used));
+    exports.collectors[0].come_back();
+    exports.run(milliseconds{10'000});
+    exports.put(20'000, 21'000);
+    exports.run(milliseconds{20'000});
+    exports.finish();
+    CHECK(exports.collectors[0].ports == numbers(0, 21'000));
+    CHECK(exports.exported() == 21'000);
+    CHECK(exports.has(0) == 21'000);
+    CHECK(exports.spooled() == 0);
+    CHECK(exports.told(CollectorEventKind::spool_emptied));
+}
+
+TEST_CASE("spool: connections that come and go lose nothing but what a kernel had taken",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory);
+    exports.start();
+    for (std::uint16_t round = 0; round < 8; ++round) {
+        const auto first = static_cast<std::uint16_t>(round * 5000);
+        exports.put(first, static_cast<std::uint16_t>(first + 5000));
+        exports.run(milliseconds{1000});
+        exports.collectors[0].go_away();  // after reading all there was
+        exports.run(milliseconds{200});
+        exports.collectors[0].come_back();
+    }
+    exports.run(milliseconds{90'000});
+    exports.finish();
+    CHECK(exports.exported() == 40'000);
+    CHECK(std::ranges::is_sorted(exports.collectors[0].ports));
+    CHECK(exports.collectors[0].ports == numbers(0, 40'000));
+}
+
+TEST_CASE("spool: what is left at the end is the next process's, after nothing else",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpooledExport exports(directory);
+        exports.collectors[0].go_away();
+        exports.start();
+        exports.put(0, 10'000);
+        exports.run(milliseconds{500});
+        exports.finish();
+        CHECK(exports.exported() == 0);
+        CHECK(exports.spooled() == 10'000);
+        CHECK(exports.counters.collectors[0].spooled.read() ==
+              RecordTally{10'000, 100'000, 10'000'000});
+        CHECK(exports.lost(ExportLoss::collector_away) == 0);
+    }
+    SpooledExport next(directory);
+    next.start();
+    next.put(10'000, 12'000);
+    next.run(milliseconds{20'000});
+    next.finish();
+    CHECK(next.collectors[0].ports == numbers(0, 12'000));
+    CHECK(next.counters.collectors[0].inherited.read().records == 10'000);
+    CHECK(next.has(0) == 12'000);
+    CHECK(next.exported() == 2000);  // the others are in the former process's ledger
+    CHECK(next.spooled() == 0);
+}
+
+TEST_CASE("spool: a few records that never filled the buffer are kept too", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpooledExport exports(directory);
+        exports.collectors[0].go_away();
+        exports.start();
+        exports.put(0, 10);
+        exports.run(milliseconds{100});
+        exports.finish();
+        CHECK(exports.spooled() == 10);
+    }
+    SpooledExport next(directory);
+    next.start();
+    next.run(milliseconds{2000});
+    next.finish();
+    CHECK(next.collectors[0].ports == numbers(0, 10));
+}
+
+TEST_CASE("spool: when it is full, the oldest records are lost by name", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory, std::uint64_t{1} << 20U);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, 40'000);
+    exports.run(milliseconds{2000});
+    CHECK(exports.queue.left() == 0);
+    const std::uint64_t lost = exports.lost(ExportLoss::spool_full);
+    CHECK(lost > 10'000);
+    CHECK(exports.told(CollectorEventKind::spool_full));
+    exports.collectors[0].come_back();
+    exports.run(milliseconds{60'000});
+    exports.finish();
+    CHECK(exports.exported() == 40'000 - lost);
+    const std::vector<std::uint64_t>& ports = exports.collectors[0].ports;
+    CHECK(std::ranges::is_sorted(ports));
+    CHECK(ports.size() == 40'000 - lost);
+    CHECK(ports.back() == 39'999);
+}
+
+TEST_CASE("spool: records of other templates are lost by name", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpooledExport exports(directory);
+        exports.collectors[0].go_away();
+        exports.start();
+        exports.put(0, 100);
+        exports.run(milliseconds{100});
+        exports.finish();
+    }
+    SpooledExport next(directory);
+    next.options.timestamps = TimestampUnit::nanoseconds;
+    next.start();
+    next.run(milliseconds{2000});
+    next.finish();
+    CHECK(next.collectors[0].ports.empty());
+    CHECK(next.counters.collectors[0].inherited.read().records == 100);
+    CHECK(next.lost_to(0, ExportLoss::spool_unusable) == 100);
+    CHECK(next.lost(ExportLoss::spool_unusable) == 0);
+}
+
+TEST_CASE("spool: one collector's costs another one nothing", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory, std::uint64_t{1} << 26U, 2);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, 20'000);
+    exports.run(milliseconds{3000});
+    CHECK(exports.collectors[1].ports == numbers(0, 20'000));
+    exports.finish();
+    CHECK(exports.exported() == 20'000);
+    CHECK(exports.spooled() == 0);  // they are exported
+    CHECK(exports.counters.collectors[0].spooled.read().records == 20'000);
+}

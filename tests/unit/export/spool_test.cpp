@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/spool.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kFingerprint = 7;
+constexpr std::size_t kEntries = 3;
+
+/// A message of 1000 octets that `number` tells from others, and three records.
+OutgoingMessage message_of(std::uint64_t number) {
+    OutgoingMessage message;
+    message.octets.assign(1000, static_cast<std::byte>(number));
+    for (std::uint64_t i = 0; i < kEntries; ++i) {
+        message.entries.push_back({.number = number * kEntries + i, .queue = 1, .packets = i});
+    }
+    message.data_records = kEntries;
+    message.latest_end = Timestamp{std::chrono::seconds{1'600'000'000}};
+    return message;
+}
+
+struct SpoolIn {
+    explicit SpoolIn(const TemporaryDirectory& directory, std::uint64_t max_octets = 1U << 23U,
+                     std::uint64_t fingerprint = kFingerprint)
+        : spool({.directory = directory.path(), .max_octets = max_octets}, fingerprint) {}
+
+    void append(std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t number = first; number < end; ++number) {
+            OutgoingMessage message = message_of(number);
+            REQUIRE(spool.append(message, false));
+        }
+    }
+    /// Takes so many messages, of which each must be whole.
+    std::vector<std::uint64_t> take(std::size_t count) {
+        std::vector<std::uint64_t> numbers;
+        while (numbers.size() < count) {
+            std::optional<OutgoingMessage> message = spool.take();
+            if (!message) {
+                break;
+            }
+            CHECK(message->octets.size() == 1000);
+            CHECK(message->data_records == kEntries);
+            CHECK(message->entries.size() == kEntries);
+            CHECK(message->latest_end == message_of(0).latest_end);
+            numbers.push_back(std::to_integer<std::uint64_t>(message->octets.front()));
+            taken.push_back(*message->place);
+        }
+        return numbers;
+    }
+    void all_done() {
+        for (const SpoolPlace& place : taken) {
+            spool.done(place);
+        }
+        taken.clear();
+    }
+
+    Spool spool;
+    std::vector<SpoolPlace> taken;
+};
+
+std::vector<std::uint64_t> from_to(std::uint64_t first, std::uint64_t end) {
+    std::vector<std::uint64_t> numbers;
+    for (; first < end; ++first) {
+        numbers.push_back(first);
+    }
+    return numbers;
+}
+
+std::vector<fs::path> files_in(const TemporaryDirectory& directory) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(directory.path())) {
+        if (entry.path().extension() == ".spool") {
+            files.push_back(entry.path());
+        }
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+}  // namespace
+
+TEST_CASE("Spool: messages come back in their order, and their files go", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpoolIn in(directory, 80'000);  // files of nine messages
+    CHECK_FALSE(in.spool.has_untaken());
+    CHECK_FALSE(in.spool.take().has_value());
+    in.append(0, 35);
+    CHECK(files_in(directory).size() == 4);
+    CHECK(in.take(12) == from_to(0, 12));
+    in.append(35, 40);
+    CHECK(in.take(100) == from_to(12, 40));
+    CHECK_FALSE(in.spool.has_untaken());
+    CHECK(files_in(directory).size() == 5);
+    in.all_done();
+    CHECK(files_in(directory).empty());
+    CHECK(in.spool.octets() == 0);
+    in.append(40, 41);  // and on it goes
+    CHECK(in.take(1) == from_to(40, 41));
+}
+
+TEST_CASE("Spool: a message that stays in memory is not taken, but inherited", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpoolIn in(directory);
+        OutgoingMessage message = message_of(0);
+        REQUIRE(in.spool.append(message, true));
+        CHECK(message.place.has_value());
+        in.append(1, 2);
+        CHECK(in.take(5) == from_to(1, 2));
+    }
+    SpoolIn next(directory);
+    CHECK(next.take(5) == from_to(0, 2));
+}
+
+TEST_CASE("Spool: the next process takes what was not done, as inherited", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpoolIn in(directory, 80'000);
+        in.append(0, 25);
+        in.take(13);
+        in.taken.pop_back();  // the thirteenth was taken, and not done
+        in.all_done();
+    }
+    SpoolIn next(directory, 80'000);
+    CHECK(next.spool.untaken_entries().size() == 13 * kEntries);
+    CHECK(next.spool.untaken_entries().front().number == RecordEntry::kInherited);
+    next.append(25, 27);
+    CHECK(next.take(100) == from_to(12, 27));
+    next.all_done();
+    CHECK(files_in(directory).empty());
+    CHECK(next.spool.damaged() == 0);
+}
+
+TEST_CASE("Spool: when it is full, its oldest file goes", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpoolIn in(directory, 80'000);
+    std::uint64_t number = 0;
+    while (in.spool.has_room_for(message_of(number))) {
+        in.append(number, number + 1);
+        ++number;
+    }
+    CHECK(number > 60);
+    CHECK(in.spool.octets() <= 80'000);
+    in.take(4);
+    const std::vector<RecordEntry> lost = in.spool.drop_oldest();
+    REQUIRE(!lost.empty());
+    CHECK(lost.front().number == 4 * kEntries);  // those that were taken are not lost
+    CHECK_FALSE(in.spool.has(in.taken.front()));
+    in.all_done();  // of a file that is not there any more
+    const std::uint64_t first_left = lost.back().number / kEntries + 1;
+    CHECK(in.spool.has_room_for(message_of(number)));
+    CHECK(in.take(1000) == from_to(first_left, number));
+}
+
+TEST_CASE("Spool: messages for other templates are given up by count", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpoolIn in(directory);
+        in.append(0, 5);
+    }
+    SpoolIn next(directory, 1U << 23U, kFingerprint + 1);
+    CHECK_FALSE(next.spool.has_untaken());
+    CHECK(next.spool.drop_unusable().size() == 5 * kEntries);
+    CHECK(files_in(directory).empty());
+}
+
+TEST_CASE("Spool: a cut file gives what is whole in it", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpoolIn in(directory);
+        in.append(0, 5);
+    }
+    const fs::path file = files_in(directory).at(0);
+    fs::resize_file(file, fs::file_size(file) - 1);
+    SpoolIn next(directory);
+    CHECK(next.spool.damaged() == 1);
+    CHECK(next.take(100) == from_to(0, 4));
+    next.all_done();
+    CHECK(files_in(directory).empty());
+}
+
+TEST_CASE("Spool: a damaged message is skipped, the others come", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SpoolIn in(directory);
+        in.append(0, 5);
+    }
+    const fs::path path = files_in(directory).at(0);
+    const auto frame = static_cast<std::streamoff>((fs::file_size(path) - 16) / 5);
+    for (const std::streamoff at : {16 + frame + 500, 16 + 3 * frame + 20}) {  // payload, header
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(at);
+        file.put('\x55');
+    }
+    SpoolIn next(directory);
+    const std::vector<std::uint64_t> numbers = next.take(100);
+    CHECK(std::ranges::is_sorted(numbers));
+    CHECK(numbers.front() == 0);
+    CHECK(std::ranges::count(numbers, 1U) == 0);
+    CHECK(next.spool.damaged() >= 1);
+    next.all_done();
+    static_cast<void>(next.spool.take());
+    CHECK(files_in(directory).empty());
+}
+
+TEST_CASE("Spool: files of others in the directory harm nothing", "[export][unit]") {
+    const TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/00000000000000000003.spool") << "not a spool";
+    std::ofstream(directory.path() + "/README.spool") << "neither";
+    SpoolIn in(directory);
+    CHECK(in.spool.damaged() == 1);
+    CHECK_FALSE(in.spool.has_untaken());
+    in.append(0, 3);
+    CHECK(in.take(10) == from_to(0, 3));
+    CHECK(fs::exists(directory.path() + "/README.spool"));
+}
+
+TEST_CASE("Spool: one process at a time", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const SpoolIn in(directory);
+    CHECK_THROWS_WITH(SpoolIn(directory), Catch::Contains("another process uses it"));
+    CHECK_THROWS_AS(Spool({.directory = "/dev/null/spool"}, 1), ExportError);
+}
+
+TEST_CASE("Spool: what the disk refuses is not there", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpoolIn in(directory);
+    in.append(0, 10);
+    auto* const before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit old{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
+    const rlimit small{.rlim_cur = in.spool.octets() + 500, .rlim_max = old.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    OutgoingMessage message = message_of(10);
+    CHECK_FALSE(in.spool.append(message, false));
+    CHECK_FALSE(message.place.has_value());
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &old) == 0);
+    std::signal(SIGXFSZ, before);
+    in.append(11, 12);
+    std::vector<std::uint64_t> wanted = from_to(0, 10);
+    wanted.push_back(11);
+    CHECK(in.take(100) == wanted);
+    CHECK(in.spool.damaged() == 0);
+}
