@@ -78,14 +78,14 @@ void IpfixEncoder::encode_templates(const std::vector<WireTemplate>& templates) 
 
 std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
     std::uint64_t print = observation_domain;
-    for (const auto* const messages : {&announced_, &kept_back_}) {
-        for (const std::vector<std::byte>& message : *messages) {
-            if (message.size() > kMessageHeader) {  // whose time is another one in every run
-                print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
-                                             message.size() - kMessageHeader, print);
-            }
+    const auto add = [&print](const std::vector<std::byte>& message) {
+        if (message.size() > kMessageHeader) {  // whose time is another one in every run
+            print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
+                                         message.size() - kMessageHeader, print);
         }
-    }
+    };
+    std::ranges::for_each(announced_, add);
+    std::ranges::for_each(kept_back_, add);
     return print;
 }
 

@@ -69,6 +69,16 @@ std::vector<WireTemplate> options_templates() {
     };
 }
 
+/// Each in a message of its own: pmacct reads one options template of a set, and calls the next one
+/// malformed.
+std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session) {
+    std::vector<std::vector<std::byte>> messages;
+    for (const WireTemplate& each : options_templates()) {
+        messages.push_back(session.encode_templates(std::span(&each, 1)).front());
+    }
+    return messages;
+}
+
 /// Octets of a text that a record takes: two of them fit the smallest message.
 constexpr std::size_t kLongestText = 200;
 
@@ -140,7 +150,7 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},
                options_templates()),
-      template_messages_(session_.encode_templates(options_templates())) {}
+      template_messages_(encode_templates(session_)) {}
 
 OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {

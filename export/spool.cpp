@@ -250,41 +250,36 @@ bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
 }
 
 std::optional<OutgoingMessage> Spool::take() {
-    for (auto segment = segments_.begin(); segment != segments_.end();) {
+    std::optional<OutgoingMessage> message;
+    for (auto segment = segments_.begin(); segment != segments_.end() && !message;) {
         const auto next = std::next(segment);
-        while (segment->second.is_usable && segment->second.read_at < segment->second.octets) {
-            if (auto message = take_from(segment)) {
-                return message;
-            }
-        }
+        message = take_from(segment->first, segment->second);
         remove_if_done(segment);  // what was damaged in it is in nobody's hands
         segment = next;
     }
-    return std::nullopt;
+    return message;
 }
 
-/// Steps over one frame. @return  nothing when it is done, or cannot be read
-std::optional<OutgoingMessage> Spool::take_from(Segments::iterator segment) {
-    Segment& from = segment->second;
-    const std::uint64_t at = from.read_at;
-    Frame frame;
-    if (!read_frame(from, at, frame)) {
-        ++damaged_;
-        from.read_at = from.octets;  // where the next frame begins nobody knows
-        return std::nullopt;
+/// The first message of a file that is not done and can be read.
+std::optional<OutgoingMessage> Spool::take_from(std::uint64_t number, Segment& segment) {
+    while (segment.is_usable && segment.read_at < segment.octets) {
+        const std::uint64_t at = segment.read_at;
+        Frame frame;
+        if (!read_frame(segment, at, frame)) {
+            ++damaged_;
+            segment.read_at = segment.octets;  // where the next frame begins nobody knows
+            break;
+        }
+        segment.read_at += frame.size();
+        OutgoingMessage message;
+        if (frame.is_done == 0 && read_message(segment, frame, at, message)) {
+            ++segment.taken;
+            message.place = SpoolPlace{.file = number, .at = at};
+            return message;
+        }
+        damaged_ += frame.is_done == 0 ? 1 : 0;
     }
-    from.read_at += frame.size();
-    if (frame.is_done != 0) {
-        return std::nullopt;
-    }
-    OutgoingMessage message;
-    if (!read_message(from, frame, at, message)) {
-        ++damaged_;
-        return std::nullopt;
-    }
-    ++from.taken;
-    message.place = SpoolPlace{.file = segment->first, .at = at};
-    return message;
+    return std::nullopt;
 }
 
 bool Spool::read_message(const Segment& segment, const Frame& frame, std::uint64_t at,

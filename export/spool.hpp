@@ -86,7 +86,7 @@ private:
     void inherit();
     void inherit_file(std::uint64_t number, const std::string& path);
     [[nodiscard]] bool scan(Segment& segment) const;
-    [[nodiscard]] std::optional<OutgoingMessage> take_from(Segments::iterator segment);
+    [[nodiscard]] std::optional<OutgoingMessage> take_from(std::uint64_t number, Segment& segment);
     [[nodiscard]] bool begin_segment() noexcept;
     [[nodiscard]] bool read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const;
     [[nodiscard]] bool read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
