@@ -4,6 +4,7 @@
 import itertools
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -149,6 +150,26 @@ class Collectors(live_veth.LiveCase):
         self.assertEqual(sum(account["records"] for account in ledger["collectors"]), created)
         self.assertGreater(ledger["collectors"][1]["records"], 0)
         self.assertEqual(sum(records_in(path) for path in first.files() + second.files()), created)
+
+    def test_a_name_that_does_not_resolve_yet_costs_nothing(self):
+        directory = os.path.join("/etc/netns", self.probe)    # `ip netns exec` lays its files over those in /etc
+        os.makedirs(directory)
+        self.addCleanup(shutil.rmtree, directory)
+        hosts = os.path.join(directory, "hosts")
+        with open(hosts, "w") as out:
+            out.write("127.0.0.1 localhost\n")
+        collector = self.tcp_collector(TCP_PORT, "collector")
+        daemon = self.probe_with("copy", "host: flows.test, port: %d, transport: tcp" % TCP_PORT)
+        daemon.wait_for_log("tcp flows.test:%d: name not resolved" % TCP_PORT)
+        daemon.wait_for_received(live_veth.replay(self.sender))
+        with open(hosts, "a") as out:
+            out.write("127.0.0.1 flows.test\n")
+        daemon.wait_for_log("tcp flows.test:%d: ready" % TCP_PORT)
+        ledger = self.ledger_of(daemon)
+        collector.end()
+        created = ledger["flows"]["created"]
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (created, 0))
+        self.assertEqual([records_in(path) for path in collector.files()], [created])
 
     def test_collectors_that_never_come_and_a_full_disk_cost_the_others_nothing(self):
         nfcapd = self.start_collector()

@@ -1,101 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Export by TLS, judged by Python's ssl: who is trusted, who is refused, and that nothing leaves in the clear."""
-import os
-import socket
 import ssl
 import subprocess
-import threading
 
 import harness
+from stream_collector import Authority, Collector, read_to_end, server_context
 
 IPFIX_VERSION = b"\x00\x0a"
 
 
-def openssl(*arguments):
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-class Authority:
-    """A certificate authority in a directory of its own."""
-
-    def __init__(self, directory):
-        os.mkdir(directory)
-        self.directory = directory
-        self.certificate, self.key = self.path("ca.pem"), self.path("ca.key")
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj", "/CN=tributary test authority", "-keyout", self.key, "-out", self.certificate)
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
-
-    def issue(self, name, bears="IP:127.0.0.1", start="20200101000000Z", end="20900101000000Z"):
-        """Certificate and key of somebody who bears this subjectAltName, good from `start` to `end`."""
-        certificate, key, request = (self.path(name + suffix) for suffix in (".pem", ".key", ".csr"))
-        extensions, database, config = self.path(name + ".ext"), self.path("index.txt"), self.path("ca.conf")
-        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-subj", "/CN=" + name, "-keyout", key, "-out", request)
-        for path, text in ((extensions, "subjectAltName=" + bears), (database, ""),
-                           (config, "[ca]\ndefault_ca=a\n[a]\ndatabase=%s\nnew_certs_dir=%s\ndefault_md=sha256\n"
-                                    "policy=p\nrand_serial=yes\n[p]\ncommonName=supplied\n"
-                                    % (database, self.directory))):
-            with open(path, "w") as out:
-                out.write(text)
-        openssl("ca", "-batch", "-config", config, "-cert", self.certificate, "-keyfile", self.key, "-in", request,
-                "-out", certificate, "-startdate", start, "-enddate", end, "-extfile", extensions, "-notext")
-        return certificate, key
-
-
-class Collector:
-    """Takes TLS connections on 127.0.0.1, or TCP ones without a context, and keeps what they bring."""
-
-    def __init__(self, context=None):
-        self.context = context
-        self.streams, self.faults = [], []
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.port = self.server.getsockname()[1]
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.server.close()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.server.accept()
-            except OSError:
-                return
-            try:
-                if self.context:
-                    connection = self.context.wrap_socket(connection, server_side=True)
-                self.read(connection)
-            except OSError as fault:    # ssl.SSLError is one
-                self.faults.append(str(fault))
-            connection.close()
-
-    def read(self, connection):
-        if not self.context:
-            connection.sendall(b"220 collector at your service\r\n")
-        self.streams.append(b"")
-        while octets := connection.recv(65536):
-            self.streams[-1] += octets
-
-
-def server_context(certificate, key, authority=None, version=None):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    if authority:
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(authority.certificate)
-    if version:
-        context.minimum_version = context.maximum_version = version
-    return context
+def greet(connection, stream):
+    """What a mail server would do."""
+    connection.sendall(b"220 collector at your service\r\n")
+    read_to_end(connection, stream)
 
 
 class Tls(harness.DemoProbeCase):
@@ -115,7 +33,7 @@ class Tls(harness.DemoProbeCase):
         created = ledger["flows"]["created"]
         self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (created, 0))
         self.assertEqual((len(collector.streams), collector.faults), (1, []))
-        stream = self.path("stream.ipfix", collector.streams[0])
+        stream = self.path("stream.ipfix", bytes(collector.streams[0]))
         self.assertEqual(len(self.flows(stream)), created)
         self.assertEqual(self.options(stream)[-1]["@domain"], 1)
         dump = subprocess.run(["ipfixDump", "--in", stream, "--stats"], capture_output=True, text=True, timeout=60)
@@ -187,7 +105,7 @@ class Tls(harness.DemoProbeCase):
                 self.check_refusal(collector, "its certificate is refused: " + words)
 
     def test_a_peer_that_speaks_no_tls_is_refused(self):
-        with Collector() as collector:
+        with Collector(behave=greet) as collector:
             self.check_refusal(collector, "TLS: wrong version number")
         for stream in collector.streams:
             self.assertEqual(stream[:2], b"\x16\x03")    # a handshake record (RFC 8446 5.1)

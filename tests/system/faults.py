@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stream collectors that fail, by TCP and by TLS: every record arrives once and in order, or is accounted for by name."""
+import contextlib
+import os
+import random
+import struct
+import subprocess
+import time
+
+import harness
+from stream_collector import Authority, Collector, read_to_end, server_context, whole_messages
+
+FLOWS = 60_000
+
+
+def many_flows(path, flows=FLOWS):
+    """A capture of UDP packets, each of a flow of its own whose number is in its source address."""
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for number in range(flows):
+            frame = bytes(12) + b"\x08\x00" + struct.pack(
+                ">BBHHHBBH4s4sHHHH", 0x45, 0, 46, 0, 0, 64, 17, 0, struct.pack(">I", 0x0A000000 + number),
+                b"\xc0\x00\x02\x01", 1024, 53, 26, 0) + bytes(18)
+            out.write(struct.pack("<IIII", 1_600_000_000, number, len(frame), len(frame)) + frame)
+    return path
+
+
+class Faults(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        harness.need("openssl")
+        self.authority = Authority(self.path("authority"))
+        self.contexts = {"tcp": None, "tls": server_context(*self.authority.issue("collector"))}
+        self.capture = many_flows(self.path("many.pcap"))
+
+    @contextlib.contextmanager
+    def probe(self, transport, port, *settings, capture=None):
+        tls = ["tls.ca=" + self.authority.certificate] if transport == "tls" else []
+        own = ["export.collectors.0." + setting for setting in ("transport=" + transport, *tls)]
+        with harness.Process(
+            harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + (capture or self.capture), "-n", "127.0.0.1:%d" % port,
+            "--stats", self.path("stats.json"), *(part for setting in (
+                *own, "flows.max-flows=131072", "flows.idle-timeout=1", "export.flush-interval=0.1",
+                "export.collectors.0.buffer=65536", "export.drain-timeout=3", *settings)
+                for part in ("--set", setting))) as daemon:
+            daemon.wait_for_log("ready: ")
+            yield daemon
+
+    def spool(self, name="spool", octets=1 << 30):
+        return ("export.collectors.0.spool.directory=" + self.path(name), "export.collectors.0.spool.max-size=%d" % octets)
+
+    def end(self, daemon):
+        self.assertEqual(daemon.end(timeout=120), harness.EX_OK, daemon.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        return ledger
+
+    def numbers_in(self, streams):
+        """The flows' numbers in the order of their coming, and the last options record of each kind, all elements in one."""
+        numbers, last = [], {}
+        for index, stream in enumerate(streams):
+            path = self.path("session-%d.ipfix" % index, whole_messages(stream))
+            for record in self.all_records(path) if os.path.getsize(path) else []:
+                if record["@type"] == "options":
+                    last.update(record)
+                else:
+                    parts = record["sourceIPv4Address"].split(".")
+                    numbers.append(int(parts[1]) << 16 | int(parts[2]) << 8 | int(parts[3]))
+        return numbers, last
+
+    def check_agreement(self, ledger, streams):
+        """All records are there, once; ledger, options records and the collector's count agree."""
+        numbers, last = self.numbers_in(streams)
+        created = ledger["flows"]["created"]
+        self.assertEqual(sorted(numbers), list(range(created)))
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (created, 0))
+        self.assertEqual(ledger["collectors"][0]["records"], created)
+        self.assertEqual((last["exportedFlowRecordTotalCount"], last["notSentFlowTotalCount"]), (created, 0))
+
+    def for_each_transport(self):
+        for transport, context in self.contexts.items():
+            with self.subTest(transport), harness.huge_pages():
+                yield transport, context
+
+    def test_a_collector_that_is_absent_at_first_misses_nothing(self):
+        for transport, context in self.for_each_transport():
+            port = harness.free_port()
+            with self.probe(transport, port, *self.spool(transport)) as daemon:
+                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_log("records go to the spool")
+                with Collector(context, port=port) as collector:
+                    daemon.wait_for_log("the spool is empty again")
+                    ledger = self.end(daemon)
+            self.check_agreement(ledger, collector.streams)
+
+    def test_a_collector_that_does_not_read_for_half_a_minute_misses_nothing(self):
+        def sleep_and_read(connection, stream):
+            time.sleep(30)
+            read_to_end(connection, stream)
+        for transport, context in self.for_each_transport():
+            with Collector(context, sleep_and_read, receive_buffer=65536) as collector, \
+                    self.probe(transport, collector.port, *self.spool(transport)) as daemon:
+                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_log("records go to the spool")
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
+            self.check_agreement(ledger, collector.streams)
+            self.assertEqual(len(collector.streams), 1)
+
+    def test_what_a_kernel_had_and_the_collector_never_read_is_the_difference(self):
+        """Connections cut at random with octets unread: nothing comes twice, and only what the collector's kernel had
+        acknowledged is missing."""
+        for transport, context in self.for_each_transport():
+            dice, unread = random.Random(7), []
+
+            def read_some(connection, stream):
+                amount = dice.randrange(20_000, 400_000) if len(unread) < 6 else 1 << 40
+                while len(stream) < amount and (octets := connection.recv(min(65536, amount - len(stream)))):
+                    stream += octets
+                if transport == "tcp" and len(stream) == amount:
+                    time.sleep(0.5)    # until the window is full, and all in it acknowledged
+                    held = connection.recv(1 << 22, 2)    # MSG_PEEK
+                    unread.append(bytearray(stream) + held)
+                else:
+                    unread.append(stream)
+
+            with Collector(context, read_some, receive_buffer=65536) as collector, \
+                    self.probe(transport, collector.port, *self.spool(transport)) as daemon:
+                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_log("(?s)(connection lost.*){6}ready", 90)
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
+            read, _ = self.numbers_in(collector.streams)
+            created = ledger["flows"]["created"]
+            self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (created, 0))
+            self.assertEqual(len(read), len(set(read)))
+            missing = created - len(read)
+            print("%s: %d of %d records were acknowledged and never read" % (transport, missing, created))
+            self.assertGreater(missing, 0)
+            self.assertEqual(ledger["collectors"][0]["reconnects"], len(collector.streams) - 1)
+            if transport == "tcp":
+                held, _ = self.numbers_in(unread)
+                self.assertEqual(sorted(held), list(range(created)))
+
+    def test_what_is_left_at_the_end_is_sent_by_the_next_process(self):
+        for transport, context in self.for_each_transport():
+            port = harness.free_port()
+            with self.probe(transport, port, *self.spool(transport)) as daemon:
+                daemon.wait_for_received(FLOWS)
+                first = self.end(daemon)
+            self.assertEqual(first["flows"]["spooled"], FLOWS)
+            self.assertEqual((first["flows"]["exported"], first["flows"]["lost"]), (0, 0))
+            with Collector(context, port=port) as collector, \
+                    self.probe(transport, port, *self.spool(transport), capture=harness.DEMO) as daemon:
+                daemon.wait_for_received(harness.DEMO_FRAMES)
+                daemon.wait_for_log("the spool is empty again")
+                second = self.end(daemon)
+            stream = self.path("second.ipfix", bytes(collector.streams[0]))
+            self.assertEqual(len(self.flows(stream)), FLOWS + second["flows"]["created"])
+            account = second["collectors"][0]
+            self.assertEqual((account["inherited"], account["records"], account["spooled"]),
+                             (FLOWS, FLOWS + second["flows"]["created"], 0))
+
+    def test_a_daemon_that_is_killed_leaves_its_spool_whole(self):
+        port = harness.free_port()
+        with harness.huge_pages():
+            with self.probe("tcp", port, *self.spool()) as daemon:
+                daemon.wait_for_received(FLOWS)
+                self.wait_until_spooled("spool")
+                daemon.popen.kill()
+                daemon.popen.wait()
+            with Collector(port=port) as collector, \
+                    self.probe("tcp", port, *self.spool(), capture=harness.DEMO) as daemon:
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
+        arrived = [record["sourceIPv4Address"] for record in self.flows(self.path("after.ipfix", bytes(collector.streams[0])))
+                   if record.get("destinationIPv4Address") == "192.0.2.1"]
+        inherited = ledger["collectors"][0]["inherited"]
+        self.assertGreater(inherited, FLOWS - 300)    # but for the message that was open
+        self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
+
+    def wait_until_spooled(self, name):
+        """Until the spool has grown, and grows no more."""
+        def octets():
+            directory = self.path(name)
+            return sum(os.path.getsize(os.path.join(directory, file)) for file in os.listdir(directory))
+        last, since = octets(), time.monotonic()
+        def quiet():
+            nonlocal last, since
+            if octets() != last:
+                last, since = octets(), time.monotonic()
+            return last > 1_000_000 and time.monotonic() > since + 1
+        harness.wait_until(quiet, 60, "the spool")
+
+    def test_a_full_spool_loses_the_oldest_by_name(self):
+        flows = 100_000
+        capture = many_flows(self.path("more.pcap"), flows)
+        port = harness.free_port()
+        with harness.huge_pages(), self.probe("tcp", port, *self.spool(octets=1 << 23), capture=capture) as daemon:
+            daemon.wait_for_received(flows)
+            daemon.wait_for_log("the spool is full, its oldest records are lost")
+            with Collector(port=port) as collector:
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
+        numbers, last = self.numbers_in(collector.streams)
+        lost = ledger["flows"]["lost_by_cause"]["spool_full"]
+        self.assertGreater(lost, 0)
+        self.assertEqual((ledger["flows"]["lost"], ledger["flows"]["exported"]), (lost, flows - lost))
+        self.assertEqual((len(numbers), len(set(numbers))), (flows - lost, flows - lost))
+        self.assertEqual((last["exportedFlowRecordTotalCount"], last["notSentFlowTotalCount"]), (flows - lost, lost))
+
+    def test_a_spool_on_a_full_disk_is_a_loss_with_a_name(self):
+        harness.need("mount", root=True)
+        directory = self.path("small")
+        os.mkdir(directory)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("this root may not mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", directory], check=False)
+        port = harness.free_port()
+        with harness.huge_pages(), self.probe("tcp", port, *self.spool("small/spool")) as daemon:
+            daemon.wait_for_received(FLOWS)
+            daemon.wait_for_log("the spool failed, records are lost .No space left on device.")
+            with Collector(port=port) as collector:
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
+        numbers, last = self.numbers_in(collector.streams)
+        lost = ledger["flows"]["lost_by_cause"]["write_failed"]
+        self.assertGreater(lost, 0)
+        self.assertEqual((ledger["flows"]["lost"], len(numbers)), (lost, FLOWS - lost))
+        self.assertEqual(last["notSentFlowTotalCount"], lost)
+
+
+if __name__ == "__main__":
+    harness.main()
