@@ -150,6 +150,16 @@ void check_tls(const CollectorOptions& collector, const std::string& at, const Y
            " is missing; must be the file of the certificate that tls.key belongs to");
 }
 
+void check_direction(const CollectorOptions& collector, FlowDirection cache, const std::string& at,
+                     const YamlNode& root) {
+    if (collector.direction == FlowDirection::biflow && cache == FlowDirection::uniflow) {
+        const std::string path = at + ".direction";
+        refuse(place_of(root, path), path +
+                                         " is biflow, but flows.direction is uniflow; must be "
+                                         "uniflow or inherit (or flows.direction biflow)");
+    }
+}
+
 void check_spool(const CollectorOptions& collector, ExportMode mode, const std::string& at,
                  const YamlNode& root) {
     const std::string path = at + ".spool.directory";
@@ -229,6 +239,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         const std::string at = "export.collectors." + std::to_string(i);
         check_collector(collectors[i], at, root);
         check_rotation(collectors[i], at, root);
+        check_direction(collectors[i], config.flows.direction, at, root);
         check_tls(collectors[i], at, root);
         check_spool(collectors[i], config.export_.mode, at, root);
         check_mtu(collectors[i], config.flows.direction, at, root);

@@ -204,6 +204,11 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("timestamps",
               or_inherit(&O::timestamps, timestamp_unit(&OneValue<TimestampUnit>::value)),
               "precision of start and end for this collector, instead of export.timestamps"),
+        value("direction",
+              or_inherit(&O::direction, choice(&OneValue<FlowDirection>::value,
+                                               {{"uniflow", FlowDirection::uniflow},
+                                                {"biflow", FlowDirection::biflow}})),
+              "uniflow: this collector gets the two uniflows of each biflow"),
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
               "octets of messages that wait for this collector, or, with tcp and tls, for its "
               "acknowledgement"),

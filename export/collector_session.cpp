@@ -15,6 +15,19 @@ ExportOptions options_for(const ExportOptions& options, const CollectorOptions& 
     return own;
 }
 
+std::optional<BiflowSplitter> splitter_for(const CollectorOptions& collector,
+                                           const RecordLayout& layout) {
+    const bool splits = collector.direction == FlowDirection::uniflow && layout.reverse_at != 0;
+    return splits ? std::optional<BiflowSplitter>(layout) : std::nullopt;
+}
+
+/// The metering process as this collector sees it.
+MeteringProcess metering_for(MeteringProcess metering,
+                             const std::optional<BiflowSplitter>& splitter) {
+    metering.layout = splitter ? splitter->layout() : metering.layout;
+    return metering;
+}
+
 }  // namespace
 
 CollectorSession::CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
@@ -25,10 +38,11 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       account_(counters.collectors.at(index)),
       events_(options.collectors.at(index), account_, std::move(handler)),
       transport_(make_transport(options.collectors[index], events_)),
-      encoder_(options_for(options, options.collectors[index]), metering.layout,
-               message_limit(options.collectors[index])),
+      splitter_(splitter_for(options.collectors[index], metering.layout)),
+      encoder_(options_for(options, options.collectors[index]),
+               metering_for(metering, splitter_).layout, message_limit(options.collectors[index])),
       announcer_(options_for(options, options.collectors[index]),
-                 options.collectors[index].transport, metering,
+                 options.collectors[index].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[index]), encoder_),
       overflow_(options, index, encoder_.fingerprint(), book, events_),
       metering_totals_(metering.totals),
@@ -61,13 +75,13 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         book_.lost(index_, record.entry, cause_of_abandoning());
         return;
     }
-    AppendResult result = encoder_.append(record.bytes);
+    AppendResult result = append(record.bytes);
     if (result == AppendResult::message_full) {
         close_message(now);
         if (messages_.waiting.size() >= Transport::kMostMessages) {
             pump(now);
         }
-        result = encoder_.append(record.bytes);
+        result = append(record.bytes);
     }
     if (open_.entries.empty()) {
         opened_at_ = now.uptime;
@@ -82,6 +96,15 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     lose_what_failed();  // if it was just now
+}
+
+AppendResult CollectorSession::append(const std::byte* record) noexcept {
+    if (!splitter_) {
+        return encoder_.append(record);
+    }
+    const BiflowSplitter::Uniflows uniflows = splitter_->split(record);
+    return uniflows.second == nullptr ? encoder_.append(uniflows.first)
+                                      : encoder_.append_pair(uniflows.first, uniflows.second);
 }
 
 void CollectorSession::close_message(ExportTime now) {
@@ -232,13 +255,13 @@ OptionsNumbers CollectorSession::options_numbers() const {
     }
     numbers.exported_messages = account_.messages.read() + messages_.staged.size();
     numbers.exported_octets = account_.octets.read();
-    numbers.exported_records = account_.records.read().records;
+    numbers.exported_records = delivered_data_records_;
     for (const OutgoingMessage& message : messages_.staged) {
         numbers.exported_octets += message.octets.size();
-        numbers.exported_records += message.entries.size();
+        numbers.exported_records += message.flow_records();
     }
     for (const OutgoingMessage& message : messages_.sent) {
-        numbers.exported_records += message.entries.size();
+        numbers.exported_records += message.flow_records();
     }
     return numbers;
 }
@@ -259,6 +282,7 @@ void CollectorSession::settle(ExportTime now) {
         for (const RecordEntry& record : messages_.sent.front().entries) {
             book_.delivered(index_, record);
         }
+        delivered_data_records_ += messages_.sent.front().flow_records();
         ++progress_;
         drop_first(messages_.sent);
     }

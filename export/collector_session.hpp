@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "export/announcer.hpp"
+#include "export/biflow_splitter.hpp"
 #include "export/collector_events.hpp"
 #include "export/delivery_book.hpp"
 #include "export/export_counters.hpp"
@@ -91,6 +93,7 @@ public:
     [[nodiscard]] const std::string& error() const noexcept { return events_.failure(); }
 
 private:
+    [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     void close_message(ExportTime now);
     void copy_kept(ExportTime now);
     void refill(ExportTime now);
@@ -116,6 +119,7 @@ private:
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;
+    std::optional<BiflowSplitter> splitter_;  ///< where the collector wants uniflows of biflows
     IpfixEncoder encoder_;
     Announcer announcer_;
     Overflow overflow_;
@@ -136,6 +140,7 @@ private:
     std::uint64_t session_{};  ///< the transport's, as last seen
     bool told_last_{};         ///< the last options records are made
     std::uint64_t progress_{};
+    std::uint64_t delivered_data_records_{};  ///< of flows, as collectors count them
 };
 
 }  // namespace tributary

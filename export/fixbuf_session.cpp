@@ -16,7 +16,6 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
-constexpr std::size_t kSetHeader = 4;       // RFC 7011 §3.3.2
 
 static_assert(kReverseEnterprise == FB_IE_PEN_REVERSE && kReverseBit == FB_IE_VENDOR_BIT_REVERSE);
 static_assert(kVariableLength == FB_IE_VARLEN);

@@ -45,6 +45,8 @@ struct WireString {
 /// @thread  one; nothing is shared between sessions
 class FixbufSession {
 public:
+    static constexpr std::size_t kSetHeader = 4;  ///< octets (RFC 7011 §3.3.2)
+
     struct Settings {
         std::uint32_t observation_domain{};
         std::uint32_t enterprise_number{};  ///< of tributary's own elements
@@ -86,7 +88,6 @@ private:
     struct Library;
 
     [[nodiscard]] std::size_t octets_of_set_header(std::uint16_t template_id) const noexcept {
-        constexpr std::size_t kSetHeader = 4;  // RFC 7011 §3.3.2
         return open_set_ == template_id ? 0 : kSetHeader;
     }
     void check_sizes(std::span<const WireTemplate> templates) const;

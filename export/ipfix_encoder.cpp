@@ -90,7 +90,7 @@ std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) c
 }
 
 void IpfixEncoder::announce_for(MessageView message) noexcept {
-    constexpr std::size_t kSetHeader = 4;  // RFC 7011 §3.3.2
+    constexpr std::size_t kSetHeader = FixbufSession::kSetHeader;
     for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
          sets.size() >= kSetHeader;) {
         const std::uint64_t id = read_unsigned(sets.first(2));
@@ -113,20 +113,37 @@ void IpfixEncoder::announce(std::size_t shape) noexcept {
 
 AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
     const std::size_t shape = shape_index(record, layout_);
-    const RecordTemplate& chosen = templates_[shape];
-    if (!session_.has_room(chosen.id, chosen.record_octets)) {
+    if (!session_.has_room(templates_[shape].id, templates_[shape].record_octets)) {
         return AppendResult::message_full;
     }
+    return add(record, shape) ? AppendResult::added : AppendResult::failed;
+}
+
+AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* second) noexcept {
+    const std::size_t shape = shape_index(first, layout_);
+    const std::size_t second_shape = shape_index(second, layout_);
+    // The second one may need a set of its own.
+    const std::size_t octets = templates_[shape].record_octets + FixbufSession::kSetHeader +
+                               templates_[second_shape].record_octets;
+    if (!session_.has_room(templates_[shape].id, octets)) {
+        return AppendResult::message_full;
+    }
+    return add(first, shape) && add(second, second_shape) ? AppendResult::added
+                                                          : AppendResult::failed;
+}
+
+bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
+    const RecordTemplate& chosen = templates_[shape];
     std::array<std::byte, kLargestRecord> fields;
     chosen.write(record, fields.data());
     const auto written = std::span(fields).first(chosen.record_octets);
     if (!session_.append(chosen.id, written, chosen.record_octets)) {
         latest_end_ = {};
-        return AppendResult::failed;
+        return false;
     }
     announce(shape);
     latest_end_ = std::max(latest_end_, latest_packet(record, layout_));
-    return AppendResult::added;
+    return true;
 }
 
 EncodedMessage IpfixEncoder::close() noexcept {

@@ -52,6 +52,9 @@ public:
                  std::size_t message_limit);
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
+    /// Appends two records that stay together in one message: both of them, or none.
+    [[nodiscard]] AppendResult append_pair(const std::byte* first,
+                                           const std::byte* second) noexcept;
     /// Closes the open message.
     [[nodiscard]] EncodedMessage close() noexcept;
 
@@ -72,6 +75,7 @@ public:
 
 private:
     void encode_templates(const std::vector<WireTemplate>& templates);
+    [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 

@@ -69,6 +69,7 @@ struct CollectorOptions {
     SpoolOptions spool;          ///< `tcp` and `tls` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
+    std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two
     /// Octets of messages that wait for the collector, or for its acknowledgement.
     std::size_t buffer = std::size_t{4} << 20U;
 };

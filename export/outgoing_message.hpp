@@ -44,6 +44,10 @@ struct OutgoingMessage {
     /// them over.
     std::vector<std::byte> records;
 
+    /// Data records of flows in it: a biflow that was split is two.
+    [[nodiscard]] std::uint32_t flow_records() const noexcept {
+        return is_made_anew ? 0 : data_records;
+    }
     /// Empty again; memory is kept for the next one.
     void clear() noexcept {
         octets.clear();

@@ -210,6 +210,16 @@ struct RecordLayout {
                 .fragments_at = reverse_fragments_at,
                 .bytes = bytes};
     }
+    /// Those that were chosen.
+    [[nodiscard]] constexpr FieldGroups groups() const noexcept {
+        return {.extremes = extremes_at != 0,
+                .layer2 = layer2_at != 0,
+                .tcp_counts = tcp_counts_at != 0,
+                .flow_label = flow_label_at != 0,
+                .mpls = mpls_at != 0,
+                .tunnel = tunnel_at != 0,
+                .fragments = fragments_at != 0};
+    }
     [[nodiscard]] constexpr bool has_groups() const noexcept {
         return bytes > sizeof(FlowRecordCore);
     }

@@ -157,3 +157,17 @@ TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][un
     CHECK(set_in_probe("export.collectors.0.spool.max-size=8388607")
               .find("must be a whole number from 8388608 to") != std::string::npos);
 }
+
+TEST_CASE("collectors: biflows whole or split, where there are some", "[conf][unit]") {
+    const auto collector = [](const std::string& cache, const std::string& direction) {
+        return probe_refusal("inputs: [{device: net_null0}]\nflows: {direction: " + cache +
+                             "}\nexport: {collectors: [{host: h, direction: " + direction + "}]}");
+    };
+    CHECK(collector("biflow", "biflow") == "accepted");
+    CHECK(collector("biflow", "uniflow") == "accepted");
+    CHECK(collector("uniflow", "uniflow") == "accepted");
+    CHECK(collector("uniflow", "inherit") == "accepted");
+    CHECK(collector("uniflow", "biflow") ==
+          "probe.yaml:3: export.collectors.0.direction is biflow, but flows.direction is uniflow; "
+          "must be uniflow or inherit (or flows.direction biflow)");
+}

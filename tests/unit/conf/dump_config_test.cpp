@@ -65,6 +65,7 @@ export:
       path: ""
       observation-domain: inherit
       timestamps: inherit
+      direction: inherit
       buffer: 4194304
       rotation:
         size: 0
