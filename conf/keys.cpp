@@ -218,6 +218,80 @@ std::vector<Key<CollectorOptions>> collector_keys() {
     };
 }
 
+/// The words of export.fields that are groups.
+const std::vector<Word<bool FieldGroups::*>>& group_words() {
+    static const std::vector<Word<bool FieldGroups::*>> words{
+        {"extremes", &FieldGroups::extremes},
+        {"layer2", &FieldGroups::layer2},
+        {"tcp-counts", &FieldGroups::tcp_counts},
+        {"flow-label", &FieldGroups::flow_label},
+        {"mpls", &FieldGroups::mpls},
+        {"tunnel", &FieldGroups::tunnel},
+        {"fragments", &FieldGroups::fragments}};
+    return words;
+}
+
+/// Takes one word of export.fields. @return  whether it is one
+bool take_field(std::string_view text, FieldGroups& whole, PartialGroups& partial) {
+    if (const auto* word = find_word(group_words(), text)) {
+        whole.*(word->meaning) = true;
+        return true;
+    }
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        if (kGroupElements.at(index).name == text) {
+            partial.groups.*(kGroupElements.at(index).group) = true;
+            partial.elements.set(index);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool accept_fields(const YamlNode& node, ExportOptions& options) {
+    FieldGroups whole;
+    options.partial = {};
+    for (const YamlEntry& entry : node.entries) {
+        if (!take_field(entry.value.text, whole, options.partial)) {
+            return false;
+        }
+    }
+    options.fields = whole;
+    for (const auto& word : group_words()) {
+        const auto group = word.meaning;
+        options.partial.groups.*group = options.partial.groups.*group && !(whole.*group);
+        options.fields.*group = whole.*group || options.partial.groups.*group;
+    }
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        if (!(options.partial.groups.*(kGroupElements.at(index).group))) {
+            options.partial.elements.reset(index);  // its group is there as a whole
+        }
+    }
+    return node.kind == YamlNode::Kind::list || node.kind == YamlNode::Kind::null;
+}
+
+std::string fields_yaml(const ExportOptions& options) {
+    FieldGroups whole = options.fields;
+    for (const auto& word : group_words()) {
+        whole.*(word.meaning) = whole.*(word.meaning) && !(options.partial.groups.*(word.meaning));
+    }
+    std::string text = flags_text(whole, group_words());
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        if (options.partial.elements[index]) {
+            text.insert(text.size() - 1,
+                        (text.size() > 2 ? ", " : "") + std::string(kGroupElements.at(index).name));
+        }
+    }
+    return text;
+}
+
+Rule<ExportOptions> export_fields() {
+    return {.limits = "a list of none or some of " + words_text(group_words()) +
+                      ", or of their elements by name",
+            .later = {},
+            .accept = accept_fields,
+            .yaml = fields_yaml};
+}
+
 std::vector<Key<ExportOptions>> export_keys() {
     using O = ExportOptions;
     return {
@@ -244,15 +318,9 @@ std::vector<Key<ExportOptions>> export_keys() {
               "directions of a flow to the same; failover: the first that can be reached gets all"),
         value("timestamps", timestamp_unit(&O::timestamps),
               "precision of a record's start and end"),
-        value("fields",
-              subset(&O::fields, {{"extremes", &FieldGroups::extremes},
-                                  {"layer2", &FieldGroups::layer2},
-                                  {"tcp-counts", &FieldGroups::tcp_counts},
-                                  {"flow-label", &FieldGroups::flow_label},
-                                  {"mpls", &FieldGroups::mpls},
-                                  {"tunnel", &FieldGroups::tunnel},
-                                  {"fragments", &FieldGroups::fragments}}),
-              "groups of fields that records have beside the default ones"),
+        value("fields", export_fields(),
+              "fields that records have beside the default ones: groups, or elements of them by "
+              "name (docs/fields.md)"),
         value("enterprise-number", whole_number(&O::enterprise_number, 1, kMost32),
               "the private enterprise number that tributary's own elements are exported under; "
               "docs/fields.md lists them"),

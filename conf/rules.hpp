@@ -205,24 +205,7 @@ Rule<Owner> only(const std::vector<std::string>& words, const std::vector<std::s
             .yaml = [=](const Owner&) { return words.front(); }};
 }
 
-/// The flags that a list of words sets; nothing if one is not among `words`.
-template <class Flags>
-std::optional<Flags> parse_flags(const YamlNode& node,
-                                 const std::vector<Word<bool Flags::*>>& words) {
-    if (node.kind != YamlNode::Kind::list && node.kind != YamlNode::Kind::null) {
-        return std::nullopt;
-    }
-    Flags flags;
-    for (const YamlEntry& entry : node.entries) {
-        const auto* word = find_word(words, entry.value.text);
-        if (word == nullptr) {
-            return std::nullopt;
-        }
-        flags.*(word->meaning) = true;
-    }
-    return flags;
-}
-
+/// The words of the flags that are set.
 template <class Flags>
 std::string flags_text(const Flags& flags, const std::vector<Word<bool Flags::*>>& words) {
     std::string text;
@@ -232,20 +215,6 @@ std::string flags_text(const Flags& flags, const std::vector<Word<bool Flags::*>
         }
     }
     return "[" + text + "]";
-}
-
-/// Any subset of several words; a word's meaning is its flag among the `Flags`.
-template <class Owner, class Flags>
-Rule<Owner> subset(Flags Owner::*member, const std::vector<Word<bool Flags::*>>& words) {
-    return {.limits = "a list of none or some of " + words_text(words),
-            .later = {},
-            .accept =
-                [=](const YamlNode& node, Owner& owner) {
-                    const auto flags = parse_flags(node, words);
-                    owner.*member = flags.value_or(Flags());
-                    return flags.has_value();
-                },
-            .yaml = [=](const Owner& owner) { return flags_text(owner.*member, words); }};
 }
 
 /// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.

@@ -52,7 +52,7 @@ TemplateKeys keys_of(const RecordTemplate& made) {
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit)
     : layout_(layout),
-      templates_(make_templates(layout, options.timestamps)),
+      templates_(make_templates(layout, options.timestamps, options.partial)),
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},

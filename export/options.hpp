@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flowcache/options.hpp"
@@ -27,6 +30,57 @@ inline constexpr std::size_t kMostCollectors = 16;
 /// @source  RFC 7011 §10.3.4, §10.4.4
 inline constexpr std::uint16_t kIpfixPort = 4739;
 inline constexpr std::uint16_t kIpfixTlsPort = 4740;
+
+/// An element of a group of fields, by the name that IANA's registry, or kEnterpriseElements, has.
+struct GroupElement {
+    std::string_view name;
+    bool FieldGroups::*group;
+};
+
+/// All of them. A group may be chosen whole, or elements of it by their names.
+inline constexpr std::array kGroupElements{
+    GroupElement{"minimumIpTotalLength", &FieldGroups::extremes},
+    GroupElement{"maximumIpTotalLength", &FieldGroups::extremes},
+    GroupElement{"minimumTTL", &FieldGroups::extremes},
+    GroupElement{"maximumTTL", &FieldGroups::extremes},
+    GroupElement{"sourceMacAddress", &FieldGroups::layer2},
+    GroupElement{"destinationMacAddress", &FieldGroups::layer2},
+    GroupElement{"layer2OctetDeltaCount", &FieldGroups::layer2},
+    GroupElement{"dot1qVlanId", &FieldGroups::layer2},
+    GroupElement{"dot1qCustomerVlanId", &FieldGroups::layer2},
+    GroupElement{"tcpSynTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"tcpFinTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"tcpRstTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"tcpPshTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"tcpAckTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"tcpUrgTotalCount", &FieldGroups::tcp_counts},
+    GroupElement{"flowLabelIPv6", &FieldGroups::flow_label},
+    GroupElement{"mplsTopLabelStackSection", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection2", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection3", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection4", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection5", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection6", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection7", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection8", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection9", &FieldGroups::mpls},
+    GroupElement{"mplsLabelStackSection10", &FieldGroups::mpls},
+    GroupElement{"tunnelType", &FieldGroups::tunnel},
+    GroupElement{"tunnelId", &FieldGroups::tunnel},
+    GroupElement{"tunnelSourceIPv4Address", &FieldGroups::tunnel},
+    GroupElement{"tunnelDestinationIPv4Address", &FieldGroups::tunnel},
+    GroupElement{"tunnelSourceIPv6Address", &FieldGroups::tunnel},
+    GroupElement{"tunnelDestinationIPv6Address", &FieldGroups::tunnel},
+    GroupElement{"layer2SegmentId", &FieldGroups::tunnel},
+    GroupElement{"fragmentFlags", &FieldGroups::fragments},
+};
+
+/// Groups of which only some elements are exported.
+struct PartialGroups {
+    FieldGroups groups;
+    std::bitset<kGroupElements.size()> elements;  ///< of these groups, in that order
+    friend bool operator==(const PartialGroups&, const PartialGroups&) = default;
+};
 
 /// Which collectors get which records; CollectorGroup explains them.
 enum class ExportMode : std::uint8_t { copy, balance, failover };
@@ -85,7 +139,8 @@ struct ExportOptions {
         5000};  ///< at shutdown, for a collector that takes nothing
     ExportMode mode = ExportMode::copy;
     TimestampUnit timestamps = TimestampUnit::milliseconds;
-    FieldGroups fields;
+    FieldGroups fields;     ///< that records have
+    PartialGroups partial{};  ///< among these
     std::uint32_t enterprise_number =
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     std::vector<CollectorOptions> collectors;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/record_elements.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 
 #include "export/enterprise_elements.hpp"
 #include "export/reverse_elements.hpp"
@@ -293,14 +295,26 @@ KeyRole key_role_of(const Element& element) {
     return is_in_key ? KeyRole::always : KeyRole::none;
 }
 
+/// Whether an element was chosen, if its group has a place.
+bool is_chosen(const Element& element, const PartialGroups& partial) {
+    if (partial == PartialGroups{}) {
+        return true;
+    }
+    const auto* const found =
+        std::ranges::find(kGroupElements, std::string_view(element.name), &GroupElement::name);
+    return found == kGroupElements.end() || !(partial.groups.*(found->group)) ||
+           partial.elements[static_cast<std::size_t>(found - kGroupElements.begin())];
+}
+
 /// Appends the reverse direction's fields, which are those of the first in the same order.
 void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape,
-                           const RecordLayout& layout, TimestampUnit timestamps) {
+                           const RecordLayout& layout, TimestampUnit timestamps,
+                           const PartialGroups& partial) {
     shape.tunnel = shape.reverse_tunnel();
     for (std::size_t index = 0; index < kElements.size(); ++index) {
         const Element& element = kElements[index];
         const auto place = reverse_place_of(element.group, layout);
-        if (place && applies(element.when, shape, timestamps)) {
+        if (place && applies(element.when, shape, timestamps) && is_chosen(element, partial)) {
             fields.push_back({.element = kReverseNames[index].c_str(),
                               .of_enterprise = true,
                               .key = KeyRole::none,
@@ -313,11 +327,11 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
 }  // namespace
 
 std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayout& layout,
-                                     TimestampUnit timestamps) {
+                                     TimestampUnit timestamps, const PartialGroups& partial) {
     std::vector<TemplateField> fields;
     for (const Element& element : kElements) {
         const auto place = place_of(element.group, layout);
-        if (place && applies(element.when, shape, timestamps)) {
+        if (place && applies(element.when, shape, timestamps) && is_chosen(element, partial)) {
             fields.push_back(
                 {.element = element.name,
                  .of_enterprise = tributary_element(element.name) != TributaryElement::none,
@@ -327,7 +341,7 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
         }
     }
     if (shape.has_reverse()) {
-        append_reverse_fields(fields, shape, layout, timestamps);
+        append_reverse_fields(fields, shape, layout, timestamps, partial);
     }
     return fields;
 }

@@ -43,6 +43,7 @@ struct TemplateField {
 /// The fields of records of one shape, in the order of the wire.
 [[nodiscard]] std::vector<TemplateField> fields_of(const RecordShape& shape,
                                                    const RecordLayout& layout,
-                                                   TimestampUnit timestamps);
+                                                   TimestampUnit timestamps,
+                                                   const PartialGroups& partial = {});
 
 }  // namespace tributary

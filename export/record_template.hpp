@@ -28,6 +28,7 @@ struct RecordTemplate {
 
 /// The templates of a layout, in the order of RecordShape::index().
 [[nodiscard]] std::vector<RecordTemplate> make_templates(const RecordLayout& layout,
-                                                         TimestampUnit timestamps);
+                                                         TimestampUnit timestamps,
+                                                         const PartialGroups& partial = {});
 
 }  // namespace tributary

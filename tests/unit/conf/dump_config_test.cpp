@@ -11,9 +11,12 @@
 namespace tributary {
 
 TEST_CASE("dump_config: every key stands there, items under their dash", "[conf][unit]") {
-    CHECK(dump_config(
-              load(kProbe, {"export.fields=[layer2, extremes]", "cores.input=3"}, ConfigUse::probe)
-                  .config) ==
+    CHECK(dump_config(load(kProbe,
+                           {"export.fields=[layer2, tunnelId, extremes, minimumTTL, dot1qVlanId, "
+                            "mplsLabelStackSection2]",
+                            "cores.input=3"},
+                           ConfigUse::probe)
+                          .config) ==
           R"(inputs:
   - name: "net_null0"
     device: "net_null0"
@@ -54,7 +57,7 @@ export:
   drain-timeout: 5
   mode: copy
   timestamps: milliseconds
-  fields: [extremes, layer2]
+  fields: [extremes, layer2, mplsLabelStackSection2, tunnelId]
   enterprise-number: 32473
   collectors:
     - transport: udp

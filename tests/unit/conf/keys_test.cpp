@@ -127,8 +127,19 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
     CHECK(fields("[mpls, tunnel]") == FieldGroups{.mpls = true, .tunnel = true});
     const std::string rest =
         "; must be a list of none or some of extremes, layer2, tcp-counts, flow-label, mpls, "
-        "tunnel or "
-        "fragments (groups of fields that records have beside the default ones; default [])";
+        "tunnel or fragments, or of their elements by name (fields that records have beside the "
+        "default ones: groups, or elements of them by name (docs/fields.md); default [])";
+    const auto partial = [](const std::string& list) {
+        return load("export: {fields: " + list + "}").config.export_;
+    };
+    const ExportOptions options =
+        partial("[tcpRstTotalCount, extremes, tcpSynTotalCount, minimumTTL]");
+    CHECK(options.fields == FieldGroups{.extremes = true, .tcp_counts = true});
+    CHECK(options.partial.groups == FieldGroups{.tcp_counts = true});
+    CHECK(options.partial.elements.count() == 2);
+    CHECK(partial("[extremes]").partial == PartialGroups{});
+    CHECK(refusal("export: {fields: [packetDeltaCount]}") ==
+          "probe.yaml:1: export.fields is [packetDeltaCount]" + rest);
     CHECK(refusal("export: {fields: [extreme]}") ==
           "probe.yaml:1: export.fields is [extreme]" + rest);
     CHECK(refusal("export: {fields: extremes}") ==

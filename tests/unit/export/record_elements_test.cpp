@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <set>
+#include <string_view>
 
 #include "tests/support/encoder_pair.hpp"
 
@@ -239,5 +241,62 @@ TEST_CASE("Record elements: with all groups, every shape has its template and it
     CHECK(pair.decoder.templates().size() == shape_count(pair.layout));
     for (const IpfixMessage& message : pair.templates) {
         CHECK(message.octets <= limit);
+    }
+}
+
+TEST_CASE("elements: those that can be chosen alone are those of the groups", "[export][unit]") {
+    std::set<std::string_view> in_groups;
+    const RecordLayout layout = RecordLayout::of(kAllGroups);
+    for (std::size_t shape = 0; shape < shape_count(layout); ++shape) {
+        for (const TemplateField& field :
+             fields_of(RecordShape::at(shape, layout), layout, TimestampUnit::milliseconds)) {
+            in_groups.insert(field.element);
+        }
+    }
+    for (std::size_t shape = 0; shape < shape_count({}); ++shape) {
+        for (const TemplateField& field :
+             fields_of(RecordShape::at(shape, {}), {}, TimestampUnit::milliseconds)) {
+            in_groups.erase(field.element);
+        }
+    }
+    std::set<std::string_view> named;
+    for (const GroupElement& element : kGroupElements) {
+        named.insert(element.name);
+        FieldGroups group;
+        group.*element.group = true;
+        const RecordLayout alone = RecordLayout::of(group);
+        bool is_in_its_group = false;
+        for (std::size_t shape = 0; shape < shape_count(alone); ++shape) {
+            for (const TemplateField& field :
+                 fields_of(RecordShape::at(shape, alone), alone, TimestampUnit::milliseconds)) {
+                is_in_its_group = is_in_its_group || field.element == element.name;
+            }
+        }
+        CHECK(is_in_its_group);
+    }
+    CHECK(named == in_groups);
+}
+
+TEST_CASE("elements: chosen alone, they come without the rest of their group", "[export][unit]") {
+    ExportOptions options;
+    options.fields = {.extremes = true, .tcp_counts = true};
+    options.partial.groups.tcp_counts = true;
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        options.partial.elements[index] = kGroupElements.at(index).name == "tcpRstTotalCount";
+    }
+    for (const FlowDirection direction : {FlowDirection::uniflow, FlowDirection::biflow}) {
+        EncoderPair pair(options, 1400, direction);
+        Record record = record_of(1);
+        record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {.syn = 1, .rst = 5};
+        if (direction == FlowDirection::biflow) {
+            record.group<ReverseGroup>(pair.layout.reverse_at).packets = 1;
+            record.group<TcpCountsGroup>(pair.layout.reverse_tcp_counts_at) = {.rst = 6};
+        }
+        const IpfixRecord got = pair.round_trip(record);
+        CHECK(got.number(220) == 5);
+        CHECK_FALSE(got.has(218));
+        CHECK(got.has(25));
+        CHECK(got.has(kReversed + 220) == (direction == FlowDirection::biflow));
+        CHECK_FALSE(got.has(kReversed + 218));
     }
 }
