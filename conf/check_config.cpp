@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/check_config.hpp"
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -169,6 +170,12 @@ void check_spool(const CollectorOptions& collector, ExportMode mode, const std::
         refuse(place_of(root, path),
                path + " is given, but transport is neither tcp nor tls; must be left out");
     }
+    if (collector.spool.is_on() && collector.spool.max_octets < 2 * collector.buffer) {
+        refuse(place_of(root, at + ".spool.max-size"),
+               at + ".spool.max-size is " + std::to_string(collector.spool.max_octets) +
+                   ", but buffer is " + std::to_string(collector.buffer) +
+                   "; must be at least twice as much");
+    }
     if (collector.spool.is_on() && mode == ExportMode::failover) {
         refuse(place_of(root, path),
                path +
@@ -223,6 +230,21 @@ std::string place_of_collector(const CollectorOptions& collector) {
                      (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
 }
 
+void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std::size_t index,
+                            const YamlNode& root) {
+    const auto directory = [&](std::size_t of) {
+        return std::filesystem::path(collectors[of].spool.directory + "/").lexically_normal();
+    };
+    for (std::size_t other = 0; other < index; ++other) {
+        if (collectors[index].spool.is_on() && directory(other) == directory(index)) {
+            const std::string path = "export.collectors." + std::to_string(index) + ".spool";
+            refuse(place_of(root, path + ".directory"),
+                   path + ".directory is that of export.collectors." + std::to_string(other) +
+                       " too; must be a directory of its own");
+        }
+    }
+}
+
 void check_collectors(const Config& config, const YamlNode& root) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     if (collectors.empty()) {
@@ -243,6 +265,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         check_tls(collectors[i], at, root);
         check_spool(collectors[i], config.export_.mode, at, root);
         check_mtu(collectors[i], config.flows.direction, at, root);
+        check_spool_of_its_own(collectors, i, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {
             refuse(place_of(root, at), at + " is at " + first->first + "; must differ from " +

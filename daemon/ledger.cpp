@@ -31,6 +31,7 @@ Json packets_of(const QueueLedger& queue) {
             {"exported", queue.exported.packets},
             {"lost", queue.lost_sum().packets},
             {"active", queue.active().packets},
+            {"spooled", queue.spooled.packets},
             {"nic_queue_errors", queue.nic_queue_errors},
             {"unified_headers_missing", queue.unified_headers_missing},
             {"unified_headers_untracked", queue.unified_headers_untracked},
@@ -41,11 +42,9 @@ Json packets_of(const QueueLedger& queue) {
 }
 
 Json octets_of(const QueueLedger& queue) {
-    return {{"metered", queue.metered.octets},
-            {"ignored", queue.ignored_octets},
-            {"exported", queue.exported.octets},
-            {"lost", queue.lost_sum().octets},
-            {"active", queue.active().octets}};
+    return {{"metered", queue.metered.octets},   {"ignored", queue.ignored_octets},
+            {"exported", queue.exported.octets}, {"lost", queue.lost_sum().octets},
+            {"active", queue.active().octets},   {"spooled", queue.spooled.octets}};
 }
 
 Json flows_of(const QueueLedger& queue) {
@@ -188,6 +187,7 @@ std::string to_json(const Ledger& ledger) {
     for (const CollectorLedger& collector : ledger.collectors) {
         Json entry{{"name", collector.name}};
         entry.update(Json(collector.counts));
+        entry["lost_by_cause"] = collector.lost_by_cause;
         json["collectors"].push_back(std::move(entry));
     }
     for (const PortLedger& port : ledger.ports) {

@@ -60,6 +60,7 @@ void read_input(const InputCounters& counters, QueueLedger& queue);
 struct CollectorLedger {
     std::string name;  ///< transport and address
     NamedCounts counts;
+    NamedCounts lost_by_cause;
 };
 
 /// What the NIC of one input counts beside the packets that it delivers. Few drivers tell it per

@@ -143,8 +143,11 @@ void Pipeline::read(Ledger& ledger) const {
     for (std::size_t index = 0; index < parts_.export_options.collectors.size(); ++index) {
         const CollectorCounters& counters = export_counters_.collectors[index];
         std::uint64_t lost = 0;
+        NamedCounts lost_by_cause;
         for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
-            lost += counters.read_lost(static_cast<ExportLoss>(cause)).records;
+            const auto loss = static_cast<ExportLoss>(cause);
+            lost_by_cause[std::string(name_of(loss))] = counters.read_lost(loss).records;
+            lost += counters.read_lost(loss).records;
         }
         ledger.collectors.push_back({describe(parts_.export_options.collectors[index]),
                                      {{"connected", counters.connected.read()},
@@ -157,7 +160,8 @@ void Pipeline::read(Ledger& ledger) const {
                                       {"reconnects", counters.reconnects.read()},
                                       {"records", counters.records.read().records},
                                       {"refused", counters.refused.read()},
-                                      {"spooled", counters.spooled.read().records}}});
+                                      {"spooled", counters.spooled.read().records}},
+                                     std::move(lost_by_cause)});
     }
 }
 

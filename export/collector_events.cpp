@@ -22,7 +22,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "records go to the spool",
         "the spool is empty again",
         "the spool is full, its oldest records are lost",
-        "the spool failed, records are lost",
+        "what the spool held is lost, because other fields or timestamps are exported now",
+        "the spool failed",
         "a file was not finished as it should be"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }

@@ -28,10 +28,11 @@ enum class CollectorEventKind : std::uint8_t {
     spool_used,         ///< records go to the spool
     spool_emptied,      ///< none is in it any more
     spool_full,         ///< the oldest records in it are lost
+    spool_unusable,     ///< what it held is lost: made for other templates
     spool_failed,       ///< the disk refused records, or not all of it could be read
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
 };
-inline constexpr std::size_t kCollectorEventCount = 15;
+inline constexpr std::size_t kCollectorEventCount = 16;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -44,7 +45,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       announcer_(options_for(options, options.collectors[index]),
                  options.collectors[index].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[index]), encoder_),
-      overflow_(options, index, encoder_.fingerprint(), book, events_),
+      overflow_(options, index, encoder_.fingerprint(), book, account_, events_),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
       is_file_(options.collectors[index].transport == TransportKind::file),
@@ -52,6 +53,8 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       buffer_(options.collectors[index].buffer) {}
 
 void CollectorSession::advance(ExportTime now) {
+    refilled_octets_ = 0;
+    overflow_.advance(now);
     transport_->advance(now.uptime);
     settle(now);
     follow_session();
@@ -113,34 +116,28 @@ void CollectorSession::close_message(ExportTime now) {
     open_.data_records = closed.records;
     open_.latest_end = closed.latest_end;
     const bool is_full = gave_up_ || messages_.octets() >= buffer_;
-    if (overflow_.is_on() && (is_full || overflow_.holds_messages())) {
-        copy_kept(now);
-        overflow_.push(open_, now);
+    const bool needs_spool = overflow_.is_on() && (is_full || overflow_.holds_messages());
+    if (needs_spool && overflow_.store(open_, messages_, now)) {
+        return;
+    }
+    if (gave_up_ || overflow_.holds_messages()) {  // in memory it would overtake them
+        lose(open_, ExportLoss::write_failed);
+        open_.clear();
         return;
     }
     messages_.add_last(messages_.waiting, std::exchange(open_, messages_.fresh()));
 }
 
-/// What is in memory lies in the spool too, before newer messages do.
-void CollectorSession::copy_kept(ExportTime now) {
-    if (overflow_.holds_messages()) {
-        return;
-    }
-    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
-        for (OutgoingMessage& message : *stage) {
-            overflow_.copy(message, now);
-        }
-    }
-}
-
 /// Takes messages back from the spool as long as there is room for them.
 void CollectorSession::refill(ExportTime now) {
-    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2) {
+    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2 &&
+           refilled_octets_ < buffer_ / 2) {  // other collectors and the rings wait meanwhile
         std::optional<OutgoingMessage> message = overflow_.take(now);
         if (!message) {
             return;
         }
         encoder_.announce_for(message->octets);
+        refilled_octets_ += message->octets.size();
         messages_.add_last(messages_.waiting, std::move(*message));
     }
 }
@@ -151,9 +148,9 @@ void CollectorSession::follow_session() noexcept {
     if (session == session_) {
         return;
     }
+    messages_.drop_made_anew();
     take_back_staged();
     messages_.put_back(messages_.sent);
-    messages_.drop_made_anew();
     session_ = session;
     announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
@@ -186,7 +183,7 @@ void CollectorSession::pump(ExportTime now) {
         if (result.rest == SendStatus::lost) {
             lose(messages_.staged.front(),
                  transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
-            drop_first(messages_.staged);
+            forget_first(messages_.staged);
         }
         settle(now);
         const std::uint64_t session = session_;
@@ -282,13 +279,14 @@ void CollectorSession::settle(ExportTime now) {
         for (const RecordEntry& record : messages_.sent.front().entries) {
             book_.delivered(index_, record);
         }
+        account_.records.add(messages_.sent.front().inherited);
         delivered_data_records_ += messages_.sent.front().flow_records();
         ++progress_;
-        drop_first(messages_.sent);
+        forget_first(messages_.sent);
     }
     for (std::size_t i = 0; i < fates.refused; ++i) {
         lose(messages_.sent.front(), ExportLoss::send_refused);
-        drop_first(messages_.sent);
+        forget_first(messages_.sent);
     }
 }
 
@@ -340,8 +338,7 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message(now);
     }
-    copy_kept(now);
-    overflow_.keep_for_next_process(messages_.take_all());
+    overflow_.keep_for_next_process(messages_, now);
 }
 
 void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
@@ -363,6 +360,7 @@ void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept
     for (const RecordEntry& record : message.entries) {
         book_.lost(index_, record, cause);
     }
+    account_.lose(cause, std::exchange(message.inherited, {}));
     message.entries.clear();
     message.records.clear();
 }
@@ -385,7 +383,7 @@ void CollectorSession::lose_what_failed() noexcept {
     }
 }
 
-void CollectorSession::drop_first(MessageStages::Stage& stage) noexcept {
+void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
     overflow_.release(stage.front());
     messages_.drop_first(stage);
 }

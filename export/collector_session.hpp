@@ -56,9 +56,11 @@ public:
 
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
-    /// Whether there is room in its buffer, or in its spool, which always has some.
+    /// Whether there is room in its buffer, or in its spool, which has some unless its disk
+    /// refuses.
     [[nodiscard]] bool has_room() const noexcept {
-        return !is_dead() && (overflow_.is_on() || messages_.octets() < buffer_);
+        const bool has_memory = messages_.octets() < buffer_ && !overflow_.holds_messages();
+        return !is_dead() && (gave_up_ || overflow_.takes_messages() || has_memory);
     }
     /// It has failed for good, or was given up: what it is given is lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
@@ -95,7 +97,6 @@ public:
 private:
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     void close_message(ExportTime now);
-    void copy_kept(ExportTime now);
     void refill(ExportTime now);
     void keep_for_next_process(ExportTime now);
     void follow_session() noexcept;
@@ -111,7 +112,7 @@ private:
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
     void lose_all(ExportLoss cause) noexcept;
     void lose_what_failed() noexcept;
-    void drop_first(MessageStages::Stage& stage) noexcept;
+    void forget_first(MessageStages::Stage& stage) noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
     DeliveryBook& book_;
@@ -130,6 +131,7 @@ private:
     bool abandoned_{};
     bool gave_up_{};  ///< all goes to the spool
     bool kept_for_next_process_{};
+    std::size_t refilled_octets_{};  ///< from the spool, since advance() or flush() began
     std::chrono::nanoseconds flush_interval_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 

@@ -14,9 +14,6 @@ std::uint64_t DeliveryBook::begin() {
 
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {
     counters_.collectors[collector].records.add(record.tally());
-    if (record.number == RecordEntry::kInherited) {
-        return;
-    }
     if ((settle_copy(record.number, kExported).before & kExported) == 0) {
         counters_.queues[record.queue].exported.add(record.tally());
     }
@@ -25,9 +22,6 @@ void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) n
 void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
                         ExportLoss cause) noexcept {
     counters_.collectors[collector].lose(cause, record.tally());
-    if (record.number == RecordEntry::kInherited) {
-        return;
-    }
     const State after = settle_copy(record.number, 0).after;
     if (after == 0) {
         counters_.queues[record.queue].lose(cause, record.tally());
@@ -35,15 +29,9 @@ void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
     count_if_spooled(after, record);
 }
 
-void DeliveryBook::inherited(std::size_t collector, const RecordEntry& record) noexcept {
-    counters_.collectors[collector].inherited.add(record.tally());
-}
-
 void DeliveryBook::spooled(std::size_t collector, const RecordEntry& record) noexcept {
     counters_.collectors[collector].spooled.add(record.tally());
-    if (record.number != RecordEntry::kInherited) {
-        count_if_spooled(settle_copy(record.number, kSpooled).after, record);
-    }
+    count_if_spooled(settle_copy(record.number, kSpooled).after, record);
 }
 
 /// When no copy is under way any more, and one lies in a spool, and nobody has the record.

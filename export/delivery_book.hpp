@@ -33,8 +33,6 @@ public:
     [[nodiscard]] std::uint64_t begin();
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
-    /// The collector's spool has it from a former process.
-    void inherited(std::size_t collector, const RecordEntry& record) noexcept;
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// Blocks of memory in use.

@@ -21,15 +21,16 @@ enum class ExportLoss : std::uint8_t {
     buffer_full,      ///< the collector took nothing for so long that its buffer filled up, while
                       ///< another one went on
     spool_full,       ///< the spool had reached its max-size: the oldest went
+    spool_damaged,    ///< what the spool held could not be read again
     spool_unusable,   ///< the spool held them for templates that are not sent any more
 };
-inline constexpr std::size_t kExportLossCount = 8;
+inline constexpr std::size_t kExportLossCount = 9;
 
 /// Name in the ledger (`lost_by_cause`).
 [[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
     constexpr std::array<std::string_view, kExportLossCount> kNames{
-        "send_refused",    "send_failed", "write_failed", "collector_away",
-        "encoding_failed", "buffer_full", "spool_full",   "spool_unusable"};
+        "send_refused", "send_failed", "write_failed",  "collector_away", "encoding_failed",
+        "buffer_full",  "spool_full",  "spool_damaged", "spool_unusable"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 
@@ -63,7 +64,7 @@ struct alignas(64) CollectorCounters : LossCounters {
     RecordCounter spooled;    ///< that its spool holds at the end
     Counter refused;          ///< UDP: how often ICMP told so
     Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
-                     ///< failed
+                     ///< failed, spool failed
     Counter reconnects;  ///< transport sessions after the first
     Counter connected;   ///< gauge: 1 while messages can be sent
     Counter failed;      ///< gauge: 1 when nothing can be sent ever again

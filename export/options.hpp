@@ -139,7 +139,7 @@ struct ExportOptions {
         5000};  ///< at shutdown, for a collector that takes nothing
     ExportMode mode = ExportMode::copy;
     TimestampUnit timestamps = TimestampUnit::milliseconds;
-    FieldGroups fields;     ///< that records have
+    FieldGroups fields;       ///< that records have
     PartialGroups partial{};  ///< among these
     std::uint32_t enterprise_number =
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1

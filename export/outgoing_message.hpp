@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -14,10 +13,6 @@ namespace tributary {
 
 /// One flow record on its way, as the account of records knows it.
 struct RecordEntry {
-    /// The number of a record that a former process has left in a spool: it is in this collector's
-    /// own account, and in no other.
-    static constexpr std::uint64_t kInherited = std::numeric_limits<std::uint64_t>::max();
-
     std::uint64_t number{};  ///< that the DeliveryBook gave it
     std::size_t queue{};     ///< that it came from
     std::uint64_t packets{};
@@ -40,6 +35,8 @@ struct OutgoingMessage {
     bool is_made_anew{};               ///< templates and options: never sent a second time
     Timestamp latest_end{};            ///< of its records
     std::optional<SpoolPlace> place;   ///< where it is on disk, too
+    /// Records that a former process has left: they are in this collector's own account alone.
+    RecordTally inherited{};
     /// The records as the cache gave them, back to back, where another collector may have to take
     /// them over.
     std::vector<std::byte> records;
@@ -56,6 +53,7 @@ struct OutgoingMessage {
         is_made_anew = false;
         latest_end = {};
         place.reset();
+        inherited = {};
         records.clear();
     }
 };

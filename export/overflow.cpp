@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/overflow.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "export/socket.hpp"
@@ -9,57 +11,99 @@
 namespace tributary {
 
 Overflow::Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
-                   DeliveryBook& book, CollectorEvents& events)
-    : index_(index), book_(book), events_(events) {
+                   DeliveryBook& book, CollectorCounters& account, CollectorEvents& events)
+    : index_(index), book_(book), account_(account), events_(events) {
     const SpoolOptions& spool = options.collectors.at(index).spool;
     if (!spool.is_on()) {
         return;
     }
     spool_ = std::make_unique<Spool>(spool, fingerprint);
     told_used_ = spool_->has_untaken();
-    for (const RecordEntry& record : spool_->untaken_entries()) {
-        book_.inherited(index_, record);
-    }
-    lose(spool_->drop_unusable(), ExportLoss::spool_unusable);
+    spool_->visit_untaken(
+        [this](const Spool::Account& former) { account_.inherited.add(former.tally); });
 }
 
-void Overflow::push(OutgoingMessage& message, ExportTime now) {
+void Overflow::advance(ExportTime now) {
+    if (!is_on()) {
+        return;
+    }
+    if (retry_at_ && now.uptime >= *retry_at_) {
+        retry_at_.reset();
+    }
+    std::uint64_t unusable = 0;
+    spool_->drop_unusable([&](const Spool::Account& former) {
+        unusable += former.tally.records;
+        lose(former, ExportLoss::spool_unusable);
+    });
+    if (unusable > 0) {
+        events_.tell(CollectorEventKind::spool_unusable, now.uptime,
+                     std::to_string(unusable) + " records");
+    }
+    tell_damage(now);
+}
+
+bool Overflow::store(OutgoingMessage& message, MessageStages& older, ExportTime now) {
+    if (!copy_all(older, now) || !write(message, false, now)) {
+        return false;
+    }
     if (!std::exchange(told_used_, true)) {
         events_.tell(CollectorEventKind::spool_used, now.uptime, {});
     }
-    if (!write(message, false, now)) {
-        lose(message.entries, ExportLoss::write_failed);
-    }
     message.clear();
+    return true;
 }
 
-void Overflow::copy(OutgoingMessage& message, ExportTime now) {
-    if (!message.place && !message.is_made_anew) {
-        static_cast<void>(write(message, true, now));
+/// Writes messages that stay in memory; there is nothing newer in the spool then. @return  all
+bool Overflow::copy_all(MessageStages& messages, ExportTime now) {
+    if (holds_messages()) {
+        return true;  // they were written before those
     }
+    const auto copy = [&](OutgoingMessage& message) {
+        return message.place || message.is_made_anew || write(message, true, now);
+    };
+    return std::ranges::all_of(messages.oldest_first(), [&](MessageStages::Stage* stage) {
+        return std::ranges::all_of(*stage, copy);
+    });
 }
 
 bool Overflow::write(OutgoingMessage& message, bool stays_in_memory, ExportTime now) {
+    if (!takes_messages()) {
+        return false;
+    }
     while (!spool_->has_room_for(message) && spool_->octets() > 0) {
-        lose(spool_->drop_oldest(), ExportLoss::spool_full);
-        events_.tell(CollectorEventKind::spool_full, now.uptime, {});
+        bool has_lost = false;
+        spool_->drop_oldest([&](const Spool::Account& oldest) {
+            has_lost = true;
+            lose(oldest, ExportLoss::spool_full);
+        });
+        if (has_lost) {
+            events_.tell(CollectorEventKind::spool_full, now.uptime, {});
+        }
     }
     if (spool_->append(message, stays_in_memory)) {
         return true;
     }
     events_.tell(CollectorEventKind::spool_failed, now.uptime, words_for(errno));
+    retry_at_ = now.uptime + kRetryAfter;
     return false;
 }
 
 std::optional<OutgoingMessage> Overflow::take(ExportTime now) {
     std::optional<OutgoingMessage> message = spool_->take();
-    if (std::exchange(damaged_, spool_->damaged()) != spool_->damaged()) {
-        events_.tell(CollectorEventKind::spool_failed, now.uptime, "a part of it is damaged");
+    for (const Spool::Account& damaged : spool_->take_damaged()) {
+        lose(damaged, ExportLoss::spool_damaged);
     }
+    tell_damage(now);
     if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
         events_.tell(CollectorEventKind::spool_emptied, now.uptime, {});
     }
     return message;
+}
+
+void Overflow::tell_damage(ExportTime now) {
+    if (std::exchange(damaged_, spool_->damaged()) != spool_->damaged()) {
+        events_.tell(CollectorEventKind::spool_failed, now.uptime, "a part of it is damaged");
+    }
 }
 
 void Overflow::release(OutgoingMessage& message) noexcept {
@@ -69,27 +113,35 @@ void Overflow::release(OutgoingMessage& message) noexcept {
     }
 }
 
-void Overflow::keep_for_next_process(const std::vector<OutgoingMessage>& in_memory) {
-    for (const OutgoingMessage& message : in_memory) {
+void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
+    static_cast<void>(copy_all(in_memory, now));
+    for (const OutgoingMessage& message : in_memory.take_all()) {
+        const Spool::Account account{.tally = message.inherited, .entries = message.entries};
         if (message.place && spool_->has(*message.place)) {
-            keep(message.entries);
+            keep(account);
         } else {
-            lose(message.entries,
-                 message.place ? ExportLoss::spool_full : ExportLoss::write_failed);
+            lose(account, message.place ? ExportLoss::spool_full : ExportLoss::write_failed);
         }
     }
-    keep(spool_->untaken_entries());
+    spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
 }
 
-void Overflow::keep(const std::vector<RecordEntry>& records) noexcept {
-    for (const RecordEntry& record : records) {
+/// Of a former process's records the sum is this collector's; its own are in the book, too.
+void Overflow::keep(const Spool::Account& account) noexcept {
+    for (const RecordEntry& record : account.entries) {
         book_.spooled(index_, record);
+    }
+    if (account.entries.empty()) {
+        account_.spooled.add(account.tally);
     }
 }
 
-void Overflow::lose(const std::vector<RecordEntry>& records, ExportLoss cause) noexcept {
-    for (const RecordEntry& record : records) {
+void Overflow::lose(const Spool::Account& account, ExportLoss cause) noexcept {
+    for (const RecordEntry& record : account.entries) {
         book_.lost(index_, record, cause);
+    }
+    if (account.entries.empty()) {
+        account_.lose(cause, account.tally);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "export/collector_events.hpp"
 #include "export/delivery_book.hpp"
 #include "export/export_time.hpp"
+#include "export/message_stages.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/spool.hpp"
@@ -24,35 +26,45 @@ public:
     /// @param fingerprint  of the templates that its messages need
     /// @errors  ExportError: the spool cannot be used
     Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
-             DeliveryBook& book, CollectorEvents& events);
+             DeliveryBook& book, CollectorCounters& account, CollectorEvents& events);
 
+    /// How long the disk is left alone after it has refused a message.
+    static constexpr std::chrono::seconds kRetryAfter{1};
+
+    /// Does what time has made due; to be called before everything else.
+    void advance(ExportTime now);
     /// Whether there is a spool.
     [[nodiscard]] bool is_on() const noexcept { return spool_ != nullptr; }
+    /// Whether there is one, and its disk has not just refused a message.
+    [[nodiscard]] bool takes_messages() const noexcept { return is_on() && !retry_at_; }
     /// Whether a message waits in it, so that later ones have to go behind it.
     [[nodiscard]] bool holds_messages() const noexcept { return is_on() && spool_->has_untaken(); }
-    /// Takes a message over, which is cleared. What the disk refuses is lost.
-    void push(OutgoingMessage& message, ExportTime now);
-    /// Writes a message that stays in memory; nothing may be in the spool that is newer. Without
-    /// effect if it has a place already, or the disk refuses it.
-    void copy(OutgoingMessage& message, ExportTime now);
+    /// Takes a message over, which is cleared. Those that are older and in memory lie in the spool
+    /// too then.
+    ///
+    /// @return  false: the disk refuses it, and the message is as it was
+    [[nodiscard]] bool store(OutgoingMessage& message, MessageStages& older, ExportTime now);
     /// The oldest message, which is to be sent now; the spool has it until release().
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
     /// The message's fate is known.
     void release(OutgoingMessage& message) noexcept;
-    /// The end: all that is in the spool stays there for the next process.
-    ///
-    /// @param in_memory  copies of some of it; those of which there is none in the spool are lost
-    void keep_for_next_process(const std::vector<OutgoingMessage>& in_memory);
+    /// The end: all that is in the spool or in memory stays in the spool for the next process; what
+    /// the disk refuses is lost.
+    void keep_for_next_process(MessageStages& in_memory, ExportTime now);
 
 private:
+    [[nodiscard]] bool copy_all(MessageStages& messages, ExportTime now);
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
-    void keep(const std::vector<RecordEntry>& records) noexcept;
-    void lose(const std::vector<RecordEntry>& records, ExportLoss cause) noexcept;
+    void tell_damage(ExportTime now);
+    void keep(const Spool::Account& account) noexcept;
+    void lose(const Spool::Account& account, ExportLoss cause) noexcept;
 
     std::size_t index_;
     DeliveryBook& book_;
+    CollectorCounters& account_;
     CollectorEvents& events_;
     std::unique_ptr<Spool> spool_;
+    std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; there is one: it refuses
     bool told_used_ = false;
     std::uint64_t damaged_ = 0;  ///< as last told
 };

@@ -25,6 +25,7 @@ constexpr std::uint64_t kFileMagic = 0x3130'4C50'5342'5254;  // "TRBSPL01" on di
 constexpr std::uint32_t kFrameMagic = 0x454D'5246;           // "FRME"
 constexpr std::uint32_t kMostOctets = 65'535;                // of an IPFIX message
 constexpr std::uint32_t kMostEntries = 65'535;
+constexpr std::uint64_t kFiles = 256;  ///< of a full spool, more or less
 
 /// Spools are read where they were written, so all is in host byte order.
 struct FileHeader {
@@ -77,12 +78,14 @@ std::string name_of(std::uint64_t number) {
 struct Spool::Frame {
     std::uint32_t magic = kFrameMagic;
     std::uint32_t is_done{};   ///< the one thing that changes
-    std::uint64_t checksum{};  ///< of all behind it
+    std::uint64_t checksum{};  ///< of the frame from here on, and the accounts of its records
+    std::uint64_t octets_checksum{};  ///< of the message
     std::uint32_t octets{};
     std::uint32_t entries{};
     std::uint32_t data_records{};
     std::uint32_t padding{};
     std::int64_t latest_end{};  ///< nanoseconds since 1970
+    RecordTally tally;          ///< of its records
 
     static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
 
@@ -95,9 +98,9 @@ struct Spool::Frame {
 Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
     : directory_(options.directory),
       max_octets_(options.max_octets),
-      segment_octets_(options.max_octets / 8),
+      segment_octets_(options.max_octets / kFiles),
       fingerprint_(fingerprint) {
-    static_assert(sizeof(Frame) == 40 && std::is_trivially_copyable_v<RecordEntry>);
+    static_assert(sizeof(Frame) == 72 && std::is_trivially_copyable_v<RecordEntry>);
     std::error_code fault;
     std::filesystem::create_directories(directory_, fault);
     if (fault) {
@@ -123,9 +126,10 @@ void Spool::lock() {
 
 void Spool::inherit() {
     std::error_code fault;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_, fault)) {
-        if (const auto number = number_in(entry.path().filename().string())) {
-            inherit_file(*number, entry.path().string());
+    for (std::filesystem::directory_iterator entry(directory_, fault);
+         !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
+        if (const auto number = number_in(entry->path().filename().string())) {
+            inherit_file(*number, entry->path().string());
         }
     }
     if (fault) {
@@ -142,6 +146,13 @@ void Spool::inherit_file(std::uint64_t number, const std::string& path) {
         throw ExportError("spool " + path + ": " + words_for(errno));
     }
     next_number_ = std::max(next_number_, number + 1);
+    FileHeader header;
+    if (!read_at(segment.file.get(), header, 0) || header.magic != kFileMagic) {
+        ++damaged_;  // nobody knows whose it is: it stays
+        return;
+    }
+    segment.is_usable = header.fingerprint == fingerprint_;
+    segment.read_at = segment.octets = sizeof header;
     const bool is_whole = scan(segment);
     damaged_ += is_whole ? 0 : 1;
     const auto placed = segments_.emplace(number, std::move(segment)).first;
@@ -150,15 +161,11 @@ void Spool::inherit_file(std::uint64_t number, const std::string& path) {
 
 /// Finds the frames of a file that a former process has left. @return  it ends behind one
 bool Spool::scan(Segment& segment) const {
-    FileHeader header;
     struct stat status {};
-    if (::fstat(segment.file.get(), &status) != 0 || !read_at(segment.file.get(), header, 0) ||
-        header.magic != kFileMagic) {
+    if (::fstat(segment.file.get(), &status) != 0) {
         return false;
     }
     const auto octets = static_cast<std::uint64_t>(status.st_size);
-    segment.is_usable = header.fingerprint == fingerprint_;
-    segment.read_at = segment.octets = sizeof header;
     Frame frame;
     while (segment.octets < octets && read_frame(segment, segment.octets, frame) &&
            segment.octets + frame.size() <= octets) {
@@ -226,13 +233,17 @@ bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     frame.entries = static_cast<std::uint32_t>(message.entries.size());
     frame.data_records = message.data_records;
     frame.latest_end = message.latest_end.time_since_epoch().count();
+    frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
+    for (const RecordEntry& entry : message.entries) {
+        frame.tally += entry.tally();
+    }
     buffer_.resize(frame.size());
     std::byte* out = buffer_.data() + sizeof frame;
     std::memcpy(out, message.entries.data(), frame.payload() - frame.octets);
     std::memcpy(out + frame.payload() - frame.octets, message.octets.data(), frame.octets);
     std::memcpy(buffer_.data(), &frame, sizeof frame);
-    frame.checksum =
-        XXH3_64bits(buffer_.data() + Frame::kChecked, buffer_.size() - Frame::kChecked);
+    frame.checksum = XXH3_64bits(buffer_.data() + Frame::kChecked,
+                                 buffer_.size() - frame.octets - Frame::kChecked);
     std::memcpy(buffer_.data(), &frame, sizeof frame);
     if (!write_all(segment.file.get(), buffer_, segment.octets)) {
         const int cause = errno;
@@ -277,31 +288,52 @@ std::optional<OutgoingMessage> Spool::take_from(std::uint64_t number, Segment& s
             message.place = SpoolPlace{.file = number, .at = at};
             return message;
         }
-        damaged_ += frame.is_done == 0 ? 1 : 0;
+        if (frame.is_done == 0) {
+            ++damaged_;
+            Account account;
+            static_cast<void>(read_account(segment, frame, at, account));
+            lost_.push_back(std::move(account));
+        }
     }
+    segment.read_at = std::min(segment.read_at, segment.octets);
     return std::nullopt;
 }
 
 bool Spool::read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
                          OutgoingMessage& message) const {
-    std::vector<std::byte> octets(frame.size());
+    Account account;
+    if (!read_account(segment, frame, at, account)) {
+        return false;
+    }
+    message.octets.resize(frame.octets);
+    const std::uint64_t octets_at = at + frame.size() - frame.octets;
+    if (::pread(segment.file.get(), message.octets.data(), frame.octets,
+                static_cast<off_t>(octets_at)) != static_cast<ssize_t>(frame.octets) ||
+        XXH3_64bits(message.octets.data(), frame.octets) != frame.octets_checksum) {
+        return false;
+    }
+    message.entries = std::move(account.entries);
+    message.inherited = segment.is_inherited ? account.tally : RecordTally{};
+    message.data_records = frame.data_records;
+    message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
+    return true;
+}
+
+/// @return  false: it is damaged, and `account` empty
+bool Spool::read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
+                         Account& account) const {
+    std::vector<std::byte> octets(frame.size() - frame.octets);
     if (::pread(segment.file.get(), octets.data(), octets.size(), static_cast<off_t>(at)) !=
             static_cast<ssize_t>(octets.size()) ||
         XXH3_64bits(octets.data() + Frame::kChecked, octets.size() - Frame::kChecked) !=
             frame.checksum) {
         return false;
     }
-    message.entries.resize(frame.entries);
-    const std::byte* const from = octets.data() + sizeof frame;
-    const std::size_t account = frame.entries * sizeof(RecordEntry);
-    std::memcpy(message.entries.data(), from, account);
-    message.octets.assign(from + account, from + account + frame.octets);
-    message.data_records = frame.data_records;
-    message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
-    if (segment.is_inherited) {
-        for (RecordEntry& entry : message.entries) {
-            entry.number = RecordEntry::kInherited;
-        }
+    account.tally = frame.tally;
+    if (!segment.is_inherited) {
+        account.entries.resize(frame.entries);
+        std::memcpy(account.entries.data(), octets.data() + sizeof frame,
+                    octets.size() - sizeof frame);
     }
     return true;
 }
@@ -330,44 +362,38 @@ void Spool::remove(Segments::iterator segment) noexcept {
     segments_.erase(segment);
 }
 
-std::vector<RecordEntry> Spool::drop_oldest() {
-    std::vector<RecordEntry> entries;
+void Spool::drop_oldest(const AccountHandler& handler) {
     if (!segments_.empty()) {
-        collect_entries(segments_.begin()->second, entries);
+        visit(segments_.begin()->second, handler);
         remove(segments_.begin());
     }
-    return entries;
 }
 
-std::vector<RecordEntry> Spool::drop_unusable() {
-    std::vector<RecordEntry> entries;
+void Spool::drop_unusable(const AccountHandler& handler) {
     for (auto segment = segments_.begin(); segment != segments_.end();) {
         const auto next = std::next(segment);
         if (!segment->second.is_usable) {
-            collect_entries(segment->second, entries);
+            visit(segment->second, handler);
             remove(segment);
         }
         segment = next;
     }
-    return entries;
 }
 
-std::vector<RecordEntry> Spool::untaken_entries() {
-    std::vector<RecordEntry> entries;
-    for (auto& [number, segment] : segments_) {
-        collect_entries(segment, entries);
+void Spool::visit_untaken(const AccountHandler& handler) {
+    for (const auto& [number, segment] : segments_) {
+        visit(segment, handler);
     }
-    return entries;
 }
 
-/// The accounts of messages that were not taken.
-void Spool::collect_entries(Segment& segment, std::vector<RecordEntry>& entries) {
+void Spool::visit(const Segment& segment, const AccountHandler& handler) const {
     Frame frame;
     for (std::uint64_t at = segment.read_at; at < segment.octets && read_frame(segment, at, frame);
          at += frame.size()) {
-        OutgoingMessage message;
-        if (frame.is_done == 0 && read_message(segment, frame, at, message)) {
-            entries.insert(entries.end(), message.entries.begin(), message.entries.end());
+        Account account{.tally = frame.tally, .entries = {}};
+        if (frame.is_done == 0 &&
+            (segment.is_inherited || read_account(segment, frame, at, account))) {
+            handler(account);
         }
     }
 }

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/export_error.hpp"
@@ -54,19 +56,26 @@ public:
     [[nodiscard]] bool has(const SpoolPlace& place) const noexcept {
         return segments_.contains(place.file);
     }
+    /// The account of one frame: of a former process's the sum alone means something here.
+    struct Account {
+        RecordTally tally;
+        std::vector<RecordEntry> entries;  ///< of this process; otherwise none
+    };
+    using AccountHandler = std::function<void(const Account&)>;
+
     /// Gives up the oldest file. Messages that were taken from it have no place any more.
     ///
-    /// @return  the accounts of its messages that were not taken
-    [[nodiscard]] std::vector<RecordEntry> drop_oldest();
+    /// @param handler  told of its messages that were not taken
+    void drop_oldest(const AccountHandler& handler);
     /// Gives up what former processes have left for other templates than today's.
-    ///
-    /// @return  the accounts of it
-    [[nodiscard]] std::vector<RecordEntry> drop_unusable();
-    /// The accounts of all messages that were not taken.
-    [[nodiscard]] std::vector<RecordEntry> untaken_entries();
+    void drop_unusable(const AccountHandler& handler);
+    /// All messages that were not taken; the disk is read for those of this process alone.
+    void visit_untaken(const AccountHandler& handler);
+    /// The accounts of messages that were to be taken and could not be read.
+    [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
     /// Octets in all files.
     [[nodiscard]] std::uint64_t octets() const noexcept;
-    /// Files of which not everything could be read.
+    /// How often something could not be read.
     [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
 
 private:
@@ -91,7 +100,9 @@ private:
     [[nodiscard]] bool read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const;
     [[nodiscard]] bool read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
                                     OutgoingMessage& message) const;
-    void collect_entries(Segment& segment, std::vector<RecordEntry>& entries);
+    [[nodiscard]] bool read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
+                                    Account& account) const;
+    void visit(const Segment& segment, const AccountHandler& handler) const;
     void remove_if_done(Segments::iterator segment) noexcept;
     void remove(Segments::iterator segment) noexcept;
 
@@ -104,6 +115,7 @@ private:
     std::uint64_t next_number_ = 1;
     std::uint64_t writing_ = 0;  ///< number of the file that is appended to; 0: none
     std::uint64_t damaged_ = 0;
+    std::vector<Account> lost_;  ///< see take_damaged()
     std::vector<std::byte> buffer_;
 };
 

@@ -42,6 +42,9 @@ bool is_address(const std::string& host) noexcept {
            ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
+/// Keys without a passphrase only: nobody is there to type one.
+int no_passphrase(char*, int, int, void*) noexcept { return 0; }
+
 /// Called by OpenSSL for each ticket.
 int note_ticket(SSL* connection, SSL_SESSION*) noexcept {
     *static_cast<bool*>(SSL_get_app_data(connection)) = true;
@@ -74,6 +77,7 @@ void TlsStream::Library::bear(const TlsOptions& tls) const {
     if (tls.certificate.empty()) {
         return;
     }
+    SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
     if (SSL_CTX_use_certificate_chain_file(context.get(), tls.certificate.c_str()) != 1) {
         refuse("certificate", tls.certificate);
     }
@@ -107,6 +111,7 @@ TlsStream::~TlsStream() = default;
 void TlsStream::begin(const FileDescriptor& socket, std::chrono::nanoseconds) noexcept {
     shaken_at_ = {};
     confirmed_ = false;
+    fault_.clear();
     ERR_clear_error();
     library_->connection.reset(SSL_new(library_->context.get()));
     SSL* const connection = library_->connection.get();
@@ -133,6 +138,7 @@ OctetStream::Opening TlsStream::open(std::chrono::nanoseconds now) noexcept {
         return Opening::failed;
     }
     if (shaken_at_.count() == 0) {
+        ERR_clear_error();
         const int result = SSL_connect(connection);
         if (result != 1) {
             return wants_more(result) ? Opening::waiting : Opening::failed;
@@ -171,7 +177,7 @@ std::uint64_t TlsStream::sent() const noexcept {
 }
 
 void TlsStream::end() noexcept {
-    if (library_->connection != nullptr && shaken_at_.count() != 0) {
+    if (library_->connection != nullptr && shaken_at_.count() != 0 && fault_.empty()) {
         ERR_clear_error();
         SSL_shutdown(library_->connection.get());  // close_notify; the answer is not awaited
         ERR_clear_error();

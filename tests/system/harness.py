@@ -98,7 +98,7 @@ class TestCase(unittest.TestCase):
             for name, total in (("packets", "metered"), ("octets", "metered"), ("flows", "created")):
                 unit = account[name]
                 self.assertEqual(unit[total], unit["exported"] + unit["lost"] + unit["active"], (name, account))
-            self.assertEqual(flows["active"], flows["spooled"], account)
+                self.assertEqual(unit["active"], unit["spooled"], (name, account))
             self.assertEqual(flows["created"], sum(flows["ended_by_reason"].values()), account)
         for group in ("packets", "octets", "flows"):
             for name, total in ledger[group].items():

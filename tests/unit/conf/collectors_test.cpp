@@ -154,6 +154,14 @@ TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][un
         collector("transport: tcp", "failover") ==
         "probe.yaml:2: export.collectors.0.spool.directory is given, but export.mode is failover; "
         "must be left out (records that wait go to the next collector)");
+    CHECK(collector("transport: tcp, buffer: 8388608") == "accepted");
+    CHECK(collector("transport: tcp, buffer: 1073741824") ==
+          "probe.yaml:2: export.collectors.0.spool.max-size is 1073741824, but buffer is "
+          "1073741824; must be at least twice as much");
+    CHECK(collector(
+              "transport: tcp}, {host: i, transport: tcp, spool: {directory: /var//spool/a/}") ==
+          "probe.yaml:2: export.collectors.1.spool.directory is that of export.collectors.0 too; "
+          "must be a directory of its own");
     CHECK(set_in_probe("export.collectors.0.spool.max-size=8388607")
               .find("must be a whole number from 8388608 to") != std::string::npos);
 }

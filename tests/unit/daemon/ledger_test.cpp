@@ -37,24 +37,29 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
     const Ledger ledger{.captures_cut = 0,
                         .queues = {some_queue(), some_queue()},
                         .ports = {{.name = "uplink", .missed = 7, .no_buffer = 8, .errors = 9}},
-                        .collectors = {{.name = "udp 192.0.2.1:4739", .counts = {{"records", 2}}}}};
+                        .collectors = {{.name = "udp 192.0.2.1:4739",
+                                        .counts = {{"records", 2}},
+                                        .lost_by_cause = {{"write_failed", 1}}}}};
     const auto json = nlohmann::json::parse(to_json(ledger));
     const auto expected_packets = nlohmann::json::parse(R"({
         "received": 20, "metered": 12, "ignored": 6, "filtered": 2,
-        "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2,
+        "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2, "spooled": 0,
         "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4,
         "nic_hint_mismatches": 8, "cut_headers": {"transport_header": 2},
         "fragments": {"first": 2, "later": 4},
         "unified_headers_missing": 14, "unified_headers_untracked": 16})");
     CHECK(json["packets"] == expected_packets);
-    CHECK(json["octets"] ==
-          nlohmann::json::parse(
-              R"({"metered": 1200, "ignored": 300, "exported": 600, "lost": 400, "active": 200})"));
+    CHECK(
+        json["octets"] ==
+        nlohmann::json::parse(
+            R"({"metered": 1200, "ignored": 300, "exported": 600, "lost": 400, "active": 200, "spooled": 0})"));
     CHECK(json["flows"] == nlohmann::json::parse(R"({
         "created": 6, "exported": 2, "lost": 2, "lost_by_cause": {"ring_full": 2, "send_refused": 0},
         "active": 2, "spooled": 0, "ended_by_reason": {"idle": 4, "active": 0, "end": 0, "forced": 0,
         "lack_of_resources": 0}})"));
-    CHECK(json["collectors"][0] == nlohmann::json{{"name", "udp 192.0.2.1:4739"}, {"records", 2}});
+    CHECK(json["collectors"][0] == nlohmann::json{{"name", "udp 192.0.2.1:4739"},
+                                                  {"records", 2},
+                                                  {"lost_by_cause", {{"write_failed", 1}}}});
     CHECK(json["queues"].size() == 2);
     CHECK(json["queues"][1]["name"] == "uplink/0");
     CHECK(json["queues"][1]["packets"]["metered"] == 6);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <string>
 
 #include "tests/support/collector_group_harness.hpp"
@@ -179,4 +182,77 @@ TEST_CASE("spool: one collector's costs another one nothing", "[export][unit]") 
     CHECK(exports.exported() == 20'000);
     CHECK(exports.spooled() == 0);  // they are exported
     CHECK(exports.counters.collectors[0].spooled.read().records == 20'000);
+}
+
+TEST_CASE("spool: a disk that refuses costs nobody anything while records can wait elsewhere",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory);
+    exports.options.collectors[0].buffer = std::size_t{4} << 20U;
+    exports.collectors[0].go_away();
+    exports.start();
+    auto* const before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit old{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = old.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+    for (int i = 0; i < 3; ++i) {
+        exports.put(0, 50'000);
+    }
+    exports.run(milliseconds{3000});
+    const std::uint64_t errors = exports.counters.collectors[0].errors.read();
+    CHECK(exports.queue.left() > 0);  // they wait where they are
+    CHECK(exports.lost(ExportLoss::write_failed) == 0);
+    CHECK(exports.told(CollectorEventKind::spool_failed));
+    CHECK(errors < 20);  // tries: of the disk, one a second, and of the connection
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &old) == 0);
+    std::signal(SIGXFSZ, before);
+    exports.run(milliseconds{3000});
+    CHECK(exports.queue.left() == 0);
+    exports.collectors[0].come_back();
+    exports.run(milliseconds{60'000});
+    exports.finish();
+    CHECK(exports.exported() == 150'000);
+    CHECK(exports.collectors[0].ports.size() == 150'000);
+}
+
+TEST_CASE("spool: a file that goes while its messages are in memory loses them only at the end",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    std::uint64_t lost = 0;
+    {
+        SpooledExport exports(directory, std::uint64_t{1} << 18U);
+        exports.collectors[0].go_away();
+        exports.start();
+        exports.put(0, 20'000);  // four times what fits
+        exports.run(milliseconds{2000});
+        exports.finish();
+        lost = exports.lost(ExportLoss::spool_full);
+        CHECK(lost > 10'000);
+        CHECK(exports.spooled() == 20'000 - lost);
+    }
+    SpooledExport next(directory, std::uint64_t{1} << 18U);
+    next.start();
+    next.run(milliseconds{20'000});
+    next.finish();
+    CHECK(next.collectors[0].ports == numbers(lost, 20'000));
+}
+
+TEST_CASE("spool: a collector that gives up first leaves the other one's records alone",
+          "[export][unit]") {
+    for (const bool other_reads : {true, false}) {
+        const TemporaryDirectory directory;
+        SpooledExport exports(directory, std::uint64_t{1} << 26U, 2);
+        exports.collectors[0].go_away();
+        if (!other_reads) {
+            exports.collectors[1].go_away();
+        }
+        exports.start();
+        exports.put(0, 1000);
+        exports.finish();
+        CHECK(exports.exported() == (other_reads ? 1000 : 0));
+        CHECK(exports.spooled() == (other_reads ? 0 : 1000));
+        CHECK(exports.lost(ExportLoss::collector_away) == 0);
+        CHECK(exports.counters.collectors[0].spooled.read().records == 1000);
+    }
 }

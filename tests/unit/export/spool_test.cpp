@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kFingerprint = 7;
 constexpr std::size_t kEntries = 3;
+constexpr std::size_t kNineMessages = 10'000;  ///< and a bit less in a file
 
 /// A message of 1000 octets that `number` tells from others, and three records.
 OutgoingMessage message_of(std::uint64_t number) {
@@ -55,7 +56,7 @@ struct SpoolIn {
             }
             CHECK(message->octets.size() == 1000);
             CHECK(message->data_records == kEntries);
-            CHECK(message->entries.size() == kEntries);
+            CHECK(message->entries.size() + message->inherited.records == kEntries);
             CHECK(message->latest_end == message_of(0).latest_end);
             numbers.push_back(std::to_integer<std::uint64_t>(message->octets.front()));
             taken.push_back(*message->place);
@@ -67,6 +68,18 @@ struct SpoolIn {
             spool.done(place);
         }
         taken.clear();
+    }
+
+    /// The accounts that a visit tells of, one after the other.
+    template <class Visit>
+    [[nodiscard]] std::vector<Spool::Account> accounts(Visit visit) {
+        std::vector<Spool::Account> accounts;
+        (spool.*visit)([&](const Spool::Account& account) {
+            CHECK(account.tally.records == kEntries);
+            CHECK(account.tally.packets == 3);
+            accounts.push_back(account);
+        });
+        return accounts;
     }
 
     Spool spool;
@@ -96,7 +109,7 @@ std::vector<fs::path> files_in(const TemporaryDirectory& directory) {
 
 TEST_CASE("Spool: messages come back in their order, and their files go", "[export][unit]") {
     const TemporaryDirectory directory;
-    SpoolIn in(directory, 80'000);  // files of nine messages
+    SpoolIn in(directory, kNineMessages * 256);  // files of nine messages
     CHECK_FALSE(in.spool.has_untaken());
     CHECK_FALSE(in.spool.take().has_value());
     in.append(0, 35);
@@ -130,15 +143,16 @@ TEST_CASE("Spool: a message that stays in memory is not taken, but inherited", "
 TEST_CASE("Spool: the next process takes what was not done, as inherited", "[export][unit]") {
     const TemporaryDirectory directory;
     {
-        SpoolIn in(directory, 80'000);
+        SpoolIn in(directory, kNineMessages * 256);
         in.append(0, 25);
         in.take(13);
         in.taken.pop_back();  // the thirteenth was taken, and not done
         in.all_done();
     }
-    SpoolIn next(directory, 80'000);
-    CHECK(next.spool.untaken_entries().size() == 13 * kEntries);
-    CHECK(next.spool.untaken_entries().front().number == RecordEntry::kInherited);
+    SpoolIn next(directory, kNineMessages * 256);
+    const std::vector<Spool::Account> former = next.accounts(&Spool::visit_untaken);
+    CHECK(former.size() == 13);
+    CHECK(former.front().entries.empty());  // their numbers mean nothing here
     next.append(25, 27);
     CHECK(next.take(100) == from_to(12, 27));
     next.all_done();
@@ -148,23 +162,23 @@ TEST_CASE("Spool: the next process takes what was not done, as inherited", "[exp
 
 TEST_CASE("Spool: when it is full, its oldest file goes", "[export][unit]") {
     const TemporaryDirectory directory;
-    SpoolIn in(directory, 80'000);
+    SpoolIn in(directory, kNineMessages * 256);
     std::uint64_t number = 0;
-    while (in.spool.has_room_for(message_of(number))) {
+    while (in.spool.has_room_for(message_of(number)) && number < 10'000) {
         in.append(number, number + 1);
         ++number;
     }
-    CHECK(number > 60);
-    CHECK(in.spool.octets() <= 80'000);
+    CHECK(number > 2000);
+    CHECK(number < 2400);
+    CHECK(in.spool.octets() <= kNineMessages * 256);
     in.take(4);
-    const std::vector<RecordEntry> lost = in.spool.drop_oldest();
-    REQUIRE(!lost.empty());
-    CHECK(lost.front().number == 4 * kEntries);  // those that were taken are not lost
+    const std::vector<Spool::Account> lost = in.accounts(&Spool::drop_oldest);
+    REQUIRE(lost.size() == 5);
+    CHECK(lost.front().entries.front().number == 4 * kEntries);  // what was taken is not lost
     CHECK_FALSE(in.spool.has(in.taken.front()));
     in.all_done();  // of a file that is not there any more
-    const std::uint64_t first_left = lost.back().number / kEntries + 1;
     CHECK(in.spool.has_room_for(message_of(number)));
-    CHECK(in.take(1000) == from_to(first_left, number));
+    CHECK(in.take(1) == from_to(9, 10));
 }
 
 TEST_CASE("Spool: messages for other templates are given up by count", "[export][unit]") {
@@ -175,7 +189,7 @@ TEST_CASE("Spool: messages for other templates are given up by count", "[export]
     }
     SpoolIn next(directory, 1U << 23U, kFingerprint + 1);
     CHECK_FALSE(next.spool.has_untaken());
-    CHECK(next.spool.drop_unusable().size() == 5 * kEntries);
+    CHECK(next.accounts(&Spool::drop_unusable).size() == 5);
     CHECK(files_in(directory).empty());
 }
 
@@ -220,7 +234,7 @@ TEST_CASE("Spool: a damaged message is skipped, the others come", "[export][unit
 
 TEST_CASE("Spool: files of others in the directory harm nothing", "[export][unit]") {
     const TemporaryDirectory directory;
-    std::ofstream(directory.path() + "/00000000000000000003.spool") << "not a spool";
+    std::ofstream(directory.path() + "/00000000000000000003.spool") << "this is not one of ours";
     std::ofstream(directory.path() + "/README.spool") << "neither";
     SpoolIn in(directory);
     CHECK(in.spool.damaged() == 1);
@@ -228,6 +242,7 @@ TEST_CASE("Spool: files of others in the directory harm nothing", "[export][unit
     in.append(0, 3);
     CHECK(in.take(10) == from_to(0, 3));
     CHECK(fs::exists(directory.path() + "/README.spool"));
+    CHECK(fs::exists(directory.path() + "/00000000000000000003.spool"));
 }
 
 TEST_CASE("Spool: one process at a time", "[export][unit]") {
@@ -256,4 +271,25 @@ TEST_CASE("Spool: what the disk refuses is not there", "[export][unit]") {
     wanted.push_back(11);
     CHECK(in.take(100) == wanted);
     CHECK(in.spool.damaged() == 0);
+}
+
+TEST_CASE("Spool: of a damaged message of this process the account is known", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpoolIn in(directory);
+    in.append(0, 5);
+    const fs::path path = files_in(directory).at(0);
+    const auto frame = static_cast<std::streamoff>((fs::file_size(path) - 16) / 5);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(16 + 2 * frame - 1);  // the last octet of the second message
+    file.put('\x55');
+    file.close();
+    CHECK(in.take(100) == std::vector<std::uint64_t>{0, 2, 3, 4});
+    CHECK(in.spool.damaged() == 1);
+    const std::vector<Spool::Account> damaged = in.spool.take_damaged();
+    REQUIRE(damaged.size() == 1);
+    CHECK(damaged[0].entries.front().number == kEntries);
+    CHECK(in.spool.take_damaged().empty());
+    in.all_done();
+    static_cast<void>(in.spool.take());
+    CHECK(files_in(directory).empty());
 }
