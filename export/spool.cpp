@@ -103,11 +103,13 @@ Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
     static_assert(sizeof(Frame) == 72 && std::is_trivially_copyable_v<RecordEntry>);
     std::error_code fault;
     std::filesystem::create_directories(directory_, fault);
+    if (!fault) {
+        lock();
+        inherit(fault);
+    }
     if (fault) {
         throw ExportError("spool " + directory_ + ": " + fault.message());
     }
-    lock();
-    inherit();
 }
 
 Spool::~Spool() = default;
@@ -124,16 +126,12 @@ void Spool::lock() {
     }
 }
 
-void Spool::inherit() {
-    std::error_code fault;
+void Spool::inherit(std::error_code& fault) {
     for (std::filesystem::directory_iterator entry(directory_, fault);
          !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
         if (const auto number = number_in(entry->path().filename().string())) {
             inherit_file(*number, entry->path().string());
         }
-    }
-    if (fault) {
-        throw ExportError("spool " + directory_ + ": " + fault.message());
     }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -92,7 +93,7 @@ private:
     using Segments = std::map<std::uint64_t, Segment>;
 
     void lock();
-    void inherit();
+    void inherit(std::error_code& fault);
     void inherit_file(std::uint64_t number, const std::string& path);
     [[nodiscard]] bool scan(Segment& segment) const;
     [[nodiscard]] std::optional<OutgoingMessage> take_from(std::uint64_t number, Segment& segment);

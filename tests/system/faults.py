@@ -221,14 +221,16 @@ class Faults(harness.TestCase):
         port = harness.free_port()
         with harness.huge_pages(), self.probe("tcp", port, *self.spool("small/spool")) as daemon:
             daemon.wait_for_received(FLOWS)
-            daemon.wait_for_log("the spool failed, records are lost .No space left on device.")
+            daemon.wait_for_log("the spool failed .No space left on device.")
             with Collector(port=port) as collector:
                 daemon.wait_for_log("the spool is empty again")
                 ledger = self.end(daemon)
         numbers, last = self.numbers_in(collector.streams)
         lost = ledger["flows"]["lost_by_cause"]["write_failed"]
-        self.assertGreater(lost, 0)
+        # Records wait in ring and cache; what is lost are messages that would have overtaken those in the spool.
+        self.assertTrue(0 < lost < 3000, lost)
         self.assertEqual((ledger["flows"]["lost"], len(numbers)), (lost, FLOWS - lost))
+        self.assertEqual(sorted(numbers), sorted(set(numbers)))
         self.assertEqual(last["notSentFlowTotalCount"], lost)
 
 
