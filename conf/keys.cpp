@@ -270,18 +270,21 @@ bool accept_fields(const YamlNode& node, ExportOptions& options) {
 }
 
 std::string fields_yaml(const ExportOptions& options) {
-    FieldGroups whole = options.fields;
+    std::string text;
+    const auto add = [&text](std::string_view word) {
+        text += (text.empty() ? "" : ", ") + std::string(word);
+    };
     for (const auto& word : group_words()) {
-        whole.*(word.meaning) = whole.*(word.meaning) && !(options.partial.groups.*(word.meaning));
-    }
-    std::string text = flags_text(whole, group_words());
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (options.partial.elements[index]) {
-            text.insert(text.size() - 1,
-                        (text.size() > 2 ? ", " : "") + std::string(kGroupElements.at(index).name));
+        if (options.fields.*(word.meaning) && !(options.partial.groups.*(word.meaning))) {
+            add(word.text);
         }
     }
-    return text;
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        if (options.partial.elements[index]) {
+            add(kGroupElements.at(index).name);
+        }
+    }
+    return "[" + text + "]";
 }
 
 Rule<ExportOptions> export_fields() {

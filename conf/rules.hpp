@@ -205,18 +205,6 @@ Rule<Owner> only(const std::vector<std::string>& words, const std::vector<std::s
             .yaml = [=](const Owner&) { return words.front(); }};
 }
 
-/// The words of the flags that are set.
-template <class Flags>
-std::string flags_text(const Flags& flags, const std::vector<Word<bool Flags::*>>& words) {
-    std::string text;
-    for (const auto& word : words) {
-        if (flags.*(word.meaning)) {
-            text += (text.empty() ? "" : ", ") + std::string(word.text);
-        }
-    }
-    return "[" + text + "]";
-}
-
 /// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.
 template <class Owner>
 Rule<Owner> text(std::string Owner::*member, const std::string& limits,

@@ -45,7 +45,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       announcer_(options_for(options, options.collectors[index]),
                  options.collectors[index].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[index]), encoder_),
-      overflow_(options, index, encoder_.fingerprint(), book, account_, events_),
+      overflow_(options, index, encoder_.fingerprint(), book, events_),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
       is_file_(options.collectors[index].transport == TransportKind::file),

@@ -35,6 +35,10 @@ public:
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
+    /// The collector's own account.
+    [[nodiscard]] CollectorCounters& account(std::size_t collector) const noexcept {
+        return counters_.collectors[collector];
+    }
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 

@@ -11,8 +11,8 @@
 namespace tributary {
 
 Overflow::Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
-                   DeliveryBook& book, CollectorCounters& account, CollectorEvents& events)
-    : index_(index), book_(book), account_(account), events_(events) {
+                   DeliveryBook& book, CollectorEvents& events)
+    : index_(index), book_(book), account_(book.account(index)), events_(events) {
     const SpoolOptions& spool = options.collectors.at(index).spool;
     if (!spool.is_on()) {
         return;

@@ -26,7 +26,7 @@ public:
     /// @param fingerprint  of the templates that its messages need
     /// @errors  ExportError: the spool cannot be used
     Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
-             DeliveryBook& book, CollectorCounters& account, CollectorEvents& events);
+             DeliveryBook& book, CollectorEvents& events);
 
     /// How long the disk is left alone after it has refused a message.
     static constexpr std::chrono::seconds kRetryAfter{1};
