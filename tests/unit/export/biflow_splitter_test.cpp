@@ -34,7 +34,7 @@ Record with_all_groups(const RecordLayout& layout, std::uint8_t ip_version = 4) 
         const std::uint8_t by = is_back ? 2 : 1;
         record.group<ExtremesGroup>(half.extremes_at) = {.minimum_ip_total_length = 40U * by,
                                                          .maximum_ip_total_length = 1000U * by};
-        record.group<Layer2Group>(half.layer2_at) = {.layer2_octets = 2000U * by,
+        record.group<Layer2Group>(half.layer2_at) = {.layer2_octets = std::uint64_t{2000} * by,
                                                      .has_mac_addresses = true};
         record.group<TcpCountsGroup>(half.tcp_counts_at) = {.syn = by, .ack = 7U * by};
         record.group<FlowLabelGroup>(half.flow_label_at) = {.flow_label = 5U * by};
