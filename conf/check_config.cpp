@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "conf/config_error.hpp"
 
@@ -37,22 +38,33 @@ private:
     std::map<std::string, std::string> seen_;
 };
 
+/// A part of the configuration whose values must fit each other.
+class Section {
+public:
+    Section(const YamlNode& root, std::string path) : root_(root), path_(std::move(path)) {}
+
+    /// Refuses the key, saying `what` of it, unless it is good.
+    void demand(const char* key, bool is_good, const std::string& what) const {
+        if (!is_good) {
+            const std::string path = path_ + "." + key;
+            refuse(place_of(root_, path), path + what);
+        }
+    }
+
+private:
+    const YamlNode& root_;
+    std::string path_;
+};
+
 /// On the unified-header path there are no frames to choose from, and a frame holds many packets.
 template <class Options>
-void check_selection(const Options& options, const std::string& section, const YamlNode& root) {
-    const auto demand = [&](bool is_good, const char* key) {
-        const std::string path = section + "." + key;
-        if (!is_good) {
-            refuse(place_of(root, path),
-                   path +
-                       " is given, but parse is unified-header; must be left out (whoever "
-                       "parses the packets can choose among them)");
-        }
-    };
-    if (options.parse == ParseMode::unified_header) {
-        demand(options.filter.empty(), "filter");
-        demand(options.sampling == 1, "sampling");
-    }
+void check_selection(const Options& options, const Section& section) {
+    const bool has_frames = options.parse != ParseMode::unified_header;
+    const char* const no_frames =
+        " is given, but parse is unified-header; must be left out (whoever parses the packets can "
+        "choose among them)";
+    section.demand("filter", has_frames || options.filter.empty(), no_frames);
+    section.demand("sampling", has_frames || options.sampling == 1, no_frames);
 }
 
 /// What unified headers do not carry cannot be exported, and what their sender decides cannot be
@@ -101,126 +113,96 @@ void check_inputs(const Config& config, const YamlNode& root) {
         devices.add(input.device);
         names.add(input.name);
         indices.add(std::to_string(input.interface_index));
-        check_selection(input, "inputs." + std::to_string(i), root);
+        check_selection(input, Section(root, "inputs." + std::to_string(i)));
         if (input.parse == ParseMode::unified_header) {
             check_unified_headers(config, input_path(i, "parse"), root);
         }
     }
 }
 
-void check_collector(const CollectorOptions& collector, const std::string& at,
-                     const YamlNode& root) {
-    const auto demand = [&root, &at](const char* key, bool is_good, const char* what) {
-        const std::string path = at + "." + key;
-        if (!is_good) {
-            refuse(place_of(root, path), path + what);
-        }
-    };
+void check_place(const CollectorOptions& collector, const Section& section) {
     if (collector.transport == TransportKind::file) {
-        demand("path", !collector.path.empty(),
-               " is missing; must be the path of the file to write (transport is file)");
-        demand("host", collector.host.empty(),
-               " is given, but transport is file; must be left out (or transport udp, tcp or tls)");
-        demand("source-address", collector.source_address.empty(),
-               " is given, but transport is file; must be left out (or transport udp, tcp or tls)");
+        const char* const no_host =
+            " is given, but transport is file; must be left out (or transport udp, tcp or tls)";
+        section.demand("path", !collector.path.empty(),
+                       " is missing; must be the path of the file to write (transport is file)");
+        section.demand("host", collector.host.empty(), no_host);
+        section.demand("source-address", collector.source_address.empty(), no_host);
         return;
     }
-    demand("host", !collector.host.empty(),
-           " is missing; must be the collector's name or address (or transport must be file)");
-    demand("path", collector.path.empty(),
-           " is given, but transport is not file; must be left out (or transport file)");
+    section.demand(
+        "host", !collector.host.empty(),
+        " is missing; must be the collector's name or address (or transport must be file)");
+    section.demand("path", collector.path.empty(),
+                   " is given, but transport is not file; must be left out (or transport file)");
 }
 
-void check_tls(const CollectorOptions& collector, const std::string& at, const YamlNode& root) {
+void check_tls(const CollectorOptions& collector, const Section& section) {
     const TlsOptions& tls = collector.tls;
-    const auto demand = [&root, &at](const char* key, bool is_good, const char* what) {
-        const std::string path = at + ".tls." + key;
-        if (!is_good) {
-            refuse(place_of(root, path), path + what);
-        }
-    };
     const bool is_tls = collector.transport == TransportKind::tls;
     const char* const no_tls = " is given, but transport is not tls; must be left out";
-    demand("ca", is_tls || tls.ca.empty(), no_tls);
-    demand("certificate", is_tls || tls.certificate.empty(), no_tls);
-    demand("key", is_tls || tls.key.empty(), no_tls);
-    demand("name", is_tls || tls.name.empty(), no_tls);
-    demand("key", tls.certificate.empty() || !tls.key.empty(),
-           " is missing; must be the file of tls.certificate's private key");
-    demand("certificate", tls.key.empty() || !tls.certificate.empty(),
-           " is missing; must be the file of the certificate that tls.key belongs to");
+    section.demand("tls.ca", is_tls || tls.ca.empty(), no_tls);
+    section.demand("tls.certificate", is_tls || tls.certificate.empty(), no_tls);
+    section.demand("tls.key", is_tls || tls.key.empty(), no_tls);
+    section.demand("tls.name", is_tls || tls.name.empty(), no_tls);
+    section.demand("tls.key", tls.certificate.empty() || !tls.key.empty(),
+                   " is missing; must be the file of tls.certificate's private key");
+    section.demand("tls.certificate", tls.key.empty() || !tls.certificate.empty(),
+                   " is missing; must be the file of the certificate that tls.key belongs to");
 }
 
-void check_direction(const CollectorOptions& collector, FlowDirection cache, const std::string& at,
-                     const YamlNode& root) {
-    if (collector.direction == FlowDirection::biflow && cache == FlowDirection::uniflow) {
-        const std::string path = at + ".direction";
-        refuse(place_of(root, path), path +
-                                         " is biflow, but flows.direction is uniflow; must be "
-                                         "uniflow or inherit (or flows.direction biflow)");
+void check_direction(const CollectorOptions& collector, FlowDirection cache,
+                     const Section& section) {
+    const bool is_paired = cache == FlowDirection::biflow;
+    section.demand("direction", is_paired || collector.direction != FlowDirection::biflow,
+                   " is biflow, but flows.direction is uniflow; must be uniflow or inherit (or "
+                   "flows.direction biflow)");
+}
+
+void check_spool(const CollectorOptions& collector, ExportMode mode, const Section& section) {
+    if (!collector.spool.is_on()) {
+        return;
     }
-}
-
-void check_spool(const CollectorOptions& collector, ExportMode mode, const std::string& at,
-                 const YamlNode& root) {
-    const std::string path = at + ".spool.directory";
     const bool is_stream =
         collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
-    if (collector.spool.is_on() && !is_stream) {
-        refuse(place_of(root, path),
-               path + " is given, but transport is neither tcp nor tls; must be left out");
-    }
-    if (collector.spool.is_on() && collector.spool.max_octets < 2 * collector.buffer) {
-        refuse(place_of(root, at + ".spool.max-size"),
-               at + ".spool.max-size is " + std::to_string(collector.spool.max_octets) +
-                   ", but buffer is " + std::to_string(collector.buffer) +
-                   "; must be at least twice as much");
-    }
-    if (collector.spool.is_on() && mode == ExportMode::failover) {
-        refuse(place_of(root, path),
-               path +
-                   " is given, but export.mode is failover; must be left out (records that wait "
-                   "go to the next collector)");
-    }
+    section.demand("spool.directory", is_stream,
+                   " is given, but transport is neither tcp nor tls; must be left out");
+    section.demand("spool.max-size", collector.spool.max_octets >= 2 * collector.buffer,
+                   " is " + std::to_string(collector.spool.max_octets) + ", but buffer is " +
+                       std::to_string(collector.buffer) + "; must be at least twice as much");
+    section.demand("spool.directory", mode != ExportMode::failover,
+                   " is given, but export.mode is failover; must be left out (records that wait go "
+                   "to the next collector)");
 }
 
 /// A file that is one message longer than the templates would do; this is one that is worth it.
 constexpr std::uint64_t kSmallestFile = std::uint64_t{1} << 20U;
 
-void check_rotation(const CollectorOptions& collector, const std::string& at,
-                    const YamlNode& root) {
+void check_rotation(const CollectorOptions& collector, const Section& section) {
     const FileRotation& rotation = collector.rotation;
-    const auto demand = [&root, &at](const char* key, bool is_good, const std::string& what) {
-        const std::string path = at + ".rotation." + key;
-        if (!is_good) {
-            refuse(place_of(root, path), path + what);
-        }
-    };
     const bool is_file = collector.transport == TransportKind::file;
-    const std::string no_file = " is given, but transport is not file; must be left out";
-    demand("size", is_file || rotation.octets == 0, no_file);
-    demand("interval", is_file || rotation.interval.count() == 0, no_file);
-    demand("size", rotation.octets == 0 || rotation.octets >= kSmallestFile,
-           " is " + std::to_string(rotation.octets) + "; must be 0 or at least " +
-               std::to_string(kSmallestFile));
-    const std::string no_rotation =
+    const char* const no_file = " is given, but transport is not file; must be left out";
+    section.demand("rotation.size", is_file || rotation.octets == 0, no_file);
+    section.demand("rotation.interval", is_file || rotation.interval.count() == 0, no_file);
+    section.demand("rotation.size", rotation.octets == 0 || rotation.octets >= kSmallestFile,
+                   " is " + std::to_string(rotation.octets) + "; must be 0 or at least " +
+                       std::to_string(kSmallestFile));
+    const char* const no_rotation =
         " is given, but neither rotation.size nor rotation.interval; must be left out (only "
         "rotation finishes files)";
-    demand("fsync", rotation.is_on() || !rotation.sync, no_rotation);
-    demand("command", rotation.is_on() || rotation.command.empty(), no_rotation);
+    section.demand("rotation.fsync", rotation.is_on() || !rotation.sync, no_rotation);
+    section.demand("rotation.command", rotation.is_on() || rotation.command.empty(), no_rotation);
 }
 
 /// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
-void check_mtu(const CollectorOptions& collector, FlowDirection direction, const std::string& at,
-               const YamlNode& root) {
+void check_mtu(const CollectorOptions& collector, FlowDirection direction, const Section& section) {
     constexpr std::uint16_t kLeastForBiflows = 576;
-    if (direction == FlowDirection::biflow && collector.transport == TransportKind::udp &&
-        collector.mtu < kLeastForBiflows) {
-        refuse(place_of(root, at + ".mtu"),
-               at + ".mtu is " + std::to_string(collector.mtu) +
-                   ", but flows.direction is biflow; must be at least " +
-                   std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
-    }
+    const bool is_limited =
+        direction == FlowDirection::biflow && collector.transport == TransportKind::udp;
+    section.demand("mtu", !is_limited || collector.mtu >= kLeastForBiflows,
+                   " is " + std::to_string(collector.mtu) +
+                       ", but flows.direction is biflow; must be at least " +
+                       std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {
@@ -259,12 +241,13 @@ void check_collectors(const Config& config, const YamlNode& root) {
     std::map<std::string, std::string> seen;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);
-        check_collector(collectors[i], at, root);
-        check_rotation(collectors[i], at, root);
-        check_direction(collectors[i], config.flows.direction, at, root);
-        check_tls(collectors[i], at, root);
-        check_spool(collectors[i], config.export_.mode, at, root);
-        check_mtu(collectors[i], config.flows.direction, at, root);
+        const Section section(root, at);
+        check_place(collectors[i], section);
+        check_rotation(collectors[i], section);
+        check_direction(collectors[i], config.flows.direction, section);
+        check_tls(collectors[i], section);
+        check_spool(collectors[i], config.export_.mode, section);
+        check_mtu(collectors[i], config.flows.direction, section);
         check_spool_of_its_own(collectors, i, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {
@@ -332,7 +315,7 @@ void check_flows(const Config& config, const YamlNode& root) {
 }
 
 void check_read(const Config& config, const YamlNode& root) {
-    check_selection(config.read, "read", root);
+    check_selection(config.read, Section(root, "read"));
 }
 
 void check_offline(const Config& config, const YamlNode& root) {

@@ -3,7 +3,6 @@
 #include <sysexits.h>
 
 #include <cstdio>
-#include <span>
 #include <string>
 
 #include "conf/dump_config.hpp"

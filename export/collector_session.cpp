@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_session.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -357,10 +356,7 @@ void CollectorSession::tell_takes_over(ExportTime now) {
 
 /// Tells of a message's records as lost. The message stays where it is, with none.
 void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
-    for (const RecordEntry& record : message.entries) {
-        book_.lost(index_, record, cause);
-    }
-    account_.lose(cause, std::exchange(message.inherited, {}));
+    book_.lost(index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
     message.records.clear();
 }

@@ -131,7 +131,7 @@ private:
     bool abandoned_{};
     bool gave_up_{};  ///< all goes to the spool
     bool kept_for_next_process_{};
-    std::size_t refilled_octets_{};  ///< from the spool, since advance() or flush() began
+    std::size_t refilled_octets_{};  ///< from the spool, since advance() began
     std::chrono::nanoseconds flush_interval_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 

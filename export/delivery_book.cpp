@@ -34,6 +34,14 @@ void DeliveryBook::spooled(std::size_t collector, const RecordEntry& record) noe
     count_if_spooled(settle_copy(record.number, kSpooled).after, record);
 }
 
+void DeliveryBook::lost(std::size_t collector, std::span<const RecordEntry> records,
+                        const RecordTally& inherited, ExportLoss cause) noexcept {
+    for (const RecordEntry& record : records) {
+        lost(collector, record, cause);
+    }
+    counters_.collectors[collector].lose(cause, inherited);
+}
+
 /// When no copy is under way any more, and one lies in a spool, and nobody has the record.
 void DeliveryBook::count_if_spooled(State state, const RecordEntry& record) noexcept {
     if (state == kSpooled) {

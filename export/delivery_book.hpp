@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 
 #include "export/export_counters.hpp"
@@ -33,6 +34,11 @@ public:
     [[nodiscard]] std::uint64_t begin();
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
+    /// All records of a message.
+    ///
+    /// @param inherited  those of a former process, which are in the collector's own account alone
+    void lost(std::size_t collector, std::span<const RecordEntry> records,
+              const RecordTally& inherited, ExportLoss cause) noexcept;
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// The collector's own account.

@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-void PlainStream::begin(const FileDescriptor& socket, std::chrono::nanoseconds) noexcept {
+void PlainStream::begin(const FileDescriptor& socket) noexcept {
     socket_ = socket.get();
     sent_ = 0;
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +28,7 @@ public:
     /// Begins with a connection.
     ///
     /// @param socket  connected; outlives the stream, or what comes before the next begin()
-    virtual void begin(const FileDescriptor& socket, std::chrono::nanoseconds now) noexcept = 0;
+    virtual void begin(const FileDescriptor& socket) noexcept = 0;
     /// Brings the beginning forward; to be called until it is `open` or has failed.
     [[nodiscard]] virtual Opening open(std::chrono::nanoseconds now) noexcept = 0;
     /// @param octets  not empty; after 0 was returned, the same ones
@@ -51,7 +50,7 @@ public:
 /// Octets as they are.
 class PlainStream final : public OctetStream {
 public:
-    void begin(const FileDescriptor& socket, std::chrono::nanoseconds now) noexcept override;
+    void begin(const FileDescriptor& socket) noexcept override;
     [[nodiscard]] Opening open(std::chrono::nanoseconds) noexcept override { return Opening::open; }
     [[nodiscard]] std::optional<std::size_t> send(
         std::span<const std::byte> octets) noexcept override;

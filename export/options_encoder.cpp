@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/options_encoder.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>

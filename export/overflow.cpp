@@ -131,18 +131,11 @@ void Overflow::keep(const Spool::Account& account) noexcept {
     for (const RecordEntry& record : account.entries) {
         book_.spooled(index_, record);
     }
-    if (account.entries.empty()) {
-        account_.spooled.add(account.tally);
-    }
+    account_.spooled.add(account.inherited());
 }
 
 void Overflow::lose(const Spool::Account& account, ExportLoss cause) noexcept {
-    for (const RecordEntry& record : account.entries) {
-        book_.lost(index_, record, cause);
-    }
-    if (account.entries.empty()) {
-        account_.lose(cause, account.tally);
-    }
+    book_.lost(index_, account.entries, account.inherited(), cause);
 }
 
 }  // namespace tributary

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "export/collector_events.hpp"
 #include "export/delivery_book.hpp"

@@ -61,6 +61,10 @@ public:
     struct Account {
         RecordTally tally;
         std::vector<RecordEntry> entries;  ///< of this process; otherwise none
+
+        [[nodiscard]] RecordTally inherited() const noexcept {
+            return entries.empty() ? tally : RecordTally{};
+        }
     };
     using AccountHandler = std::function<void(const Account&)>;
 

@@ -142,7 +142,7 @@ void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
     since_ = now;
     sent_octets_ = 0;
     acknowledged_at_start_ = acknowledged_octets(socket_);
-    stream_->begin(socket_, now);
+    stream_->begin(socket_);
     check_opening(now);
 }
 

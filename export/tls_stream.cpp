@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 
 namespace tributary {
 namespace {
@@ -108,7 +107,7 @@ TlsStream::TlsStream(const CollectorOptions& collector)
 
 TlsStream::~TlsStream() = default;
 
-void TlsStream::begin(const FileDescriptor& socket, std::chrono::nanoseconds) noexcept {
+void TlsStream::begin(const FileDescriptor& socket) noexcept {
     shaken_at_ = {};
     confirmed_ = false;
     fault_.clear();

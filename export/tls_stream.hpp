@@ -26,7 +26,7 @@ public:
     explicit TlsStream(const CollectorOptions& collector);
     ~TlsStream() override;
 
-    void begin(const FileDescriptor& socket, std::chrono::nanoseconds now) noexcept override;
+    void begin(const FileDescriptor& socket) noexcept override;
     [[nodiscard]] Opening open(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] std::optional<std::size_t> send(
         std::span<const std::byte> octets) noexcept override;

@@ -14,15 +14,13 @@
 #include "export/export_worker.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/ipfix_elements.hpp"
 #include "tests/support/local_collector.hpp"
 
 // An export to several TCP collectors on this host, for the tests of CollectorGroup.
 namespace tributary::test {
 
 using std::chrono::milliseconds;
-
-inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
-inline constexpr std::uint32_t kExportedFlowRecords = 42;
 
 /// A TCP collector that takes what comes, for as long as it listens.
 class TcpCollector {
@@ -83,8 +81,8 @@ private:
     }
     void note(const IpfixRecord& record) {
         if (record.is_option) {
-            if (record.has(kExportedFlowRecords)) {
-                exported_records.push_back(record.number(kExportedFlowRecords));
+            if (record.has(kExportedRecords)) {
+                exported_records.push_back(record.number(kExportedRecords));
             }
             return;
         }

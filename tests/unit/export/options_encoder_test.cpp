@@ -10,38 +10,12 @@
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_bytes.hpp"
 #include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/ipfix_elements.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
 
 namespace {
-
-// Elements by IANA's numbers.
-constexpr std::uint32_t kIngressInterface = 10;
-constexpr std::uint32_t kExportedOctets = 40;
-constexpr std::uint32_t kExportedMessages = 41;
-constexpr std::uint32_t kExportedRecords = 42;
-constexpr std::uint32_t kInterfaceName = 82;
-constexpr std::uint32_t kInterfaceDescription = 83;
-constexpr std::uint32_t kDroppedPackets = 135;
-constexpr std::uint32_t kExportingProcess = 144;
-constexpr std::uint32_t kTemplate = 145;
-constexpr std::uint32_t kObservationDomain = 149;
-constexpr std::uint32_t kIgnoredPackets = 164;
-constexpr std::uint32_t kIgnoredOctets = 165;
-constexpr std::uint32_t kNotSentFlows = 166;
-constexpr std::uint32_t kNotSentPackets = 167;
-constexpr std::uint32_t kNotSentOctets = 168;
-constexpr std::uint32_t kFlowKeys = 173;
-constexpr std::uint32_t kSelector = 302;
-constexpr std::uint32_t kElement = 303;
-constexpr std::uint32_t kSelectorAlgorithm = 304;
-constexpr std::uint32_t kSamplingInterval = 305;
-constexpr std::uint32_t kSamplingSpace = 306;
-constexpr std::uint32_t kSamplingProbability = 311;
-constexpr std::uint32_t kElementType = 339;
-constexpr std::uint32_t kElementName = 341;
-constexpr std::uint32_t kEnterprise = 346;
 
 /// The records of one round of options, as a decoder that heard the templates finds them.
 struct Round {

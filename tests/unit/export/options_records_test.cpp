@@ -10,18 +10,13 @@
 #include "tests/support/collector_group_harness.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/ipfix_elements.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
 using std::chrono::seconds;
 
 namespace {
-
-constexpr std::uint32_t kExportedMessages = 41;
-constexpr std::uint32_t kExportedRecords = 42;
-constexpr std::uint32_t kIgnoredPackets = 164;
-constexpr std::uint32_t kNotSentFlows = 166;
-constexpr std::uint32_t kFlowKeys = 173;
 
 /// What one file has of options, and how many messages and flow records come before each round.
 struct Told {

@@ -38,6 +38,17 @@ struct SpooledExport : GroupExport {
     }
 };
 
+/// An export whose collector is away until its end: all records stay in the spool.
+void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t records) {
+    SpooledExport exports(directory);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, records);
+    exports.run(milliseconds{100});
+    exports.finish();
+    CHECK(exports.spooled() == records);
+}
+
 }  // namespace
 
 TEST_CASE("spool: what an absent collector cannot take waits there, and comes in order",
@@ -112,15 +123,7 @@ TEST_CASE("spool: what is left at the end is the next process's, after nothing e
 
 TEST_CASE("spool: a few records that never filled the buffer are kept too", "[export][unit]") {
     const TemporaryDirectory directory;
-    {
-        SpooledExport exports(directory);
-        exports.collectors[0].go_away();
-        exports.start();
-        exports.put(0, 10);
-        exports.run(milliseconds{100});
-        exports.finish();
-        CHECK(exports.spooled() == 10);
-    }
+    leave_in_spool(directory, 10);
     SpooledExport next(directory);
     next.start();
     next.run(milliseconds{2000});
@@ -151,14 +154,7 @@ TEST_CASE("spool: when it is full, the oldest records are lost by name", "[expor
 
 TEST_CASE("spool: records of other templates are lost by name", "[export][unit]") {
     const TemporaryDirectory directory;
-    {
-        SpooledExport exports(directory);
-        exports.collectors[0].go_away();
-        exports.start();
-        exports.put(0, 100);
-        exports.run(milliseconds{100});
-        exports.finish();
-    }
+    leave_in_spool(directory, 100);
     SpooledExport next(directory);
     next.options.timestamps = TimestampUnit::nanoseconds;
     next.start();
