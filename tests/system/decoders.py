@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collectors that others wrote read the same totals as the ledger has: nfacctd of pmacct, and goflow2. nfcapd is in
-live_veth.py, tshark and ipfixDump are in offline.py."""
+"""Collectors that others wrote read the same totals as the ledger has: nfcapd, nfacctd of pmacct, goflow2, tshark and
+ipfixDump, over the bundled capture and over one of the shared collection."""
+import contextlib
 import csv
 import json
 import os
@@ -11,63 +12,158 @@ import signal
 import subprocess
 
 import harness
+import live_veth
 
 GOFLOW2 = "github.com/netsampler/goflow2/v2/cmd/goflow2@v2.2.1"
+# Some thousand flows of many applications and no more than a socket's buffer holds, if a collector is slow.
+REAL = os.path.join(harness.SHARED, "pcaps", "large-apps-A.pcap")
 
 
-class Decoders(harness.DemoProbeCase):
-    def check_totals(self, packets, octets, flows, ledger):
-        self.assertEqual((packets, octets, flows), (ledger["packets"]["metered"], ledger["octets"]["metered"],
-                                                    ledger["flows"]["exported"]))
-        self.assertEqual((packets, octets, flows), (harness.DEMO_PACKETS, harness.DEMO_OCTETS, harness.DEMO_FLOWS))
+class Collector:
+    """A collector of another make that takes datagrams at `port`; its totals() are packets, octets and flows."""
 
-    def run_to(self, collector, port):
-        """A run whose datagrams the collector has all read."""
-        collector.wait_for(lambda: collector.udp_backlog(port) is not None, 30, "a socket")
-        ledger, _ = self.run_live("-n", "127.0.0.1:%d" % port)
-        collector.wait_for(lambda: collector.udp_backlog(port) == 0, 30, "the collector to read")
-        return ledger
+    def __init__(self, test, *command):
+        self.process = test.enter(harness.Process(*command))
+        self.process.wait_for(lambda: self.process.udp_backlog(self.port) is not None, 30, "a socket")
 
-    def test_nfacctd(self):
+    def has_read_all(self):
+        self.process.wait_for(lambda: self.process.udp_backlog(self.port) == 0, 30, "the collector to read")
+
+
+class Nfcapd(Collector):
+    def __init__(self, test):
+        harness.need("nfcapd", "nfdump")
+        self.port, self.directory = harness.free_port(), test.path("nfcapd")
+        os.mkdir(self.directory)
+        super().__init__(test, "nfcapd", "-w", self.directory, "-b", "127.0.0.1", "-p", str(self.port))
+
+    def totals(self, _):
+        self.has_read_all()
+        self.process.end()
+        text = live_veth.nfdump_totals(self.directory)
+        return text["Packets"], text["Bytes"], text["Flows"]
+
+
+class Nfacctd(Collector):
+    def __init__(self, test):
         harness.need("nfacctd")
-        port, table = harness.free_port(), self.path("flows.csv")
-        config = self.path("nfacctd.conf", "\n".join([
-            "daemonize: false", "nfacctd_ip: 127.0.0.1", "nfacctd_port: %d" % port, "plugins: print[all]",
-            "aggregate[all]: src_host, dst_host, src_port, dst_port, proto, in_iface, timestamp_start",
-            "print_output[all]: csv", "print_output_file[all]: " + table, "print_output_file_append[all]: true",
-            "print_refresh_time[all]: 300", "nfacctd_time_new: true", ""]))
-        with harness.Process(shutil.which("nfacctd"), "-f", config) as collector:
-            ledger = self.run_to(collector, port)
-            collector.end(signal.SIGINT)
-            harness.wait_until(lambda: "Purging cache - END" in collector.text(), 30, "nfacctd's table")
-            log = collector.text()
-        self.assertNotRegex(log, r"(?i)discarded|unknown template|malformed")
-        with open(table, newline="") as source:
-            rows = [row for row in csv.DictReader(source) if row["PACKETS"].isdigit()]
-        self.check_totals(sum(int(row["PACKETS"]) for row in rows), sum(int(row["BYTES"]) for row in rows), len(rows),
-                          ledger)
+        self.port, self.table = harness.free_port(), test.path("nfacctd.csv")
+        super().__init__(test, shutil.which("nfacctd"), "-f", test.path("nfacctd.conf", "\n".join([
+            "daemonize: false", "nfacctd_ip: 127.0.0.1", "nfacctd_port: %d" % self.port, "plugins: print[all]",
+            "aggregate[all]: src_host, dst_host, src_port, dst_port, proto, vlan, in_iface, timestamp_start, timestamp_end",
+            "print_output[all]: csv", "print_output_file[all]: " + self.table, "print_output_file_append[all]: true",
+            "print_refresh_time[all]: 300", "nfacctd_time_new: true", ""])))
 
-    def test_goflow2(self):
+    def totals(self, _):
+        self.has_read_all()
+        self.process.end(signal.SIGINT)
+        harness.wait_until(lambda: "Purging cache - END" in self.process.text(), 30, "nfacctd's table")
+        if re.search(r"(?i)discarded|unknown template|malformed", self.process.text()):
+            raise AssertionError(self.process.text())
+        with open(self.table, newline="") as source:
+            rows = [row for row in csv.DictReader(source) if row["PACKETS"].isdigit()]
+        return sum(int(row["PACKETS"]) for row in rows), sum(int(row["BYTES"]) for row in rows), len(rows)
+
+
+class Goflow2(Collector):
+    def __init__(self, test):
         if shutil.which("go") is None:
-            self.skipTest("Go is missing, so goflow2 cannot be built")
-        environment = dict(os.environ, GOBIN=self.path("bin"), GOFLAGS="-mod=mod")
+            test.skipTest("Go is missing, so goflow2 cannot be built")
+        environment = dict(os.environ, GOBIN=test.path("bin"), GOFLAGS="-mod=mod")
         built = subprocess.run(["go", "install", GOFLOW2], capture_output=True, text=True, timeout=400, env=environment)
         if built.returncode != 0:
-            self.skipTest("goflow2 cannot be built: " + built.stderr[-300:])
-        port, table = harness.free_port(), self.path("flows.json")
-        with harness.Process(self.path("bin/goflow2"), "-listen", "netflow://127.0.0.1:%d?count=1&workers=1" % port,
-                             "-addr", "", "-format", "json", "-transport", "file", "-transport.file",
-                             table) as collector:
-            ledger = self.run_to(collector, port)
+            test.skipTest("goflow2 cannot be built: " + built.stderr[-300:])
+        self.port, self.table = harness.free_port(), test.path("goflow2.json")
+        super().__init__(test, test.path("bin/goflow2"), "-listen",
+                         "netflow://127.0.0.1:%d?count=1&workers=1" % self.port, "-addr", "", "-format", "json",
+                         "-transport", "file", "-transport.file", self.table)
 
-            def records():
-                with open(table) as source:
-                    return [json.loads(line) for line in source if line.endswith("\n")]
-            collector.wait_for(lambda: len(records()) >= ledger["flows"]["exported"], 30, "goflow2's records")
-            rows = records()
-            log = collector.text()
-        self.assertIsNone(re.search(r"(?i)level=error|panic", log), log)
-        self.check_totals(sum(row["packets"] for row in rows), sum(row["bytes"] for row in rows), len(rows), ledger)
+    def rows(self):
+        with open(self.table) as source:
+            return [json.loads(line) for line in source if line.endswith("\n")]
+
+    def totals(self, flows):
+        self.process.wait_for(lambda: len(self.rows()) >= flows, 30, "goflow2's records")
+        if re.search(r"(?i)level=error|panic", self.process.text()):
+            raise AssertionError(self.process.text())
+        rows = self.rows()
+        return sum(row["packets"] for row in rows), sum(row["bytes"] for row in rows), len(rows)
+
+
+def tshark_totals(path):
+    harness.need("tshark")
+    fields = ("cflow.packets", "cflow.octets")
+    command = ["tshark", "-r", path, "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"]
+    for field in fields:
+        command += ["-e", field]
+    text = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    packets, octets = ([int(value) for line in text.splitlines() for value in line.split("\t")[index].split(",") if value]
+                       for index in range(len(fields)))
+    return sum(packets), sum(octets), len(octets)
+
+
+def ipfix_dump_totals(path):
+    harness.need("ipfixDump")
+    dump = subprocess.run(["ipfixDump", "--in", path, "--data"], capture_output=True, text=True, timeout=120, check=True)
+    if "out of sequence" in dump.stderr:
+        raise AssertionError(dump.stderr)
+    packets, octets = ([int(value) for value in re.findall(name + r" : (\d+)$", dump.stdout, re.MULTILINE)]
+                       for name in ("packetDeltaCount", "octetDeltaCount"))
+    return sum(packets), sum(octets), len(octets)
+
+
+class Bundled(harness.DemoProbeCase):
+    """Each collector alone, so that one that is missing is a test that says so."""
+    capture, frames = harness.DEMO, harness.DEMO_FRAMES
+
+    def setUp(self):
+        super().setUp()
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.enter = stack.enter_context
+
+    def run_to(self, *collector):
+        """The ledger of a live run over the capture."""
+        return self.run_live(*collector, capture=self.capture, frames=self.frames)[0]
+
+    def check(self, totals, ledger):
+        self.assertEqual(totals, (ledger["packets"]["metered"], ledger["octets"]["metered"],
+                                  ledger["flows"]["exported"]))
+
+    def check_datagrams(self, make):
+        collector = make(self)
+        ledger = self.run_to("-n", "127.0.0.1:%d" % collector.port)
+        self.check(collector.totals(ledger["flows"]["exported"]), ledger)
+
+    def test_nfcapd(self):
+        self.check_datagrams(Nfcapd)
+
+    def test_nfacctd(self):
+        self.check_datagrams(Nfacctd)
+
+    def test_goflow2(self):
+        self.check_datagrams(Goflow2)
+
+    def check_file(self, totals):
+        path = self.path("flows.ipfix")
+        ledger = self.run_to("-n", "127.0.0.1", "--set", "export.collectors=[{transport: file, path: %s}]" % path)
+        self.check_strictly(path)
+        self.check(totals(path), ledger)
+
+    def test_tshark(self):
+        self.check_file(tshark_totals)
+
+    def test_ipfix_dump(self):
+        self.check_file(ipfix_dump_totals)
+
+
+class Real(Bundled):
+    capture, frames = REAL, 18188
+
+    def setUp(self):
+        if not os.path.exists(REAL):
+            self.skipTest("no " + REAL)
+        super().setUp()
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Faults(harness.TestCase):
             daemon.wait_for_log("ready: ")
             yield daemon
 
-    def spool(self, name="spool", octets=1 << 30):
+    def spool(self, name, octets=1 << 30):
         return ("export.collectors.0.spool.directory=" + self.path(name), "export.collectors.0.spool.max-size=%d" % octets)
 
     def end(self, daemon):
@@ -163,22 +163,23 @@ class Faults(harness.TestCase):
                              (FLOWS, FLOWS + second["flows"]["created"], 0))
 
     def test_a_daemon_that_is_killed_leaves_its_spool_whole(self):
-        port = harness.free_port()
-        with harness.huge_pages():
-            with self.probe("tcp", port, *self.spool()) as daemon:
+        for transport, context in self.for_each_transport():
+            port, spool = harness.free_port(), self.spool(transport)
+            with self.probe(transport, port, *spool) as daemon:
                 daemon.wait_for_received(FLOWS)
-                self.wait_until_spooled("spool")
+                self.wait_until_spooled(transport)
                 daemon.popen.kill()
                 daemon.popen.wait()
-            with Collector(port=port) as collector, \
-                    self.probe("tcp", port, *self.spool(), capture=harness.DEMO) as daemon:
+            with Collector(context, port=port) as collector, \
+                    self.probe(transport, port, *spool, capture=harness.DEMO) as daemon:
                 daemon.wait_for_log("the spool is empty again")
                 ledger = self.end(daemon)
-        arrived = [record["sourceIPv4Address"] for record in self.flows(self.path("after.ipfix", bytes(collector.streams[0])))
-                   if record.get("destinationIPv4Address") == "192.0.2.1"]
-        inherited = ledger["collectors"][0]["inherited"]
-        self.assertGreater(inherited, FLOWS - 300)    # but for the message that was open
-        self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
+            stream = self.path("after.ipfix", bytes(collector.streams[0]))
+            arrived = [record["sourceIPv4Address"] for record in self.flows(stream)
+                       if record.get("destinationIPv4Address") == "192.0.2.1"]
+            inherited = ledger["collectors"][0]["inherited"]
+            self.assertGreater(inherited, FLOWS - 300)    # but for the message that was open
+            self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
 
     def wait_until_spooled(self, name):
         """Until the spool has grown, and grows no more."""
@@ -205,15 +206,16 @@ class Faults(harness.TestCase):
     def test_a_full_spool_loses_the_oldest_by_name(self):
         flows = 100_000
         capture = many_flows(self.path("more.pcap"), flows)
-        port = harness.free_port()
-        with harness.huge_pages(), self.probe("tcp", port, *self.spool(octets=1 << 23), capture=capture) as daemon:
-            daemon.wait_for_received(flows)
-            daemon.wait_for_log("the spool is full, its oldest records are lost")
-            with Collector(port=port) as collector:
-                daemon.wait_for_log("the spool is empty again")
-                ledger = self.end(daemon)
-        lost = self.has_the_rest(collector, ledger, flows, "spool_full")
-        self.assertGreater(lost, 0)
+        for transport, context in self.for_each_transport():
+            port = harness.free_port()
+            with self.probe(transport, port, *self.spool(transport, 1 << 23), capture=capture) as daemon:
+                daemon.wait_for_received(flows)
+                daemon.wait_for_log("the spool is full, its oldest records are lost")
+                with Collector(context, port=port) as collector:
+                    daemon.wait_for_log("the spool is empty again")
+                    ledger = self.end(daemon)
+            lost = self.has_the_rest(collector, ledger, flows, "spool_full")
+            self.assertGreater(lost, 0)
 
     def test_a_spool_on_a_full_disk_is_a_loss_with_a_name(self):
         harness.need("mount", root=True)
@@ -223,16 +225,17 @@ class Faults(harness.TestCase):
         if mounted.returncode != 0:
             self.skipTest("this root may not mount")
         self.addCleanup(subprocess.run, ["umount", "-l", directory], check=False)
-        port = harness.free_port()
-        with harness.huge_pages(), self.probe("tcp", port, *self.spool("small/spool")) as daemon:
-            daemon.wait_for_received(FLOWS)
-            daemon.wait_for_log("the spool failed .No space left on device.")
-            with Collector(port=port) as collector:
-                daemon.wait_for_log("the spool is empty again")
-                ledger = self.end(daemon)
-        lost = self.has_the_rest(collector, ledger, FLOWS, "write_failed")
-        # Records wait in ring and cache; what is lost are messages that would have overtaken those in the spool.
-        self.assertTrue(0 < lost < 3000, lost)
+        for transport, context in self.for_each_transport():
+            port = harness.free_port()
+            with self.probe(transport, port, *self.spool("small/" + transport)) as daemon:
+                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_log("the spool failed .No space left on device.")
+                with Collector(context, port=port) as collector:
+                    daemon.wait_for_log("the spool is empty again")
+                    ledger = self.end(daemon)
+            lost = self.has_the_rest(collector, ledger, FLOWS, "write_failed")
+            # Records wait in ring and cache; what is lost are messages that would have overtaken those in the spool.
+            self.assertTrue(0 < lost < 3000, lost)
 
 
 if __name__ == "__main__":

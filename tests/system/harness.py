@@ -60,10 +60,19 @@ class TestCase(unittest.TestCase):
         return out, ledger, result
 
     def all_records(self, *arguments):
-        """Records of flows and of options as `tributary flows --json` prints them."""
+        """Records of flows and of options as `tributary flows --json` prints them, of a file without a fault."""
+        self.check_strictly(arguments[0])
         result = subprocess.run([TRIBUTARY, "flows", "--json", *arguments], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 0, result.stderr)
         return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def check_strictly(self, path):
+        """The messages of a file, or of one session, are as the RFCs want them: says the strict decoder, if it is there."""
+        decoder = os.path.join(SHARED, "oracle", "ipfix2json.py")
+        if os.path.exists(decoder):
+            result = subprocess.run([sys.executable, decoder, "--strict", "--out", os.devnull, path], capture_output=True,
+                                    text=True, timeout=120)
+            self.assertEqual(result.returncode, 0, result.stderr[-2000:])
 
     def flows(self, *arguments):
         return [record for record in self.all_records(*arguments) if record["@type"] == "data"]
@@ -108,22 +117,24 @@ class TestCase(unittest.TestCase):
 
 
 class DemoProbeCase(TestCase):
-    """The live path without root: DPDK's pcap driver hands out the bundled capture."""
+    """The live path without root: DPDK's pcap driver hands out a capture, the bundled one if not another."""
 
-    def run_live(self, *arguments, before_end=lambda: None):
+    def run_live(self, *arguments, before_end=lambda: None, capture=DEMO, frames=DEMO_FRAMES):
         stats = self.path("stats.json")
         with huge_pages(), Process(
-                TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + DEMO, *arguments,
+                TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + capture, *arguments,
                 "--set", "flows.max-flows=4096", "--stats", stats) as daemon:
             daemon.wait_for_log("ready")
-            daemon.wait_for_received(DEMO_FRAMES)
+            daemon.wait_for_received(frames)
             before_end()
             self.assertEqual(daemon.end(), EX_OK, daemon.text())
             log = daemon.text()
         ledger = read_json(stats)
         self.check_ledger(ledger)
-        self.assertEqual(ledger["packets"]["received"], DEMO_FRAMES)
-        self.assertEqual(ledger["packets"]["metered"], DEMO_PACKETS)
+        self.assertEqual(ledger["packets"]["received"], frames)
+        if capture == DEMO:
+            self.assertEqual((ledger["packets"]["metered"], ledger["octets"]["metered"], ledger["flows"]["created"]),
+                             (DEMO_PACKETS, DEMO_OCTETS, DEMO_FLOWS))
         return ledger, log
 
 
