@@ -41,12 +41,14 @@ Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
       export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
       export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
-                     export_counters_, parts_.on_collector_event) {}
+                     export_counters_, parts_.on_collector_event),
+      rounds_(parts_.queues.size() + 1) {}
 
 Pipeline::~Pipeline() { stop(); }
 
 void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_ended) {
     on_all_ended_ = std::move(on_all_ended);
+    rounds_.back().thread = places.export_thread.name;
     export_thread_ = std::make_unique<PinnedThread>(places.export_thread, [this] { run_export(); });
     // All of them count from the start: the first could end before the last has begun.
     inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
@@ -62,9 +64,12 @@ void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_
 void Pipeline::start_inputs(const PipelinePlaces& places) {
     for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
         InputQueue& queue = *parts_.queues[index];
+        Rounds& rounds = rounds_[index];
+        rounds.thread = places.inputs[index].name;
         input_threads_.push_back(std::make_unique<PinnedThread>(
-            places.inputs[index],
-            [this, &queue, back_off = places.back_off] { run_input(queue, back_off); }));
+            places.inputs[index], [this, &queue, &rounds, back_off = places.back_off] {
+                run_input(queue, rounds.count, back_off);
+            }));
     }
 }
 
@@ -72,6 +77,15 @@ void Pipeline::wait_until_polled() const {
     while (inputs_polled_.load(std::memory_order_relaxed) < parts_.queues.size()) {
         std::this_thread::sleep_for(1ms);
     }
+}
+
+std::vector<WatchedThread> Pipeline::threads() const {
+    std::vector<WatchedThread> threads;
+    threads.reserve(rounds_.size());
+    for (const Rounds& rounds : rounds_) {
+        threads.push_back({.name = rounds.thread, .rounds = &rounds.count});
+    }
+    return threads;
 }
 
 void Pipeline::stop() noexcept {
@@ -84,12 +98,13 @@ void Pipeline::stop() noexcept {
     export_worker_.close();  // what fails while files are finished belongs into the ledger
 }
 
-void Pipeline::run_input(InputQueue& queue, bool back_off) noexcept {
+void Pipeline::run_input(InputQueue& queue, Counter& rounds, bool back_off) noexcept {
     IdleBackOff idle(back_off);
     queue.step();
     inputs_polled_.fetch_add(1, std::memory_order_relaxed);
     while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
         idle.after_poll(queue.step() > 0);
+        rounds.add();
     }
     take_last_bursts(queue);
     while (!queue.drain()) {
@@ -109,6 +124,7 @@ void Pipeline::run_export() noexcept {
         if (!export_worker_.step(now())) {
             std::this_thread::sleep_for(kIdleSleep);
         }
+        rounds_.back().count.add();
     }
     for (;;) {
         // Asked before finish(): only what was pushed before the last input ended is sure to be

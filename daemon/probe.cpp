@@ -23,6 +23,8 @@
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/report.hpp"
+#include "daemon/service_manager.hpp"
+#include "daemon/supervisor.hpp"
 #include "daemon/topology.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/unified_header_input.hpp"
@@ -109,6 +111,7 @@ public:
         pipeline_->wait_until_polled();
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
         watch();
+        service_manager_.tell_stopping();
         pipeline_->stop();
         const int reported = report_ledger(ledger(), options_.stats_path);
         return pipeline_->export_failure().empty() ? reported : EX_IOERR;
@@ -208,8 +211,11 @@ private:
             std::chrono::system_clock::now().time_since_epoch())};
     }
 
-    /// The main thread's life: signals, statistics, links.
+    /// The main thread's life: signals, statistics, links, threads that hang.
     void watch() {
+        const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
+        Supervisor supervisor(
+            service_manager_, pipeline_->threads(), [this] { return ledger(); }, uptime());
         auto next_statistics = steady_clock::now() + options_.stats_interval;
         while (!pipeline_->export_has_failed()) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
@@ -224,6 +230,7 @@ private:
                 next_statistics += due ? options_.stats_interval : std::chrono::seconds(0);
             }
             log_link_changes();
+            supervisor.look(uptime());
         }
     }
 
@@ -278,6 +285,7 @@ private:
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
     std::vector<ObservedInterface> interfaces_;
+    ServiceManager service_manager_;
     PipelinePlaces places_;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };

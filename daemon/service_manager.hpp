@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace tributary {
+
+/// Tells the service manager that started the process (`Type=notify`) how it is. Started by
+/// anybody else, it does nothing. What cannot be told is tried again with the next word.
+///
+/// @source  sd_notify(3), sd_watchdog_enabled(3)
+/// @thread  main
+/// @cost    a datagram to a local socket for each word; never blocks for long
+class ServiceManager {
+public:
+    /// Reads the environment: `NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`.
+    ServiceManager();
+
+    /// Every queue is polled.
+    void tell_ready();
+    /// One line, as `systemctl status` shows it.
+    void tell_status(const std::string& line);
+    /// The end has begun.
+    void tell_stopping();
+    /// All is well. Says nothing where no watchdog was asked for.
+    void keep_alive();
+    /// How long keep_alive() may stay away before the service manager ends the process; nothing: it
+    /// does not watch.
+    [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const noexcept {
+        return watchdog_;
+    }
+
+private:
+    std::optional<std::chrono::microseconds> watchdog_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flowcache/counter.hpp"
+
+namespace tributary {
+
+/// A thread whose loop counts its rounds, idle ones included.
+struct WatchedThread {
+    std::string name;
+    const Counter* rounds;  ///< outlives the watch
+};
+
+/// Finds threads that hang: those whose count stands still. An idle thread goes on counting, so
+/// that no traffic is no stall.
+/// @thread  main
+class ThreadWatch {
+public:
+    using Uptime = std::chrono::nanoseconds;
+
+    /// How long a busy machine may keep a thread from its CPU before it is told of.
+    static constexpr std::chrono::seconds kPatience{2};
+
+    ThreadWatch(std::vector<WatchedThread> threads, Uptime now);
+
+    /// Looks at all threads once.
+    ///
+    /// @return  whether each has gone on since the last look, or has not stood for kPatience
+    [[nodiscard]] bool look(Uptime now);
+    /// A line for each thread that began to hang, or goes on again, since it was last asked.
+    [[nodiscard]] std::vector<std::string> take_news();
+
+private:
+    struct Seen {
+        WatchedThread thread;
+        std::uint64_t rounds;
+        Uptime since;  ///< uptime at which it had just gone on
+        bool hangs = false;
+    };
+
+    std::vector<Seen> seen_;
+    std::vector<std::string> news_;
+};
+
+}  // namespace tributary

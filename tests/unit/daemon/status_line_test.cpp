@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/status_line.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace tributary;
+using std::chrono::milliseconds;
+
+namespace {
+
+Ledger ledger_of(std::uint64_t received, std::uint64_t exported) {
+    Ledger ledger;
+    ledger.queues.resize(2);
+    ledger.queues[0].received = received - 1;
+    ledger.queues[1].received = 1;
+    ledger.queues[1].metered = {exported + 30, 0, 0};
+    ledger.queues[1].exported = {exported, 0, 0};
+    ledger.queues[1].lost["ring_full"] = {20, 0, 0};
+    ledger.ports = {{.name = "a", .missed = 3, .no_buffer = 4, .errors = 5}};
+    ledger.collectors = {{.name = "x", .counts = {{"connected", 1}}, .lost_by_cause = {}},
+                         {.name = "y", .counts = {{"connected", 0}}, .lost_by_cause = {}}};
+    return ledger;
+}
+
+}  // namespace
+
+TEST_CASE("status line: rates, what is active, what is lost, who is reached", "[daemon][unit]") {
+    CHECK(status_line(ledger_of(1000, 100), ledger_of(4001, 160), milliseconds{2000}) ==
+          "1501 packets/s, 10 flows active, 30 records/s exported, 1 of 2 collectors reached; lost "
+          "so far: 20 records, 7 packets by NICs");
+}
+
+TEST_CASE("status line: at the beginning there are no rates", "[daemon][unit]") {
+    const Ledger ledger = ledger_of(1000, 100);
+    CHECK(status_line(ledger, ledger, {}).starts_with("0 packets/s, 10 flows active, 0 records/s"));
+}
