@@ -87,9 +87,13 @@ bool is_device(std::string_view text) {
     return is_pci_address(name) || is_vdev_name(name);
 }
 
-bool is_host_and_port(std::string_view text) {
+bool is_listen_address_or_empty(std::string_view text) {
     const auto parts = split_host_and_port(text);
-    if (!parts || !is_word_or_empty(text)) {
+    if (!parts) {
+        return text.empty();
+    }
+    in_addr address{};
+    if (::inet_pton(AF_INET, std::string(parts->host).c_str(), &address) != 1) {
         return false;
     }
     const auto port = parse_whole(parts->port);

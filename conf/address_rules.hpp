@@ -32,8 +32,8 @@ inline constexpr std::size_t kLongestText = 255;
 /// drivers; each but the first two with arguments after a comma, if any.
 [[nodiscard]] bool is_device(std::string_view text);
 
-/// HOST:PORT, the host in brackets if it is an IPv6 address.
-[[nodiscard]] bool is_host_and_port(std::string_view text);
+/// An IPv4 ADDRESS:PORT; or nothing at all. The HTTP server of Debian 12 has no IPv6.
+[[nodiscard]] bool is_listen_address_or_empty(std::string_view text);
 
 /// `auto` (no core), one core, or a list of cores.
 [[nodiscard]] std::optional<std::vector<std::uint32_t>> parse_cores(const YamlNode& node);

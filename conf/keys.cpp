@@ -371,8 +371,10 @@ std::vector<Key<ReadOptions>> read_keys() {
 }
 
 std::vector<Key<TelemetryOptions>> telemetry_keys() {
-    return {value("listen", text(&TelemetryOptions::listen, "HOST:PORT", is_host_and_port),
-                  "where later versions serve metrics; this one serves none")};
+    return {value(
+        "listen",
+        text(&TelemetryOptions::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
+        "where HTTP serves /metrics for Prometheus and /healthz; when empty, nowhere")};
 }
 
 }  // namespace

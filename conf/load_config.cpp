@@ -19,12 +19,8 @@ void remove_key(YamlNode& map, std::string_view key) {
     std::erase_if(map.entries, [key](const YamlEntry& entry) { return entry.key == key; });
 }
 
-std::vector<std::string> warnings_about(const Config& config, const YamlNode& root) {
+std::vector<std::string> warnings_about(const Config& config) {
     std::vector<std::string> warnings;
-    const YamlNode* telemetry = find(root, "telemetry");
-    if (telemetry != nullptr && find(*telemetry, "listen") != nullptr) {
-        warnings.emplace_back("telemetry.listen is set, but this version serves no telemetry");
-    }
     if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
         warnings.emplace_back(
             "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
@@ -85,7 +81,7 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     check_flows(loaded.config, root);
     check_read(loaded.config, root);
     check_use(loaded.config, root, use);
-    loaded.warnings = warnings_about(loaded.config, root);
+    loaded.warnings = warnings_about(loaded.config);
     loaded.source = std::move(root);
     return loaded;
 }

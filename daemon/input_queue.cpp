@@ -22,6 +22,7 @@ public:
     [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
     [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
+    [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
     [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
     [[nodiscard]] const InputCounters& input_counters() const noexcept override {
         return path_.counters();

@@ -8,6 +8,7 @@
 
 #include "daemon/numa_memory.hpp"
 #include "daemon/record_ring.hpp"
+#include "daemon/ring_fill.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/flow_hasher.hpp"
 #include "flowcache/input_path.hpp"
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] virtual bool drain() noexcept = 0;
     /// @thread  the export thread drains it
     [[nodiscard]] virtual RecordSource& records() noexcept = 0;
+    /// @thread  any
+    [[nodiscard]] virtual RingFill ring() const noexcept = 0;
     /// Whether the cache got explicit huge pages.
     [[nodiscard]] virtual bool huge_pages() const noexcept = 0;
 

@@ -52,14 +52,10 @@ Json flows_of(const QueueLedger& queue) {
     for (const auto& [cause, tally] : queue.lost) {
         by_cause[cause] = tally.records;
     }
-    Json by_reason = Json::object();
-    for (std::size_t reason = 1; reason < kFlowEndReasonCount; ++reason) {
-        by_reason[std::string(kEndReasonNames[reason])] = queue.ended[reason];
-    }
-    return {{"created", queue.metered.records}, {"exported", queue.exported.records},
-            {"lost", queue.lost_sum().records}, {"lost_by_cause", by_cause},
-            {"active", queue.active().records}, {"spooled", queue.spooled.records},
-            {"ended_by_reason", by_reason}};
+    return {{"created", queue.metered.records},          {"exported", queue.exported.records},
+            {"lost", queue.lost_sum().records},          {"lost_by_cause", by_cause},
+            {"active", queue.active().records},          {"spooled", queue.spooled.records},
+            {"ended_by_reason", queue.ended_by_reason()}};
 }
 
 }  // namespace
@@ -108,6 +104,14 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
         ended[reason] += other.ended[reason];
     }
     return *this;
+}
+
+NamedCounts QueueLedger::ended_by_reason() const {
+    NamedCounts counts;
+    for (std::size_t reason = 1; reason < kFlowEndReasonCount; ++reason) {
+        counts.emplace(kEndReasonNames[reason], ended[reason]);
+    }
+    return counts;
 }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {

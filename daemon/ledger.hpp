@@ -44,6 +44,8 @@ struct QueueLedger {
 
     [[nodiscard]] std::uint64_t ignored_sum() const noexcept;
     [[nodiscard]] RecordTally lost_sum() const noexcept;
+    /// Records that have ended, by reason.
+    [[nodiscard]] NamedCounts ended_by_reason() const;
     /// In the cache, the ring or an unsent message.
     [[nodiscard]] RecordTally active() const noexcept;
 

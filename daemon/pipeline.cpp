@@ -42,13 +42,13 @@ Pipeline::Pipeline(Parts parts)
       export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
       export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
                      export_counters_, parts_.on_collector_event),
-      rounds_(parts_.queues.size() + 1) {}
+      loads_(parts_.queues.size() + 1) {}
 
 Pipeline::~Pipeline() { stop(); }
 
 void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_ended) {
     on_all_ended_ = std::move(on_all_ended);
-    rounds_.back().thread = places.export_thread.name;
+    loads_.back().thread = places.export_thread.name;
     export_thread_ = std::make_unique<PinnedThread>(places.export_thread, [this] { run_export(); });
     // All of them count from the start: the first could end before the last has begun.
     inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
@@ -64,11 +64,11 @@ void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_
 void Pipeline::start_inputs(const PipelinePlaces& places) {
     for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
         InputQueue& queue = *parts_.queues[index];
-        Rounds& rounds = rounds_[index];
-        rounds.thread = places.inputs[index].name;
+        ThreadLoad& load = loads_[index];
+        load.thread = places.inputs[index].name;
         input_threads_.push_back(std::make_unique<PinnedThread>(
-            places.inputs[index], [this, &queue, &rounds, back_off = places.back_off] {
-                run_input(queue, rounds.count, back_off);
+            places.inputs[index], [this, &queue, &load, back_off = places.back_off] {
+                run_input(queue, load, back_off);
             }));
     }
 }
@@ -79,13 +79,22 @@ void Pipeline::wait_until_polled() const {
     }
 }
 
-std::vector<WatchedThread> Pipeline::threads() const {
-    std::vector<WatchedThread> threads;
-    threads.reserve(rounds_.size());
-    for (const Rounds& rounds : rounds_) {
-        threads.push_back({.name = rounds.thread, .rounds = &rounds.count});
+std::vector<const ThreadLoad*> Pipeline::threads() const {
+    std::vector<const ThreadLoad*> threads;
+    threads.reserve(loads_.size());
+    for (const ThreadLoad& load : loads_) {
+        threads.push_back(&load);
     }
     return threads;
+}
+
+std::vector<RingFill> Pipeline::rings() const {
+    std::vector<RingFill> rings;
+    rings.reserve(parts_.queues.size());
+    for (const auto& queue : parts_.queues) {
+        rings.push_back(queue->ring());
+    }
+    return rings;
 }
 
 void Pipeline::stop() noexcept {
@@ -98,13 +107,15 @@ void Pipeline::stop() noexcept {
     export_worker_.close();  // what fails while files are finished belongs into the ledger
 }
 
-void Pipeline::run_input(InputQueue& queue, Counter& rounds, bool back_off) noexcept {
+void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept {
     IdleBackOff idle(back_off);
+    RoundTimer timer(load);
     queue.step();
     inputs_polled_.fetch_add(1, std::memory_order_relaxed);
     while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
-        idle.after_poll(queue.step() > 0);
-        rounds.add();
+        const bool found = queue.step() > 0;
+        idle.after_poll(found);
+        timer.after_round(found);
     }
     take_last_bursts(queue);
     while (!queue.drain()) {
@@ -120,11 +131,13 @@ void Pipeline::run_export() noexcept {
     // Rings hold milliseconds of records at full rate (32,768 slots, below 20 million a second), so
     // this thread may sleep whenever they are empty. Each sleep costs some microseconds.
     constexpr auto kIdleSleep = 500us;
+    RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
-        if (!export_worker_.step(now())) {
+        const bool found = export_worker_.step(now());
+        if (!found) {
             std::this_thread::sleep_for(kIdleSleep);
         }
-        rounds_.back().count.add();
+        timer.after_round(found);
     }
     for (;;) {
         // Asked before finish(): only what was pushed before the last input ended is sure to be

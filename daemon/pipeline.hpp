@@ -11,7 +11,8 @@
 #include "daemon/input_queue.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/pinned_thread.hpp"
-#include "daemon/thread_watch.hpp"
+#include "daemon/ring_fill.hpp"
+#include "daemon/thread_load.hpp"
 #include "export/export_counters.hpp"
 #include "export/export_worker.hpp"
 #include "export/options.hpp"
@@ -68,9 +69,12 @@ public:
     /// @thread  main
     void stop() noexcept;
 
-    /// All threads, to be watched until stop().
-    /// @thread  main, after start()
-    [[nodiscard]] std::vector<WatchedThread> threads() const;
+    /// What all threads do with their time: one per queue, and the export thread.
+    /// @thread  any, after start()
+    [[nodiscard]] std::vector<const ThreadLoad*> threads() const;
+    /// Each queue's ring: records in it, and room.
+    /// @thread  any
+    [[nodiscard]] std::vector<RingFill> rings() const;
 
     /// Adds what became of each queue's packets and records; `ledger.queues` has an entry per
     /// queue.
@@ -86,14 +90,8 @@ public:
     [[nodiscard]] bool export_has_failed() const;
 
 private:
-    /// One thread's rounds, in a cache line of their own: they are written at each poll.
-    struct alignas(64) Rounds {
-        std::string thread;
-        Counter count;
-    };
-
     void start_inputs(const PipelinePlaces& places);
-    void run_input(InputQueue& queue, Counter& rounds, bool back_off) noexcept;
+    void run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept;
     void run_export() noexcept;
     [[nodiscard]] ExportTime now() const;
 
@@ -105,7 +103,7 @@ private:
     std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
-    std::vector<Rounds> rounds_;  ///< one per queue, the export thread's last
+    std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;
 };

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,12 +20,14 @@
 #include "daemon/eth_port.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
+#include "daemon/metrics.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/report.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/supervisor.hpp"
+#include "daemon/telemetry_server.hpp"
 #include "daemon/topology.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/unified_header_input.hpp"
@@ -216,6 +219,7 @@ private:
         const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
         Supervisor supervisor(
             service_manager_, pipeline_->threads(), [this] { return ledger(); }, uptime());
+        const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
         auto next_statistics = steady_clock::now() + options_.stats_interval;
         while (!pipeline_->export_has_failed()) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
@@ -232,6 +236,38 @@ private:
             log_link_changes();
             supervisor.look(uptime());
         }
+    }
+
+    /// @return  nothing where there is to be none, or where its address cannot be had: metering is
+    /// worth more
+    [[nodiscard]] std::unique_ptr<TelemetryServer> serve_telemetry(const Supervisor& supervisor) {
+        const std::string& address = config_.telemetry.listen;
+        if (address.empty()) {
+            return nullptr;
+        }
+        const auto started =
+            std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+        try {
+            auto server = std::make_unique<TelemetryServer>(
+                address,
+                TelemetryServer::Pages{
+                    .metrics = [this, started] { return to_prometheus(ledger(), gauges(started)); },
+                    .faults = [&supervisor] { return supervisor.faults(); }});
+            spdlog::info("telemetry: http://{}/metrics", address);
+            return server;
+        } catch (const StartupError& error) {
+            spdlog::error("no telemetry: {}", error.what());
+            return nullptr;
+        }
+    }
+
+    /// @thread  any, while the pipeline runs
+    [[nodiscard]] ProbeGauges gauges(std::chrono::sys_seconds started) const {
+        return {.rings = pipeline_->rings(),
+                .threads = pipeline_->threads(),
+                .max_flows = config_.flows.max_flows,
+                .started = started,
+                .version = TRIBUTARY_VERSION};
     }
 
     void log_link_changes() {
@@ -251,6 +287,7 @@ private:
 
     /// @thread  any, once the pipeline is made
     [[nodiscard]] Ledger ledger() const {
+        const std::lock_guard lock(ledger_mutex_);  // drivers add up their counters while reading
         Ledger ledger;
         for (const Queue& queue : queues_) {
             ledger.queues.emplace_back();
@@ -286,6 +323,7 @@ private:
     std::vector<NumaNode> queue_nodes_;
     std::vector<ObservedInterface> interfaces_;
     ServiceManager service_manager_;
+    mutable std::mutex ledger_mutex_;
     PipelinePlaces places_;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "daemon/numa_memory.hpp"
+#include "daemon/ring_fill.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/record_stream.hpp"
 
@@ -45,6 +46,10 @@ public:
                                               static_cast<unsigned>(max_records), nullptr);
     }
     [[nodiscard]] std::size_t record_bytes() const noexcept override { return kRecordBytes; }
+    /// @thread  any
+    [[nodiscard]] RingFill fill() const noexcept {
+        return {.records = rte_ring_count(ring_), .room = rte_ring_get_capacity(ring_)};
+    }
 
 private:
     NumaMemory memory_;

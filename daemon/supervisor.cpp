@@ -10,10 +10,10 @@
 
 namespace tributary {
 
-Supervisor::Supervisor(ServiceManager& service, std::vector<WatchedThread> threads,
+Supervisor::Supervisor(ServiceManager& service, const std::vector<const ThreadLoad*>& threads,
                        std::function<Ledger()> ledger, Uptime now)
     : service_(service),
-      threads_(std::move(threads), now),
+      threads_(threads, now),
       ledger_(std::move(ledger)),
       told_(ledger_()),
       told_at_(now) {
@@ -22,12 +22,27 @@ Supervisor::Supervisor(ServiceManager& service, std::vector<WatchedThread> threa
 }
 
 void Supervisor::look(Uptime now) {
+    tell_status(now);
     if (threads_.look(now)) {
         service_.keep_alive();
     }
     for (const std::string& line : threads_.take_news()) {
         spdlog::warn(line);
     }
+    std::string faults;
+    for (const std::string& name : threads_.hanging()) {
+        faults += "thread " + name + " hangs\n";
+    }
+    const std::lock_guard lock(faults_mutex_);
+    faults_ = std::move(faults);
+}
+
+std::string Supervisor::faults() const {
+    const std::lock_guard lock(faults_mutex_);
+    return faults_;
+}
+
+void Supervisor::tell_status(Uptime now) {
     if (now - told_at_ >= kStatusInterval) {
         Ledger ledger = ledger_();
         service_.tell_status(status_line(told_, ledger, now - told_at_));

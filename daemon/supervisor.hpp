@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "daemon/ledger.hpp"
@@ -25,18 +27,26 @@ public:
     ///
     /// @param service  outlives this
     /// @param ledger   of the probe
-    Supervisor(ServiceManager& service, std::vector<WatchedThread> threads,
+    /// @param threads  outlive this
+    Supervisor(ServiceManager& service, const std::vector<const ThreadLoad*>& threads,
                std::function<Ledger()> ledger, Uptime now);
 
     /// To be called about once a second.
     void look(Uptime now);
+    /// What is wrong, a line each; empty: nothing.
+    /// @thread  any
+    [[nodiscard]] std::string faults() const;
 
 private:
+    void tell_status(Uptime now);
+
     ServiceManager& service_;
     ThreadWatch threads_;
     std::function<Ledger()> ledger_;
     Ledger told_;
     Uptime told_at_;
+    mutable std::mutex faults_mutex_;
+    std::string faults_;
 };
 
 }  // namespace tributary

@@ -6,18 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "flowcache/counter.hpp"
+#include "daemon/thread_load.hpp"
 
 namespace tributary {
 
-/// A thread whose loop counts its rounds, idle ones included.
-struct WatchedThread {
-    std::string name;
-    const Counter* rounds;  ///< outlives the watch
-};
-
-/// Finds threads that hang: those whose count stands still. An idle thread goes on counting, so
-/// that no traffic is no stall.
+/// Finds threads that hang: those whose count of rounds stands still. An idle thread goes on
+/// counting, so that no traffic is no stall.
 /// @thread  main
 class ThreadWatch {
 public:
@@ -26,7 +20,8 @@ public:
     /// How long a busy machine may keep a thread from its CPU before it is told of.
     static constexpr std::chrono::seconds kPatience{2};
 
-    ThreadWatch(std::vector<WatchedThread> threads, Uptime now);
+    /// @param threads  outlive the watch
+    ThreadWatch(const std::vector<const ThreadLoad*>& threads, Uptime now);
 
     /// Looks at all threads once.
     ///
@@ -34,10 +29,12 @@ public:
     [[nodiscard]] bool look(Uptime now);
     /// A line for each thread that began to hang, or goes on again, since it was last asked.
     [[nodiscard]] std::vector<std::string> take_news();
+    /// Names of the threads that hang.
+    [[nodiscard]] std::vector<std::string> hanging() const;
 
 private:
     struct Seen {
-        WatchedThread thread;
+        const ThreadLoad* thread;
         std::uint64_t rounds;
         Uptime since;  ///< uptime at which it had just gone on
         bool hangs = false;

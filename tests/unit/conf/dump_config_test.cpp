@@ -119,7 +119,7 @@ export:
   fields: [tcp-counts]
   collectors: [{transport: file, path: "~/a: b\\c"}]
 cores: {export: 2, input: [3, 4, 5, 6], numa: off}
-telemetry: {listen: "[::]:1"}
+telemetry: {listen: "0.0.0.0:1"}
 )";
     const Config first = load(odd, {}, ConfigUse::probe).config;
     CHECK(first.inputs.at(0).name == "a \"b\" \\ c: {d} #");

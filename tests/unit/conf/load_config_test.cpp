@@ -271,13 +271,10 @@ TEST_CASE("load_config: offline, inputs and collectors are ignored unread", "[co
     CHECK(config.export_.fields.layer2);
 }
 
-TEST_CASE("load_config: telemetry is accepted with a warning, when it is set", "[conf][unit]") {
-    const std::vector<std::string> warning{
-        "telemetry.listen is set, but this version serves no telemetry"};
-    CHECK(load("telemetry: {listen: \"127.0.0.1:9477\"}").warnings == warning);
-    CHECK(load("", {"telemetry.listen=127.0.0.1:9477"}).warnings == warning);
-    CHECK(load("telemetry: {}").warnings.empty());
-    CHECK(load("").config.telemetry.listen == "127.0.0.1:9477");
+TEST_CASE("load_config: telemetry is served on the loopback address, if not elsewhere",
+          "[conf][unit]") {
+    CHECK(load("telemetry: {}").config.telemetry.listen == "127.0.0.1:9477");
+    CHECK(load("", {"telemetry.listen=0.0.0.0:80"}).config.telemetry.listen == "0.0.0.0:80");
 }
 
 TEST_CASE("load_config: every key reaches its member", "[conf][unit]") {
@@ -300,7 +297,7 @@ export:
 cores: {export: 15, input: [16, 17, 18, 19, 20, 21, 22, 23], numa: warn}
 read: {queues: 24, interface-index: 25, parse: trimmed, trim-length: 65, filter: tcp, sampling: 27,
        sampling-method: random}
-telemetry: {listen: "h:26"}
+telemetry: {listen: "192.0.2.26:26"}
 )",
                                {}, ConfigUse::probe)
                               .config;
@@ -356,7 +353,7 @@ telemetry: {listen: "h:26"}
     CHECK(config.read.filter == "tcp");
     CHECK(config.read.sampling == 27);
     CHECK(config.read.sampling_method == SamplingMethod::random);
-    CHECK(config.telemetry.listen == "h:26");
+    CHECK(config.telemetry.listen == "192.0.2.26:26");
 }
 
 }  // namespace tributary

@@ -9,10 +9,10 @@ using namespace tributary;
 using std::chrono::seconds;
 
 TEST_CASE("ThreadWatch: a thread that goes on is no news", "[daemon][unit]") {
-    Counter rounds;
-    ThreadWatch watch({{.name = "in-0", .rounds = &rounds}}, seconds{100});
+    ThreadLoad load{.thread = "in-0"};
+    ThreadWatch watch({&load}, seconds{100});
     for (int second = 101; second < 110; ++second) {
-        rounds.add();
+        load.rounds.add();
         CHECK(watch.look(seconds{second}));
     }
     CHECK(watch.take_news().empty());
@@ -20,30 +20,31 @@ TEST_CASE("ThreadWatch: a thread that goes on is no news", "[daemon][unit]") {
 
 TEST_CASE("ThreadWatch: a thread that stands still hangs after a while, and is told of once",
           "[daemon][unit]") {
-    Counter first;
-    Counter second;
-    ThreadWatch watch({{.name = "in-0", .rounds = &first}, {.name = "export", .rounds = &second}},
-                      seconds{100});
-    first.add();
+    ThreadLoad first{.thread = "in-0"};
+    ThreadLoad second{.thread = "export"};
+    ThreadWatch watch({&first, &second}, seconds{100});
+    first.rounds.add();
     CHECK(watch.look(seconds{101}));  // the machine may have been busy
-    first.add();
+    CHECK(watch.hanging().empty());
+    first.rounds.add();
     CHECK_FALSE(watch.look(seconds{102}));
+    CHECK(watch.hanging() == std::vector<std::string>{"export"});
     CHECK(watch.take_news() == std::vector<std::string>{"thread export hangs"});
-    first.add();
+    first.rounds.add();
     CHECK_FALSE(watch.look(seconds{103}));
     CHECK(watch.take_news().empty());
-    second.add();
+    second.rounds.add();
     CHECK_FALSE(watch.look(seconds{105}));
     CHECK(watch.take_news() ==
           std::vector<std::string>{"thread in-0 hangs", "thread export goes on again"});
-    first.add(7);
+    first.rounds.add(7);
     CHECK(watch.look(seconds{106}));
     CHECK(watch.take_news() == std::vector<std::string>{"thread in-0 goes on again"});
 }
 
 TEST_CASE("ThreadWatch: rounds from before do not count", "[daemon][unit]") {
-    Counter rounds;
-    rounds.add(1000);
-    ThreadWatch watch({{.name = "in-0", .rounds = &rounds}}, seconds{100});
+    ThreadLoad load{.thread = "in-0"};
+    load.rounds.add(1000);
+    ThreadWatch watch({&load}, seconds{100});
     CHECK_FALSE(watch.look(seconds{102}));
 }

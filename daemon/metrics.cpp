@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/metrics.hpp"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <map>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+/// A metric with its words.
+struct Metric {
+    const char* name;
+    const char* help;
+    MetricType type = MetricType::Counter;
+};
+
+/// Families in the order in which they were first added to.
+class Families {
+public:
+    void add(const Metric& metric, Labels labels, double value) {
+        const auto [place, is_new] = places_.emplace(metric.name, families_.size());
+        if (is_new) {
+            families_.push_back({metric.name, metric.help, metric.type, {}});
+        }
+        ClientMetric sample;
+        sample.label = std::move(labels);
+        sample.counter.value = value;
+        sample.gauge.value = value;
+        families_[place->second].metric.push_back(std::move(sample));
+    }
+    void add(const Metric& metric, Labels labels, std::uint64_t value) {
+        add(metric, std::move(labels), static_cast<double>(value));
+    }
+    [[nodiscard]] const std::vector<MetricFamily>& all() const { return families_; }
+
+private:
+    std::map<std::string, std::size_t> places_;
+    std::vector<MetricFamily> families_;
+};
+
+struct QueueMetric {
+    Metric metric;
+    std::uint64_t (*read)(const QueueLedger&);
+};
+
+constexpr std::array kQueueMetrics{
+    QueueMetric{{"tributary_received_packets_total", "Packets that the receive queue gave."},
+                [](const QueueLedger& queue) { return queue.received; }},
+    QueueMetric{{"tributary_filtered_packets_total", "Packets that the input's filter left out."},
+                [](const QueueLedger& queue) { return queue.filtered; }},
+    QueueMetric{{"tributary_ignored_bytes_total", "Bytes on the wire of ignored packets."},
+                [](const QueueLedger& queue) { return queue.ignored_octets; }},
+    QueueMetric{{"tributary_metered_packets_total", "Packets accounted to flow records."},
+                [](const QueueLedger& queue) { return queue.metered.packets; }},
+    QueueMetric{{"tributary_metered_bytes_total", "Bytes of IP packets in flow records."},
+                [](const QueueLedger& queue) { return queue.metered.octets; }},
+    QueueMetric{{"tributary_created_flow_records_total", "Flow records that have begun."},
+                [](const QueueLedger& queue) { return queue.metered.records; }},
+    QueueMetric{{"tributary_exported_flow_records_total", "Flow records that a collector has."},
+                [](const QueueLedger& queue) { return queue.exported.records; }},
+    QueueMetric{{"tributary_exported_packets_total", "Packets in exported flow records."},
+                [](const QueueLedger& queue) { return queue.exported.packets; }},
+    QueueMetric{{"tributary_exported_bytes_total", "Bytes of IP packets in exported records."},
+                [](const QueueLedger& queue) { return queue.exported.octets; }},
+    QueueMetric{{"tributary_active_flow_records", "Flow records in cache, ring or unsent messages.",
+                 MetricType::Gauge},
+                [](const QueueLedger& queue) { return queue.active().records; }},
+    QueueMetric{{"tributary_active_packets", "Packets in active flow records.", MetricType::Gauge},
+                [](const QueueLedger& queue) { return queue.active().packets; }},
+    QueueMetric{{"tributary_active_bytes", "Bytes in active flow records.", MetricType::Gauge},
+                [](const QueueLedger& queue) { return queue.active().octets; }},
+    QueueMetric{{"tributary_bad_timestamp_packets_total", "Packets under the last good time."},
+                [](const QueueLedger& queue) { return queue.bad_timestamp; }},
+    QueueMetric{{"tributary_nic_queue_error_packets_total", "Packets dropped for this queue."},
+                [](const QueueLedger& queue) { return queue.nic_queue_errors; }},
+    QueueMetric{{"tributary_nic_hint_mismatch_packets_total", "Packets not as the NIC says."},
+                [](const QueueLedger& queue) { return queue.nic_hint_mismatches; }},
+    QueueMetric{{"tributary_missing_unified_headers_total", "Numbered, but never received."},
+                [](const QueueLedger& queue) { return queue.unified_headers_missing; }},
+    QueueMetric{{"tributary_untracked_unified_headers_total", "Of streams not followed."},
+                [](const QueueLedger& queue) { return queue.unified_headers_untracked; }},
+};
+
+constexpr Metric kIgnored{"tributary_ignored_packets_total", "Packets in no flow, by reason."};
+constexpr Metric kCutHeaders{"tributary_cut_headers_total",
+                             "Metered packets of which a header ran past the cut, by header."};
+constexpr Metric kFragments{"tributary_fragments_total", "Fragments, where they are tracked."};
+constexpr Metric kEnded{"tributary_ended_flow_records_total", "Flow records, by why they ended."};
+constexpr Metric kLostRecords{"tributary_lost_flow_records_total", "Records lost, by cause."};
+constexpr Metric kLostPackets{"tributary_lost_packets_total", "Packets in lost flow records."};
+constexpr Metric kLostBytes{"tributary_lost_bytes_total", "Bytes in lost flow records."};
+constexpr Metric kRingRecords{"tributary_ring_records", "Records that wait for the export thread.",
+                              MetricType::Gauge};
+constexpr Metric kRingRoom{"tributary_ring_room", "Records that the ring holds at most.",
+                           MetricType::Gauge};
+constexpr Metric kMaxFlows{"tributary_max_flows", "Room of the flow cache.", MetricType::Gauge};
+
+void add_named(Families& families, const Metric& metric, const Labels& labels,
+               const char* name_label, const NamedCounts& counts) {
+    for (const auto& [name, count] : counts) {
+        Labels own = labels;
+        own.push_back({name_label, name});
+        families.add(metric, std::move(own), count);
+    }
+}
+
+Labels labels_of(const QueueLedger& queue) {
+    const std::size_t slash = queue.name.rfind('/');  // INPUT/NUMBER
+    return {{"input", queue.name.substr(0, slash)}, {"queue", queue.name.substr(slash + 1)}};
+}
+
+void add_queue(Families& families, const QueueLedger& queue) {
+    const Labels labels = labels_of(queue);
+    for (const QueueMetric& each : kQueueMetrics) {
+        families.add(each.metric, labels, each.read(queue));
+    }
+    add_named(families, kIgnored, labels, "reason", queue.ignored);
+    add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
+    add_named(families, kFragments, labels, "kind", queue.fragments);
+    add_named(families, kEnded, labels, "reason", queue.ended_by_reason());
+    for (const auto& [cause, tally] : queue.lost) {
+        Labels own = labels;
+        own.push_back({"cause", cause});
+        families.add(kLostRecords, own, tally.records);
+        families.add(kLostPackets, own, tally.packets);
+        families.add(kLostBytes, std::move(own), tally.octets);
+    }
+}
+
+void add_port(Families& families, const PortLedger& port) {
+    const Labels labels{{"input", port.name}};
+    families.add({"tributary_nic_missed_packets_total", "Packets without a free descriptor."},
+                 labels, port.missed);
+    families.add({"tributary_nic_no_buffer_packets_total", "Packets without a free buffer."},
+                 labels, port.no_buffer);
+    families.add({"tributary_nic_error_packets_total", "Broken frames."}, labels, port.errors);
+}
+
+struct CollectorMetric {
+    const char* count;  ///< in the collector's ledger
+    Metric metric;
+};
+
+constexpr std::array kCollectorMetrics{
+    CollectorMetric{"connected",
+                    {"tributary_collector_connected", "Whether it can be reached, as far as known.",
+                     MetricType::Gauge}},
+    CollectorMetric{
+        "failed",
+        {"tributary_collector_failed", "Whether it was given up for good.", MetricType::Gauge}},
+    CollectorMetric{"records",
+                    {"tributary_collector_flow_records_total", "Flow records that it has."}},
+    CollectorMetric{"messages", {"tributary_collector_messages_total", "IPFIX messages sent."}},
+    CollectorMetric{"octets", {"tributary_collector_bytes_total", "Bytes of messages sent."}},
+    CollectorMetric{"errors", {"tributary_collector_errors_total", "Errors of sending."}},
+    CollectorMetric{"refused", {"tributary_collector_refused_total", "Datagrams refused by ICMP."}},
+    CollectorMetric{"reconnects", {"tributary_collector_reconnects_total", "Sessions begun anew."}},
+    CollectorMetric{"inherited",
+                    {"tributary_collector_inherited_flow_records_total",
+                     "Flow records that a former process left in the spool."}},
+    CollectorMetric{"spooled",
+                    {"tributary_collector_spooled_flow_records_total",
+                     "Flow records left in the spool for the next process."}},
+};
+
+void add_collector(Families& families, const CollectorLedger& collector) {
+    const Labels labels{{"collector", collector.name}};
+    for (const CollectorMetric& each : kCollectorMetrics) {
+        families.add(each.metric, labels, collector.counts.at(each.count));
+    }
+    add_named(families,
+              {"tributary_collector_lost_flow_records_total", "Its records lost, by cause."},
+              labels, "cause", collector.lost_by_cause);
+}
+
+void add_gauges(Families& families, const Ledger& ledger, const ProbeGauges& gauges) {
+    for (std::size_t index = 0; index < gauges.rings.size(); ++index) {
+        const Labels labels = labels_of(ledger.queues.at(index));
+        families.add(kRingRecords, labels, gauges.rings[index].records);
+        families.add(kRingRoom, labels, gauges.rings[index].room);
+        families.add(kMaxFlows, labels, gauges.max_flows);
+    }
+    constexpr Metric kCycles{"tributary_thread_cycles_total",
+                             "CPU cycles in rounds that brought something, and in others."};
+    for (const ThreadLoad* const load : gauges.threads) {
+        families.add(kCycles, {{"thread", load->thread}, {"state", "busy"}},
+                     load->busy_cycles.read());
+        families.add(kCycles, {{"thread", load->thread}, {"state", "idle"}},
+                     load->idle_cycles.read());
+        families.add({"tributary_thread_rounds_total", "Rounds of its loop: none, and it hangs."},
+                     {{"thread", load->thread}}, load->rounds.read());
+    }
+    families.add({"tributary_build_info", "The version that runs.", MetricType::Gauge},
+                 {{"version", gauges.version}}, 1.0);
+    families.add({"tributary_start_time_seconds", "Since 1970.", MetricType::Gauge}, {},
+                 static_cast<double>(gauges.started.time_since_epoch().count()));
+}
+
+}  // namespace
+
+std::string to_prometheus(const Ledger& ledger, const ProbeGauges& gauges) {
+    Families families;
+    for (const QueueLedger& queue : ledger.queues) {
+        add_queue(families, queue);
+    }
+    for (const PortLedger& port : ledger.ports) {
+        add_port(families, port);
+    }
+    for (const CollectorLedger& collector : ledger.collectors) {
+        add_collector(families, collector);
+    }
+    add_gauges(families, ledger, gauges);
+    return prometheus::TextSerializer().Serialize(families.all());
+}
+
+}  // namespace tributary
