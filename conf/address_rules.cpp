@@ -77,6 +77,17 @@ bool is_ip_address_or_empty(std::string_view text) {
            ::inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1;
 }
 
+bool is_host_or_empty(std::string_view text) {
+    constexpr std::string_view kHostLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    if (text.find(':') != std::string_view::npos) {
+        return is_ip_address_or_empty(text.substr(0, text.find('%')));
+    }
+    const bool is_number = text.find_first_not_of("0123456789.") == std::string_view::npos;
+    return is_number ? is_ip_address_or_empty(text)
+                     : text.find_first_not_of(kHostLetters) == std::string_view::npos;
+}
+
 bool is_device(std::string_view text) {
     for (const std::string_view scheme : {"af_packet:", "af_xdp:"}) {
         if (text.starts_with(scheme)) {

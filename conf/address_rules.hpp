@@ -25,6 +25,10 @@ inline constexpr std::size_t kLongestText = 255;
 /// Without a blank, as a host name or an address is; or nothing at all.
 [[nodiscard]] bool is_word_or_empty(std::string_view text);
 
+/// An IPv4 address, an IPv6 address with or without its zone, or what can be a name; or nothing at
+/// all. What has colons or only digits and dots is an address, or a mistake.
+[[nodiscard]] bool is_host_or_empty(std::string_view text);
+
 /// An IPv4 or IPv6 address; or nothing at all.
 [[nodiscard]] bool is_ip_address_or_empty(std::string_view text);
 

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "conf/address_rules.hpp"
 #include "conf/config_error.hpp"
 
 namespace tributary {
@@ -194,6 +196,20 @@ void check_rotation(const CollectorOptions& collector, const Section& section) {
     section.demand("rotation.command", rotation.is_on() || rotation.command.empty(), no_rotation);
 }
 
+/// @return  4 or 6, or nothing for what is no address
+int ip_version(const std::string& text) {
+    const bool is_address = !text.empty() && is_ip_address_or_empty(text);
+    return !is_address ? 0 : text.find(':') == std::string::npos ? 4 : 6;
+}
+
+void check_source_address(const CollectorOptions& collector, const Section& section) {
+    const int host = ip_version(collector.host);
+    const int source = ip_version(collector.source_address);
+    section.demand("source-address", host == 0 || source == 0 || host == source,
+                   " is " + shown(collector.source_address) + ", but host is " +
+                       shown(collector.host) + "; must be of the same IP version");
+}
+
 /// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
 void check_mtu(const CollectorOptions& collector, FlowDirection direction, const Section& section) {
     constexpr std::uint16_t kLeastForBiflows = 576;
@@ -206,8 +222,9 @@ void check_mtu(const CollectorOptions& collector, FlowDirection direction, const
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {
+    std::error_code unknown;  // no working directory: then the path is what it is
     return collector.transport == TransportKind::file
-               ? collector.path
+               ? std::filesystem::absolute(collector.path, unknown).lexically_normal().string()
                : collector.host + ", port " + std::to_string(collector.port) +
                      (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
 }
@@ -243,6 +260,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         const std::string at = "export.collectors." + std::to_string(i);
         const Section section(root, at);
         check_place(collectors[i], section);
+        check_source_address(collectors[i], section);
         check_rotation(collectors[i], section);
         check_direction(collectors[i], config.flows.direction, section);
         check_tls(collectors[i], section);
@@ -312,6 +330,13 @@ void check_flows(const Config& config, const YamlNode& root) {
                "flows.tunnel-in-key is true, but flows.tunnel is outer; must be false (or "
                "flows.tunnel inner)");
     }
+}
+
+void check_export(const Config& config, const YamlNode& root) {
+    constexpr std::uint32_t kReverse = 29'305;
+    Section(root, "export")
+        .demand("enterprise-number", config.export_.enterprise_number != kReverse,
+                " is 29305; must be another one (it means reverse elements, RFC 5103)");
 }
 
 void check_read(const Config& config, const YamlNode& root) {

@@ -18,6 +18,12 @@ void complete_collectors(Config& config);
 /// @thread      any; pure
 void check_flows(const Config& config, const YamlNode& root);
 
+/// Checks what the limits of no key of `export` can say.
+///
+/// @errors  ConfigError
+/// @thread  any; pure
+void check_export(const Config& config, const YamlNode& root);
+
 /// Checks what no key of `read` can say alone.
 ///
 /// @errors  ConfigError

@@ -184,7 +184,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
                                      {"tls", TransportKind::tls},
                                      {"file", TransportKind::file}}),
               "how messages travel; file is an IPFIX file (RFC 5655)"),
-        value("host", text(&O::host, "a host name or an IP address", is_word_or_empty),
+        value("host", text(&O::host, "a host name or an IP address", is_host_or_empty),
               "the collector; not for file"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),

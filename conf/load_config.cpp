@@ -79,6 +79,7 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     LoadedConfig loaded;
     read_section(root, {}, config_keys(), loaded.config);
     check_flows(loaded.config, root);
+    check_export(loaded.config, root);
     check_read(loaded.config, root);
     check_use(loaded.config, root, use);
     loaded.warnings = warnings_about(loaded.config);

@@ -99,6 +99,8 @@ public:
         output.transport = TransportKind::file;
         output.path = job.output;
         export_options.mode = ExportMode::copy;
+        export_options.drain_timeout =
+            std::chrono::hours(24 * 365);  // whoever reads a FIFO has time
         export_options.collectors = {output};
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(queues),

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -23,6 +25,15 @@ void reserve_standard_streams() {
         fd = ::open("/dev/null", O_RDWR);
     }
     ::close(fd);
+}
+
+void raise_descriptor_limit() noexcept {
+    constexpr rlim_t kEnough = 65'536;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kEnough) {
+        limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+        static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit) == 0);  // then the old one is to do
+    }
 }
 
 int explain_failure(const char* program) {

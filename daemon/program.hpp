@@ -10,6 +10,11 @@ namespace tributary {
 /// @thread  main
 void reserve_standard_streams();
 
+/// Lets the process have as many descriptors as it may at all, up to 65,536: spools, queues and
+/// connections of many collectors need more than the 1024 that are usual.
+/// @thread  main
+void raise_descriptor_limit() noexcept;
+
 /// Every way in which a program ends before its time, as one line and an exit code. Call it while
 /// an exception is being handled.
 ///

@@ -86,7 +86,7 @@ void refuse_overwriting(std::span<const std::string> captures, const std::string
         }
     }
     if (!output.empty() && (stats_path == output || are_one_file(stats_path, output))) {
-        throw StartupError(EX_USAGE, "--write and --stats are one file, " + output);
+        throw StartupError(EX_USAGE, "records and --stats would be in one file, " + output);
     }
 }
 

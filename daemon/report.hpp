@@ -26,7 +26,7 @@ void check_stats_path(const std::string& stats_path);
 
 /// Refuses to write over what is to be read, or two things into one file.
 ///
-/// @param output      of `--write`; empty: none
+/// @param output      of `--write`, or a collector's file; empty: none
 /// @param stats_path  of `--stats`; empty: none
 /// @errors            StartupError(64)
 void refuse_overwriting(std::span<const std::string> captures, const std::string& output,

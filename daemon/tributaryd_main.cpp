@@ -60,6 +60,7 @@ int run(const CommandLine& command_line) {
 
 int main(int argc, char** argv) {
     reserve_standard_streams();
+    raise_descriptor_limit();
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
         set_up_log(command_line.log_level);

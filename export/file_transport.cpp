@@ -46,17 +46,24 @@ FileTransport::~FileTransport() {
     }
 }
 
-/// Finds a name that no file has. Two files of one second differ by a number.
+/// Finds a name that no file has, nor ever had: a command may have moved it away. Files of one
+/// second differ by a number.
 void FileTransport::name_file() {
     name_ = written_as_ = path_;
     if (!rotates()) {
         return;
     }
+    if (const std::string now = utc_now();
+        now > time_) {  // a clock that was put back does not count
+        time_ = now;
+        number_ = 0;
+    }
     const std::filesystem::path path(path_);
-    const std::string stem = (path.parent_path() / path.stem()).string() + "-" + utc_now();
-    for (int number = 1;; ++number) {
+    const std::string stem = (path.parent_path() / path.stem()).string() + "-" + time_;
+    for (;;) {
+        ++number_;
         name_ =
-            stem + (number == 1 ? "" : "-" + std::to_string(number)) + path.extension().string();
+            stem + (number_ == 1 ? "" : "_" + std::to_string(number_)) + path.extension().string();
         written_as_ = name_ + ".part";
         // In this order: a file that is just being renamed has one of the names at each look.
         std::error_code unknown;  // then opening it tells why
@@ -68,14 +75,13 @@ void FileTransport::name_file() {
 }
 
 bool FileTransport::open_file() {
-    // A file of a rotation is new, or somebody else's. Opening must not wait for the reader of a
-    // FIFO; writing may wait for it.
+    // A file of a rotation is new, or somebody else's. Neither opening nor writing may wait for the
+    // reader of a FIFO.
     const int how = rotates() ? O_EXCL : O_TRUNC | O_NONBLOCK;
     file_ = FileDescriptor(::open(written_as_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
     if (!file_) {
         return false;
     }
-    ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);
     whole_octets_ = 0;
     return true;
 }
@@ -137,29 +143,37 @@ SendResult FileTransport::send(std::span<const MessageView> messages,
             written_ += taken;
             return {.taken = taken, .rest = failed_ ? SendStatus::lost : SendStatus::would_block};
         }
-        if (!write(messages[taken], now)) {
-            break;
+        if (const SendStatus status = write(messages[taken], now); status != SendStatus::taken) {
+            written_ += taken;
+            return {.taken = taken, .rest = status};
         }
     }
     written_ += taken;
-    return {.taken = taken,
-            .rest = taken == messages.size() ? SendStatus::taken : SendStatus::lost};
+    return {.taken = taken, .rest = SendStatus::taken};
 }
 
-bool FileTransport::write(MessageView message, std::chrono::nanoseconds now) noexcept {
-    for (MessageView rest = message; !rest.empty() && !failed_;) {
+SendStatus FileTransport::write(MessageView message, std::chrono::nanoseconds now) noexcept {
+    while (sent_octets_ < message.size() && !failed_) {
+        const MessageView rest = message.subspan(sent_octets_);
         const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
         if (written < 0 && errno == EINTR) {
             continue;
         }
+        if (written < 0 && errno == EAGAIN) {
+            return SendStatus::would_block;
+        }
         if (written <= 0) {
             fail(written == 0 ? ENOSPC : errno, now);
-            break;
+            return SendStatus::lost;
         }
-        rest = rest.subspan(static_cast<std::size_t>(written));
+        sent_octets_ += static_cast<std::size_t>(written);
     }
-    whole_octets_ += failed_ ? 0 : static_cast<off_t>(message.size());
-    return !failed_;
+    if (failed_) {
+        return SendStatus::lost;
+    }
+    sent_octets_ = 0;
+    whole_octets_ += static_cast<off_t>(message.size());
+    return SendStatus::taken;
 }
 
 void FileTransport::fail(int cause, std::chrono::nanoseconds now) noexcept {

@@ -13,12 +13,13 @@
 namespace tributary {
 
 /// Writes messages back to back into a file (RFC 5655). The first error is final: the file is cut
-/// back to its last whole message and written no more.
+/// back to its last whole message and written no more. A FIFO whose reader does not read takes
+/// nothing for a while, as any other collector; disks are waited for.
 ///
 /// With rotation the path is a pattern: `flows.ipfix` is written as
 /// `flows-20261122T041500Z.ipfix.part` and loses `.part` when it is whole, which is when the next
 /// one begins, or at the end. Each file is a session of its own: it begins with the templates and
-/// with number 0.
+/// with number 0. Its name is later than that of the file before, wherever that is now.
 class FileTransport final : public Transport {
 public:
     /// @errors  ExportError: the file cannot be created
@@ -43,7 +44,7 @@ private:
     void rotate(std::chrono::nanoseconds now);
     void tell_failures(std::chrono::nanoseconds now);
     void fail(int cause, std::chrono::nanoseconds now) noexcept;
-    [[nodiscard]] bool write(MessageView message, std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] SendStatus write(MessageView message, std::chrono::nanoseconds now) noexcept;
 
     CollectorEvents& events_;
     std::string path_;
@@ -54,7 +55,10 @@ private:
     FileDescriptor file_;
     std::uint64_t session_ = 1;
     off_t whole_octets_{};
-    std::size_t written_{};  ///< messages that settle() has not told of
+    std::size_t sent_octets_{};  ///< of the message that comes next, which a FIFO took in part
+    std::string time_;           ///< in the name of the last file
+    int number_{};               ///< of the last file among those of the same time
+    std::size_t written_{};      ///< messages that settle() has not told of
     bool told_{};
     bool failed_{};
     std::chrono::nanoseconds opened_at_{};  ///< uptime

@@ -4,6 +4,7 @@
 #include <linux/errqueue.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -92,6 +93,22 @@ tl::expected<FileDescriptor, int> connect_socket(
         return tl::unexpected(errno);
     }
     return socket;
+}
+
+bool is_connected_to_itself(const FileDescriptor& socket) noexcept {
+    SocketAddress own;
+    SocketAddress peer;
+    own.length = peer.length = sizeof own.storage;
+    return ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.length) ==
+               0 &&
+           ::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.length) ==
+               0 &&
+           own == peer;
+}
+
+bool holds_datagrams(const FileDescriptor& socket) noexcept {
+    int octets = 0;
+    return ::ioctl(socket.get(), TIOCOUTQ, &octets) == 0 && octets > 0;
 }
 
 int take_socket_error(const FileDescriptor& socket) noexcept {

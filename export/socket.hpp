@@ -51,6 +51,10 @@ struct SocketAddress {
 [[nodiscard]] tl::expected<FileDescriptor, int> connect_socket(
     const SocketAddress& peer, int type, const std::optional<SocketAddress>& source) noexcept;
 
+/// Whether a TCP connection ends where it begins: a port of the ephemeral range on which nobody
+/// listens may be given to the very socket that asks for it.
+[[nodiscard]] bool is_connected_to_itself(const FileDescriptor& socket) noexcept;
+
 /// The error that waits at a socket, taken from it; 0: none.
 [[nodiscard]] int take_socket_error(const FileDescriptor& socket) noexcept;
 
@@ -60,6 +64,10 @@ void report_refusals(const FileDescriptor& socket, int family) noexcept;
 /// What ICMP has told since the last call: ECONNREFUSED when nobody listens at the peer's port,
 /// EHOSTUNREACH or ENETUNREACH when it cannot be reached; 0: nothing.
 [[nodiscard]] int take_icmp_error(const FileDescriptor& socket) noexcept;
+
+/// Whether datagrams are still in this host, as they are while the link-layer address of the next
+/// hop is asked for. On a busy link there are always some.
+[[nodiscard]] bool holds_datagrams(const FileDescriptor& socket) noexcept;
 
 /// Reads CollectorOptions::source_address.
 /// @errors  ExportError: neither empty nor a local numeric address

@@ -13,18 +13,16 @@
 #include <cstring>
 #include <filesystem>
 #include <span>
-#include <system_error>
 #include <type_traits>
 
 namespace tributary {
 namespace {
 
 constexpr std::string_view kSuffix = ".spool";
-constexpr std::uint64_t kFileMagic = 0x3130'4C50'5342'5254;  // "TRBSPL01" on disk
+constexpr std::uint64_t kFileMagic = 0x3230'4C50'5342'5254;  // "TRBSPL02" on disk
 constexpr std::uint32_t kFrameMagic = 0x454D'5246;           // "FRME"
 constexpr std::uint32_t kMostOctets = 65'535;                // of an IPFIX message
 constexpr std::uint32_t kMostEntries = 65'535;
-constexpr std::uint64_t kFiles = 256;  ///< of a full spool, more or less
 
 /// Spools are read where they were written, so all is in host byte order.
 struct FileHeader {
@@ -76,9 +74,10 @@ std::string name_of(std::uint64_t number) {
 /// What a frame begins with; the accounts of its records and the message follow.
 struct Spool::Frame {
     std::uint32_t magic = kFrameMagic;
-    std::uint32_t is_done{};   ///< the one thing that changes
-    std::uint64_t checksum{};  ///< of the frame from here on, and the accounts of its records
-    std::uint64_t octets_checksum{};  ///< of the message
+    std::uint32_t is_done{};           ///< the one thing that changes
+    std::uint64_t checksum{};          ///< of what follows in this header
+    std::uint64_t entries_checksum{};  ///< of the accounts of its records
+    std::uint64_t octets_checksum{};   ///< of the message
     std::uint32_t octets{};
     std::uint32_t entries{};
     std::uint32_t data_records{};
@@ -92,6 +91,10 @@ struct Spool::Frame {
         return std::uint64_t{entries} * sizeof(RecordEntry) + octets;
     }
     [[nodiscard]] std::uint64_t size() const noexcept { return sizeof(Frame) + payload(); }
+    [[nodiscard]] std::uint64_t header_checksum() const noexcept {
+        const auto header = std::as_bytes(std::span(this, 1)).subspan(kChecked);
+        return XXH3_64bits(header.data(), header.size());
+    }
 };
 
 Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
@@ -99,7 +102,7 @@ Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
       max_octets_(options.max_octets),
       segment_octets_(options.max_octets / kFiles),
       fingerprint_(fingerprint) {
-    static_assert(sizeof(Frame) == 72 && std::is_trivially_copyable_v<RecordEntry>);
+    static_assert(sizeof(Frame) == 80 && std::is_trivially_copyable_v<RecordEntry>);
     std::error_code fault;
     std::filesystem::create_directories(directory_, fault);
     if (!fault) {
@@ -175,7 +178,8 @@ bool Spool::scan(Segment& segment) const {
 
 bool Spool::read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const {
     return read_at(segment.file.get(), frame, at) && frame.magic == kFrameMagic &&
-           frame.octets <= kMostOctets && frame.entries <= kMostEntries;
+           frame.checksum == frame.header_checksum() && frame.octets <= kMostOctets &&
+           frame.entries <= kMostEntries;
 }
 
 bool Spool::has_untaken() const noexcept {
@@ -238,9 +242,8 @@ bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     std::byte* out = buffer_.data() + sizeof frame;
     std::memcpy(out, message.entries.data(), frame.payload() - frame.octets);
     std::memcpy(out + frame.payload() - frame.octets, message.octets.data(), frame.octets);
-    std::memcpy(buffer_.data(), &frame, sizeof frame);
-    frame.checksum = XXH3_64bits(buffer_.data() + Frame::kChecked,
-                                 buffer_.size() - frame.octets - Frame::kChecked);
+    frame.entries_checksum = XXH3_64bits(out, frame.payload() - frame.octets);
+    frame.checksum = frame.header_checksum();
     std::memcpy(buffer_.data(), &frame, sizeof frame);
     if (!write_all(segment.file.get(), buffer_, segment.octets)) {
         const int cause = errno;
@@ -319,18 +322,17 @@ bool Spool::read_message(const Segment& segment, const Frame& frame, std::uint64
 /// @return  false: it is damaged, and `account` empty
 bool Spool::read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
                          Account& account) const {
-    std::vector<std::byte> octets(frame.size() - frame.octets);
-    if (::pread(segment.file.get(), octets.data(), octets.size(), static_cast<off_t>(at)) !=
-            static_cast<ssize_t>(octets.size()) ||
-        XXH3_64bits(octets.data() + Frame::kChecked, octets.size() - Frame::kChecked) !=
-            frame.checksum) {
-        return false;
-    }
     account.tally = frame.tally;
-    if (!segment.is_inherited) {
-        account.entries.resize(frame.entries);
-        std::memcpy(account.entries.data(), octets.data() + sizeof frame,
-                    octets.size() - sizeof frame);
+    if (segment.is_inherited) {
+        return true;  // who they are means nothing here
+    }
+    const std::size_t size = frame.entries * sizeof(RecordEntry);
+    account.entries.resize(frame.entries);
+    if (::pread(segment.file.get(), account.entries.data(), size,
+                static_cast<off_t>(at + sizeof frame)) != static_cast<ssize_t>(size) ||
+        XXH3_64bits(account.entries.data(), size) != frame.entries_checksum) {
+        account = {};
+        return false;
     }
     return true;
 }

@@ -36,6 +36,9 @@ public:
     /// @errors  ExportError: the directory cannot be made, read or written, or another process
     ///          uses it
     Spool(const SpoolOptions& options, std::uint64_t fingerprint);
+    /// Files of a full spool, more or less: each is a descriptor, and the least that is given up.
+    static constexpr std::uint64_t kFiles = 64;
+
     Spool(const Spool&) = delete;
     Spool& operator=(const Spool&) = delete;
     ~Spool();

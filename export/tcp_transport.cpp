@@ -115,7 +115,7 @@ void TcpTransport::check_connecting(std::chrono::nanoseconds now) noexcept {
         }
         return;
     }
-    const int error = take_socket_error(socket_);
+    const int error = is_connected_to_itself(socket_) ? ECONNREFUSED : take_socket_error(socket_);
     if (error == 0) {
         begin_opening(now);
         return;

@@ -151,9 +151,11 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
 
 Fates UdpTransport::settle(std::chrono::nanoseconds now) noexcept {
     if (unsettled_ > 0 && now - sent_at_ >= kRefusalWait) {
+        const bool has_not_left =
+            probing_ && now - sent_at_ < kNeighbourWait && holds_datagrams(socket_);
         if (const int error = take_icmp_error(socket_); error != 0) {
             refuse(error, now);
-        } else {
+        } else if (!has_not_left) {
             be_open(now);
         }
     }

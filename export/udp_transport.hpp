@@ -16,15 +16,17 @@ namespace tributary {
 ///
 ///     waiting for the name -> probing -> open -> pausing -> probing ...
 ///
-/// After a refusal nothing is sent for a while, then one message, the templates; the others follow
-/// when that does not come back. So a collector that restarts loses what was under way, no more,
-/// and knows the templates first. Numbers go on all the time: the collector sees one session, and
-/// can tell what it missed.
+/// At first and after a refusal one message is sent, the templates; the others follow when that has
+/// left this host and does not come back. So a collector that restarts loses what was under way, no
+/// more, and knows the templates first. Numbers go on all the time: the collector sees one session,
+/// and can tell what it missed.
 class UdpTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};  ///< after a refusal, or when the kernel
                                                            ///< cannot send
     static constexpr std::chrono::milliseconds kRefusalWait{200};  ///< for an ICMP message
+    /// For the next hop's link-layer address; Linux gives up after 3 s and says EHOSTUNREACH.
+    static constexpr std::chrono::seconds kNeighbourWait{5};
     static constexpr std::chrono::seconds kResolveAfter{
         60};  ///< a name again, when there is trouble
 

@@ -6,6 +6,7 @@ import os
 import random
 import struct
 import subprocess
+import threading
 import time
 
 import harness
@@ -180,6 +181,41 @@ class Faults(harness.TestCase):
             inherited = ledger["collectors"][0]["inherited"]
             self.assertGreater(inherited, FLOWS - 300)    # but for the message that was open
             self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
+
+    def test_a_fifo_whose_reader_does_not_read_costs_nobody_else_anything(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with harness.huge_pages(), Collector() as collector, self.probe(
+                "tcp", collector.port, "export.collectors.1={transport: file, path: %s, buffer: 65536}" % fifo) as daemon:
+            daemon.wait_for_received(FLOWS)
+            ledger = self.end(daemon)
+        numbers, _ = self.numbers_in(collector.streams)
+        self.assertEqual(sorted(numbers), list(range(FLOWS)))
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (FLOWS, 0))
+        account = ledger["collectors"][1]
+        self.assertEqual(account["records"] + account["lost"], FLOWS)
+        self.assertGreater(account["lost_by_cause"]["buffer_full"], 0)
+        self.assertGreater(account["lost_by_cause"]["collector_away"], 0)
+
+    def test_a_fifo_that_is_read_slowly_gets_everything_whole(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        got = bytearray()
+
+        def read():
+            with open(fifo, "rb", buffering=0) as source:
+                while octets := source.read(3001):
+                    got.extend(octets)
+        reader = threading.Thread(target=read)
+        reader.start()
+        self.addCleanup(reader.join)
+        out, stats = fifo, self.path("stats.json")
+        self.tributaryd("--read", self.capture, "--write", out, "--stats", stats)
+        reader.join()
+        numbers, _ = self.numbers_in([got])
+        self.assertEqual(sorted(numbers), list(range(FLOWS)))
 
     def wait_until_spooled(self, name):
         """Until the spool has grown, and grows no more."""

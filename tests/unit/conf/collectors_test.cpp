@@ -7,6 +7,16 @@
 
 using namespace tributary;
 
+namespace {
+
+/// What is said of a probe with this collector: "accepted", or why not.
+std::string judged(const std::string& collector) {
+    return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
+                         collector + "}\n");
+}
+
+}  // namespace
+
 TEST_CASE("collectors: modes, and what each may have otherwise", "[conf][unit]") {
     CHECK(load("").config.export_.mode == ExportMode::copy);
     CHECK(load("export: {mode: balance}").config.export_.mode == ExportMode::balance);
@@ -60,32 +70,57 @@ TEST_CASE("load_config: a probe needs a collector, and no two that are the same"
 }
 
 TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]") {
-    const auto collector = [](const std::string& text) {
-        return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
-                             text + "}\n");
-    };
-    CHECK(collector("host: h, transport: tcp") == "accepted");
-    CHECK(collector("path: /tmp/a, transport: file") == "accepted");
-    CHECK(collector("port: 4739") ==
+    CHECK(judged("host: h, transport: tcp") == "accepted");
+    CHECK(judged("path: /tmp/a, transport: file") == "accepted");
+    CHECK(judged("port: 4739") ==
           "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
           "address (or transport must be file)");
-    CHECK(collector("host: '', transport: tcp") ==
+    CHECK(judged("host: '', transport: tcp") ==
           "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
           "address (or transport must be file)");
-    CHECK(collector("transport: file") ==
+    CHECK(judged("transport: file") ==
           "probe.yaml:4: export.collectors.0.path is missing; must be the path of the file to "
           "write (transport is file)");
     CHECK(
-        collector("transport: file, path: a, host: h") ==
+        judged("transport: file, path: a, host: h") ==
         "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
         "(or transport udp, tcp or tls)");
-    CHECK(collector("transport: file, path: a, source-address: 192.0.2.1") ==
+    CHECK(judged("transport: file, path: a, source-address: 192.0.2.1") ==
           "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
           "be left out (or transport udp, tcp or tls)");
     CHECK(
-        collector("host: h, path: a") ==
+        judged("host: h, path: a") ==
         "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
         "out (or transport file)");
+}
+
+TEST_CASE("collectors: a host is an address or what can be a name", "[conf][unit]") {
+    for (const char* good : {"h", "collector-1.example.net", "_ipfix.example.", "192.0.2.1", "::1",
+                             "'fe80::1%eth0'", "2001:db8::7", "4739.example"}) {
+        CHECK(judged("host: " + std::string(good)) == "accepted");
+    }
+    for (const char* bad :
+         {"'127.0.0.1:4739'", "'[::1]'", "999.1.1.1", "1.2.3", "a b", "a/b", "'::g'"}) {
+        CHECK(judged("host: " + std::string(bad)).find(".host is ") != std::string::npos);
+    }
+}
+
+TEST_CASE("collectors: source address and host are of one IP version", "[conf][unit]") {
+    CHECK(judged("host: 192.0.2.1, source-address: \"::1\"") ==
+          "probe.yaml:4: export.collectors.0.source-address is ::1, but host is 192.0.2.1; must be "
+          "of the same IP version");
+    CHECK(judged("host: \"::2\", source-address: \"::1\"") == "accepted");
+    CHECK(judged("host: name, source-address: \"::1\"") == "accepted");
+}
+
+TEST_CASE("collectors: two spellings of a file are one file", "[conf][unit]") {
+    CHECK(judged("transport: file, path: /a/z}\n    - {transport: file, path: /a/../a/./z")
+              .find("export.collectors.1 is at /a/z; must differ") != std::string::npos);
+}
+
+TEST_CASE("export: the enterprise number of reverse elements is nobody's", "[conf][unit]") {
+    CHECK(refusal("export: {enterprise-number: 29305}").find("is 29305; must be another one") !=
+          std::string::npos);
 }
 
 TEST_CASE("collectors: files rotate by size or time", "[conf][unit]") {

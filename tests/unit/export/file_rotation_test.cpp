@@ -102,7 +102,7 @@ TEST_CASE("File rotation: by time, each file whole and readable alone", "[export
     const std::vector<std::string> names = directory.names();
     CHECK(names.size() == 5);
     for (const std::string& name : names) {
-        CHECK(std::regex_match(name, std::regex(R"(flows-\d{8}T\d{6}Z(-\d+)?\.ipfix)")));
+        CHECK(std::regex_match(name, std::regex(R"(flows-\d{8}T\d{6}Z(_\d+)?\.ipfix)")));
         const std::vector<std::uint64_t> found = ports_in(directory / name);
         CHECK(found.size() == 100);
         ports.insert(ports.end(), found.begin(), found.end());
@@ -110,6 +110,25 @@ TEST_CASE("File rotation: by time, each file whole and readable alone", "[export
     std::ranges::sort(ports);  // names of one second need not sort by time
     CHECK(ports == expected);
     CHECK(exports.counters.queues[0].exported.read().records == 500);
+    CHECK(exports.counters.collectors[0].errors.read() == 0);
+}
+
+TEST_CASE("File rotation: a name is not given twice, also when its file is moved away",
+          "[export][unit]") {
+    constexpr std::size_t kRecords = 300'000;  // 15 MB, in far less than 15 s
+    const TemporaryDirectory directory;
+    fs::create_directory(directory / "archive");
+    FileRotation rotation;
+    rotation.octets = 1U << 20U;
+    rotation.command = "mv --target-directory=" + (directory / "archive").string();
+    RotatingExport exports(directory, rotation);
+    exports.queue.put_many(kRecords);
+    exports.finish(milliseconds{0});
+    std::size_t records = 0;
+    for (const auto& entry : fs::directory_iterator(directory / "archive")) {
+        records += ports_in(entry.path()).size();
+    }
+    CHECK(records == kRecords);
     CHECK(exports.counters.collectors[0].errors.read() == 0);
 }
 
