@@ -15,8 +15,6 @@
 namespace tributary {
 namespace {
 
-constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
-
 constexpr const char* kDescription =
     "Meters packets into flows and exports them as IPFIX.\n"
     "  tributaryd --config FILE                     as a probe\n"

@@ -18,6 +18,8 @@ struct UsageError : std::runtime_error {
 
 enum class LogLevel { trace, debug, info, warn, error };
 
+inline constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
+
 /// What tributaryd was told to do.
 struct CommandLine {
     enum class Task {

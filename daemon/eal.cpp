@@ -22,9 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Drivers' rings and DPDK's own tables.
-constexpr std::uint64_t kOwnMemory = 64U << 20U;
-
 std::uint64_t free_huge_page_bytes() {
     std::uint64_t bytes = 0;
     std::error_code error;
@@ -43,11 +40,11 @@ std::uint64_t free_huge_page_bytes() {
 /// Ordinary memory for the same: an object of a mempool never crosses a page boundary, so in small
 /// pages up to half of each is left unused.
 std::uint64_t ordinary_bytes(const EalOptions& options) {
-    return 2 * options.memory_bytes + kOwnMemory;
+    return 2 * options.memory_bytes + kEalOwnMemory;
 }
 
 bool enough_huge_pages(const EalOptions& options, std::uint64_t huge_page_bytes) {
-    return options.may_use_huge_pages && huge_page_bytes >= options.memory_bytes + kOwnMemory;
+    return options.may_use_huge_pages && huge_page_bytes >= options.memory_bytes + kEalOwnMemory;
 }
 
 void refuse_duplicates(const EalOptions& options) {
@@ -168,7 +165,7 @@ Eal::Eal(const EalOptions& options) {
     if (!huge_pages_) {
         spdlog::info(
             "{} MiB free in huge pages, {} MiB needed: using ordinary memory, which is slower",
-            huge >> 20U, (options.memory_bytes + kOwnMemory) >> 20U);
+            huge >> 20U, (options.memory_bytes + kEalOwnMemory) >> 20U);
         if (ordinary_bytes(options) > available_memory()) {
             throw StartupError(
                 EX_OSERR, fmt::format("packet buffers need {} MiB, {} MiB are free; queues, "

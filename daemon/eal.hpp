@@ -11,6 +11,9 @@
 
 namespace tributary {
 
+/// What drivers' rings and DPDK's own tables take, in octets.
+inline constexpr std::uint64_t kEalOwnMemory = 64U << 20U;
+
 struct EalOptions {
     std::vector<EalDevice> devices;
     std::vector<std::uint32_t>

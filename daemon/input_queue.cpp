@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/input_queue.hpp"
 
+#include <type_traits>
+
 #include "flowcache/flow_cache.hpp"
 
 namespace tributary {
@@ -39,22 +41,31 @@ private:
     InputWorker<Cache, RingSink<kRecordBytes>> worker_;
 };
 
-template <std::size_t kSize>
-std::unique_ptr<InputQueue> make_of_size(InputPath& path, const QueueParts& parts,
-                                         FlowHasher hasher) {
+/// Calls `use` with the size of record, as a constant, that holds the layout.
+template <std::size_t kSize = 0, class Use>
+auto with_record_size(const RecordLayout& layout, Use use) {
     if constexpr (kSize + 1 < kRecordSizes.size()) {
-        if (parts.layout.bytes > kRecordSizes[kSize]) {
-            return make_of_size<kSize + 1>(path, parts, hasher);
+        if (layout.bytes > kRecordSizes[kSize]) {
+            return with_record_size<kSize + 1>(layout, use);
         }
     }
-    return std::make_unique<SizedInputQueue<kRecordSizes[kSize]>>(path, parts, hasher);
+    return use(std::integral_constant<std::size_t, kRecordSizes[kSize]>{});
 }
 
 }  // namespace
 
+std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept {
+    return with_record_size(parts.layout, [&](auto size) {
+        return std::array{FlowCache<size()>::bytes_needed(parts.flows),
+                          RecordRing<size()>::bytes_needed(parts.ring_slots)};
+    });
+}
+
 std::unique_ptr<InputQueue> make_input_queue(InputPath& path, const QueueParts& parts,
                                              FlowHasher hasher) {
-    return make_of_size<0>(path, parts, hasher);
+    return with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<InputQueue> {
+        return std::make_unique<SizedInputQueue<size()>>(path, parts, hasher);
+    });
 }
 
 }  // namespace tributary

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ struct QueueParts {
     FlowCacheOptions flows;
     RecordLayout layout;
     std::uint32_t ring_slots = 1U << 15U;
-    std::optional<unsigned> numa_node;  ///< where cache and ring live
+    std::optional<unsigned> numa_node{};  ///< where cache and ring live
     PageUse pages = PageUse::live;
     WhenRingFull when_ring_full = WhenRingFull::refuse;
 };
@@ -58,6 +59,10 @@ public:
     CacheCounters cache_counters;
     PublishedClock clock;
 };
+
+/// What cache and ring of such a queue take, in octets each.
+/// @thread  any; pure
+[[nodiscard]] std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept;
 
 /// Builds the queue whose record size holds `parts.layout`.
 ///

@@ -167,9 +167,6 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{"inherited",
                     {"tributary_collector_inherited_flow_records_total",
                      "Flow records that a former process left in the spool."}},
-    CollectorMetric{"spooled",
-                    {"tributary_collector_spooled_flow_records_total",
-                     "Flow records left in the spool for the next process."}},
 };
 
 void add_collector(Families& families, const CollectorLedger& collector) {
@@ -182,16 +179,16 @@ void add_collector(Families& families, const CollectorLedger& collector) {
               labels, "cause", collector.lost_by_cause);
 }
 
-void add_gauges(Families& families, const Ledger& ledger, const ProbeGauges& gauges) {
-    for (std::size_t index = 0; index < gauges.rings.size(); ++index) {
+void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& figures) {
+    for (std::size_t index = 0; index < figures.rings.size(); ++index) {
         const Labels labels = labels_of(ledger.queues.at(index));
-        families.add(kRingRecords, labels, gauges.rings[index].records);
-        families.add(kRingRoom, labels, gauges.rings[index].room);
-        families.add(kMaxFlows, labels, gauges.max_flows);
+        families.add(kRingRecords, labels, figures.rings[index].records);
+        families.add(kRingRoom, labels, figures.rings[index].room);
+        families.add(kMaxFlows, labels, figures.max_flows);
     }
     constexpr Metric kCycles{"tributary_thread_cycles_total",
                              "CPU cycles in rounds that brought something, and in others."};
-    for (const ThreadLoad* const load : gauges.threads) {
+    for (const ThreadLoad* const load : figures.threads) {
         families.add(kCycles, {{"thread", load->thread}, {"state", "busy"}},
                      load->busy_cycles.read());
         families.add(kCycles, {{"thread", load->thread}, {"state", "idle"}},
@@ -200,14 +197,14 @@ void add_gauges(Families& families, const Ledger& ledger, const ProbeGauges& gau
                      {{"thread", load->thread}}, load->rounds.read());
     }
     families.add({"tributary_build_info", "The version that runs.", MetricType::Gauge},
-                 {{"version", gauges.version}}, 1.0);
+                 {{"version", figures.version}}, 1.0);
     families.add({"tributary_start_time_seconds", "Since 1970.", MetricType::Gauge}, {},
-                 static_cast<double>(gauges.started.time_since_epoch().count()));
+                 static_cast<double>(figures.started.time_since_epoch().count()));
 }
 
 }  // namespace
 
-std::string to_prometheus(const Ledger& ledger, const ProbeGauges& gauges) {
+std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures) {
     Families families;
     for (const QueueLedger& queue : ledger.queues) {
         add_queue(families, queue);
@@ -218,7 +215,7 @@ std::string to_prometheus(const Ledger& ledger, const ProbeGauges& gauges) {
     for (const CollectorLedger& collector : ledger.collectors) {
         add_collector(families, collector);
     }
-    add_gauges(families, ledger, gauges);
+    add_figures(families, ledger, figures);
     return prometheus::TextSerializer().Serialize(families.all());
 }
 

@@ -13,7 +13,7 @@
 namespace tributary {
 
 /// What a running probe tells beside its ledger.
-struct ProbeGauges {
+struct ProbeFigures {
     std::vector<RingFill> rings;  ///< of the ledger's queues
     std::vector<const ThreadLoad*> threads;
     std::uint64_t max_flows{};  ///< of each queue
@@ -21,10 +21,10 @@ struct ProbeGauges {
     std::string version;
 };
 
-/// Ledger and gauges in Prometheus's text format. Names begin with `tributary_`, octets are bytes,
+/// Ledger and figures in Prometheus's text format. Names begin with `tributary_`, octets are bytes,
 /// and what is counted per queue has the labels `input` and `queue`.
 ///
 /// @source  https://prometheus.io/docs/practices/naming, exposition format 0.0.4
-[[nodiscard]] std::string to_prometheus(const Ledger& ledger, const ProbeGauges& gauges);
+[[nodiscard]] std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures);
 
 }  // namespace tributary

@@ -135,6 +135,7 @@ public:
         if (interrupted != 0) {
             files_.cancel();
         }
+        signals_.let_go();  // a FIFO whose reader does not read may hold up the rest for ever
         pipeline_->stop();
         return interrupted;
     }

@@ -131,6 +131,8 @@ void Pipeline::run_export() noexcept {
     // Rings hold milliseconds of records at full rate (32,768 slots, below 20 million a second), so
     // this thread may sleep whenever they are empty. Each sleep costs some microseconds.
     constexpr auto kIdleSleep = 500us;
+    // Short against what a batch takes to be sent; a collector may let the drain wait for long.
+    constexpr auto kDrainSleep = 20us;
     RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
         const bool found = export_worker_.step(now());
@@ -146,7 +148,7 @@ void Pipeline::run_export() noexcept {
         if (export_worker_.finish(now(), inputs_ended)) {
             return;
         }
-        std::this_thread::yield();
+        std::this_thread::sleep_for(kDrainSleep);
     }
 }
 

@@ -11,8 +11,6 @@
 namespace tributary {
 namespace {
 
-bool is_remote(const NumaNode& cpu, const NumaNode& nic) { return cpu && nic && *cpu != *nic; }
-
 std::string node_text(const NumaNode& node) {
     return node ? "NUMA node " + std::to_string(*node) : std::string("an unknown NUMA node");
 }

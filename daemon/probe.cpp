@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
+#include "daemon/probe_plan.hpp"
 #include "daemon/report.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/supervisor.hpp"
@@ -38,38 +38,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// What the configuration means on this machine, before any hardware is touched.
-struct ProbePlan {
-    std::vector<EalDevice> devices;  ///< one per input
-    std::vector<NumaNode> nodes;     ///< of the inputs' NICs
-    std::vector<PoolSize> pools;
-    std::vector<std::optional<PoolSize>> heads;  ///< one per input, where it needs head buffers
-    CorePlan cores;  ///< input threads in the order of inputs and their queues
-};
-
-ProbePlan plan_probe(const Config& config) {
-    ProbePlan plan;
-    std::vector<QueueToPlace> queues;
-    for (std::size_t index = 0; index < config.inputs.size(); ++index) {
-        const InputOptions& input = config.inputs[index];
-        plan.devices.push_back(eal_device(input, index));
-        plan.nodes.push_back(read_device_node(plan.devices.back()));
-        plan.heads.push_back(needs_head_buffers(input)
-                                 ? std::optional(plan_head_pool(input, plan.nodes.back()))
-                                 : std::nullopt);
-        for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
-            queues.push_back({.input = input.name, .queue = queue, .node = plan.nodes.back()});
-        }
-    }
-    plan.pools = plan_pools(config.inputs, plan.nodes);
-    plan.cores = place_threads(config.cores, read_topology(), queues);
-    return plan;
-}
-
-EalOptions eal_options(const ProbePlan& plan) {
+EalOptions eal_options(const ProbePlan& plan, const CorePlan& cores) {
     // The main thread only waits for signals: it stays with the export thread, off the input
     // threads' CPUs.
-    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
+    EalOptions options{.devices = plan.devices, .main_cpus = {cores.export_cpu}};
     for (const PoolSize& pool : plan.pools) {
         options.memory_bytes += pool.memory();
     }
@@ -87,8 +59,9 @@ public:
           options_(options),
           signals_(signals),
           plan_(plan_probe(config)),
-          eal_(eal_options(plan_)) {
-        for (const std::string& warning : plan_.cores.warnings) {
+          cores_(place_threads(config.cores, read_topology(), plan_.queues)),
+          eal_(eal_options(plan_, cores_)) {
+        for (const std::string& warning : cores_.warnings) {
             spdlog::warn(warning);
         }
         for (const PoolSize& size : plan_.pools) {
@@ -162,7 +135,7 @@ private:
                                .stages = std::move(stages),
                                .path = std::move(path)});
             places_.inputs.push_back({.name = fmt::format("in-{}", queues_.size() - 1),
-                                      .cpu = plan_.cores.input_cpus[queues_.size() - 1],
+                                      .cpu = cores_.input_cpus[queues_.size() - 1],
                                       .uses_dpdk = true});
             queue_nodes_.push_back(plan_.nodes[index]);
         }
@@ -196,8 +169,8 @@ private:
         if (!huge_pages) {
             spdlog::warn("flow caches without huge pages: too few are free; see vm.nr_hugepages");
         }
-        places_.export_thread = {.name = "export", .cpu = plan_.cores.export_cpu};
-        places_.back_off = plan_.cores.back_off;
+        places_.export_thread = {.name = "export", .cpu = cores_.export_cpu};
+        places_.back_off = cores_.back_off;
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(input_queues),
             .export_options = config_.export_,
@@ -251,7 +224,8 @@ private:
             auto server = std::make_unique<TelemetryServer>(
                 address,
                 TelemetryServer::Pages{
-                    .metrics = [this, started] { return to_prometheus(ledger(), gauges(started)); },
+                    .metrics = [this,
+                                started] { return to_prometheus(ledger(), figures(started)); },
                     .faults = [&supervisor] { return supervisor.faults(); }});
             spdlog::info("telemetry: http://{}/metrics", address);
             return server;
@@ -262,7 +236,7 @@ private:
     }
 
     /// @thread  any, while the pipeline runs
-    [[nodiscard]] ProbeGauges gauges(std::chrono::sys_seconds started) const {
+    [[nodiscard]] ProbeFigures figures(std::chrono::sys_seconds started) const {
         return {.rings = pipeline_->rings(),
                 .threads = pipeline_->threads(),
                 .max_flows = config_.flows.max_flows,
@@ -287,7 +261,6 @@ private:
 
     /// @thread  any, once the pipeline is made
     [[nodiscard]] Ledger ledger() const {
-        const std::lock_guard lock(ledger_mutex_);  // drivers add up their counters while reading
         Ledger ledger;
         for (const Queue& queue : queues_) {
             ledger.queues.emplace_back();
@@ -314,6 +287,7 @@ private:
     const ProbeOptions& options_;
     Signals& signals_;
     ProbePlan plan_;
+    CorePlan cores_;
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;
@@ -323,7 +297,6 @@ private:
     std::vector<NumaNode> queue_nodes_;
     std::vector<ObservedInterface> interfaces_;
     ServiceManager service_manager_;
-    mutable std::mutex ledger_mutex_;
     PipelinePlaces places_;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };

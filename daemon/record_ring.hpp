@@ -24,11 +24,14 @@ class RecordRing final : public RecordSource {
 public:
     using Record = FlowRecord<kRecordBytes>;
 
+    [[nodiscard]] static std::size_t bytes_needed(std::uint32_t slots) noexcept {
+        return static_cast<std::size_t>(rte_ring_get_memsize_elem(kRecordBytes, slots));
+    }
+
     /// @param slots   power of two; one of them stays empty
     /// @errors        std::bad_alloc
     RecordRing(std::uint32_t slots, std::optional<unsigned> numa_node, PageUse use)
-        : memory_(static_cast<std::size_t>(rte_ring_get_memsize_elem(kRecordBytes, slots)),
-                  numa_node, use),
+        : memory_(bytes_needed(slots), numa_node, use),
           ring_(reinterpret_cast<rte_ring*>(memory_.bytes().data())) {
         if (rte_ring_init(ring_, "records", slots, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
             throw std::bad_alloc();

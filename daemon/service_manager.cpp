@@ -3,8 +3,6 @@
 
 #include <systemd/sd-daemon.h>
 
-#include <cstdint>
-
 namespace tributary {
 namespace {
 
@@ -17,12 +15,8 @@ void notify(const std::string& state) {
 
 }  // namespace
 
-ServiceManager::ServiceManager() {
-    std::uint64_t microseconds = 0;
-    if (sd_watchdog_enabled(kKeepEnvironment, &microseconds) > 0) {
-        watchdog_ = std::chrono::microseconds(microseconds);
-    }
-}
+ServiceManager::ServiceManager()
+    : is_watched_(sd_watchdog_enabled(kKeepEnvironment, nullptr) > 0) {}
 
 void ServiceManager::tell_ready() { notify("READY=1"); }
 
@@ -31,7 +25,7 @@ void ServiceManager::tell_status(const std::string& line) { notify("STATUS=" + l
 void ServiceManager::tell_stopping() { notify("STOPPING=1\nSTATUS=stopping: records leave"); }
 
 void ServiceManager::keep_alive() {
-    if (watchdog_) {
+    if (is_watched_) {
         notify("WATCHDOG=1");
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
 
 namespace tributary {
@@ -26,14 +24,9 @@ public:
     void tell_stopping();
     /// All is well. Says nothing where no watchdog was asked for.
     void keep_alive();
-    /// How long keep_alive() may stay away before the service manager ends the process; nothing: it
-    /// does not watch.
-    [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const noexcept {
-        return watchdog_;
-    }
 
 private:
-    std::optional<std::chrono::microseconds> watchdog_;
+    bool is_watched_;
 };
 
 }  // namespace tributary

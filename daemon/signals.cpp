@@ -14,14 +14,23 @@
 
 namespace tributary {
 
-Signals::Signals() {
-    ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGXFSZ, SIG_IGN);
+namespace {
+
+sigset_t taken_signals() noexcept {
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1}) {
         sigaddset(&set, number);
     }
+    return set;
+}
+
+}  // namespace
+
+Signals::Signals() {
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const sigset_t set = taken_signals();
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signal_fd_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -47,6 +56,11 @@ std::optional<int> Signals::wait_for(std::chrono::milliseconds time) {
         return static_cast<int>(info.ssi_signo);
     }
     return std::nullopt;
+}
+
+void Signals::let_go() noexcept {
+    const sigset_t set = taken_signals();
+    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void Signals::wake() noexcept {

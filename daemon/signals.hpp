@@ -25,6 +25,9 @@ public:
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;
+    /// From now on a signal ends the process at once, as it does without this class.
+    /// @thread  main
+    void let_go() noexcept;
 
 private:
     int signal_fd_;

@@ -27,9 +27,8 @@ std::string status_line(const Ledger& before, const Ledger& now,
         [](const CollectorLedger& collector) { return collector.counts.at("connected") != 0; });
     const PortLedger nic = now.all_ports();
     return fmt::format(
-        "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached; lost "
-        "so "
-        "far: {} records, {} packets by NICs",
+        "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached; "
+        "lost so far: {} records, {} packets by NICs",
         per_second(then.received, total.received, interval), total.active().records,
         per_second(then.exported.records, total.exported.records, interval), connected,
         now.collectors.size(), total.lost_sum().records, nic.missed + nic.no_buffer);

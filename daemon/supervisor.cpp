@@ -22,7 +22,6 @@ Supervisor::Supervisor(ServiceManager& service, const std::vector<const ThreadLo
 }
 
 void Supervisor::look(Uptime now) {
-    tell_status(now);
     if (threads_.look(now)) {
         service_.keep_alive();
     }
@@ -33,8 +32,11 @@ void Supervisor::look(Uptime now) {
     for (const std::string& name : threads_.hanging()) {
         faults += "thread " + name + " hangs\n";
     }
-    const std::lock_guard lock(faults_mutex_);
-    faults_ = std::move(faults);
+    {
+        const std::lock_guard lock(faults_mutex_);
+        faults_ = std::move(faults);
+    }
+    tell_status(now);  // last: it asks drivers, which may be what hangs
 }
 
 std::string Supervisor::faults() const {

@@ -34,16 +34,49 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
 std::vector<Cpu> count_cpus() {
     std::vector<Cpu> cpus(std::max(1U, std::thread::hardware_concurrency()));
     for (std::uint32_t id = 0; id < cpus.size(); ++id) {
-        cpus[id].id = id;
+        cpus[id].id = cpus[id].core = id;
     }
     return cpus;
 }
 
-std::uint32_t sibling_rank(std::uint32_t cpu) {
-    const auto siblings = parse_cpu_list(read_line(
-        std::string(kCpus) + "cpu" + std::to_string(cpu) + "/topology/thread_siblings_list"));
-    return static_cast<std::uint32_t>(std::count_if(
-        siblings.begin(), siblings.end(), [cpu](std::uint32_t other) { return other < cpu; }));
+void mark_cores(std::vector<Cpu>& cpus) {
+    for (Cpu& cpu : cpus) {
+        const auto siblings =
+            parse_cpu_list(read_line(std::string(kCpus) + "cpu" + std::to_string(cpu.id) +
+                                     "/topology/thread_siblings_list"));
+        cpu.sibling = static_cast<std::uint32_t>(
+            std::ranges::count_if(siblings, [&](std::uint32_t other) { return other < cpu.id; }));
+        cpu.core = siblings.empty() ? cpu.id : *std::ranges::min_element(siblings);
+    }
+}
+
+void mark_isolated(std::vector<Cpu>& cpus) {
+    const auto isolated = parse_cpu_list(read_line(std::string(kCpus) + "isolated"));
+    for (Cpu& cpu : cpus) {
+        cpu.isolated = std::ranges::find(isolated, cpu.id) != isolated.end();
+    }
+}
+
+std::uint64_t read_count(const std::string& path) {
+    return parse_number(read_line(path)).value_or(0);
+}
+
+std::vector<HugePages> read_huge_pages() {
+    std::vector<HugePages> pages;
+    for (const std::uint32_t node : parse_cpu_list(read_line(std::string(kNodes) + "online"))) {
+        const std::string folder =
+            std::string(kNodes) + "node" + std::to_string(node) + "/hugepages/hugepages-2048kB/";
+        pages.push_back({.node = node,
+                         .total = read_count(folder + "nr_hugepages"),
+                         .free = read_count(folder + "free_hugepages")});
+    }
+    if (pages.empty()) {
+        const std::string folder = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
+        pages.push_back({.node = 0,
+                         .total = read_count(folder + "nr_hugepages"),
+                         .free = read_count(folder + "free_hugepages")});
+    }
+    return pages;
 }
 
 void mark_nodes(std::vector<Cpu>& cpus) {
@@ -108,13 +141,16 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text) {
 Topology read_topology() {
     Topology topology;
     for (const std::uint32_t id : parse_cpu_list(read_line(std::string(kCpus) + "online"))) {
-        topology.cpus.push_back({.id = id, .node = std::nullopt, .sibling = sibling_rank(id)});
+        topology.cpus.push_back({.id = id, .core = id});
     }
     if (topology.cpus.empty()) {
         topology.cpus = count_cpus();
     }
     mark_nodes(topology.cpus);
+    mark_cores(topology.cpus);
     mark_allowed(topology.cpus);
+    mark_isolated(topology.cpus);
+    topology.huge_pages = read_huge_pages();
     return topology;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/plan_command.hpp"
 #include "daemon/preparse_command.hpp"
 #include "export/flow_listing.hpp"
 #include "export/ip_text.hpp"
@@ -109,8 +110,13 @@ int run(int argc, char** argv) {
     const CLI::App* const flows = add_flows(app, arguments);
     tributary::PreparseArguments preparse_arguments;
     const CLI::App* const preparse = tributary::add_preparse(app, preparse_arguments);
+    tributary::PlanArguments plan_arguments;
+    const CLI::App* const plan = tributary::add_plan(app, plan_arguments);
     try {
         app.parse(argc, argv);
+        if (plan->parsed()) {
+            return tributary::run_plan_command(plan_arguments);
+        }
         if (preparse->parsed()) {
             return tributary::run_preparse_command(preparse_arguments);
         }

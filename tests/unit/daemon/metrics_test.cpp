@@ -2,13 +2,17 @@
 #include "daemon/metrics.hpp"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 using namespace tributary;
 using Catch::Contains;
 
 namespace {
 
-ProbeGauges gauges_of(const ThreadLoad& load) {
+ProbeFigures figures_of(const ThreadLoad& load) {
     return {.rings = {{.records = 3, .room = 8}},
             .threads = {&load},
             .max_flows = 1000,
@@ -31,7 +35,7 @@ TEST_CASE("metrics: a queue's numbers with its labels", "[daemon][unit]") {
     ThreadLoad load{.thread = "in-0"};
     load.busy_cycles.add(70);
     load.idle_cycles.add(30);
-    const std::string text = to_prometheus(one_queue("up/link/12"), gauges_of(load));
+    const std::string text = to_prometheus(one_queue("up/link/12"), figures_of(load));
     CHECK_THAT(text, Contains("# TYPE tributary_received_packets_total counter\n"));
     CHECK_THAT(text,
                Contains("tributary_received_packets_total{input=\"up/link\",queue=\"12\"} 17\n"));
@@ -48,6 +52,90 @@ TEST_CASE("metrics: a queue's numbers with its labels", "[daemon][unit]") {
 
 TEST_CASE("metrics: names that an operator chose are quoted", "[daemon][unit]") {
     const ThreadLoad load;
-    const std::string text = to_prometheus(one_queue("a\"b\\c\n/0"), gauges_of(load));
+    const std::string text = to_prometheus(one_queue("a\"b\\c\n/0"), figures_of(load));
     CHECK_THAT(text, Contains("{input=\"a\\\"b\\\\c\\n\",queue=\"0\"} 17\n"));
+}
+
+TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
+    Ledger ledger = one_queue("up/0");
+    QueueLedger& queue = ledger.queues[0];
+    queue.filtered = 101;
+    queue.ignored = {{"arp", 102}};
+    queue.ignored_octets = 103;
+    queue.bad_timestamp = 104;
+    queue.nic_queue_errors = 105;
+    queue.unified_headers_missing = 106;
+    queue.unified_headers_untracked = 107;
+    queue.cut_headers = {{"tcp", 108}};
+    queue.fragments = {{"first", 109}};
+    queue.nic_hint_mismatches = 110;
+    queue.metered = {1000, 2000, 3000};
+    queue.exported = {201, 202, 203};
+    queue.lost = {{"ring_full", {301, 302, 303}}};
+    queue.ended = {0, 401, 402, 403, 404, 405};
+    ledger.ports = {{.name = "up", .missed = 501, .no_buffer = 502, .errors = 503}};
+    ledger.collectors = {{.name = "c",
+                          .counts = {{"connected", 1},
+                                     {"errors", 602},
+                                     {"failed", 0},
+                                     {"inherited", 604},
+                                     {"messages", 605},
+                                     {"octets", 606},
+                                     {"reconnects", 607},
+                                     {"records", 608},
+                                     {"refused", 609}},
+                          .lost_by_cause = {{"buffer_full", 610}}}};
+    const ThreadLoad load{.thread = "export"};
+    const std::string text = to_prometheus(ledger, figures_of(load));
+    const std::string labels = "{input=\"up\",queue=\"0\"";
+    for (const auto& [name, more, value] : std::vector<std::tuple<const char*, const char*, int>>{
+             {"received_packets_total", "", 17},
+             {"filtered_packets_total", "", 101},
+             {"ignored_packets_total", ",reason=\"arp\"", 102},
+             {"ignored_bytes_total", "", 103},
+             {"bad_timestamp_packets_total", "", 104},
+             {"nic_queue_error_packets_total", "", 105},
+             {"missing_unified_headers_total", "", 106},
+             {"untracked_unified_headers_total", "", 107},
+             {"cut_headers_total", ",header=\"tcp\"", 108},
+             {"fragments_total", ",kind=\"first\"", 109},
+             {"nic_hint_mismatch_packets_total", "", 110},
+             {"created_flow_records_total", "", 1000},
+             {"metered_packets_total", "", 2000},
+             {"metered_bytes_total", "", 3000},
+             {"exported_flow_records_total", "", 201},
+             {"exported_packets_total", "", 202},
+             {"exported_bytes_total", "", 203},
+             {"lost_flow_records_total", ",cause=\"ring_full\"", 301},
+             {"lost_packets_total", ",cause=\"ring_full\"", 302},
+             {"lost_bytes_total", ",cause=\"ring_full\"", 303},
+             {"active_flow_records", "", 1000 - 201 - 301},
+             {"active_packets", "", 2000 - 202 - 302},
+             {"active_bytes", "", 3000 - 203 - 303},
+             {"ended_flow_records_total", ",reason=\"idle\"", 401},
+             {"ended_flow_records_total", ",reason=\"active\"", 402},
+             {"ended_flow_records_total", ",reason=\"end\"", 403},
+             {"ended_flow_records_total", ",reason=\"forced\"", 404},
+             {"ended_flow_records_total", ",reason=\"lack_of_resources\"", 405},
+             {"max_flows", "", 1000}}) {
+        CHECK_THAT(text, Contains("tributary_" + std::string(name) + labels + more + "} " +
+                                  std::to_string(value) + "\n"));
+    }
+    for (const auto& [line, value] : std::vector<std::pair<const char*, int>>{
+             {"nic_missed_packets_total{input=\"up\"}", 501},
+             {"nic_no_buffer_packets_total{input=\"up\"}", 502},
+             {"nic_error_packets_total{input=\"up\"}", 503},
+             {"collector_connected{collector=\"c\"}", 1},
+             {"collector_failed{collector=\"c\"}", 0},
+             {"collector_errors_total{collector=\"c\"}", 602},
+             {"collector_inherited_flow_records_total{collector=\"c\"}", 604},
+             {"collector_messages_total{collector=\"c\"}", 605},
+             {"collector_bytes_total{collector=\"c\"}", 606},
+             {"collector_reconnects_total{collector=\"c\"}", 607},
+             {"collector_flow_records_total{collector=\"c\"}", 608},
+             {"collector_refused_total{collector=\"c\"}", 609},
+             {"collector_lost_flow_records_total{collector=\"c\",cause=\"buffer_full\"}", 610}}) {
+        CHECK_THAT(text,
+                   Contains("tributary_" + std::string(line) + " " + std::to_string(value) + "\n"));
+    }
 }

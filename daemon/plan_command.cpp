@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/plan_command.hpp"
+
+#include <sysexits.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "conf/load_config.hpp"
+#include "daemon/command_line.hpp"
+#include "daemon/machine_plan.hpp"
+#include "daemon/probe_plan.hpp"
+#include "daemon/program.hpp"
+#include "daemon/report.hpp"
+#include "daemon/topology.hpp"
+
+namespace tributary {
+
+CLI::App* add_plan(CLI::App& app, PlanArguments& arguments) {
+    CLI::App* const plan = app.add_subcommand(
+        "plan", "Print this machine, and a cores: block for the inputs of a configuration");
+    auto* const config = plan->add_option("--config", arguments.config_path,
+                                          std::string("Configuration of tributaryd (default ") +
+                                              kDefaultConfig + ")")
+                             ->option_text("FILE");
+    plan->add_option("-i", arguments.device,
+                     "Plan for this device instead; --set inputs.0.queues=N says for how many "
+                     "queues")
+        ->option_text("DEVICE")
+        ->excludes(config);
+    plan->add_option("--set", arguments.sets,
+                     "Override one key, such as inputs.0.queues=8; repeatable")
+        ->allow_extra_args(false)
+        ->option_text("KEY=VALUE");
+    return plan;
+}
+
+int run_plan_command(const PlanArguments& arguments) {
+    set_up_log(LogLevel::info);
+    try {
+        CommandLine command_line;
+        command_line.config_path =
+            arguments.config_path.empty() ? kDefaultConfig : arguments.config_path;
+        command_line.device = arguments.device;
+        command_line.collector = arguments.device.empty() ? "" : "127.0.0.1";
+        command_line.sets = arguments.sets;
+        // What is configured now is what is to be planned anew.
+        command_line.sets.emplace_back("cores={export: auto, input: auto}");
+        const Config config = load_config(command_line).config;
+        const Topology topology = read_topology();
+        const ProbePlan plan = plan_probe(config);
+        const std::vector<NodeMemory> memory = memory_of(plan, config);
+        std::cout << to_text(plan_machine(topology, plan.queues, memory), topology, memory)
+                  << std::flush;
+        return std::cout ? EX_OK : EX_IOERR;
+    } catch (...) {
+        return explain_failure("tributary plan");
+    }
+}
+
+}  // namespace tributary

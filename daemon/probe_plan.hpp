@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "conf/config.hpp"
+#include "daemon/device.hpp"
+#include "daemon/packet_pool.hpp"
+#include "daemon/placement.hpp"
+#include "daemon/topology.hpp"
+
+namespace tributary {
+
+/// What a configuration asks of a machine, before any hardware is touched.
+struct ProbePlan {
+    std::vector<EalDevice> devices;  ///< one per input
+    std::vector<NumaNode> nodes;     ///< of the inputs' NICs
+    std::vector<PoolSize> pools;
+    std::vector<std::optional<PoolSize>> heads;  ///< one per input, where it needs head buffers
+    std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues
+};
+
+/// @errors  StartupError(78): as eal_device()
+/// @thread  main
+[[nodiscard]] ProbePlan plan_probe(const Config& config);
+
+/// Memory that a probe takes from a node, in huge pages of 2 MiB.
+struct NodeMemory {
+    NumaNode node;
+    std::uint64_t pages{};
+};
+
+/// Packet buffers, caches and rings, each beginning a page of its own, by node; and what DPDK needs
+/// for itself, on the first one's.
+[[nodiscard]] std::vector<NodeMemory> memory_of(const ProbePlan& plan, const Config& config);
+
+}  // namespace tributary

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tributary plan` on the machine that runs the test: its block is good for a configuration, and for a probe."""
+import os
+import re
+import subprocess
+
+import harness
+
+CONFIG = """inputs:
+  - {name: up, device: "net_pcap0,rx_pcap=%s"}
+export:
+  collectors: [{host: 127.0.0.1}]
+""" % harness.DEMO
+
+
+class Plan(harness.TestCase):
+    def plan(self, *arguments, expect=harness.EX_OK):
+        result = subprocess.run([harness.TRIBUTARY, "plan", *arguments], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return result
+
+    def block(self, *arguments):
+        text = self.plan(*arguments).stdout
+        return re.search(r"^cores:\n(  .*\n)+", text, re.MULTILINE).group(0)
+
+    def test_the_block_is_taken_as_it_is(self):
+        block = self.block("--config", self.path("probe.yaml", CONFIG))
+        config = self.path("planned.yaml", CONFIG + block)
+        self.tributaryd("--check-config", "--config", config)
+        with harness.huge_pages(), harness.Process(harness.TRIBUTARYD, "--config", config, "--set",
+                                                   "flows.max-flows=4096", "--set", 'telemetry.listen=""') as daemon:
+            daemon.wait_for_log("ready: ")
+            daemon.wait_for_received(harness.DEMO_FRAMES)
+            cpus = {}
+            for thread in os.listdir("/proc/%d/task" % daemon.popen.pid):
+                with open("/proc/%d/task/%s/status" % (daemon.popen.pid, thread)) as status:
+                    fields = dict(line.split(":\t", 1) for line in status.read().splitlines() if ":\t" in line)
+                cpus[fields["Name"]] = fields["Cpus_allowed_list"]
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        planned = re.match(r"cores:\n  export: (\d+)\n  input: \[(\d+)\]\n  numa: strict\n", block)
+        self.assertEqual((cpus["export"], cpus["in-0"]), planned.groups())
+
+    def test_a_device_without_a_file(self):
+        text = self.plan("-i", "af_packet:lo", "--set", "inputs.0.queues=3").stdout
+        self.assertRegex(text, r"(?m)^node +CPUs +isolated +huge pages")
+        self.assertEqual(len(re.findall(r"(?m)^af_packet:lo queue \d ", text)), 3)
+        self.assertRegex(text, r"(?m)^  input: \[\d+, \d+, \d+\]$")
+
+    def test_what_is_configured_now_is_not_in_the_way(self):
+        config = self.path("probe.yaml", CONFIG + "cores: {export: 4000, input: [4001], numa: strict}\n")
+        self.assertNotIn("400", self.block("--config", config))
+
+    def test_a_bad_configuration_is_named(self):
+        result = self.plan("--config", self.path("bad.yaml", CONFIG + "flow: {}\n"), expect=harness.EX_CONFIG)
+        self.assertRegex(result.stderr, r"bad.yaml:5: .*flow")
+        self.assertEqual(result.stdout, "")
+        self.plan("--config", "a", "-i", "b", expect=harness.EX_USAGE)
+
+
+if __name__ == "__main__":
+    harness.main()
