@@ -81,7 +81,8 @@ bool is_host_or_empty(std::string_view text) {
     constexpr std::string_view kHostLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
     if (text.find(':') != std::string_view::npos) {
-        return is_ip_address_or_empty(text.substr(0, text.find('%')));
+        const std::string_view address = text.substr(0, text.find('%'));
+        return !address.empty() && is_ip_address_or_empty(address);
     }
     const bool is_number = text.find_first_not_of("0123456789.") == std::string_view::npos;
     return is_number ? is_ip_address_or_empty(text)

@@ -374,7 +374,7 @@ std::vector<Key<TelemetryOptions>> telemetry_keys() {
     return {value(
         "listen",
         text(&TelemetryOptions::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
-        "where HTTP serves /metrics for Prometheus and /healthz; when empty, nowhere")};
+        "where HTTP serves /metrics for Prometheus and /healthz; when \"\", nowhere")};
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void CollectorGroup::choose_active(ExportTime now) {
     }
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const bool is_stranded =
-            index != active_ && !session(index).is_up() && session(index).is_waiting();
+            index != active_ && !session(index).has_session() && session(index).is_waiting();
         if (is_stranded && session(active_).is_up()) {
             rescue(index, now);
         }

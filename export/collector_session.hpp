@@ -64,8 +64,10 @@ public:
     }
     /// It has failed for good, or was given up: what it is given is lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
-    /// Whether messages can leave now, as far as the transport knows.
-    [[nodiscard]] bool is_up() const noexcept { return transport_->session() != 0; }
+    /// Whether there is a session, so that messages may be under way.
+    [[nodiscard]] bool has_session() const noexcept { return transport_->session() != 0; }
+    /// Whether messages can leave now, and somebody takes them, as far as the transport knows.
+    [[nodiscard]] bool is_up() const noexcept { return transport_->is_proven(); }
     /// Whether there is something here that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
         return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();
@@ -81,7 +83,8 @@ public:
     /// spool.
     void abandon(ExportTime now);
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
-    /// caller's again. Only where the options' mode is failover, which keeps them.
+    /// caller's again. Only where the options' mode is failover, which keeps them, and without a
+    /// session.
     [[nodiscard]] std::vector<OutgoingMessage> hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();

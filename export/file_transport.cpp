@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <string>
@@ -23,6 +24,14 @@ std::string utc_now() {
     std::array<char, 32> text{};
     const std::size_t length = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
     return {text.data(), length};
+}
+
+/// "_002": names sort by time as long as no second has a thousand files.
+std::string suffix_of(int number) {
+    std::array<char, 16> text{};
+    return number == 1 ? std::string()
+                       : std::string(text.data(), static_cast<std::size_t>(std::snprintf(
+                                                      text.data(), text.size(), "_%03d", number)));
 }
 
 }  // namespace
@@ -46,8 +55,8 @@ FileTransport::~FileTransport() {
     }
 }
 
-/// Finds a name that no file has, nor ever had: a command may have moved it away. Files of one
-/// second differ by a number.
+/// Finds a name that no file has, nor had in this run: a command may have moved it away. Files of
+/// one second differ by a number.
 void FileTransport::name_file() {
     name_ = written_as_ = path_;
     if (!rotates()) {
@@ -62,8 +71,7 @@ void FileTransport::name_file() {
     const std::string stem = (path.parent_path() / path.stem()).string() + "-" + time_;
     for (;;) {
         ++number_;
-        name_ =
-            stem + (number_ == 1 ? "" : "_" + std::to_string(number_)) + path.extension().string();
+        name_ = stem + suffix_of(number_) + path.extension().string();
         written_as_ = name_ + ".part";
         // In this order: a file that is just being renamed has one of the names at each look.
         std::error_code unknown;  // then opening it tells why

@@ -390,8 +390,7 @@ void Spool::visit(const Segment& segment, const AccountHandler& handler) const {
     for (std::uint64_t at = segment.read_at; at < segment.octets && read_frame(segment, at, frame);
          at += frame.size()) {
         Account account{.tally = frame.tally, .entries = {}};
-        if (frame.is_done == 0 &&
-            (segment.is_inherited || read_account(segment, frame, at, account))) {
+        if (frame.is_done == 0 && read_account(segment, frame, at, account)) {
             handler(account);
         }
     }

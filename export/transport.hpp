@@ -50,6 +50,8 @@ public:
     /// collector knows no template, and messages whose fate settle() has not told by then are
     /// under way no more.
     [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
+    /// Whether a session is open, and more than the hope that somebody listens.
+    [[nodiscard]] virtual bool is_proven() const noexcept { return session() != 0; }
     /// Whether sequence numbers begin at 0 in a new session.
     [[nodiscard]] virtual bool restarts_numbers() const noexcept { return true; }
     /// @param messages  after would_block the same ones at the same places, unless session() has

@@ -114,6 +114,7 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
     }
     const auto taken = static_cast<std::size_t>(count);
     sent_at_ = now;
+    probed_at_ = probing_ ? now : probed_at_;
     const int error = taken < offered.size() ? take_icmp_error(socket_) : 0;
     if (error != 0) {  // sendmmsg() tells no reason
         unsettled_ += taken;
@@ -150,12 +151,14 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
 }
 
 Fates UdpTransport::settle(std::chrono::nanoseconds now) noexcept {
+    if (probing_ && unsettled_ > 0 && now - probed_at_ < kNeighbourWait &&
+        holds_datagrams(socket_)) {
+        sent_at_ = now;  // from when it leaves, a refusal has its time
+    }
     if (unsettled_ > 0 && now - sent_at_ >= kRefusalWait) {
-        const bool has_not_left =
-            probing_ && now - sent_at_ < kNeighbourWait && holds_datagrams(socket_);
         if (const int error = take_icmp_error(socket_); error != 0) {
             refuse(error, now);
-        } else if (!has_not_left) {
+        } else {
             be_open(now);
         }
     }

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] std::uint64_t session() const noexcept override {
         return socket_ && !pausing() ? session_ : 0;
     }
+    [[nodiscard]] bool is_proven() const noexcept override { return session() != 0 && !probing_; }
     [[nodiscard]] bool restarts_numbers() const noexcept override { return false; }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
@@ -59,10 +60,11 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
-    bool probing_{};           ///< one message goes out, the others after kRefusalWait
+    bool probing_{};           ///< one message goes out; its fate decides on the others
     bool was_refused_{};       ///< and nobody was seen to listen since
     std::size_t unsettled_{};  ///< datagrams that may still be refused
     std::chrono::nanoseconds sent_at_{};
+    std::chrono::nanoseconds probed_at_{};
     Fates fates_;  ///< that settle() has not told
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::chrono::nanoseconds resolved_at_{};

@@ -4,9 +4,10 @@
 import contextlib
 import os
 import random
+import select
+import signal
 import struct
 import subprocess
-import threading
 import time
 
 import harness
@@ -183,10 +184,7 @@ class Faults(harness.TestCase):
             self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
 
     def test_a_fifo_whose_reader_does_not_read_costs_nobody_else_anything(self):
-        fifo = self.path("fifo")
-        os.mkfifo(fifo)
-        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, reader)
+        fifo, _ = self.fifo_with_reader()
         with harness.huge_pages(), Collector() as collector, self.probe(
                 "tcp", collector.port, "export.collectors.1={transport: file, path: %s, buffer: 65536}" % fifo) as daemon:
             daemon.wait_for_received(FLOWS)
@@ -199,23 +197,37 @@ class Faults(harness.TestCase):
         self.assertGreater(account["lost_by_cause"]["buffer_full"], 0)
         self.assertGreater(account["lost_by_cause"]["collector_away"], 0)
 
-    def test_a_fifo_that_is_read_slowly_gets_everything_whole(self):
+    def fifo_with_reader(self):
+        """A FIFO and its reading end, on which nothing waits for the writer."""
         fifo = self.path("fifo")
         os.mkfifo(fifo)
-        got = bytearray()
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        return fifo, reader
 
-        def read():
-            with open(fifo, "rb", buffering=0) as source:
-                while octets := source.read(3001):
-                    got.extend(octets)
-        reader = threading.Thread(target=read)
-        reader.start()
-        self.addCleanup(reader.join)
-        out, stats = fifo, self.path("stats.json")
-        self.tributaryd("--read", self.capture, "--write", out, "--stats", stats)
-        reader.join()
+    def test_a_fifo_that_is_read_slowly_gets_everything_whole(self):
+        fifo, reader = self.fifo_with_reader()
+        got = bytearray()
+        with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
+            while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
+                if select.select([reader], [], [], 0.1)[0]:
+                    octets = os.read(reader, 3001)
+                    got += octets
+                    time.sleep(0.0005)
+                    if not octets and run.popen.poll() is not None:
+                        break
+            self.assertEqual(run.popen.returncode, harness.EX_OK, run.text())
         numbers, _ = self.numbers_in([got])
         self.assertEqual(sorted(numbers), list(range(FLOWS)))
+
+    def test_a_run_whose_fifo_nobody_reads_can_be_ended(self):
+        fifo, _ = self.fifo_with_reader()
+        with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
+            time.sleep(1)    # it waits for the reader
+            self.assertIsNone(run.popen.poll())
+            run.send(signal.SIGINT)
+            time.sleep(0.5)
+            self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
 
     def wait_until_spooled(self, name):
         """Until the spool has grown, and grows no more."""

@@ -3,7 +3,9 @@
 """Collectors that are nowhere, in a network namespace of the test: nothing counts as exported."""
 import contextlib
 import os
+import re
 import subprocess
+import time
 
 import harness
 
@@ -60,8 +62,10 @@ class Nowhere(harness.TestCase):
     def test_it_is_no_failover_target(self):
         daemon = self.probe("export.mode=failover", "export.collectors.1={transport: file, path: %s}" % self.path("f"))
         daemon.wait_for_log("No route to host")
+        time.sleep(5)    # for the next try, of which nothing is told
         flows, collectors = self.end(daemon)
         self.assertEqual((flows["exported"], flows["lost"]), (flows["created"], 0))
+        self.assertEqual(len(re.findall("has the records from now on", daemon.text())), 1, daemon.text())
         self.assertEqual([account["records"] for account in collectors], [0, flows["created"]])
 
     def test_a_connection_to_itself_is_none(self):

@@ -134,7 +134,7 @@ class Service(harness.TestCase):
         self.check_hanging("export")
 
     def test_a_probe_that_was_killed_starts_again(self):
-        for _ in range(2):    # the second finds what the first has left
+        for _ in range(2):
             self.manager.forget()
             with self.started() as daemon:
                 daemon.popen.kill()
@@ -152,7 +152,7 @@ class Units(harness.TestCase):
                 shutil.copy(os.path.join(UNITS, name), self.directory)
         for name in ("tributary.service", "tributary@.service"):
             with open(os.path.join(harness.BUILD, "systemd", name)) as unit:
-                self.path(name, re.sub("ExecStart=[^ ]+", "ExecStart=" + harness.TRIBUTARYD, unit.read()))
+                self.path(name, re.sub("(ExecStart(Pre)?=)[^ ]+", r"\1" + harness.TRIBUTARYD, unit.read()))
 
     def analyze(self, *arguments):
         return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60)

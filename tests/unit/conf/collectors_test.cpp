@@ -99,8 +99,8 @@ TEST_CASE("collectors: a host is an address or what can be a name", "[conf][unit
                              "'fe80::1%eth0'", "2001:db8::7", "4739.example"}) {
         CHECK(judged("host: " + std::string(good)) == "accepted");
     }
-    for (const char* bad :
-         {"'127.0.0.1:4739'", "'[::1]'", "999.1.1.1", "1.2.3", "a b", "a/b", "'::g'"}) {
+    for (const char* bad : {"'127.0.0.1:4739'", "'[::1]'", "999.1.1.1", "1.2.3", "a b", "a/b",
+                            "'::g'", "'%eth0:1'"}) {
         CHECK(judged("host: " + std::string(bad)).find(".host is ") != std::string::npos);
     }
 }
