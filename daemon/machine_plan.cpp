@@ -28,6 +28,7 @@ public:
         add("export", best_for(first, false), first);
         warn_of_nodes(queues);
         warn_of_sharing();
+        warn_of_cpus();
         return std::move(plan_);
     }
 
@@ -135,16 +136,17 @@ private:
                     busy));
             }
         }
+    }
+
+    void warn_of_cpus() {
         for (const PlannedThread& thread : plan_.threads) {
             if (topology_.find(thread.cpu)->core == 0 && topology_.cpus.size() > 1) {
                 plan_.warnings.push_back(thread.name + " is on core 0, which the kernel uses too");
             }
         }
-        if (some_isolated_) {
-            for (const PlannedThread& thread : plan_.threads) {
-                if (!topology_.find(thread.cpu)->isolated) {
-                    plan_.warnings.push_back(thread.name + ": no isolated CPU is left for it");
-                }
+        for (const PlannedThread& thread : plan_.threads) {
+            if (some_isolated_ && !topology_.find(thread.cpu)->isolated) {
+                plan_.warnings.push_back(thread.name + ": no isolated CPU is left for it");
             }
         }
     }
