@@ -26,7 +26,7 @@ public:
         }
         const NumaNode first = queues.empty() ? std::nullopt : queues.front().node;
         add("export", best_for(first, false), first);
-        warn_of_nodes(queues);
+        judge_nodes(queues);
         warn_of_sharing();
         warn_of_cpus();
         return std::move(plan_);
@@ -89,7 +89,8 @@ private:
         return why;
     }
 
-    void warn_of_nodes(std::span<const QueueToPlace> queues) {
+    /// Whether `numa: strict` can be had, with a warning of each thread for which it cannot.
+    void judge_nodes(std::span<const QueueToPlace> queues) {
         bool is_remote_somewhere = false;
         bool is_unknown = false;
         for (std::size_t index = 0; index < std::min(queues.size(), plan_.threads.size());

@@ -6,7 +6,7 @@
 namespace tributary {
 
 /// Tells the service manager that started the process (`Type=notify`) how it is. Started by
-/// anybody else, it does nothing. What cannot be told is tried again with the next word.
+/// anybody else, it does nothing. What cannot be told is left untold: metering goes on.
 ///
 /// @source  sd_notify(3), sd_watchdog_enabled(3)
 /// @thread  main

@@ -19,7 +19,7 @@ namespace tributary {
 /// @thread  main
 class Supervisor {
 public:
-    using Uptime = std::chrono::nanoseconds;
+    using Uptime = ThreadWatch::Uptime;
 
     static constexpr std::chrono::seconds kStatusInterval{5};
 

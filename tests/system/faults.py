@@ -242,8 +242,16 @@ class Faults(harness.TestCase):
             return last > 1_000_000 and time.monotonic() > since + 1
         harness.wait_until(quiet, 60, "the spool")
 
-    def has_the_rest(self, collector, ledger, flows, cause):
-        """The collector has each of the flows but those lost by `cause`, which are returned, and was told so."""
+    def lose_some(self, transport, context, spool, flows, trouble, cause, capture=None):
+        """A collector that comes after the spool's trouble has each of the flows but those lost by `cause`, which are
+        returned, and was told so."""
+        port = harness.free_port()
+        with self.probe(transport, port, *spool, capture=capture) as daemon:
+            daemon.wait_for_received(flows)
+            daemon.wait_for_log(trouble)
+            with Collector(context, port=port) as collector:
+                daemon.wait_for_log("the spool is empty again")
+                ledger = self.end(daemon)
         numbers, last = self.numbers_in(collector.streams)
         lost = ledger["flows"]["lost_by_cause"][cause]
         self.assertEqual((ledger["flows"]["lost"], ledger["flows"]["exported"]), (lost, flows - lost))
@@ -255,14 +263,8 @@ class Faults(harness.TestCase):
         flows = 100_000
         capture = many_flows(self.path("more.pcap"), flows)
         for transport, context in self.for_each_transport():
-            port = harness.free_port()
-            with self.probe(transport, port, *self.spool(transport, 1 << 23), capture=capture) as daemon:
-                daemon.wait_for_received(flows)
-                daemon.wait_for_log("the spool is full, its oldest records are lost")
-                with Collector(context, port=port) as collector:
-                    daemon.wait_for_log("the spool is empty again")
-                    ledger = self.end(daemon)
-            lost = self.has_the_rest(collector, ledger, flows, "spool_full")
+            lost = self.lose_some(transport, context, self.spool(transport, 1 << 23), flows, capture=capture,
+                                  trouble="the spool is full, its oldest records are lost", cause="spool_full")
             self.assertGreater(lost, 0)
 
     def test_a_spool_on_a_full_disk_is_a_loss_with_a_name(self):
@@ -274,14 +276,8 @@ class Faults(harness.TestCase):
             self.skipTest("this root may not mount")
         self.addCleanup(subprocess.run, ["umount", "-l", directory], check=False)
         for transport, context in self.for_each_transport():
-            port = harness.free_port()
-            with self.probe(transport, port, *self.spool("small/" + transport)) as daemon:
-                daemon.wait_for_received(FLOWS)
-                daemon.wait_for_log("the spool failed .No space left on device.")
-                with Collector(context, port=port) as collector:
-                    daemon.wait_for_log("the spool is empty again")
-                    ledger = self.end(daemon)
-            lost = self.has_the_rest(collector, ledger, FLOWS, "write_failed")
+            lost = self.lose_some(transport, context, self.spool("small/" + transport), FLOWS,
+                                  trouble="the spool failed .No space left on device.", cause="write_failed")
             # Records wait in ring and cache; what is lost are messages that would have overtaken those in the spool.
             self.assertTrue(0 < lost < 3000, lost)
 
