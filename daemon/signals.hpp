@@ -25,7 +25,7 @@ public:
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;
-    /// From now on a signal ends the process at once, as it does without this class.
+    /// From now on a signal does what it does without this class: all but SIGUSR1 end the process.
     /// @thread  main
     void let_go() noexcept;
 

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
 
+#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -61,6 +62,7 @@ int run(const CommandLine& command_line) {
 int main(int argc, char** argv) {
     reserve_standard_streams();
     raise_descriptor_limit();
+    ::signal(SIGUSR1, SIG_IGN);  // until Signals takes it: a wish for statistics ends nothing
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
         set_up_log(command_line.log_level);

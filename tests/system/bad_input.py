@@ -144,6 +144,16 @@ class Captures(harness.TestCase):
         self.check_ledger(harness.read_json(self.path("stats.json")))
         self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
 
+    def test_a_wish_for_statistics_beside_the_end_kills_nothing(self):
+        os.mkfifo(self.path("pipe"))
+        daemon = harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", self.path("out.ipfix"))
+        with daemon:
+            harness.wait_until(lambda: os.path.exists(self.path("out.ipfix")), 10, "the output")
+            # Both wait when it goes on, and the one with the lower number, SIGINT, is taken first.
+            for number in (signal.SIGSTOP, signal.SIGUSR1, signal.SIGINT, signal.SIGCONT):
+                daemon.send(number)
+            self.assertEqual(daemon.popen.wait(60), 128 + signal.SIGINT, daemon.text())
+
     def test_stats_that_cannot_be_written_exit_74_at_once(self):
         result = self.tributaryd("--read", harness.DEMO, "--write", self.path("out.ipfix"), "--stats",
                                  self.path("no/such/folder"), expect=harness.EX_IOERR)
