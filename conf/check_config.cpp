@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/check_config.hpp"
 
-#include <filesystem>
+#include <cstddef>
 #include <map>
 #include <string>
-#include <system_error>
-#include <utility>
 
-#include "conf/address_rules.hpp"
+#include "conf/check_collectors.hpp"
 #include "conf/config_error.hpp"
+#include "conf/config_section.hpp"
 
 namespace tributary {
 namespace {
@@ -38,24 +37,6 @@ private:
     const YamlNode& root_;
     std::size_t count_ = 0;
     std::map<std::string, std::string> seen_;
-};
-
-/// A part of the configuration whose values must fit each other.
-class Section {
-public:
-    Section(const YamlNode& root, std::string path) : root_(root), path_(std::move(path)) {}
-
-    /// Refuses the key, saying `what` of it, unless it is good.
-    void demand(const char* key, bool is_good, const std::string& what) const {
-        if (!is_good) {
-            const std::string path = path_ + "." + key;
-            refuse(place_of(root_, path), path + what);
-        }
-    }
-
-private:
-    const YamlNode& root_;
-    std::string path_;
 };
 
 /// On the unified-header path there are no frames to choose from, and a frame holds many packets.
@@ -122,159 +103,6 @@ void check_inputs(const Config& config, const YamlNode& root) {
     }
 }
 
-void check_place(const CollectorOptions& collector, const Section& section) {
-    if (collector.transport == TransportKind::file) {
-        const char* const no_host =
-            " is given, but transport is file; must be left out (or transport udp, tcp or tls)";
-        section.demand("path", !collector.path.empty(),
-                       " is missing; must be the path of the file to write (transport is file)");
-        section.demand("host", collector.host.empty(), no_host);
-        section.demand("source-address", collector.source_address.empty(), no_host);
-        return;
-    }
-    section.demand(
-        "host", !collector.host.empty(),
-        " is missing; must be the collector's name or address (or transport must be file)");
-    section.demand("path", collector.path.empty(),
-                   " is given, but transport is not file; must be left out (or transport file)");
-}
-
-void check_tls(const CollectorOptions& collector, const Section& section) {
-    const TlsOptions& tls = collector.tls;
-    const bool is_tls = collector.transport == TransportKind::tls;
-    const char* const no_tls = " is given, but transport is not tls; must be left out";
-    section.demand("tls.ca", is_tls || tls.ca.empty(), no_tls);
-    section.demand("tls.certificate", is_tls || tls.certificate.empty(), no_tls);
-    section.demand("tls.key", is_tls || tls.key.empty(), no_tls);
-    section.demand("tls.name", is_tls || tls.name.empty(), no_tls);
-    section.demand("tls.key", tls.certificate.empty() || !tls.key.empty(),
-                   " is missing; must be the file of tls.certificate's private key");
-    section.demand("tls.certificate", tls.key.empty() || !tls.certificate.empty(),
-                   " is missing; must be the file of the certificate that tls.key belongs to");
-}
-
-void check_direction(const CollectorOptions& collector, FlowDirection cache,
-                     const Section& section) {
-    const bool is_paired = cache == FlowDirection::biflow;
-    section.demand("direction", is_paired || collector.direction != FlowDirection::biflow,
-                   " is biflow, but flows.direction is uniflow; must be uniflow or inherit (or "
-                   "flows.direction biflow)");
-}
-
-void check_spool(const CollectorOptions& collector, ExportMode mode, const Section& section) {
-    if (!collector.spool.is_on()) {
-        return;
-    }
-    const bool is_stream =
-        collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
-    section.demand("spool.directory", is_stream,
-                   " is given, but transport is neither tcp nor tls; must be left out");
-    section.demand("spool.max-size", collector.spool.max_octets >= 2 * collector.buffer,
-                   " is " + std::to_string(collector.spool.max_octets) + ", but buffer is " +
-                       std::to_string(collector.buffer) + "; must be at least twice as much");
-    section.demand("spool.directory", mode != ExportMode::failover,
-                   " is given, but export.mode is failover; must be left out (records that wait go "
-                   "to the next collector)");
-}
-
-/// A file that is one message longer than the templates would do; this is one that is worth it.
-constexpr std::uint64_t kSmallestFile = std::uint64_t{1} << 20U;
-
-void check_rotation(const CollectorOptions& collector, const Section& section) {
-    const FileRotation& rotation = collector.rotation;
-    const bool is_file = collector.transport == TransportKind::file;
-    const char* const no_file = " is given, but transport is not file; must be left out";
-    section.demand("rotation.size", is_file || rotation.octets == 0, no_file);
-    section.demand("rotation.interval", is_file || rotation.interval.count() == 0, no_file);
-    section.demand("rotation.size", rotation.octets == 0 || rotation.octets >= kSmallestFile,
-                   " is " + std::to_string(rotation.octets) + "; must be 0 or at least " +
-                       std::to_string(kSmallestFile));
-    const char* const no_rotation =
-        " is given, but neither rotation.size nor rotation.interval; must be left out (only "
-        "rotation finishes files)";
-    section.demand("rotation.fsync", rotation.is_on() || !rotation.sync, no_rotation);
-    section.demand("rotation.command", rotation.is_on() || rotation.command.empty(), no_rotation);
-}
-
-/// @return  4 or 6, or nothing for what is no address
-int ip_version(const std::string& text) {
-    const bool is_address = !text.empty() && is_ip_address_or_empty(text);
-    return !is_address ? 0 : text.find(':') == std::string::npos ? 4 : 6;
-}
-
-void check_source_address(const CollectorOptions& collector, const Section& section) {
-    const int host = ip_version(collector.host);
-    const int source = ip_version(collector.source_address);
-    section.demand("source-address", host == 0 || source == 0 || host == source,
-                   " is " + shown(collector.source_address) + ", but host is " +
-                       shown(collector.host) + "; must be of the same IP version");
-}
-
-/// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
-void check_mtu(const CollectorOptions& collector, FlowDirection direction, const Section& section) {
-    constexpr std::uint16_t kLeastForBiflows = 576;
-    const bool is_limited =
-        direction == FlowDirection::biflow && collector.transport == TransportKind::udp;
-    section.demand("mtu", !is_limited || collector.mtu >= kLeastForBiflows,
-                   " is " + std::to_string(collector.mtu) +
-                       ", but flows.direction is biflow; must be at least " +
-                       std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
-}
-
-std::string place_of_collector(const CollectorOptions& collector) {
-    std::error_code unknown;  // no working directory: then the path is what it is
-    return collector.transport == TransportKind::file
-               ? std::filesystem::absolute(collector.path, unknown).lexically_normal().string()
-               : collector.host + ", port " + std::to_string(collector.port) +
-                     (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
-}
-
-void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std::size_t index,
-                            const YamlNode& root) {
-    const auto directory = [&](std::size_t of) {
-        return std::filesystem::path(collectors[of].spool.directory + "/").lexically_normal();
-    };
-    for (std::size_t other = 0; other < index; ++other) {
-        if (collectors[index].spool.is_on() && directory(other) == directory(index)) {
-            const std::string path = "export.collectors." + std::to_string(index) + ".spool";
-            refuse(place_of(root, path + ".directory"),
-                   path + ".directory is that of export.collectors." + std::to_string(other) +
-                       " too; must be a directory of its own");
-        }
-    }
-}
-
-void check_collectors(const Config& config, const YamlNode& root) {
-    const std::vector<CollectorOptions>& collectors = config.export_.collectors;
-    if (collectors.empty()) {
-        refuse(place_of(root, "export.collectors"),
-               "export.collectors is empty; must have one item (such as {host: 192.0.2.1})");
-    }
-    if (collectors.size() > kMostCollectors) {
-        refuse(place_of(root, "export.collectors"),
-               "export.collectors has " + std::to_string(collectors.size()) +
-                   " items; must have at most " + std::to_string(kMostCollectors));
-    }
-    std::map<std::string, std::string> seen;
-    for (std::size_t i = 0; i < collectors.size(); ++i) {
-        const std::string at = "export.collectors." + std::to_string(i);
-        const Section section(root, at);
-        check_place(collectors[i], section);
-        check_source_address(collectors[i], section);
-        check_rotation(collectors[i], section);
-        check_direction(collectors[i], config.flows.direction, section);
-        check_tls(collectors[i], section);
-        check_spool(collectors[i], config.export_.mode, section);
-        check_mtu(collectors[i], config.flows.direction, section);
-        check_spool_of_its_own(collectors, i, root);
-        const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
-        if (!is_new) {
-            refuse(place_of(root, at), at + " is at " + first->first + "; must differ from " +
-                                           first->second + " (it would get its records twice)");
-        }
-    }
-}
-
 void check_cores(const Config& config, const YamlNode& root) {
     std::size_t queues = 0;
     for (const InputOptions& input : config.inputs) {
@@ -313,7 +141,7 @@ void complete_inputs(Config& config) {
 
 void complete_collectors(Config& config) {
     for (CollectorOptions& collector : config.export_.collectors) {
-        if (collector.port == 0) {
+        if (collector.port == 0 && collector.transport != TransportKind::file) {
             collector.port = collector.transport == TransportKind::tls ? kIpfixTlsPort : kIpfixPort;
         }
     }

@@ -85,6 +85,17 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
         judged("transport: file, path: a, host: h") ==
         "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
         "(or transport udp, tcp or tls)");
+    CHECK(
+        judged("transport: file, path: a, port: 4739") ==
+        "probe.yaml:4: export.collectors.0.port is given, but transport is file; must be left out "
+        "(or transport udp, tcp or tls)");
+    CHECK(judged("transport: file, path: a, port: auto") == "accepted");
+    CHECK(judged("host: a, transport: tcp, mtu: 9000") ==
+          "probe.yaml:4: export.collectors.0.mtu is given, but transport is not udp; must be left "
+          "out (a stream has no datagrams)");
+    CHECK(judged("host: a, transport: tcp, spool: {max-size: 10000000}") ==
+          "probe.yaml:4: export.collectors.0.spool.max-size is given, but spool.directory is not; "
+          "must be left out (without a directory there is no spool)");
     CHECK(judged("transport: file, path: a, source-address: 192.0.2.1") ==
           "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
           "be left out (or transport udp, tcp or tls)");

@@ -293,7 +293,8 @@ export:
   timestamps: nanoseconds
   fields: [tcp-counts]
   enterprise-number: 4711
-  collectors: [{host: h, port: 14, transport: tcp, mtu: 1500, source-address: 192.0.2.3}]
+  collectors: [{host: h, port: 14, transport: tcp, source-address: 192.0.2.3},
+               {host: u, mtu: 1500}]
 cores: {export: 15, input: [16, 17, 18, 19, 20, 21, 22, 23], numa: warn}
 read: {queues: 24, interface-index: 25, parse: trimmed, trim-length: 65, filter: tcp, sampling: 27,
        sampling-method: random}
@@ -341,7 +342,7 @@ telemetry: {listen: "192.0.2.26:26"}
     CHECK(collector.host == "h");
     CHECK(collector.port == 14);
     CHECK(collector.transport == TransportKind::tcp);
-    CHECK(collector.mtu == 1500);
+    CHECK(config.export_.collectors.at(1).mtu == 1500);
     CHECK(collector.source_address == "192.0.2.3");
     CHECK(config.cores.export_cores == std::vector<std::uint32_t>{15});
     CHECK(config.cores.input_cores.size() == 8);

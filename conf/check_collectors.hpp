@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "conf/config.hpp"
+#include "conf/yaml_tree.hpp"
+
+namespace tributary {
+
+/// Whether what is said of the collectors fits together.
+///
+/// @param root  the document, for the places in error messages
+/// @errors      ConfigError naming the key, what it is and what it must be
+void check_collectors(const Config& config, const YamlNode& root);
+
+}  // namespace tributary
