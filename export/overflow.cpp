@@ -117,13 +117,30 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
     static_cast<void>(copy_all(in_memory, now));
     for (const OutgoingMessage& message : in_memory.take_all()) {
         const Spool::Account account{.tally = message.inherited, .entries = message.entries};
-        if (message.place && spool_->has(*message.place)) {
+        if (message.place && spool_->is_kept(*message.place)) {
             keep(account);
         } else {
-            lose(account, message.place ? ExportLoss::spool_full : ExportLoss::write_failed);
+            lose(account, cause_of_loss(message.place));
         }
     }
+    std::uint64_t removed = 0;
+    spool_->drop_removed([&](const Spool::Account& account) {
+        removed += account.tally.records;
+        lose(account, ExportLoss::spool_damaged);
+    });
+    if (removed > 0) {
+        events_.tell(CollectorEventKind::spool_failed, now.uptime,
+                     "somebody removed files with " + std::to_string(removed) + " records");
+    }
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+}
+
+/// Why a message in memory is in nobody's hands at the end.
+ExportLoss Overflow::cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept {
+    if (!place) {
+        return ExportLoss::write_failed;
+    }
+    return spool_->has(*place) ? ExportLoss::spool_damaged : ExportLoss::spool_full;
 }
 
 /// Of a former process's records the sum is this collector's; its own are in the book, too.

@@ -55,6 +55,7 @@ private:
     [[nodiscard]] bool copy_all(MessageStages& messages, ExportTime now);
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
     void tell_damage(ExportTime now);
+    [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
 

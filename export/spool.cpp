@@ -9,16 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <span>
 #include <type_traits>
 
+#include "export/spool_file.hpp"
+
 namespace tributary {
 namespace {
 
-constexpr std::string_view kSuffix = ".spool";
 constexpr std::uint64_t kFileMagic = 0x3230'4C50'5342'5254;  // "TRBSPL02" on disk
 constexpr std::uint32_t kFrameMagic = 0x454D'5246;           // "FRME"
 constexpr std::uint32_t kMostOctets = 65'535;                // of an IPFIX message
@@ -29,45 +29,6 @@ struct FileHeader {
     std::uint64_t magic = kFileMagic;
     std::uint64_t fingerprint{};
 };
-
-template <class Value>
-bool read_at(int file, Value& value, std::uint64_t at) noexcept {
-    static_assert(std::is_trivially_copyable_v<Value>);
-    return ::pread(file, &value, sizeof value, static_cast<off_t>(at)) == sizeof value;
-}
-
-bool write_all(int file, std::span<const std::byte> octets, std::uint64_t at) noexcept {
-    while (!octets.empty()) {
-        const ssize_t written =
-            ::pwrite(file, octets.data(), octets.size(), static_cast<off_t>(at));
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            errno = written == 0 ? ENOSPC : errno;
-            return false;
-        }
-        octets = octets.subspan(static_cast<std::size_t>(written));
-        at += static_cast<std::uint64_t>(written);
-    }
-    return true;
-}
-
-std::optional<std::uint64_t> number_in(const std::string& name) {
-    std::uint64_t number = 0;
-    const char* const end = name.data() + name.size();
-    const auto [stopped, error] = std::from_chars(name.data(), end, number);
-    return error == std::errc{} && stopped != name.data() &&
-                   std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == kSuffix
-               ? std::optional(number)
-               : std::nullopt;
-}
-
-std::string name_of(std::uint64_t number) {
-    constexpr std::size_t kDigits = 20;
-    const std::string digits = std::to_string(number);
-    return std::string(kDigits - digits.size(), '0') + digits + std::string(kSuffix);
-}
 
 }  // namespace
 
@@ -131,7 +92,7 @@ void Spool::lock() {
 void Spool::inherit(std::error_code& fault) {
     for (std::filesystem::directory_iterator entry(directory_, fault);
          !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
-        if (const auto number = number_in(entry->path().filename().string())) {
+        if (const auto number = spool_file_number(entry->path().filename().string())) {
             inherit_file(*number, entry->path().string());
         }
     }
@@ -203,10 +164,10 @@ std::uint64_t Spool::octets() const noexcept {
 }
 
 bool Spool::begin_segment() noexcept {
-    const std::string path = directory_ + "/" + name_of(next_number_);
+    const std::string path = directory_ + "/" + spool_file_name(next_number_);
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
     const FileHeader header{.fingerprint = fingerprint_};
-    if (!file || !write_all(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
+    if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
         const int cause = errno;
         static_cast<void>(::unlink(path.c_str()) == 0);
         errno = cause;
@@ -222,7 +183,8 @@ bool Spool::begin_segment() noexcept {
 
 bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     auto current = segments_.find(writing_);
-    if (current == segments_.end() || current->second.octets >= segment_octets_) {
+    if (current == segments_.end() || current->second.octets >= segment_octets_ ||
+        is_removed(current->second.file.get())) {
         if (!begin_segment()) {
             return false;
         }
@@ -245,7 +207,7 @@ bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     frame.entries_checksum = XXH3_64bits(out, frame.payload() - frame.octets);
     frame.checksum = frame.header_checksum();
     std::memcpy(buffer_.data(), &frame, sizeof frame);
-    if (!write_all(segment.file.get(), buffer_, segment.octets)) {
+    if (!write_at(segment.file.get(), buffer_, segment.octets)) {
         const int cause = errno;
         static_cast<void>(::ftruncate(segment.file.get(), static_cast<off_t>(segment.octets)) == 0);
         errno = cause;
@@ -343,8 +305,8 @@ void Spool::done(const SpoolPlace& place) noexcept {
         return;  // given up meanwhile
     }
     const std::uint32_t is_done = 1;
-    static_cast<void>(write_all(segment->second.file.get(), std::as_bytes(std::span(&is_done, 1)),
-                                place.at + offsetof(Frame, is_done)));
+    static_cast<void>(write_at(segment->second.file.get(), std::as_bytes(std::span(&is_done, 1)),
+                               place.at + offsetof(Frame, is_done)));
     --segment->second.taken;
     remove_if_done(segment);
 }
@@ -368,10 +330,24 @@ void Spool::drop_oldest(const AccountHandler& handler) {
     }
 }
 
+bool Spool::is_kept(const SpoolPlace& place) const noexcept {
+    const auto segment = segments_.find(place.file);
+    return segment != segments_.end() && !is_removed(segment->second.file.get());
+}
+
 void Spool::drop_unusable(const AccountHandler& handler) {
+    drop_if([](const Segment& segment) { return !segment.is_usable; }, handler);
+}
+
+void Spool::drop_removed(const AccountHandler& handler) {
+    drop_if([](const Segment& segment) { return is_removed(segment.file.get()); }, handler);
+}
+
+template <class Predicate>
+void Spool::drop_if(Predicate is_to_go, const AccountHandler& handler) {
     for (auto segment = segments_.begin(); segment != segments_.end();) {
         const auto next = std::next(segment);
-        if (!segment->second.is_usable) {
+        if (is_to_go(segment->second)) {
             visit(segment->second, handler);
             remove(segment);
         }

@@ -60,6 +60,8 @@ public:
     [[nodiscard]] bool has(const SpoolPlace& place) const noexcept {
         return segments_.contains(place.file);
     }
+    /// Whether it was not, and the next process will find it: nobody has removed it.
+    [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept;
     /// The account of one frame: of a former process's the sum alone means something here.
     struct Account {
         RecordTally tally;
@@ -77,6 +79,8 @@ public:
     void drop_oldest(const AccountHandler& handler);
     /// Gives up what former processes have left for other templates than today's.
     void drop_unusable(const AccountHandler& handler);
+    /// Gives up the files that somebody else has removed: no other process will find them.
+    void drop_removed(const AccountHandler& handler);
     /// All messages that were not taken; the disk is read for those of this process alone.
     void visit_untaken(const AccountHandler& handler);
     /// The accounts of messages that were to be taken and could not be read.
@@ -110,6 +114,8 @@ private:
                                     OutgoingMessage& message) const;
     [[nodiscard]] bool read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
                                     Account& account) const;
+    template <class Predicate>
+    void drop_if(Predicate is_to_go, const AccountHandler& handler);
     void visit(const Segment& segment, const AccountHandler& handler) const;
     void remove_if_done(Segments::iterator segment) noexcept;
     void remove(Segments::iterator segment) noexcept;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "tests/support/collector_group_harness.hpp"
@@ -251,4 +252,46 @@ TEST_CASE("spool: a collector that gives up first leaves the other one's records
         CHECK(exports.lost(ExportLoss::collector_away) == 0);
         CHECK(exports.counters.collectors[0].spooled.read().records == 1000);
     }
+}
+
+TEST_CASE("spool: what somebody removes is not counted as kept", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/spool";
+    SpooledExport exports(directory);
+    exports.options.collectors[0].spool.directory = path;
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, 5000);
+    exports.run(milliseconds{500});
+    std::filesystem::remove_all(path);
+    exports.put(5000, 10'000);
+    exports.run(milliseconds{500});
+    CHECK(exports.told(CollectorEventKind::spool_failed));
+    exports.finish();
+    CHECK(exports.spooled() == 0);
+    CHECK(exports.exported() == 0);
+    CHECK(exports.lost(ExportLoss::spool_damaged) > 0);
+    CHECK(exports.lost(ExportLoss::spool_damaged) + exports.lost(ExportLoss::write_failed) +
+              exports.lost(ExportLoss::collector_away) ==
+          10'000);
+}
+
+TEST_CASE("spool: what somebody removes is delivered as long as the process lives",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, 5000);
+    exports.run(milliseconds{500});
+    for (const auto& file : std::filesystem::directory_iterator(directory.path())) {
+        std::filesystem::remove(file);
+    }
+    exports.put(5000, 10'000);  // into a new file
+    exports.run(milliseconds{500});
+    exports.collectors[0].come_back();
+    exports.run(milliseconds{20'000});
+    exports.finish();
+    CHECK(exports.collectors[0].ports == numbers(0, 10'000));
+    CHECK(exports.exported() == 10'000);
 }
