@@ -10,6 +10,7 @@
 
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/cache_size.hpp"
+#include "flowcache/cache_tour.hpp"
 #include "flowcache/due_search.hpp"
 #include "flowcache/due_times.hpp"
 #include "flowcache/eviction_cursor.hpp"
@@ -119,17 +120,12 @@ public:
     /// `forced_end`. Call it until it returns true; false: the sink is full and records wait.
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
-        release_waiting(entries_.capacity(), sink);
-        for (; drained_ < entries_.used() && entries_.first_waiting() == kNoEntry; ++drained_) {
-            const FlowLine& later =
-                entries_.line(std::min(drained_ + EntryIndex{kAhead}, entries_.used() - 1));
-            index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
-            if (entries_.line(drained_).is_running() && outlasts(drained_, now, sink)) {
-                end(drained_, FlowEndReason::forced_end, sink);
-            }
-        }
-        return entries_.taken() == 0;
+        return last_tour_.end_some(*this, entries_.capacity(), now, sink) && entries_.taken() == 0;
     }
+
+    /// From now on records end by other timeouts. A CacheTour must then schedule_some() to its end;
+    /// until then a flow that has become due may leave as late as it would have.
+    void set_timeouts(const Timeouts& timeouts) noexcept { meter_.set_timeouts(timeouts); }
 
     /// Names the running flow of a packet, for those who count or end it from outside.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
@@ -168,13 +164,12 @@ public:
     }
 
 private:
+    friend class CacheTour;
     using Entries = FlowEntries<kRecordBytes>;
 
     /// Entries that a new flow looks at when the cache is nearly full, and a large one also when it
     /// is.
     static constexpr std::size_t kGlance = 64;
-    /// Entries between asking for a bucket and removing its entry, at shutdown.
-    static constexpr std::size_t kAhead = 16;
     /// Entries that are visited between two looks at the due times.
     static constexpr std::size_t kVisits = 32;
 
@@ -392,7 +387,7 @@ private:
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;
-    EntryIndex drained_ = 0;  ///< how far end_all() has come
+    CacheTour last_tour_;  ///< how far end_all() has come
     EvictionCursor eviction_;
     std::size_t without_record_ = 0;  ///< running entries: empty slices, and one just opened
 };

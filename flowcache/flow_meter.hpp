@@ -40,6 +40,8 @@ public:
           layout_(layout),
           reverse_layout_(layout.reversed()) {}
 
+    void set_timeouts(const Timeouts& timeouts) noexcept { timeouts_ = timeouts; }
+
     /// Makes an entry that of a packet's flow, without a record.
     void open(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         FlowLine& line = entries.line(entry);

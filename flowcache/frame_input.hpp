@@ -38,6 +38,7 @@ public:
         return {.packets = keyed.finish(), .received = burst.packets.size(), .now = burst.now};
     }
     void release() noexcept override { source_.release(); }
+    void set_filter(PacketSelector* filter) noexcept override { parser_.set_filter(filter); }
     [[nodiscard]] bool ended() const noexcept override {
         if constexpr (requires { source_.exhausted(); }) {
             return source_.exhausted();

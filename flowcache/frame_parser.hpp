@@ -34,6 +34,9 @@ public:
     FrameParser(const FrameInputParts& parts, InputCounters& counters) noexcept
         : parts_(parts), counters_(counters) {}
 
+    /// @param filter  outlives the parser, or its next set_filter(); nullptr: every frame passes
+    void set_filter(PacketSelector* filter) noexcept { parts_.filter = filter; }
+
     /// @param packets  at most kBurstPackets
     /// @return         those that pass the filter
     [[nodiscard]] PacketMask filter(std::span<const PacketView> packets) noexcept {

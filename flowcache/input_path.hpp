@@ -9,6 +9,7 @@
 #include "flowcache/counter.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
@@ -68,6 +69,11 @@ public:
     [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
+    /// From the next burst on packets must match another filter. Where there are no frames, there is
+    /// none.
+    ///
+    /// @param filter  outlives the path, or its next set_filter(); nullptr: all match
+    virtual void set_filter(PacketSelector* /*filter*/) noexcept {}
     /// Whether packets of the source's last burst are still to come: the next receive() takes no
     /// other.
     [[nodiscard]] virtual bool holds_packets() const noexcept { return false; }
