@@ -41,7 +41,9 @@ def total(families, name, **labels):
     return sum(found)
 
 
-class Telemetry(harness.TestCase):
+class ProbeCase(harness.TestCase):
+    """A probe of the bundled capture, whose telemetry is at `port`."""
+
     def setUp(self):
         super().setUp()
         stack = contextlib.ExitStack()
@@ -60,6 +62,8 @@ class Telemetry(harness.TestCase):
         daemon.wait_for_received(harness.DEMO_FRAMES)
         return daemon
 
+
+class Telemetry(ProbeCase):
     def test_every_number_of_the_ledger_is_there(self):
         # A file's records are exported before the end, and nothing changes afterwards.
         daemon = self.probe("export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix"),
