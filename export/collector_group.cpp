@@ -2,6 +2,7 @@
 #include "export/collector_group.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -10,22 +11,124 @@
 namespace tributary {
 namespace {
 
+std::size_t copies_of(const ExportOptions& options) noexcept {
+    return options.mode == ExportMode::copy ? options.collectors.size() : 1;
+}
+
+/// What all sessions depend on.
+ExportOptions common_part(ExportOptions options) {
+    options.collectors.clear();
+    options.drain_timeout = {};
+    // Whether records are kept for another collector is what matters.
+    options.mode = options.mode == ExportMode::failover ? ExportMode::failover : ExportMode::copy;
+    return options;
+}
+
 /// The same in every run, so that a flow's records stay with their collector over a restart.
 constexpr std::uint64_t kBalanceSeed = 0;
 
 }  // namespace
 
 CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
-                               ExportCounters& counters, const CollectorEventHandler& handler)
-    : mode_(options.mode),
-      layout_(metering.layout),
+                               ExportCounters& counters, CollectorEventHandler handler)
+    : options_(options),
+      metering_(metering),
+      handler_(std::move(handler)),
       record_bytes_(record_size(metering.layout)),
-      drain_timeout_(options.drain_timeout),
-      book_(counters, mode_ == ExportMode::copy ? options.collectors.size() : 1),
+      book_(counters, copies_of(options)),
       hasher_(kBalanceSeed) {
+    std::vector<std::size_t> accounts(options.collectors.size());
+    std::iota(accounts.begin(), accounts.end(), 0);
+    options_.collectors.clear();
+    change(options, accounts);
+}
+
+void CollectorGroup::change(const ExportOptions& options, std::span<const std::size_t> accounts) {
+    const bool all_anew = common_part(options) != common_part(options_);
+    Members wanted;
     for (std::size_t index = 0; index < options.collectors.size(); ++index) {
-        members_.push_back({.session = std::make_unique<CollectorSession>(
-                                options, metering, counters, book_, index, handler)});
+        const CollectorOptions& collector = options.collectors[index];
+        Member& member = wanted.emplace_back();
+        member.options = collector;
+        member.account = accounts[index];
+        if (all_anew || same_member(collector) == members_.end()) {
+            refuse_shared_place(collector);
+            member.session = std::make_unique<CollectorSession>(
+                options, metering_, book_,
+                CollectorPlace{.option = index, .account = accounts[index]}, handler_);
+        }
+    }
+    // From here on nothing can fail.
+    const CollectorSession* const active =
+        members_.empty() ? nullptr : members_[active_].session.get();
+    for (Member& member : wanted) {
+        if (member.session == nullptr) {
+            member.session = std::move(same_member(member.options)->session);
+        } else {
+            book_.account(member.account).failed.set(0);
+        }
+    }
+    for (Member& member : members_) {
+        if (member.session != nullptr) {
+            retired_.push_back(std::move(member));
+        }
+    }
+    members_ = std::move(wanted);
+    active_ = first([active](const CollectorSession& each) { return &each == active; });
+    active_ = active_ < members_.size() ? active_ : 0;
+    if (copies_of(options) != copies_of(options_)) {
+        book_.set_copies(copies_of(options));
+    }
+    options_ = options;
+}
+
+/// The member with a session for a collector of just these options.
+CollectorGroup::Members::iterator CollectorGroup::same_member(const CollectorOptions& collector) {
+    return std::ranges::find_if(members_, [&](const Member& member) {
+        return member.session != nullptr && member.options == collector;
+    });
+}
+
+void CollectorGroup::refuse_shared_place(const CollectorOptions& collector) const {
+    for (const Members* const used : {&members_, &retired_}) {
+        for (const Member& member : *used) {
+            const bool is_file = collector.transport == TransportKind::file;
+            const bool shares_file = is_file && collector.path == member.options.path;
+            const bool shares_spool = collector.spool.is_on() &&
+                                      collector.spool.directory == member.options.spool.directory;
+            if (shares_file || shares_spool) {
+                throw ExportError(describe(collector) +
+                                  " would change, and its file or spool is in use");
+            }
+        }
+    }
+}
+
+/// Goes on with the ends of retired collectors.
+void CollectorGroup::retire_some(ExportTime now) {
+    for (Member& member : retired_) {
+        member.session->advance(now);
+        const bool is_stranded = options_.mode == ExportMode::failover &&
+                                 !member.session->has_session() && member.session->is_waiting();
+        if (is_stranded && session(active_).is_up()) {
+            rescue(*member.session, now);
+        }
+        if (end_member(member, true, now)) {
+            member.session->close();
+            member.session.reset();
+            show_connection(member.account);
+        }
+    }
+    std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
+}
+
+/// Says in an account that had a session which has ended whether there is another one.
+void CollectorGroup::show_connection(std::size_t account) noexcept {
+    book_.account(account).connected.set(0);
+    for (const Member& member : members_) {
+        if (member.account == account) {
+            member.session->show_connection();
+        }
     }
 }
 
@@ -33,8 +136,11 @@ void CollectorGroup::advance(ExportTime now) {
     for (const Member& member : members_) {
         member.session->advance(now);
     }
-    if (mode_ == ExportMode::failover) {
+    if (options_.mode == ExportMode::failover) {
         choose_active(now);
+    }
+    if (!retired_.empty()) {
+        retire_some(now);
     }
 }
 
@@ -53,13 +159,13 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
     if (!ready()) {
         return false;
     }
-    const RecordTally tally = tally_of(record, layout_);
+    const RecordTally tally = tally_of(record, metering_.layout);
     const RecordToSend sent{.bytes = record,
                             .entry = {.number = book_.begin(),
                                       .queue = queue,
                                       .packets = tally.packets,
                                       .octets = tally.octets}};
-    switch (mode_) {
+    switch (options_.mode) {
         case ExportMode::balance:
             add_to(share_of(record), sent, now);
             break;
@@ -116,7 +222,7 @@ void CollectorGroup::choose_active(ExportTime now) {
         const bool is_stranded =
             index != active_ && !session(index).has_session() && session(index).is_waiting();
         if (is_stranded && session(active_).is_up()) {
-            rescue(index, now);
+            rescue(session(index), now);
         }
     }
     if (session(active_).is_dead()) {  // then they all are
@@ -148,8 +254,8 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
 }
 
 /// Gives the records that wait for a collector to the one that has them now.
-void CollectorGroup::rescue(std::size_t from, ExportTime now) {
-    for (const OutgoingMessage& message : session(from).hand_back(now)) {
+void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
+    for (const OutgoingMessage& message : from.hand_back(now)) {
         for (std::size_t i = 0; i < message.entries.size(); ++i) {
             session(active_).add(
                 {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},
@@ -159,20 +265,24 @@ void CollectorGroup::rescue(std::size_t from, ExportTime now) {
 }
 
 bool CollectorGroup::finish(ExportTime now, bool drained) {
-    if (!finish_began_) {
-        finish_began_ = now.uptime;
-        for (Member& member : members_) {
-            member.progress_at = now.uptime;
-        }
-    }
-    bool all_flushed = true;
+    bool all_ended = retired_.empty();  // step() goes on with them
     for (Member& member : members_) {
-        if (!drained || !member.session->flush(now)) {
-            abandon_if_stalled(member, now);
-            all_flushed = all_flushed && drained && member.session->flush(now);
-        }
+        all_ended = end_member(member, drained, now) && all_ended;
     }
-    return all_flushed;
+    return all_ended;
+}
+
+/// @return  nothing is left there, and nothing comes
+bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
+    if (!member.ends_since) {
+        member.ends_since = now.uptime;
+        member.progress_at = now.uptime;
+    }
+    if (drained && member.session->flush(now)) {
+        return true;
+    }
+    abandon_if_stalled(member, now);
+    return drained && member.session->flush(now);
 }
 
 void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
@@ -181,9 +291,9 @@ void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
         member.progress_at = now.uptime;
     }
     const bool is_stalled =
-        member.session->is_waiting() && now.uptime - member.progress_at >= drain_timeout_;
-    const bool is_too_slow =
-        now.uptime - finish_began_.value_or(now.uptime) >= kSlowestDrain * drain_timeout_;
+        member.session->is_waiting() && now.uptime - member.progress_at >= options_.drain_timeout;
+    const bool is_too_slow = now.uptime - member.ends_since.value_or(now.uptime) >=
+                             kSlowestDrain * options_.drain_timeout;
     if (is_stalled || is_too_slow) {
         member.session->abandon(now);
     }
@@ -197,8 +307,10 @@ void CollectorGroup::close() {
 
 std::uint64_t CollectorGroup::progress() const noexcept {
     std::uint64_t sum = 0;
-    for (const Member& member : members_) {
-        sum += member.session->progress();
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            sum += member.session->progress();
+        }
     }
     return sum;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,22 @@ public:
     /// Failover: so long the first collector may take to be reached for the first time.
     static constexpr std::chrono::seconds kStartUp{3};
 
+    /// @param counters  outlive the group; the collectors' accounts are the first ones
     /// @errors  ExportError
     CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
-                   ExportCounters& counters, const CollectorEventHandler& handler);
+                   ExportCounters& counters, CollectorEventHandler handler);
+
+    /// Records go to other collectors, or in another way, from now on. A collector for which
+    /// nothing changes goes on with its session. Others are retired: what is on its way to them is
+    /// still sent, and given up as finish() does.
+    ///
+    /// @param options   of the same layout
+    /// @param accounts  of options.collectors, in their order
+    /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
+    ///          used by another one, nor by itself with other options, until it is retired.
+    void change(const ExportOptions& options, std::span<const std::size_t> accounts);
+    /// Whether something may still be on its way to a retired collector.
+    [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
 
     /// Does what time or the collectors have made due.
     void advance(ExportTime now);
@@ -65,9 +79,13 @@ public:
 private:
     struct Member {
         std::unique_ptr<CollectorSession> session;
-        std::uint64_t progress{};  ///< as last seen by finish()
+        CollectorOptions options;
+        std::size_t account{};
+        std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
+        std::uint64_t progress{};                              ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
     };
+    using Members = std::vector<Member>;
 
     [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
         return *members_[index].session;
@@ -78,20 +96,25 @@ private:
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
     void choose_active(ExportTime now);
     [[nodiscard]] std::size_t best_member(ExportTime now);
-    void rescue(std::size_t from, ExportTime now);
+    void rescue(CollectorSession& from, ExportTime now);
+    [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     void abandon_if_stalled(Member& member, ExportTime now);
+    void retire_some(ExportTime now);
+    void show_connection(std::size_t account) noexcept;
+    [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
+    void refuse_shared_place(const CollectorOptions& collector) const;
 
-    ExportMode mode_;
-    RecordLayout layout_;
+    ExportOptions options_;
+    MeteringProcess metering_;
+    CollectorEventHandler handler_;
     std::size_t record_bytes_;
-    std::chrono::nanoseconds drain_timeout_;
     DeliveryBook book_;
     FlowHasher hasher_;
-    std::vector<Member> members_;
+    Members members_;
+    Members retired_;
     std::size_t active_ = 0;  ///< failover: who has the records
     bool was_up_{};           ///< failover: somebody was
     std::optional<std::chrono::nanoseconds> began_;
-    std::optional<std::chrono::nanoseconds> finish_began_;
 };
 
 }  // namespace tributary

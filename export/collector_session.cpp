@@ -31,25 +31,27 @@ MeteringProcess metering_for(MeteringProcess metering,
 }  // namespace
 
 CollectorSession::CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
-                                   ExportCounters& counters, DeliveryBook& book, std::size_t index,
+                                   DeliveryBook& book, CollectorPlace place,
                                    CollectorEventHandler handler)
     : book_(book),
-      index_(index),
-      account_(counters.collectors.at(index)),
-      events_(options.collectors.at(index), account_, std::move(handler)),
-      transport_(make_transport(options.collectors[index], events_)),
-      splitter_(splitter_for(options.collectors[index], metering.layout)),
-      encoder_(options_for(options, options.collectors[index]),
-               metering_for(metering, splitter_).layout, message_limit(options.collectors[index])),
-      announcer_(options_for(options, options.collectors[index]),
-                 options.collectors[index].transport, metering_for(metering, splitter_),
-                 message_limit(options.collectors[index]), encoder_),
-      overflow_(options, index, encoder_.fingerprint(), book, events_),
+      index_(place.account),
+      account_(book.account(place.account)),
+      events_(options.collectors.at(place.option), account_, std::move(handler)),
+      transport_(make_transport(options.collectors[place.option], events_)),
+      splitter_(splitter_for(options.collectors[place.option], metering.layout)),
+      encoder_(options_for(options, options.collectors[place.option]),
+               metering_for(metering, splitter_).layout,
+               message_limit(options.collectors[place.option])),
+      announcer_(options_for(options, options.collectors[place.option]),
+                 options.collectors[place.option].transport, metering_for(metering, splitter_),
+                 message_limit(options.collectors[place.option]), encoder_),
+      overflow_(options.collectors[place.option].spool, place.account, encoder_.fingerprint(), book,
+                events_),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
-      is_file_(options.collectors[index].transport == TransportKind::file),
+      is_file_(options.collectors[place.option].transport == TransportKind::file),
       flush_interval_(options.flush_interval),
-      buffer_(options.collectors[index].buffer) {}
+      buffer_(options.collectors[place.option].buffer) {}
 
 void CollectorSession::advance(ExportTime now) {
     refilled_octets_ = 0;

@@ -47,12 +47,10 @@ struct RecordToSend {
 /// @thread  the export thread
 class CollectorSession {
 public:
-    /// @param book   outlives the session
-    /// @param index  of the collector, in the options and in the counters
+    /// @param book  outlives the session
     /// @errors  ExportError
     CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
-                     ExportCounters& counters, DeliveryBook& book, std::size_t index,
-                     CollectorEventHandler handler);
+                     DeliveryBook& book, CollectorPlace place, CollectorEventHandler handler);
 
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
@@ -88,6 +86,8 @@ public:
     [[nodiscard]] std::vector<OutgoingMessage> hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
+    /// Says in the account whether there is a session: another one may have had it before.
+    void show_connection() noexcept { account_.connected.set(has_session() ? 1 : 0); }
 
     /// Tells that this collector has the records from now on.
     void tell_takes_over(ExportTime now);
@@ -119,7 +119,7 @@ private:
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
     DeliveryBook& book_;
-    std::size_t index_;
+    std::size_t index_;  ///< of the account
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;

@@ -3,6 +3,22 @@
 
 namespace tributary {
 
+/// A block is of records with states alone, or of records without.
+void DeliveryBook::set_copies(std::size_t copies) noexcept {
+    const std::uint64_t begun = next_ % kBlockRecords;
+    const auto block = blocks_.find(next_ / kBlockRecords);
+    if (begun != 0) {
+        next_ += kBlockRecords - begun;
+    }
+    if (block != blocks_.end()) {
+        block->second.unsettled -= kBlockRecords - begun;
+        if (block->second.unsettled == 0) {
+            blocks_.erase(block);
+        }
+    }
+    copies_ = copies;
+}
+
 std::uint64_t DeliveryBook::begin() {
     const std::uint64_t number = next_++;
     if (copies_ > 1) {
@@ -50,10 +66,10 @@ void DeliveryBook::count_if_spooled(State state, const RecordEntry& record) noex
 }
 
 DeliveryBook::Change DeliveryBook::settle_copy(std::uint64_t number, State add) noexcept {
-    if (copies_ == 1) {
+    const auto block = blocks_.empty() ? blocks_.end() : blocks_.find(number / kBlockRecords);
+    if (block == blocks_.end()) {
         return {.before = 1, .after = add};
     }
-    const auto block = blocks_.find(number / kBlockRecords);
     State& state = block->second.states[number % kBlockRecords];
     const State before = state;
     state = static_cast<State>((before - 1) | add);

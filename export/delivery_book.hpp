@@ -13,6 +13,12 @@
 
 namespace tributary {
 
+/// Where a collector is in the options, and where its account is in the counters.
+struct CollectorPlace {
+    std::size_t option{};
+    std::size_t account{};
+};
+
 /// Who has which record, so that each is counted once however many collectors it goes to: it is
 /// exported as soon as one of them has it, and lost when none can have it any more. At the end it
 /// may stay in a collector's spool. Each collector has its own account beside that.
@@ -28,6 +34,8 @@ public:
     DeliveryBook(ExportCounters& counters, std::size_t copies) noexcept
         : counters_(counters), copies_(copies) {}
 
+    /// Records that begin from now on go to so many collectors.
+    void set_copies(std::size_t copies) noexcept;
     /// Begins a record. Each of its copies must then be told of once, in whatever order.
     ///
     /// @return  its number
@@ -45,6 +53,7 @@ public:
     [[nodiscard]] CollectorCounters& account(std::size_t collector) const noexcept {
         return counters_.collectors[collector];
     }
+    [[nodiscard]] ExportCounters& counters() const noexcept { return counters_; }
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,13 @@ public:
                  std::vector<RecordSource*> queues, ExportCounters& counters,
                  const CollectorEventHandler& handler);
 
+    /// Exports otherwise from now on; see CollectorGroup::change().
+    ///
+    /// @errors  ExportError: nothing has changed
+    void change(const ExportOptions& options, std::span<const std::size_t> accounts) {
+        collectors_.change(options, accounts);
+    }
+    [[nodiscard]] bool is_retiring() const noexcept { return collectors_.is_retiring(); }
     /// Takes at most kBatchRecords records from each queue, and sends what is due.
     ///
     /// @return  false: there was nothing to do

@@ -93,6 +93,7 @@ struct FileRotation {
     std::string command;              ///< for the shell, for each finished file; may be empty
 
     [[nodiscard]] bool is_on() const noexcept { return octets > 0 || interval.count() > 0; }
+    friend bool operator==(const FileRotation&, const FileRotation&) = default;
 };
 
 /// Where messages wait on disk; Spool explains it.
@@ -101,6 +102,7 @@ struct SpoolOptions {
     std::uint64_t max_octets = std::uint64_t{1} << 30U;  ///< of all files in it
 
     [[nodiscard]] bool is_on() const noexcept { return !directory.empty(); }
+    friend bool operator==(const SpoolOptions&, const SpoolOptions&) = default;
 };
 
 /// Whom a TLS connection trusts, and who it is. Files are PEM.
@@ -109,6 +111,7 @@ struct TlsOptions {
     std::string certificate;  ///< our own with its chain; empty: none is shown
     std::string key;          ///< of that certificate
     std::string name;         ///< that the collector's certificate bears; empty: `host`
+    friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
 struct CollectorOptions {
@@ -126,6 +129,7 @@ struct CollectorOptions {
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two
     /// Octets of messages that wait for the collector, or for its acknowledgement.
     std::size_t buffer = std::size_t{4} << 20U;
+    friend bool operator==(const CollectorOptions&, const CollectorOptions&) = default;
 };
 
 struct ExportOptions {
@@ -144,6 +148,7 @@ struct ExportOptions {
     std::uint32_t enterprise_number =
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     std::vector<CollectorOptions> collectors;
+    friend bool operator==(const ExportOptions&, const ExportOptions&) = default;
 };
 
 }  // namespace tributary

@@ -10,10 +10,9 @@
 
 namespace tributary {
 
-Overflow::Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
+Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
                    DeliveryBook& book, CollectorEvents& events)
-    : index_(index), book_(book), account_(book.account(index)), events_(events) {
-    const SpoolOptions& spool = options.collectors.at(index).spool;
+    : index_(account), book_(book), account_(book.account(account)), events_(events) {
     if (!spool.is_on()) {
         return;
     }

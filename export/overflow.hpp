@@ -21,10 +21,10 @@ namespace tributary {
 /// @thread  the export thread
 class Overflow {
 public:
-    /// @param index        of the collector, in the options and in the counters
+    /// @param account      of the collector
     /// @param fingerprint  of the templates that its messages need
     /// @errors  ExportError: the spool cannot be used
-    Overflow(const ExportOptions& options, std::size_t index, std::uint64_t fingerprint,
+    Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
              DeliveryBook& book, CollectorEvents& events);
 
     /// How long the disk is left alone after it has refused a message.

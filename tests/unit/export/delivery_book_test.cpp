@@ -111,3 +111,35 @@ TEST_CASE("DeliveryBook: records of one collector need no memory", "[export][uni
     CHECK(counters.queues[0].exported.read().records == 10'000);
     CHECK(counters.queues[0].read_lost(ExportLoss::collector_away).records == 10'000);
 }
+
+TEST_CASE("DeliveryBook: the number of copies changes while records are under way",
+          "[export][unit]") {
+    ExportCounters counters(1, 3);
+    DeliveryBook book(counters, 1);
+    std::vector<RecordEntry> one;
+    std::vector<RecordEntry> three;
+    const auto begin = [&](std::vector<RecordEntry>& entries, int count) {
+        for (int i = 0; i < count; ++i) {
+            entries.push_back({.number = book.begin(), .queue = 0, .packets = 1, .octets = 2});
+        }
+    };
+    begin(one, 100);
+    book.set_copies(3);
+    begin(three, 5000);
+    book.set_copies(1);
+    begin(one, 100);
+    book.set_copies(3);
+    begin(three, 10);
+    for (const RecordEntry& record : three) {
+        for (std::size_t collector = 0; collector < 3; ++collector) {
+            book.delivered(collector, record);
+        }
+    }
+    for (const RecordEntry& record : one) {
+        book.delivered(0, record);
+    }
+    CHECK(counters.queues[0].exported.read().records == 5210);
+    CHECK(counters.collectors[2].records.read().records == 5010);
+    book.set_copies(1);
+    CHECK(book.blocks() == 0);
+}
