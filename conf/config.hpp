@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ struct TelemetryOptions {
     std::string listen = "127.0.0.1:9477";  ///< HOST:PORT
 };
 
+struct ControlOptions {
+    std::string socket = "auto";  ///< a path, or where there is none to be empty
+};
+
+enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
+
+struct LogOptions {
+    LogLevel level = LogLevel::info;
+};
+
 /// Everything that the configuration says. Each module's own options hold its defaults.
 struct Config {
     std::vector<InputOptions> inputs;
@@ -22,6 +33,8 @@ struct Config {
     CoreOptions cores;
     ReadOptions read;
     TelemetryOptions telemetry;
+    ControlOptions control;
+    LogOptions log;
 };
 
 }  // namespace tributary

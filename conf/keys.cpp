@@ -3,17 +3,15 @@
 
 #include <limits>
 
+#include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
 
 namespace tributary {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
 constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kLongestTimeout = 1U << 31U;
-constexpr milliseconds kHour{3'600'000};
 
 template <class Options>
 auto parse_mode(ParseMode Options::*member) {
@@ -32,6 +30,14 @@ auto filter_text(std::string Options::*member) {
 template <class Options>
 auto sampling_method(SamplingMethod Options::*member) {
     return choice(member, {{"count", SamplingMethod::count}, {"random", SamplingMethod::random}});
+}
+
+Rule<LogOptions> log_level(LogLevel LogOptions::*member) {
+    return choice(member, {{"trace", LogLevel::trace},
+                           {"debug", LogLevel::debug},
+                           {"info", LogLevel::info},
+                           {"warn", LogLevel::warn},
+                           {"error", LogLevel::error}});
 }
 
 std::vector<Key<InputOptions>> input_keys() {
@@ -127,210 +133,6 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
     };
 }
 
-template <class Owner>
-Rule<Owner> timestamp_unit(TimestampUnit Owner::*member) {
-    return choice(member, {{"milliseconds", TimestampUnit::milliseconds},
-                           {"microseconds", TimestampUnit::microseconds},
-                           {"nanoseconds", TimestampUnit::nanoseconds}});
-}
-
-std::vector<Key<FileRotation>> rotation_keys() {
-    using O = FileRotation;
-    return {
-        value("size", whole_number(&O::octets, 0, std::uint64_t{1} << 44U),
-              "octets after which the next file begins, at least 1048576; 0: never"),
-        value("interval", whole_seconds(&O::interval, 0, kLongestTimeout),
-              "seconds after which the next file begins; 0: never"),
-        value("fsync", flag(&O::sync), "finished files are forced to the disk"),
-        value("command", text(&O::command, "a shell command or empty", is_any_text),
-              "run for each finished file, whose name is its last argument"),
-    };
-}
-
-std::vector<Key<SpoolOptions>> spool_keys() {
-    using O = SpoolOptions;
-    return {
-        value("directory", text(&O::directory, "the path of a directory or empty", is_any_text),
-              "of this collector alone, where messages wait for it, also over a restart, when its "
-              "buffer is full, for tcp and tls; when empty, there is none"),
-        value("max-size",
-              whole_number(&O::max_octets, std::uint64_t{1} << 23U, std::uint64_t{1} << 44U),
-              "octets of all files there; when they are reached, the oldest file goes"),
-    };
-}
-
-std::vector<Key<TlsOptions>> tls_keys() {
-    using O = TlsOptions;
-    return {
-        value("ca", text(&O::ca, "the path of a file or empty", is_any_text),
-              "file of the certificate authorities (PEM) of which one has signed the collector's "
-              "certificate, for tls; when empty, those that the system trusts"),
-        value("certificate", text(&O::certificate, "the path of a file or empty", is_any_text),
-              "file of this probe's own certificate and its chain (PEM), where the collector wants "
-              "one"),
-        value("key", text(&O::key, "the path of a file or empty", is_any_text),
-              "file of that certificate's private key (PEM)"),
-        value("name", text(&O::name, "a host name, an IP address or empty", is_word_or_empty),
-              "the name or address that the collector's certificate must bear; when empty, host"),
-    };
-}
-
-std::vector<Key<CollectorOptions>> collector_keys() {
-    using O = CollectorOptions;
-    return {
-        value("transport",
-              choice(&O::transport, {{"udp", TransportKind::udp},
-                                     {"tcp", TransportKind::tcp},
-                                     {"tls", TransportKind::tls},
-                                     {"file", TransportKind::file}}),
-              "how messages travel; file is an IPFIX file (RFC 5655)"),
-        value("host", text(&O::host, "a host name or an IP address", is_host_or_empty),
-              "the collector; not for file"),
-        value("port", whole_number_or_auto(&O::port, 1, kMost16),
-              "the collector's port; auto is 4739, and 4740 for tls; not for file"),
-        value("source-address",
-              text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
-              "local address to send from; when empty, the system's choice"),
-        value("mtu", whole_number(&O::mtu, 512, 65507),
-              "octets of the longest IPFIX message, for udp; at least 576 for biflows"),
-        value("path", text(&O::path, "the path of a file or empty", is_any_text),
-              "the file to write, for transport file; with rotation each file's name has the time "
-              "at which it begins"),
-        value("observation-domain",
-              or_inherit(&O::observation_domain,
-                         whole_number(&OneValue<std::uint32_t>::value, 0, kMost32)),
-              "the number of this probe in this collector's messages, instead of "
-              "export.observation-domain"),
-        value("timestamps",
-              or_inherit(&O::timestamps, timestamp_unit(&OneValue<TimestampUnit>::value)),
-              "precision of start and end for this collector, instead of export.timestamps"),
-        value("direction",
-              or_inherit(&O::direction, choice(&OneValue<FlowDirection>::value,
-                                               {{"uniflow", FlowDirection::uniflow},
-                                                {"biflow", FlowDirection::biflow}})),
-              "uniflow: this collector gets the two uniflows of each biflow"),
-        value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
-              "octets of messages that wait for this collector, or, with tcp and tls, for its "
-              "acknowledgement"),
-        section("rotation", &O::rotation, rotation_keys()),
-        section("tls", &O::tls, tls_keys()),
-        section("spool", &O::spool, spool_keys()),
-    };
-}
-
-/// The words of export.fields that are groups.
-const std::vector<Word<bool FieldGroups::*>>& group_words() {
-    static const std::vector<Word<bool FieldGroups::*>> words{
-        {"extremes", &FieldGroups::extremes},
-        {"layer2", &FieldGroups::layer2},
-        {"tcp-counts", &FieldGroups::tcp_counts},
-        {"flow-label", &FieldGroups::flow_label},
-        {"mpls", &FieldGroups::mpls},
-        {"tunnel", &FieldGroups::tunnel},
-        {"fragments", &FieldGroups::fragments}};
-    return words;
-}
-
-/// Takes one word of export.fields. @return  whether it is one
-bool take_field(std::string_view text, FieldGroups& whole, PartialGroups& partial) {
-    if (const auto* word = find_word(group_words(), text)) {
-        whole.*(word->meaning) = true;
-        return true;
-    }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (kGroupElements.at(index).name == text) {
-            partial.groups.*(kGroupElements.at(index).group) = true;
-            partial.elements.set(index);
-            return true;
-        }
-    }
-    return false;
-}
-
-bool accept_fields(const YamlNode& node, ExportOptions& options) {
-    FieldGroups whole;
-    options.partial = {};
-    for (const YamlEntry& entry : node.entries) {
-        if (!take_field(entry.value.text, whole, options.partial)) {
-            return false;
-        }
-    }
-    options.fields = whole;
-    for (const auto& word : group_words()) {
-        const auto group = word.meaning;
-        options.partial.groups.*group = options.partial.groups.*group && !(whole.*group);
-        options.fields.*group = whole.*group || options.partial.groups.*group;
-    }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (!(options.partial.groups.*(kGroupElements.at(index).group))) {
-            options.partial.elements.reset(index);  // its group is there as a whole
-        }
-    }
-    return node.kind == YamlNode::Kind::list || node.kind == YamlNode::Kind::null;
-}
-
-std::string fields_yaml(const ExportOptions& options) {
-    std::string text;
-    const auto add = [&text](std::string_view word) {
-        text += (text.empty() ? "" : ", ") + std::string(word);
-    };
-    for (const auto& word : group_words()) {
-        if (options.fields.*(word.meaning) && !(options.partial.groups.*(word.meaning))) {
-            add(word.text);
-        }
-    }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (options.partial.elements[index]) {
-            add(kGroupElements.at(index).name);
-        }
-    }
-    return "[" + text + "]";
-}
-
-Rule<ExportOptions> export_fields() {
-    return {.limits = "a list of none or some of " + words_text(group_words()) +
-                      ", or of their elements by name",
-            .later = {},
-            .accept = accept_fields,
-            .yaml = fields_yaml};
-}
-
-std::vector<Key<ExportOptions>> export_keys() {
-    using O = ExportOptions;
-    return {
-        value("observation-domain", whole_number(&O::observation_domain, 0, kMost32),
-              "the number of this probe in IPFIX messages"),
-        value("template-refresh", whole_seconds(&O::template_refresh, 1, kLongestTimeout),
-              "templates are sent again after this long, for udp"),
-        value("template-refresh-packets", whole_number(&O::template_refresh_packets, 0, kMost32),
-              "templates are sent again after so many packets of records too, for udp; 0: by time "
-              "alone"),
-        value(
-            "options-interval", whole_seconds(&O::options_interval, 0, kLongestTimeout),
-            "options records (what was lost and sent, interfaces, sampling, flow keys, types) are "
-            "sent after this long again, and at the beginning and the end; 0: never"),
-        value("flush-interval", seconds(&O::flush_interval, milliseconds(1), kHour),
-              "a message that is not full leaves after this long"),
-        value("drain-timeout", seconds(&O::drain_timeout, milliseconds(0), kHour),
-              "how long the end waits for a collector that takes nothing"),
-        value("mode",
-              choice(&O::mode, {{"copy", ExportMode::copy},
-                                {"balance", ExportMode::balance},
-                                {"failover", ExportMode::failover}}),
-              "copy: every collector gets every record; balance: each record goes to one, both "
-              "directions of a flow to the same; failover: the first that can be reached gets all"),
-        value("timestamps", timestamp_unit(&O::timestamps),
-              "precision of a record's start and end"),
-        value("fields", export_fields(),
-              "fields that records have beside the default ones: groups, or elements of them by "
-              "name (docs/fields.md)"),
-        value("enterprise-number", whole_number(&O::enterprise_number, 1, kMost32),
-              "the private enterprise number that tributary's own elements are exported under; "
-              "docs/fields.md lists them"),
-        list_of("collectors", &O::collectors, collector_keys()),
-    };
-}
-
 std::vector<Key<CoreOptions>> core_keys() {
     using O = CoreOptions;
     return {
@@ -370,6 +172,22 @@ std::vector<Key<ReadOptions>> read_keys() {
     };
 }
 
+std::vector<Key<ControlOptions>> control_keys() {
+    return {value(
+        "socket",
+        text(&ControlOptions::socket, "auto, the path of a unix socket or empty", is_any_text),
+        "where `tributary` reaches a running tributaryd; auto is control.sock in the service's "
+        "runtime directory or in /run/tributary; when \"\", nowhere")};
+}
+
+std::vector<Key<LogOptions>> log_keys() {
+    using O = LogOptions;
+    return {
+        value("level", log_level(&O::level),
+              "the least important lines that are written; --log-level goes before it"),
+    };
+}
+
 std::vector<Key<TelemetryOptions>> telemetry_keys() {
     return {value(
         "listen",
@@ -387,6 +205,8 @@ std::vector<Key<Config>> config_keys() {
         section("cores", &Config::cores, core_keys()),
         section("read", &Config::read, read_keys()),
         section("telemetry", &Config::telemetry, telemetry_keys()),
+        section("control", &Config::control, control_keys()),
+        section("log", &Config::log, log_keys()),
     };
 }
 

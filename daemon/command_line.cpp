@@ -43,7 +43,7 @@ struct Words {
     bool is_dump = false;
     bool is_version = false;
     std::uint32_t stats_interval = 60;
-    std::string log_level = "info";
+    std::string log_level;
 };
 
 void define_options(CLI::App& app, Words& words) {
@@ -85,7 +85,7 @@ void define_options(CLI::App& app, Words& words) {
         ->type_name("SECONDS")
         ->group("Output");
     app.add_option("--log-level", words.log_level,
-                   "trace, debug, info, warn or error (default info)")
+                   "trace, debug, info, warn or error (default: log.level, which is info)")
         ->type_name("LEVEL")
         ->group("Output");
 
@@ -139,6 +139,17 @@ CommandLine::Task task_of(const Words& words) {
     }
     return words.command_line.captures.empty() ? CommandLine::Task::probe
                                                : CommandLine::Task::offline;
+}
+
+std::optional<LogLevel> log_level_of(const CLI::App& app, const Words& words) {
+    if (app.count("--log-level") == 0) {
+        return std::nullopt;
+    }
+    const auto* level = std::ranges::find(kLogLevels, std::string_view(words.log_level),
+                                          [](const auto& each) { return each.first; });
+    demand(level != kLogLevels.end(), "--log-level is " + shown(words.log_level) +
+                                          "; must be trace, debug, info, warn or error");
+    return level->second;
 }
 
 CommandLine answer(std::string text) {
@@ -198,14 +209,9 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
         return answer(kVersion);
     }
     check_combination(app, words);
-    const auto* level = std::find_if(kLogLevels.begin(), kLogLevels.end(), [&words](const auto& l) {
-        return l.first == words.log_level;
-    });
-    demand(level != kLogLevels.end(), "--log-level is " + shown(words.log_level) +
-                                          "; must be trace, debug, info, warn or error");
     CommandLine& line = words.command_line;
     line.task = task_of(words);
-    line.log_level = level->second;
+    line.log_level = log_level_of(app, words);
     line.stats_interval = std::chrono::seconds(words.stats_interval);
     line.use = line.captures.empty() ? ConfigUse::probe : ConfigUse::offline;
     if (line.config_path.empty() && line.device.empty() && line.captures.empty()) {

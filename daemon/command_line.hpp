@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -15,8 +16,6 @@ namespace tributary {
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-
-enum class LogLevel { trace, debug, info, warn, error };
 
 inline constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
 
@@ -40,7 +39,7 @@ struct CommandLine {
     std::string output;                       ///< --write, set when `captures` is
     std::string stats_path;                   ///< --stats; "-": standard output; empty: none
     std::chrono::seconds stats_interval{60};  ///< 0: never
-    LogLevel log_level = LogLevel::info;
+    std::optional<LogLevel> log_level;        ///< instead of the configuration's
 };
 
 /// Reads tributaryd's command line.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "daemon/input_order.hpp"
 #include "daemon/numa_memory.hpp"
 #include "daemon/record_ring.hpp"
 #include "daemon/ring_fill.hpp"
@@ -36,6 +37,7 @@ public:
     InputQueue& operator=(const InputQueue&) = delete;
     virtual ~InputQueue() = default;
 
+    /// A burst, and before it a part of the order that waits, if one does.
     /// @thread  the queue's input thread
     virtual std::size_t step() noexcept = 0;
     /// Whether step() has left packets of the source's last burst to the next one.
@@ -58,6 +60,7 @@ public:
 
     CacheCounters cache_counters;
     PublishedClock clock;
+    OrderBox orders;
 };
 
 /// What cache and ring of such a queue take, in octets each.

@@ -192,6 +192,9 @@ std::string to_json(const Ledger& ledger) {
         Json entry{{"name", collector.name}};
         entry.update(Json(collector.counts));
         entry["lost_by_cause"] = collector.lost_by_cause;
+        if (collector.is_removed) {
+            entry["removed"] = true;
+        }
         json["collectors"].push_back(std::move(entry));
     }
     for (const PortLedger& port : ledger.ports) {

@@ -63,6 +63,7 @@ struct CollectorLedger {
     std::string name;  ///< transport and address
     NamedCounts counts;
     NamedCounts lost_by_cause;
+    bool is_removed{};  ///< a reload took it away
 };
 
 /// What the NIC of one input counts beside the packets that it delivers. Few drivers tell it per

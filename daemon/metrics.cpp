@@ -172,6 +172,9 @@ constexpr std::array kCollectorMetrics{
 void add_collector(Families& families, const CollectorLedger& collector) {
     const Labels labels{{"collector", collector.name}};
     for (const CollectorMetric& each : kCollectorMetrics) {
+        if (collector.is_removed && each.metric.type == MetricType::Gauge) {
+            continue;  // what it has counted stays, but nothing is expected of it
+        }
         families.add(each.metric, labels, collector.counts.at(each.count));
     }
     add_named(families,

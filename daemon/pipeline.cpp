@@ -39,7 +39,8 @@ void take_last_bursts(InputQueue& queue) noexcept {
 
 Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
-      export_counters_(parts_.queues.size(), parts_.export_options.collectors.size()),
+      accounts_(parts_.export_options.collectors),
+      export_counters_(parts_.queues.size(), CollectorAccounts::kMost),
       export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
                      export_counters_, parts_.on_collector_event),
       loads_(parts_.queues.size() + 1) {}
@@ -77,6 +78,83 @@ void Pipeline::wait_until_polled() const {
     while (inputs_polled_.load(std::memory_order_relaxed) < parts_.queues.size()) {
         std::this_thread::sleep_for(1ms);
     }
+}
+
+bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
+    // An idle thread that backs off sleeps as long; a polling one is done before.
+    constexpr auto kLook = 50us;
+    const std::lock_guard lock(orders_mutex_);
+    OrderBox& box = parts_.queues[queue]->orders;
+    if (!box.post(order)) {
+        return false;
+    }
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    while (!box.is_done()) {
+        if (std::chrono::steady_clock::now() >= end) {
+            return false;
+        }
+        std::this_thread::sleep_for(kLook);
+    }
+    order = box.done();
+    return true;
+}
+
+void Pipeline::change_export(const ExportOptions& options) {
+    wait_for_retired();
+    CollectorAccounts wanted = accounts_;
+    export_order_ = {
+        .options = options, .accounts = wanted.choose(options.collectors), .error = {}};
+    carry_out_export_order();
+    if (!export_order_.error.empty()) {
+        throw ExportError(export_order_.error);
+    }
+    const std::lock_guard lock(accounts_mutex_);
+    accounts_ = std::move(wanted);
+}
+
+void Pipeline::wait_for_retired() const {
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    while (is_retiring_.load(std::memory_order_acquire)) {
+        if (std::chrono::steady_clock::now() >= end) {
+            throw ExportError("collectors that the last reload took away still get their records");
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+/// Returns when the export thread has done it.
+void Pipeline::carry_out_export_order() {
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    export_order_state_.store(OrderState::posted, std::memory_order_release);
+    while (export_order_state_.load(std::memory_order_acquire) != OrderState::none) {
+        OrderState posted = OrderState::posted;  // what it has taken it brings to its end
+        if (std::chrono::steady_clock::now() >= end &&
+            export_order_state_.compare_exchange_strong(posted, OrderState::none)) {
+            throw ExportError("the export thread does not answer");
+        }
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+/// Does what change_export() asks for.
+void Pipeline::obey_export_order() noexcept {
+    OrderState posted = OrderState::posted;
+    if (export_order_state_.load(std::memory_order_relaxed) != OrderState::posted ||
+        !export_order_state_.compare_exchange_strong(posted, OrderState::taken)) {
+        return;
+    }
+    try {
+        export_worker_.change(export_order_.options, export_order_.accounts);
+    } catch (const std::exception& error) {
+        export_order_.error = error.what();
+    }
+    is_retiring_.store(export_worker_.is_retiring(), std::memory_order_relaxed);
+    export_order_state_.store(OrderState::none, std::memory_order_release);
+}
+
+std::vector<CollectorAccounts::Account> Pipeline::accounts() const {
+    const std::lock_guard lock(accounts_mutex_);
+    return accounts_.all();
 }
 
 std::vector<const ThreadLoad*> Pipeline::threads() const {
@@ -135,7 +213,9 @@ void Pipeline::run_export() noexcept {
     constexpr auto kDrainSleep = 20us;
     RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
+        obey_export_order();
         const bool found = export_worker_.step(now());
+        is_retiring_.store(export_worker_.is_retiring(), std::memory_order_release);
         if (!found) {
             std::this_thread::sleep_for(kIdleSleep);
         }
@@ -171,8 +251,12 @@ void Pipeline::read(Ledger& ledger) const {
         read_cache(input.cache_counters, queue);
         read_input(input.input_counters(), queue);
     }
-    for (std::size_t index = 0; index < parts_.export_options.collectors.size(); ++index) {
-        const CollectorCounters& counters = export_counters_.collectors[index];
+    read_collectors(ledger);
+}
+
+void Pipeline::read_collectors(Ledger& ledger) const {
+    for (const CollectorAccounts::Account& account : accounts()) {
+        const CollectorCounters& counters = export_counters_.collectors[ledger.collectors.size()];
         std::uint64_t lost = 0;
         NamedCounts lost_by_cause;
         for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
@@ -180,7 +264,7 @@ void Pipeline::read(Ledger& ledger) const {
             lost_by_cause[std::string(name_of(loss))] = counters.read_lost(loss).records;
             lost += counters.read_lost(loss).records;
         }
-        ledger.collectors.push_back({describe(parts_.export_options.collectors[index]),
+        ledger.collectors.push_back({account.name,
                                      {{"connected", counters.connected.read()},
                                       {"errors", counters.errors.read()},
                                       {"failed", counters.failed.read()},
@@ -192,16 +276,21 @@ void Pipeline::read(Ledger& ledger) const {
                                       {"records", counters.records.read().records},
                                       {"refused", counters.refused.read()},
                                       {"spooled", counters.spooled.read().records}},
-                                     std::move(lost_by_cause)});
+                                     std::move(lost_by_cause),
+                                     !account.is_in_use});
     }
 }
 
 std::string Pipeline::export_failure() const { return export_worker_.error(); }
 
 bool Pipeline::export_has_failed() const {
-    return std::ranges::all_of(export_counters_.collectors, [](const CollectorCounters& counters) {
-        return counters.failed.read() != 0;
-    });
+    const std::vector<CollectorAccounts::Account> accounts = this->accounts();
+    bool all_failed = true;
+    for (std::size_t index = 0; index < accounts.size(); ++index) {
+        const bool has_failed = export_counters_.collectors[index].failed.read() != 0;
+        all_failed = all_failed && (has_failed || !accounts[index].is_in_use);
+    }
+    return all_failed;
 }
 
 }  // namespace tributary

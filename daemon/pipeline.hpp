@@ -2,12 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "daemon/collector_accounts.hpp"
+#include "daemon/input_order.hpp"
 #include "daemon/input_queue.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/pinned_thread.hpp"
@@ -69,6 +73,27 @@ public:
     /// @thread  main
     void stop() noexcept;
 
+    /// Has a queue's input thread carry an order out between two bursts.
+    ///
+    /// @param order  as the thread leaves it; only a part of it may be done
+    /// @return       false: the thread did not answer within kOrderPatience, or has not done what
+    ///               was given it before
+    /// @thread       any but the input threads, between start() and stop(); one waits for another
+    /// @cost         a thread that polls answers within microseconds
+    [[nodiscard]] bool give_order(std::size_t queue, InputOrder& order);
+    /// Half of what the watchdog grants: a thread that does not answer for so long hangs.
+    static constexpr std::chrono::seconds kOrderPatience{2};
+    [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
+
+    /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
+    /// before, whenever that was, keep their accounts.
+    ///
+    /// @errors  ExportError: nothing has changed. Among the reasons are that the export thread does
+    ///          not begin with it for kOrderPatience, and that collectors which an earlier change
+    ///          has retired still are.
+    /// @thread  main, between start() and stop()
+    void change_export(const ExportOptions& options);
+
     /// What all threads do with their time: one per queue, and the export thread.
     /// @thread  any, after start()
     [[nodiscard]] std::vector<const ThreadLoad*> threads() const;
@@ -93,9 +118,25 @@ private:
     void start_inputs(const PipelinePlaces& places);
     void run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept;
     void run_export() noexcept;
+    void obey_export_order() noexcept;
+    void wait_for_retired() const;
+    void carry_out_export_order();
+    [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
+    void read_collectors(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
 
+    /// Another way to export, on its way to the export thread and back.
+    struct ExportOrder {
+        ExportOptions options;
+        std::vector<std::size_t> accounts;
+        std::string error;  ///< why it was refused; empty: it was not
+    };
+
+    enum class OrderState { none, posted, taken };
+
     Parts parts_;
+    mutable std::mutex accounts_mutex_;
+    CollectorAccounts accounts_;
     ExportCounters export_counters_;
     ExportWorker export_worker_;
     std::function<void()> on_all_ended_;
@@ -103,7 +144,11 @@ private:
     std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
-    std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
+    std::mutex orders_mutex_;   ///< lets one give orders at a time
+    ExportOrder export_order_;  ///< the export thread's while it is taken, else main's
+    std::atomic<OrderState> export_order_state_{OrderState::none};
+    std::atomic<bool> is_retiring_{false};  ///< there are retired collectors
+    std::vector<ThreadLoad> loads_;         ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;
 };

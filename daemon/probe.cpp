@@ -5,8 +5,6 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,15 +17,14 @@
 #include "daemon/eth_port.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
-#include "daemon/metrics.hpp"
+#include "daemon/live_flows.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/probe_plan.hpp"
+#include "daemon/probe_watch.hpp"
 #include "daemon/report.hpp"
 #include "daemon/service_manager.hpp"
-#include "daemon/supervisor.hpp"
-#include "daemon/telemetry_server.hpp"
 #include "daemon/topology.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/unified_header_input.hpp"
@@ -35,8 +32,6 @@
 
 namespace tributary {
 namespace {
-
-using std::chrono::steady_clock;
 
 EalOptions eal_options(const ProbePlan& plan, const CorePlan& cores) {
     // The main thread only waits for signals: it stays with the export thread, off the input
@@ -59,6 +54,8 @@ public:
           options_(options),
           signals_(signals),
           plan_(plan_probe(config)),
+          layout_(RecordLayout::of(effective_groups(config.export_.fields, config.flows),
+                                   config.flows.direction)),
           cores_(place_threads(config.cores, read_topology(), plan_.queues)),
           eal_(eal_options(plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
@@ -86,7 +83,17 @@ public:
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
-        watch();
+        ProbeWatch({.pipeline = *pipeline_,
+                    .service = service_manager_,
+                    .signals = signals_,
+                    .layout = layout_,
+                    .stored = config_.export_.fields,
+                    .ledger = [this] { return ledger(); },
+                    .log_link_changes = [this] { log_link_changes(); },
+                    .set_filter = [this](std::size_t input,
+                                         const std::string& filter) { set_filter(input, filter); }},
+                   config_, options_)
+            .run();
         service_manager_.tell_stopping();
         pipeline_->stop();
         const int reported = report_ledger(ledger(), options_.stats_path);
@@ -154,15 +161,13 @@ private:
     }
 
     void make_pipeline() {
-        const RecordLayout layout = RecordLayout::of(
-            effective_groups(config_.export_.fields, config_.flows), config_.flows.direction);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> input_queues;
         bool huge_pages = true;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
             input_queues.push_back(make_input_queue(
                 *queues_[queue].path,
-                {.flows = config_.flows, .layout = layout, .numa_node = queue_nodes_[queue]},
+                {.flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]},
                 hasher));
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
@@ -174,7 +179,7 @@ private:
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(input_queues),
             .export_options = config_.export_,
-            .metering = {.layout = layout,
+            .metering = {.layout = layout_,
                          .tunnel_in_key = config_.flows.tunnel_in_key,
                          .interfaces = interfaces_,
                          .totals = [this] { return metering_totals(ledger()); }},
@@ -187,61 +192,15 @@ private:
             std::chrono::system_clock::now().time_since_epoch())};
     }
 
-    /// The main thread's life: signals, statistics, links, threads that hang.
-    void watch() {
-        const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
-        Supervisor supervisor(
-            service_manager_, pipeline_->threads(), [this] { return ledger(); }, uptime());
-        const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
-        auto next_statistics = steady_clock::now() + options_.stats_interval;
-        while (!pipeline_->export_has_failed()) {
-            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
-            if (signal && *signal != SIGUSR1) {
-                spdlog::info("SIG{}: stopping", ::sigabbrev_np(*signal));
-                return;
-            }
-            const bool due =
-                options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics;
-            if (signal || due) {
-                spdlog::info("statistics: {}", to_line(ledger()));
-                next_statistics += due ? options_.stats_interval : std::chrono::seconds(0);
-            }
-            log_link_changes();
-            supervisor.look(uptime());
+    void set_filter(std::size_t input, const std::string& expression) {
+        std::size_t first_queue = 0;
+        for (std::size_t before = 0; before < input; ++before) {
+            first_queue += config_.inputs[before].queues;
         }
-    }
-
-    /// @return  nothing where there is to be none, or where its address cannot be had: metering is
-    /// worth more
-    [[nodiscard]] std::unique_ptr<TelemetryServer> serve_telemetry(const Supervisor& supervisor) {
-        const std::string& address = config_.telemetry.listen;
-        if (address.empty()) {
-            return nullptr;
-        }
-        const auto started =
-            std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-        try {
-            auto server = std::make_unique<TelemetryServer>(
-                address,
-                TelemetryServer::Pages{
-                    .metrics = [this,
-                                started] { return to_prometheus(ledger(), figures(started)); },
-                    .faults = [&supervisor] { return supervisor.faults(); }});
-            spdlog::info("telemetry: http://{}/metrics", address);
-            return server;
-        } catch (const StartupError& error) {
-            spdlog::error("no telemetry: {}", error.what());
-            return nullptr;
-        }
-    }
-
-    /// @thread  any, while the pipeline runs
-    [[nodiscard]] ProbeFigures figures(std::chrono::sys_seconds started) const {
-        return {.rings = pipeline_->rings(),
-                .threads = pipeline_->threads(),
-                .max_flows = config_.flows.max_flows,
-                .started = started,
-                .version = TRIBUTARY_VERSION};
+        std::unique_ptr<PacketFilter> filter = make_filter(expression);
+        set_live_filter(*pipeline_, {.first = first_queue, .count = config_.inputs[input].queues},
+                        filter.get());
+        filters_[input] = std::move(filter);  // nobody uses the former one any more
     }
 
     void log_link_changes() {
@@ -283,10 +242,11 @@ private:
         return ledger;
     }
 
-    const Config& config_;
+    const Config& config_;  ///< as the probe was started
     const ProbeOptions& options_;
     Signals& signals_;
     ProbePlan plan_;
+    RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;

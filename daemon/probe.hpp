@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "conf/config.hpp"
@@ -12,6 +14,8 @@ namespace tributary {
 struct ProbeOptions {
     std::chrono::seconds stats_interval{60};  ///< between statistics lines; 0: only on SIGUSR1
     std::string stats_path;                   ///< ledger as JSON at exit; empty: none
+    std::optional<LogLevel> log_level;        ///< instead of the configuration's
+    std::function<Config()> load;  ///< the configuration of now, for a reload; throws ConfigError
 };
 
 /// Runs as a probe until SIGINT or SIGTERM: packets from NICs, records to the collector.

@@ -11,8 +11,12 @@
 namespace tributary {
 
 /// Sets up the log: one line an event on standard error, so that standard output stays free for
-/// results.
+/// results. Where that is the journal, a line has its level before it as sd-daemon(3) wants, and
+/// the journal its own time.
 void set_up_log(LogLevel level);
+/// From now on less important lines are not written.
+/// @thread  any
+void set_log_level(LogLevel level);
 
 /// Writes a collector's event to the log, good news as information, all else as a warning or an
 /// error.

@@ -20,6 +20,8 @@ ServiceManager::ServiceManager()
 
 void ServiceManager::tell_ready() { notify("READY=1"); }
 
+void ServiceManager::tell_reloading() { notify("RELOADING=1"); }
+
 void ServiceManager::tell_status(const std::string& line) { notify("STATUS=" + line); }
 
 void ServiceManager::tell_stopping() { notify("STOPPING=1\nSTATUS=stopping: records leave"); }

@@ -18,6 +18,8 @@ public:
 
     /// Every queue is polled.
     void tell_ready();
+    /// The configuration is read anew; tell_ready() follows.
+    void tell_reloading();
     /// One line, as `systemctl status` shows it.
     void tell_status(const std::string& line);
     /// The end has begun.

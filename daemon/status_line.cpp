@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 namespace tributary {
 namespace {
@@ -25,13 +26,15 @@ std::string status_line(const Ledger& before, const Ledger& now,
     const auto connected = std::ranges::count_if(
         now.collectors,
         [](const CollectorLedger& collector) { return collector.counts.at("connected") != 0; });
+    const auto removed = std::ranges::count_if(
+        now.collectors, [](const CollectorLedger& collector) { return collector.is_removed; });
     const PortLedger nic = now.all_ports();
     return fmt::format(
         "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached; "
         "lost so far: {} records, {} packets by NICs",
         per_second(then.received, total.received, interval), total.active().records,
         per_second(then.exported.records, total.exported.records, interval), connected,
-        now.collectors.size(), total.lost_sum().records, nic.missed + nic.no_buffer);
+        std::ssize(now.collectors) - removed, total.lost_sum().records, nic.missed + nic.no_buffer);
 }
 
 }  // namespace tributary

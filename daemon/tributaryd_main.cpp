@@ -25,14 +25,20 @@ int print(const std::string& text) {
     return printed ? EX_OK : EX_IOERR;
 }
 
+LoadedConfig load_and_warn(const CommandLine& command_line) {
+    LoadedConfig loaded = load_config(command_line);
+    for (const std::string& warning : loaded.warnings) {
+        spdlog::warn(warning);
+    }
+    return loaded;
+}
+
 int run(const CommandLine& command_line) {
     if (command_line.task == Task::answer) {
         return print(command_line.answer);
     }
-    const LoadedConfig loaded = load_config(command_line);
-    for (const std::string& warning : loaded.warnings) {
-        spdlog::warn(warning);
-    }
+    const LoadedConfig loaded = load_and_warn(command_line);
+    set_log_level(command_line.log_level.value_or(loaded.config.log.level));
     switch (command_line.task) {
         case Task::answer:
         case Task::check_config:
@@ -50,7 +56,9 @@ int run(const CommandLine& command_line) {
             Signals signals;
             return run_probe(loaded.config,
                              {.stats_interval = command_line.stats_interval,
-                              .stats_path = command_line.stats_path},
+                              .stats_path = command_line.stats_path,
+                              .log_level = command_line.log_level,
+                              .load = [&] { return load_and_warn(command_line).config; }},
                              signals);
         }
     }
@@ -65,7 +73,7 @@ int main(int argc, char** argv) {
     ::signal(SIGUSR1, SIG_IGN);  // until Signals takes it: a wish for statistics ends nothing
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
-        set_up_log(command_line.log_level);
+        set_up_log(command_line.log_level.value_or(LogLevel::info));
         return run(command_line);
     } catch (...) {
         return explain_failure("tributaryd");

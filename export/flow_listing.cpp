@@ -36,6 +36,20 @@ struct Totals {
     }
 };
 
+std::uint64_t rank_of(const FlowView& flow, FlowOrder order) {
+    const RecordTally tally = flow.tally();
+    if (order == FlowOrder::packets) {
+        return tally.packets;
+    }
+    if (order == FlowOrder::rate) {
+        constexpr double kSecond = 1e9;
+        const auto lasts = static_cast<double>((flow.end() - flow.start()).count());
+        return static_cast<std::uint64_t>(static_cast<double>(tally.octets) /
+                                          std::max(1.0, lasts / kSecond));
+    }
+    return tally.octets;
+}
+
 /// Takes records one by one and prints those that are asked for, at once or in their order at the
 /// end.
 class Listing {
@@ -85,8 +99,7 @@ public:
 
 private:
     void rank(const FlowView& flow, const IpfixRecord& record) {
-        const std::uint64_t rank =
-            options_.order == FlowOrder::packets ? flow.tally().packets : flow.tally().octets;
+        const std::uint64_t rank = rank_of(flow, options_.order);
         if (!options_.json) {
             ranked_flows_.add(rank, flow);
         } else if (ranked_lines_.admits(rank)) {
@@ -159,12 +172,10 @@ void list_file(const std::string& path, Listing& listing,
     list_stream(file, path, listing, warning);
 }
 
-ListingResult read_all(const FlowListingOptions& options, Listing& listing,
-                       const std::function<void(const std::string&)>& warning) {
+/// Reads all that there is. @param read  does it
+ListingResult read_all(const std::function<void()>& read) {
     try {
-        for (const std::string& path : options.files) {
-            list_file(path, listing, warning);
-        }
+        read();
     } catch (const IpfixDataError& error) {
         return {ListingStatus::data_error, error.what()};
     } catch (const IpfixInputError& error) {
@@ -173,13 +184,10 @@ ListingResult read_all(const FlowListingOptions& options, Listing& listing,
     return {};
 }
 
-}  // namespace
-
-ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
-                         const std::function<void(const std::string&)>& warning) {
-    Listing listing(options, out);
+/// Lists what is read, and tells how it went.
+ListingResult list_all(Listing& listing, const std::function<void()>& read) {
     try {
-        ListingResult result = read_all(options, listing, warning);
+        ListingResult result = read_all(read);
         if (result.status == ListingStatus::ok || !listing.is_empty()) {
             listing.finish();
         }
@@ -192,6 +200,25 @@ ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
                 "cannot write the listing: " +
                     std::generic_category().message(failed.error != 0 ? failed.error : EIO)};
     }
+}
+
+}  // namespace
+
+ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
+                         const std::function<void(const std::string&)>& warning) {
+    Listing listing(options, out);
+    return list_all(listing, [&] {
+        for (const std::string& path : options.files) {
+            list_file(path, listing, warning);
+        }
+    });
+}
+
+ListingResult list_flow_stream(std::istream& input, const std::string& name,
+                               const FlowListingOptions& options, std::ostream& out,
+                               const std::function<void(const std::string&)>& warning) {
+    Listing listing(options, out);
+    return list_all(listing, [&] { list_stream(input, name, listing, warning); });
 }
 
 }  // namespace tributary

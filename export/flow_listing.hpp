@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <istream>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -17,6 +18,7 @@ enum class FlowOrder : std::uint8_t {
     as_read,
     octets,   ///< most first, of both directions of a biflow; equal ones as read
     packets,  ///< the same
+    rate,     ///< octets per second of the record, of which the first counts whole
 };
 
 struct FlowListingOptions {
@@ -48,5 +50,12 @@ struct ListingResult {
 /// @param warning  is told of what does not end the listing; one line without its end
 [[nodiscard]] ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
                                        const std::function<void(const std::string&)>& warning);
+
+/// The same for IPFIX that comes as a stream; `options.files` mean nothing.
+///
+/// @param name  of the stream, for messages to the user
+[[nodiscard]] ListingResult list_flow_stream(
+    std::istream& input, const std::string& name, const FlowListingOptions& options,
+    std::ostream& out, const std::function<void(const std::string&)>& warning);
 
 }  // namespace tributary

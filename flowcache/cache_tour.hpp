@@ -9,9 +9,9 @@
 
 namespace tributary {
 
-/// One way through all entries of a cache, some of them at a time, so that packets go on between: to
-/// end the flows, to look at them, or to see to their new deadlines. A flow that begins behind the
-/// tour is not met.
+/// One way through all entries of a cache, some of them at a time, so that packets go on between:
+/// to end the flows, to look at them, or to see to their new deadlines. A flow that begins behind
+/// the tour is not met.
 ///
 /// Each of the three returns whether the tour has come to its end.
 /// @thread  the one that owns the cache, between two bursts
@@ -23,7 +23,8 @@ public:
     ///
     /// @param most  entries that are passed
     template <class Cache, class Sink>
-    [[nodiscard]] bool end_some(Cache& cache, std::size_t most, Timestamp now, Sink& sink) noexcept {
+    [[nodiscard]] bool end_some(Cache& cache, std::size_t most, Timestamp now,
+                                Sink& sink) noexcept {
         cache.release_waiting(most, sink);
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
             const EntryIndex last = cache.entries_.used() - 1;

@@ -69,8 +69,8 @@ public:
     [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
-    /// From the next burst on packets must match another filter. Where there are no frames, there is
-    /// none.
+    /// From the next burst on packets must match another filter. Where there are no frames, there
+    /// is none.
     ///
     /// @param filter  outlives the path, or its next set_filter(); nullptr: all match
     virtual void set_filter(PacketSelector* /*filter*/) noexcept {}

@@ -163,13 +163,16 @@ def wait_until(condition, seconds, what):
 
 
 class Process:
-    """A program in the background; its log can be read while it runs, and it ends with the `with` block."""
+    """A program in the background; its log can be read while it runs, and it ends with the `with` block. Its control
+    socket is in a directory of its own, as systemd would make one."""
 
     def __init__(self, *command, namespace=None):
         enter = ["ip", "netns", "exec", namespace] if namespace else []
         self.log = tempfile.NamedTemporaryFile("r+", prefix="tributary-log-")
+        self.runtime = tempfile.TemporaryDirectory(prefix="tributary-run-")
         self.command = command
-        self.popen = subprocess.Popen([*enter, *command], stdout=self.log, stderr=subprocess.STDOUT)
+        self.popen = subprocess.Popen([*enter, *command], stdout=self.log, stderr=subprocess.STDOUT,
+                                      env={**os.environ, "RUNTIME_DIRECTORY": self.runtime.name})
 
     def __enter__(self):
         return self
@@ -179,6 +182,11 @@ class Process:
             self.popen.kill()
         self.popen.wait()
         self.log.close()
+        self.runtime.cleanup()
+
+    @property
+    def control_socket(self):
+        return os.path.join(self.runtime.name, "control.sock")
 
     def text(self):
         with open(self.log.name) as log:

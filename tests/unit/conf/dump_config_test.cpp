@@ -97,6 +97,10 @@ read:
   sampling-method: count
 telemetry:
   listen: "127.0.0.1:9477"
+control:
+  socket: "auto"
+log:
+  level: info
 )");
 }
 

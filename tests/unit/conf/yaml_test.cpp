@@ -32,7 +32,7 @@ TEST_CASE("yaml: a key like no other is refused with those there are", "[conf][u
           "probe.yaml:1: cores.colour is not a key; must be one of: export, input, numa");
     CHECK(refusal("\"a\\nb\": 5\n") ==
           "probe.yaml:1: a?b is not a key; must be one of: inputs, flows, export, cores, read, "
-          "telemetry");
+          "telemetry, control, log");
 }
 
 TEST_CASE("yaml: a key given twice is refused at every level", "[conf][unit]") {

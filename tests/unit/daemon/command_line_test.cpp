@@ -45,7 +45,7 @@ TEST_CASE("command line: nothing at all runs as a probe with the default configu
     CHECK(line.sets.empty());
     CHECK(line.stats_path.empty());
     CHECK(line.stats_interval == std::chrono::seconds(60));
-    CHECK(line.log_level == LogLevel::info);
+    CHECK(!line.log_level);
 }
 
 TEST_CASE("command line: --config names another file", "[daemon][unit]") {

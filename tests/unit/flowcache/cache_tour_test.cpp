@@ -24,8 +24,7 @@ void open_flows(CacheHarness<>& harness, std::uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("CacheTour: looks at every running flow once, and changes nothing",
-          "[flowcache][unit]") {
+TEST_CASE("CacheTour: looks at every running flow once, and changes nothing", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     open_flows(harness, 100);
     harness.packet(flow_packet(7), at_ms(500));
@@ -135,8 +134,8 @@ TEST_CASE("CacheTour: an empty slice waits for one idle timeout of now", "[flowc
     harness.expire(at_ms(11'000));  // its record has left, its flow runs
     REQUIRE(harness.sink.records.size() == 1);
     REQUIRE(harness.counters.entries.read() == 1);
-    harness.cache.set_timeouts(Timeouts({.idle_timeout = std::chrono::seconds(20),
-                                         .active_timeout = std::chrono::seconds(300)}));
+    harness.cache.set_timeouts(Timeouts(
+        {.idle_timeout = std::chrono::seconds(20), .active_timeout = std::chrono::seconds(300)}));
     CacheTour tour;
     CHECK(tour.schedule_some(harness.cache, 10));
     harness.expire(at_ms(19'000));

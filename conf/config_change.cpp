@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/config_change.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "conf/keys.hpp"
+
+namespace tributary {
+namespace {
+
+std::map<std::string, std::string> values_of(const Config& config) {
+    std::map<std::string, std::string> values;
+    for (const Setting& setting : settings_of(config)) {
+        values.emplace(setting.path, setting.value);
+    }
+    return values;
+}
+
+/// Filters of inputs, and keys of these sections, as far as a running probe can take them.
+bool is_reloadable(std::string_view path) {
+    constexpr std::array<std::string_view, 3> kKeys{"flows.idle-timeout", "flows.active-timeout",
+                                                    "log.level"};
+    const bool is_filter = path.starts_with("inputs.") && path.ends_with(".filter");
+    return is_filter || path.starts_with("export.") ||
+           std::ranges::find(kKeys, path) != kKeys.end();
+}
+
+}  // namespace
+
+ConfigChange compare(const Config& running, const Config& wanted) {
+    std::map<std::string, std::string> before = values_of(running);
+    const std::map<std::string, std::string> after = values_of(wanted);
+    for (const auto& [path, value] : after) {
+        const auto old = before.find(path);
+        if (old != before.end() && old->second == value) {
+            before.erase(old);
+        } else {
+            before[path];  // it changes, or is new
+        }
+    }
+    ConfigChange change;
+    for (const auto& [path, value] : before) {
+        (is_reloadable(path) ? change.reloadable : change.needs_restart).push_back(path);
+    }
+    return change;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+    }
+    return text;
+}
+
+}  // namespace tributary

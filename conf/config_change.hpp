@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conf/config.hpp"
+
+namespace tributary {
+
+/// The keys in which a new configuration differs from the one that a probe runs by.
+struct ConfigChange {
+    std::vector<std::string> reloadable;     ///< can change while packets come
+    std::vector<std::string> needs_restart;  ///< decide on memory, threads, NICs or addresses
+};
+
+/// @thread  any; pure
+[[nodiscard]] ConfigChange compare(const Config& running, const Config& wanted);
+
+/// Words in one line: "a, b and c".
+[[nodiscard]] std::string listed(const std::vector<std::string>& words);
+
+}  // namespace tributary

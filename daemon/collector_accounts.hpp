@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// Which account of the export's counters is which collector's, over all changes of collectors: one
+/// that was there before gets the account that it had.
+/// @thread  one at a time
+class CollectorAccounts {
+public:
+    /// Different collectors over the whole life of a probe.
+    static constexpr std::size_t kMost = 256;
+
+    struct Account {
+        std::string name;  ///< describe() of its collector
+        bool is_in_use{};
+    };
+
+    explicit CollectorAccounts(const std::vector<CollectorOptions>& collectors);
+
+    /// The accounts of these collectors, in their order; no other is in use then.
+    ///
+    /// @errors  ExportError: there have been too many
+    [[nodiscard]] std::vector<std::size_t> choose(const std::vector<CollectorOptions>& collectors);
+    [[nodiscard]] const std::vector<Account>& all() const noexcept { return accounts_; }
+
+private:
+    std::vector<Account> accounts_;
+};
+
+}  // namespace tributary

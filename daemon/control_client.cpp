@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_client.hpp"
+
+#include <cerrno>
+#include <iterator>
+#include <string_view>
+
+#include "daemon/control_socket.hpp"
+
+namespace tributary {
+namespace {
+
+FileDescriptor ask(const std::string& path, const std::string& command) {
+    FileDescriptor socket = connect_to_control(path);
+    if (!socket) {
+        throw ControlFailure(path + ": " + words_for(errno) +
+                             " (is tributaryd running, and may you use its socket? --socket names "
+                             "another)");
+    }
+    const std::string line = command + "\n";
+    if (::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(line.size())) {
+        throw ControlFailure(path + ": " + words_for(errno));
+    }
+    return socket;
+}
+
+}  // namespace
+
+ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command)
+    : buffer_(ask(socket, command)), stream_(&buffer_) {
+    constexpr std::string_view kError = "error: ";
+    std::string first;
+    std::getline(stream_, first);
+    if (first.starts_with(kError)) {
+        throw ControlFailure(first.substr(kError.size()));
+    }
+    if (first != "ok") {
+        throw ControlFailure(socket + ": no answer");
+    }
+}
+
+std::string ControlAnswer::text() { return {std::istreambuf_iterator<char>(stream_), {}}; }
+
+}  // namespace tributary

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_commands.hpp"
+
+#include <poll.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/command_line.hpp"
+#include "daemon/control_client.hpp"
+#include "daemon/control_socket.hpp"
+#include "daemon/program.hpp"
+#include "daemon/report.hpp"
+#include "daemon/top_screen.hpp"
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+void add_socket(CLI::App& command, ControlArguments& arguments) {
+    command
+        .add_option("--socket", arguments.socket,
+                    "Control socket of tributaryd (default " + default_control_socket() + ")")
+        ->option_text("PATH");
+}
+
+void add_show(CLI::App& app, ControlArguments& arguments) {
+    CLI::App* const show = app.add_subcommand("show", "Show what a running tributaryd holds");
+    show->require_subcommand(1);
+    CLI::App* const flows =
+        show->add_subcommand("flows", "Print the flows that run now, while packets go on");
+    add_socket(*flows, arguments);
+    add_listing_options(*flows, arguments.listing);
+}
+
+void add_top(CLI::App& app, ControlArguments& arguments) {
+    CLI::App* const top =
+        app.add_subcommand("top", "Watch a running tributaryd: rates, load, losses, collectors");
+    add_socket(*top, arguments);
+    top->add_option("--interval", arguments.interval, "Between two looks (default 2)")
+        ->check(CLI::Range(1U, 3600U))
+        ->option_text("SECONDS");
+    top->add_option("--count", arguments.count, "End after so many looks; 0: never (default 0)")
+        ->option_text("N");
+    top->add_option("--flows", arguments.flows,
+                    "Show so many flows, those with most octets per second (default 10)")
+        ->check(CLI::Range(0U, 1000U))
+        ->option_text("N");
+}
+
+/// Says what is in a JSON document, a line for each value.
+void print_values(const nlohmann::ordered_json& value, const std::string& name) {
+    if (!value.is_structured()) {
+        std::cout << name << "  " << value.dump() << '\n';
+        return;
+    }
+    for (const auto& [key, each] : value.items()) {
+        print_values(each, name.empty() ? key : name + "." + key);
+    }
+}
+
+int show_stats(const ControlArguments& arguments) {
+    const std::string text = ControlAnswer(arguments.socket, "stats").text();
+    if (arguments.is_json) {
+        std::cout << text;
+    } else {
+        print_values(nlohmann::ordered_json::parse(text), {});
+    }
+    return std::cout.flush() ? EX_OK : EX_IOERR;
+}
+
+int print_answer(const ControlArguments& arguments, const std::string& command) {
+    std::cout << ControlAnswer(arguments.socket, command).text();
+    return std::cout.flush() ? EX_OK : EX_IOERR;
+}
+
+ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options) {
+    ControlAnswer answer(socket, "flows");
+    return list_flow_stream(answer.stream(), socket, options, std::cout, [](const std::string&) {});
+}
+
+TopLook look(const std::string& socket) {
+    TopLook made;
+    made.stats = json::parse(ControlAnswer(socket, "stats").text());
+    made.figures = json::parse(ControlAnswer(socket, "figures").text());
+    made.at =
+        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return made;
+}
+
+/// A terminal is cleared before each look.
+int watch(const ControlArguments& arguments) {
+    constexpr const char* kHomeAndClear = "\033[H\033[2J";
+    const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
+    FlowListingOptions flows;
+    flows.order = FlowOrder::rate;
+    flows.top = arguments.flows;
+    TopLook before = look(arguments.socket);
+    for (std::uint32_t looks = 1;; ++looks) {
+        ::poll(nullptr, 0, static_cast<int>(arguments.interval) * 1000);
+        const TopLook now = look(arguments.socket);
+        std::cout << (is_terminal ? kHomeAndClear : "") << top_screen(before, now) << '\n';
+        if (arguments.flows > 0) {
+            static_cast<void>(list_live_flows(arguments.socket, flows));
+        }
+        if (!std::cout.flush()) {
+            return EX_OK;  // nobody watches any more
+        }
+        if (looks == arguments.count) {
+            return EX_OK;
+        }
+        before = now;
+    }
+}
+
+int check(const std::string& path) {
+    set_up_log(LogLevel::info);
+    CommandLine command_line;
+    command_line.task = CommandLine::Task::check_config;
+    command_line.config_path = path.empty() ? kDefaultConfig : path;
+    try {
+        for (const std::string& warning : load_config(command_line).warnings) {
+            std::cerr << "tributary check: " << warning << '\n';
+        }
+        return EX_OK;
+    } catch (...) {
+        return explain_failure("tributary check");
+    }
+}
+
+}  // namespace
+
+void add_control_commands(CLI::App& app, ControlArguments& arguments) {
+    CLI::App* const stats = app.add_subcommand("stats", "Print the ledger of a running tributaryd");
+    add_socket(*stats, arguments);
+    stats->add_flag("--json", arguments.is_json, "As --stats of tributaryd writes it");
+    add_show(app, arguments);
+    add_top(app, arguments);
+    add_socket(*app.add_subcommand("flush", "End all flows of a running tributaryd now"),
+               arguments);
+    add_socket(*app.add_subcommand("reload",
+                                   "Have a running tributaryd take its configuration "
+                                   "anew; what it cannot take leaves the old one"),
+               arguments);
+    CLI::App* const check_config =
+        app.add_subcommand("check", "Load and validate a configuration of tributaryd");
+    check_config
+        ->add_option("CONFIG", arguments.config,
+                     "The file (default " + std::string(kDefaultConfig) + ")")
+        ->option_text("FILE");
+}
+
+std::optional<int> run_control_command(const CLI::App& app, ControlArguments& arguments) {
+    if (arguments.socket.empty()) {
+        arguments.socket = default_control_socket();
+    }
+    try {
+        if (app.got_subcommand("stats")) {
+            return show_stats(arguments);
+        }
+        if (app.got_subcommand("show")) {
+            const FlowListingOptions& options = listing_options(
+                *app.get_subcommand("show")->get_subcommand("flows"), arguments.listing);
+            return explain_listing(list_live_flows(arguments.socket, options),
+                                   "tributary show flows");
+        }
+        if (app.got_subcommand("top")) {
+            return watch(arguments);
+        }
+        for (const char* const command : {"flush", "reload"}) {
+            if (app.got_subcommand(command)) {
+                return print_answer(arguments, command);
+            }
+        }
+        return app.got_subcommand("check") ? std::optional(check(arguments.config)) : std::nullopt;
+    } catch (const ControlFailure& failure) {
+        std::cerr << "tributary: " << failure.what() << '\n';
+        return EX_UNAVAILABLE;
+    } catch (const json::exception& error) {
+        std::cerr << "tributary: " << arguments.socket
+                  << " answers what this program does not know (" << error.what() << ")\n";
+        return EX_PROTOCOL;
+    }
+}
+
+}  // namespace tributary

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control_server.hpp"
+
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "daemon/control_socket.hpp"
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+/// Who neither sends nor reads for so long is cut off. A pager that shows a listing may well wait.
+constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
+
+/// @return  the first line that comes, without its end; nothing: none came
+std::optional<std::string> read_line(int socket) {
+    constexpr std::size_t kLongest = 4096;
+    std::string line;
+    std::array<char, 512> part{};
+    while (line.size() < kLongest) {
+        const ssize_t octets = ::recv(socket, part.data(), part.size(), 0);
+        if (octets <= 0) {
+            return std::nullopt;
+        }
+        line.append(part.data(), static_cast<std::size_t>(octets));
+        if (const std::size_t end = line.find('\n'); end != std::string::npos) {
+            return line.substr(0, end);
+        }
+    }
+    return std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+    throw StartupError(EX_CANTCREAT, "control.socket " + path + ": " + why);
+}
+
+}  // namespace
+
+bool ControlReply::write(std::span<const std::byte> octets) {
+    constexpr std::string_view kGood = "ok\n";
+    const bool is_first = !std::exchange(has_begun_, true);
+    return (!is_first || send(std::as_bytes(std::span(kGood)))) && send(octets);
+}
+
+void ControlReply::fail(const std::string& why) {
+    if (!has_begun_) {
+        const std::string line = "error: " + why + "\n";
+        send(std::as_bytes(std::span(line)));
+    }
+}
+
+bool ControlReply::send(std::span<const std::byte> octets) {
+    while (!octets.empty()) {
+        const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent <= 0) {
+            return false;
+        }
+        octets = octets.subspan(static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+ControlServer::ControlServer(std::string path, Commands commands)
+    : path_(std::move(path)),
+      commands_(std::move(commands)),
+      stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    listen();
+    thread_ = std::thread([this] { run(); });
+}
+
+ControlServer::~ControlServer() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(stop_.get(), &one, sizeof one);
+    thread_.join();
+    for (Connection& connection : connections_) {
+        ::shutdown(connection.socket.get(), SHUT_RDWR);
+        connection.thread.join();
+    }
+    static_cast<void>(::unlink(path_.c_str()) == 0);
+}
+
+void ControlServer::listen() {
+    const std::optional<ControlAddress> address = control_address(path_);
+    if (!address) {
+        refuse(path_, "the path is too long");
+    }
+    std::error_code unmade;  // then bind() says why
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
+    if (connect_to_control(path_)) {
+        refuse(path_, "another process listens there");
+    }
+    struct stat status {};
+    if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+        static_cast<void>(::unlink(path_.c_str()) == 0);  // what a killed process has left
+    }
+    listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const mode_t before = ::umask(0117);
+    const bool is_bound =
+        listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0;
+    const int error = errno;
+    ::umask(before);
+    if (!is_bound) {
+        refuse(path_, words_for(error));
+    }
+    if (::listen(listener_.get(), static_cast<int>(kMostConnections)) != 0) {
+        refuse(path_, words_for(errno));
+    }
+}
+
+void ControlServer::run() {
+    std::array<pollfd, 2> fds{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+    while (::poll(fds.data(), fds.size(), -1) < 0 || fds[1].revents == 0) {
+        if (fds[0].revents != 0) {
+            accept_one();
+        }
+    }
+}
+
+void ControlServer::accept_one() {
+    drop_ended();
+    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket) {
+        return;  // it has gone away again
+    }
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    if (connections_.size() >= kMostConnections) {
+        ControlReply(socket.get()).fail("too many connections");
+        return;
+    }
+    connections_.emplace_back();
+    Connection& connection = connections_.back();
+    connection.socket = std::move(socket);
+    try {
+        connection.thread = std::thread([this, &connection] { serve(connection); });
+    } catch (const std::system_error& error) {
+        spdlog::warn("control: {}", error.what());
+        connections_.pop_back();
+    }
+}
+
+void ControlServer::drop_ended() {
+    for (auto connection = connections_.begin(); connection != connections_.end();) {
+        const auto next = std::next(connection);
+        std::unique_lock lock(mutex_);
+        if (connection->has_ended) {
+            lock.unlock();
+            connection->thread.join();
+            connections_.erase(connection);
+        }
+        connection = next;
+    }
+}
+
+void ControlServer::serve(Connection& connection) {
+    answer(connection.socket.get());
+    ::shutdown(connection.socket.get(), SHUT_RDWR);  // its end is the answer's
+    const std::lock_guard lock(mutex_);
+    connection.has_ended = true;
+}
+
+void ControlServer::answer(int socket) const {
+    const std::optional<std::string> line = read_line(socket);
+    if (!line) {
+        return;
+    }
+    ControlReply reply(socket);
+    const std::size_t space = line->find(' ');
+    const auto command = commands_.find(line->substr(0, space));
+    try {
+        if (command == commands_.end()) {
+            throw ControlError("no such command");
+        }
+        command->second(space == std::string::npos ? std::string() : line->substr(space + 1),
+                        reply);
+        reply.write(std::string_view());  // a command that has nothing to say went well
+    } catch (const std::exception& error) {
+        reply.fail(error.what());
+    }
+}
+
+}  // namespace tributary

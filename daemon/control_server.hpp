@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "export/socket.hpp"
+
+namespace tributary {
+
+/// The answer to one command, on its way to whoever gave it.
+class ControlReply {
+public:
+    explicit ControlReply(int socket) noexcept : socket_(socket) {}
+
+    /// @return  false: nobody reads it any more
+    /// @thread  the command's
+    bool write(std::span<const std::byte> octets);
+    bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+    /// Says that the command failed; where something was written before, the answer just ends.
+    void fail(const std::string& why);
+
+private:
+    bool send(std::span<const std::byte> octets);
+
+    int socket_;
+    bool has_begun_ = false;
+};
+
+/// Something that a command cannot do, in one line for whoever gave it.
+struct ControlError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Takes commands on a unix socket, for `tributary`. Who may connect, may command: the socket's
+/// mode is 0660.
+///
+///     -> a command's name and its arguments, a line
+///     <- "ok" and a line feed, then what the command writes, until the end of the stream
+///     <- or "error: ...", a line
+///
+/// Each connection has a thread of its own, so that one that reads slowly holds up no other.
+class ControlServer {
+public:
+    /// Writes the answer; ControlError before it has written anything becomes the answer.
+    using Command = std::function<void(const std::string& arguments, ControlReply& reply)>;
+    using Commands = std::map<std::string, Command, std::less<>>;
+
+    /// Connections at the same time; more are turned away.
+    static constexpr std::size_t kMostConnections = 8;
+
+    /// Makes the socket. A left-over one, which nobody listens to, is replaced.
+    ///
+    /// @param path      of the socket; its directory is made if need be
+    /// @param commands  called by the server's threads
+    /// @errors  StartupError(73): the socket cannot be made, or another process listens there
+    /// @thread  main; the server's threads get its CPUs and its signal mask
+    ControlServer(std::string path, Commands commands);
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
+    /// Cuts the connections off, waits for commands that run, and removes the socket.
+    ~ControlServer();
+
+private:
+    struct Connection {
+        FileDescriptor socket;
+        bool has_ended = false;  ///< guarded by the mutex
+        std::thread thread;
+    };
+
+    void listen();
+    void run();
+    void accept_one();
+    void drop_ended();
+    void serve(Connection& connection);
+    void answer(int socket) const;
+
+    std::string path_;
+    Commands commands_;
+    FileDescriptor listener_;
+    FileDescriptor stop_;  ///< an eventfd
+    std::mutex mutex_;
+    std::list<Connection> connections_;  ///< the list is the listener's thread's alone
+    std::thread thread_;
+};
+
+}  // namespace tributary

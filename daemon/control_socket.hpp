@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <optional>
+#include <string>
+
+#include "export/socket.hpp"
+
+namespace tributary {
+
+/// Where a unix socket is.
+struct ControlAddress {
+    sockaddr_un address{};
+
+    [[nodiscard]] const sockaddr* generic() const noexcept {
+        return reinterpret_cast<const sockaddr*>(&address);
+    }
+};
+
+/// @return  nothing: the path is too long for a socket
+[[nodiscard]] std::optional<ControlAddress> control_address(const std::string& path);
+
+/// @return  a connected socket; invalid: errno tells why there is none
+[[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
+
+/// Where tributaryd's socket is if nobody says otherwise: in the directory that systemd has made
+/// for the service, or /run/tributary.
+[[nodiscard]] std::string default_control_socket();
+
+}  // namespace tributary

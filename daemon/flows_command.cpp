@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/flows_command.hpp"
+
+#include <sysexits.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iostream>
+
+#include "export/ip_text.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kFilterHelp =
+    "only flows that match; terms are proto NAME|NUMBER, [src|dst] port N[-N],\n"
+    "[outer] [src|dst] host ADDRESS, [outer] [src|dst] net ADDRESS/BITS,\n"
+    "tunnel KIND|any and tunnel-id N, with and, or, not and (), for example\n"
+    "'(src net 10.0.0.0/8 or host 2001:db8::1) and port 53 and not proto tcp'";
+
+constexpr const char* kProgram = "tributary flows";
+
+int exit_code(ListingStatus status) {
+    switch (status) {
+        case ListingStatus::ok:
+        case ListingStatus::output_closed:
+            return EX_OK;
+        case ListingStatus::data_error:
+            return EX_DATAERR;
+        case ListingStatus::no_input:
+            return EX_NOINPUT;
+        case ListingStatus::write_failure:
+            return EX_IOERR;
+    }
+    return EX_SOFTWARE;
+}
+
+FlowOrder order_of(const std::string& word) {
+    return word == "octets" ? FlowOrder::octets
+           : word == "rate" ? FlowOrder::rate
+                            : FlowOrder::packets;
+}
+
+}  // namespace
+
+void add_listing_options(CLI::App& command, ListingArguments& arguments) {
+    command.add_flag("--json", arguments.options.json, "JSON lines with IANA element names");
+    command
+        .add_option("--sort", arguments.order,
+                    "most octets or packets first, or most octets per second")
+        ->check(CLI::IsMember({"octets", "packets", "rate"}))
+        ->option_text("octets|packets|rate");
+    command.add_option("--top", arguments.top, "only the N first by --sort, or by octets")
+        ->check([](const std::string& count) {
+            const auto number = parse_number(count, UINT32_MAX);
+            return number.value_or(0) == 0 ? "must be a whole number from 1" : std::string();
+        })
+        ->option_text("N");
+    command.add_option("--filter", arguments.filter, kFilterHelp)->option_text("FILTER");
+}
+
+const FlowListingOptions& listing_options(const CLI::App& command, ListingArguments& arguments) {
+    if (command.count("--sort") != 0) {
+        arguments.options.order = order_of(arguments.order);
+    }
+    if (command.count("--top") != 0) {
+        arguments.options.top = arguments.top;
+    }
+    if (command.count("--filter") != 0) {
+        arguments.options.filter = FlowFilter(arguments.filter);
+    }
+    return arguments.options;
+}
+
+int explain_listing(const ListingResult& result, const std::string& program) {
+    if (!result.message.empty()) {
+        std::cerr << program << ": " << result.message << '\n';
+    }
+    return exit_code(result.status);
+}
+
+CLI::App* add_flows(CLI::App& app, ListingArguments& arguments) {
+    CLI::App* const flows = app.add_subcommand("flows", "Print the flows of IPFIX files");
+    flows->add_option("FILE", arguments.options.files, "IPFIX files; '-' is standard input")
+        ->required();
+    add_listing_options(*flows, arguments);
+    return flows;
+}
+
+int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
+    return explain_listing(list_flows(listing_options(flows, arguments), std::cout,
+                                      [](const std::string& warning) {
+                                          std::cerr << kProgram << ": " << warning << '\n';
+                                      }),
+                           kProgram);
+}
+
+}  // namespace tributary

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "export/flow_listing.hpp"
+
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11's
+namespace CLI {
+class App;
+}
+
+namespace tributary {
+
+/// How flows are to be listed.
+struct ListingArguments {
+    FlowListingOptions options;
+    std::string order;
+    std::size_t top{};
+    std::string filter;
+};
+
+/// Adds the options of a listing: --json, --sort, --top and --filter.
+///
+/// @param arguments  filled when the command line is parsed; outlives the app
+void add_listing_options(CLI::App& command, ListingArguments& arguments);
+/// What a parsed command line asks for.
+///
+/// @errors  FilterError
+[[nodiscard]] const FlowListingOptions& listing_options(const CLI::App& command,
+                                                        ListingArguments& arguments);
+/// Tells what went wrong with a listing. @return  exit code
+[[nodiscard]] int explain_listing(const ListingResult& result, const std::string& program);
+
+/// Adds `flows`.
+[[nodiscard]] CLI::App* add_flows(CLI::App& app, ListingArguments& arguments);
+
+/// @return  exit code
+/// @errors  FilterError
+/// @thread  main
+[[nodiscard]] int run_flows_command(const CLI::App& flows, ListingArguments& arguments);
+
+}  // namespace tributary

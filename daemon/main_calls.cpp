@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/main_calls.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary {
+
+MainCalls::MainCalls(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+std::string MainCalls::make(Call call) {
+    std::future<std::string> result;
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_closed_) {
+            throw std::runtime_error("tributaryd is stopping");
+        }
+        waiting_.emplace_back(std::move(call));
+        result = waiting_.back().get_future();
+    }
+    wake_();
+    try {
+        return result.get();
+    } catch (const std::future_error&) {
+        throw std::runtime_error("tributaryd is stopping");
+    }
+}
+
+void MainCalls::run_all() {
+    for (;;) {
+        std::packaged_task<std::string()> next;
+        {
+            const std::lock_guard lock(mutex_);
+            if (waiting_.empty()) {
+                return;
+            }
+            next = std::move(waiting_.front());
+            waiting_.pop_front();
+        }
+        next();
+    }
+}
+
+void MainCalls::close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    waiting_.clear();  // a promise that is broken tells its caller
+}
+
+}  // namespace tributary

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe_commands.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const ProbeFigures& figures) {
+    json rings = json::array();
+    for (const RingFill& ring : figures.rings) {
+        rings.push_back({{"records", ring.records}, {"room", ring.room}});
+    }
+    json threads = json::array();
+    for (const ThreadLoad* thread : figures.threads) {
+        threads.push_back({{"name", thread->thread},
+                           {"busy_cycles", thread->busy_cycles.read()},
+                           {"idle_cycles", thread->idle_cycles.read()}});
+    }
+    return {{"started", figures.started.time_since_epoch().count()},
+            {"version", figures.version},
+            {"max_flows", figures.max_flows},
+            {"rings", std::move(rings)},
+            {"threads", std::move(threads)}};
+}
+
+std::uint64_t forced_ends(const Ledger& ledger) {
+    return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
+}
+
+}  // namespace
+
+ControlServer::Commands probe_commands(const ProbeAnswers& answers) {
+    ControlServer::Commands commands;
+    commands["stats"] = [ledger = answers.ledger](const std::string&, ControlReply& reply) {
+        reply.write(tributary::to_json(ledger()));
+    };
+    commands["figures"] = [figures = answers.figures](const std::string&, ControlReply& reply) {
+        reply.write(to_json(figures()).dump());
+    };
+    commands["flows"] = [flows = answers.flows](const std::string&, ControlReply& reply) {
+        flows([&reply](MessageView message) { return reply.write(message); });
+    };
+    commands["flush"] = [answers](const std::string&, ControlReply& reply) {
+        const std::uint64_t before = forced_ends(answers.ledger());
+        answers.flush();
+        reply.write(std::to_string(forced_ends(answers.ledger()) - before) + " flows ended\n");
+    };
+    commands["reload"] = [reload = answers.reload](const std::string&, ControlReply& reply) {
+        reply.write(reload() + "\n");
+    };
+    return commands;
+}
+
+}  // namespace tributary

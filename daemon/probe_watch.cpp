@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe_watch.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <optional>
+
+#include "conf/config_change.hpp"
+#include "conf/config_error.hpp"
+#include "daemon/control_socket.hpp"
+#include "daemon/live_flows.hpp"
+#include "daemon/probe_commands.hpp"
+#include "daemon/report.hpp"
+#include "daemon/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+using std::chrono::steady_clock;
+
+}  // namespace
+
+ProbeWatch::ProbeWatch(const WatchedProbe& probe, const Config& config, const ProbeOptions& options)
+    : probe_(probe),
+      config_(config),
+      options_(options),
+      started_(
+          std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now())),
+      calls_([&signals = probe.signals] { signals.wake(); }) {}
+
+void ProbeWatch::run() {
+    const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
+    Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger, uptime());
+    const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
+    const std::unique_ptr<ControlServer> control = serve_control();
+    auto next_statistics = steady_clock::now() + options_.stats_interval;
+    bool goes_on = true;
+    while (goes_on && !probe_.pipeline.export_has_failed()) {
+        const std::optional<int> signal = probe_.signals.wait_for(std::chrono::seconds(1));
+        goes_on = !signal || obey(*signal);
+        calls_.run_all();
+        if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics) {
+            spdlog::info("statistics: {}", to_line(probe_.ledger()));
+            next_statistics += options_.stats_interval;
+        }
+        probe_.log_link_changes();
+        supervisor.look(uptime());
+    }
+    calls_.close();
+}
+
+bool ProbeWatch::obey(int signal) {
+    switch (signal) {
+        case SIGUSR1:
+            spdlog::info("statistics: {}", to_line(probe_.ledger()));
+            return true;
+        case SIGHUP:
+            try {
+                reload();
+            } catch (const std::exception&) {
+                return true;  // it is in the log, and the old configuration goes on
+            }
+            return true;
+        default:
+            spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal));
+            return false;
+    }
+}
+
+/// Takes the configuration of now. @return  what has changed
+std::string ProbeWatch::reload() {
+    probe_.service.tell_reloading();
+    std::string result;
+    try {
+        result = take_configuration(options_.load());
+        spdlog::info(result);
+    } catch (const std::exception& error) {
+        spdlog::error("not reloaded: {}", error.what());
+        probe_.service.tell_ready();
+        throw;
+    }
+    probe_.service.tell_ready();
+    return result;
+}
+
+std::string ProbeWatch::take_configuration(const Config& wanted) {
+    const ConfigChange change = compare(config_, wanted);
+    if (!change.needs_restart.empty()) {
+        throw ConfigError(listed(change.needs_restart) +
+                          " would change; that needs a restart, and nothing has changed");
+    }
+    // First what can be refused.
+    if (wanted.export_ != config_.export_) {
+        probe_.pipeline.change_export(exported_of_stored(wanted.export_));
+    }
+    take_filters(wanted);
+    if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
+        wanted.flows.active_timeout != config_.flows.active_timeout) {
+        set_live_timeouts(probe_.pipeline, Timeouts(wanted.flows));
+    }
+    set_log_level(options_.log_level.value_or(wanted.log.level));
+    const std::lock_guard lock(config_mutex_);
+    config_ = wanted;
+    return change.reloadable.empty() ? "reloaded: nothing has changed"
+                                     : "reloaded: " + listed(change.reloadable);
+}
+
+/// The groups that records have in the caches stay; of those that are not to be exported no element
+/// is.
+///
+/// @errors  ConfigError: a group would have to be stored anew
+ExportOptions ProbeWatch::exported_of_stored(ExportOptions wanted) const {
+    constexpr std::array kGroups{&FieldGroups::extremes,   &FieldGroups::layer2,
+                                 &FieldGroups::tcp_counts, &FieldGroups::flow_label,
+                                 &FieldGroups::mpls,       &FieldGroups::tunnel,
+                                 &FieldGroups::fragments};
+    for (const auto group : kGroups) {
+        const bool is_stored = probe_.stored.*group;
+        if (wanted.fields.*group && !is_stored) {
+            throw ConfigError(
+                "export.fields has a group that was not stored since the start; that needs a "
+                "restart, and nothing has changed");
+        }
+        if (is_stored && !(wanted.fields.*group)) {
+            wanted.fields.*group = true;
+            wanted.partial.groups.*group = true;
+        }
+    }
+    return wanted;
+}
+
+void ProbeWatch::take_filters(const Config& wanted) {
+    for (std::size_t input = 0; input < wanted.inputs.size(); ++input) {
+        if (wanted.inputs[input].filter != config_.inputs[input].filter) {
+            probe_.set_filter(input, wanted.inputs[input].filter);
+        }
+    }
+}
+
+/// @return  nothing where there is to be none, or where its socket cannot be had: metering is worth
+/// more
+std::unique_ptr<ControlServer> ProbeWatch::serve_control() {
+    const std::string& configured = config_.control.socket;
+    if (configured.empty()) {
+        return nullptr;
+    }
+    const std::string path = configured == "auto" ? default_control_socket() : configured;
+    const ProbeAnswers answers{
+        .ledger = probe_.ledger,
+        .figures = [this] { return figures(); },
+        .flows =
+            [this](const std::function<bool(MessageView)>& write) {
+                write_live_flows(probe_.pipeline, export_options(), probe_.layout, write);
+            },
+        .flush = [this] { end_live_flows(probe_.pipeline); },
+        .reload = [this] { return calls_.make([this] { return reload(); }); }};
+    try {
+        auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
+        spdlog::info("control: {}", path);
+        return server;
+    } catch (const StartupError& error) {
+        spdlog::error("no control socket: {}", error.what());
+        return nullptr;
+    }
+}
+
+/// @return  nothing where there is to be none, or where its address cannot be had: metering is
+/// worth more
+std::unique_ptr<TelemetryServer> ProbeWatch::serve_telemetry(const Supervisor& supervisor) {
+    const std::string& address = config_.telemetry.listen;
+    if (address.empty()) {
+        return nullptr;
+    }
+    try {
+        auto server = std::make_unique<TelemetryServer>(
+            address, TelemetryServer::Pages{
+                         .metrics = [this] { return to_prometheus(probe_.ledger(), figures()); },
+                         .faults = [&supervisor] { return supervisor.faults(); }});
+        spdlog::info("telemetry: http://{}/metrics", address);
+        return server;
+    } catch (const StartupError& error) {
+        spdlog::error("no telemetry: {}", error.what());
+        return nullptr;
+    }
+}
+
+/// @thread  any
+ProbeFigures ProbeWatch::figures() const {
+    const std::lock_guard lock(config_mutex_);
+    return {.rings = probe_.pipeline.rings(),
+            .threads = probe_.pipeline.threads(),
+            .max_flows = config_.flows.max_flows,
+            .started = started_,
+            .version = TRIBUTARY_VERSION};
+}
+
+/// @thread  any
+ExportOptions ProbeWatch::export_options() const {
+    const std::lock_guard lock(config_mutex_);
+    return config_.export_;
+}
+
+}  // namespace tributary

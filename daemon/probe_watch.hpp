@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "conf/config.hpp"
+#include "daemon/control_server.hpp"
+#include "daemon/ledger.hpp"
+#include "daemon/main_calls.hpp"
+#include "daemon/metrics.hpp"
+#include "daemon/pipeline.hpp"
+#include "daemon/probe.hpp"
+#include "daemon/service_manager.hpp"
+#include "daemon/supervisor.hpp"
+#include "daemon/telemetry_server.hpp"
+
+namespace tributary {
+
+/// The parts of a running probe that its main thread looks after; all outlive the watch.
+struct WatchedProbe {
+    Pipeline& pipeline;
+    ServiceManager& service;
+    Signals& signals;
+    RecordLayout layout;  ///< of the records that the caches make
+    FieldGroups stored;   ///< in that layout, as far as they are configured
+    std::function<Ledger()> ledger;
+    std::function<void()> log_link_changes;
+    /// Gives an input another filter. @errors StartupError, ThreadHangs
+    std::function<void(std::size_t input, const std::string& filter)> set_filter;
+};
+
+/// The main thread's life while a probe runs: signals, commands, statistics, links, threads that
+/// hang, and other configurations.
+///
+/// A reload takes all that has changed, or leaves everything as it is.
+/// @thread  main
+class ProbeWatch {
+public:
+    /// @param options  outlive the watch
+    ProbeWatch(const WatchedProbe& probe, const Config& config, const ProbeOptions& options);
+
+    /// Returns when a signal, or a final export failure, ends the probe.
+    void run();
+
+private:
+    /// @return  false: the signal ends the probe
+    bool obey(int signal);
+    std::string reload();
+    [[nodiscard]] std::string take_configuration(const Config& wanted);
+    void take_filters(const Config& wanted);
+    [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
+    [[nodiscard]] std::unique_ptr<ControlServer> serve_control();
+    [[nodiscard]] std::unique_ptr<TelemetryServer> serve_telemetry(const Supervisor& supervisor);
+    [[nodiscard]] ProbeFigures figures() const;
+    [[nodiscard]] ExportOptions export_options() const;
+
+    WatchedProbe probe_;
+    mutable std::mutex config_mutex_;  ///< for those who read it in other threads
+    Config config_;                    ///< that the probe runs by; written by the main thread
+    const ProbeOptions& options_;
+    std::chrono::sys_seconds started_;
+    MainCalls calls_;  ///< of the control socket's threads
+};
+
+}  // namespace tributary

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/top_screen.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+using Pointer = json::json_pointer;
+
+/// What a number of two looks was before and is now.
+class Difference {
+public:
+    Difference(const TopLook& before, const TopLook& now)
+        : before_(before), now_(now), seconds_(std::max(now.at - before.at, 1e-3)) {}
+
+    /// Growth per second of a count in the ledger; a list's item that was not there before has
+    /// grown from 0.
+    [[nodiscard]] double rate(const std::string& path) const {
+        return growth(before_.stats, now_.stats, path) / seconds_;
+    }
+    /// Share of a thread's time that brought something; 0 .. 1.
+    [[nodiscard]] double load(std::size_t thread) const {
+        const std::string path = "/threads/" + std::to_string(thread);
+        const double busy = growth(before_.figures, now_.figures, path + "/busy_cycles");
+        const double idle = growth(before_.figures, now_.figures, path + "/idle_cycles");
+        return busy + idle > 0 ? busy / (busy + idle) : 0;
+    }
+
+private:
+    static double growth(const json& before, const json& now, const std::string& path) {
+        const Pointer pointer(path);
+        const double former = before.contains(pointer) ? before.at(pointer).get<double>() : 0;
+        return std::max(0.0, now.at(pointer).get<double>() - former);
+    }
+
+    const TopLook& before_;
+    const TopLook& now_;
+    double seconds_;
+};
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+double share_of(const json& part, double whole) {
+    return whole > 0 ? part.get<double>() / whole : 0;
+}
+
+void add_totals(std::string& text, const Difference& growth, const TopLook& now) {
+    fmt::format_to(std::back_inserter(text),
+                   "{} packets/s  {} bit/s  {} new flows/s  {} records/s  {} active flows\n",
+                   scaled(growth.rate("/packets/received")),
+                   scaled(8 * growth.rate("/octets/metered")),
+                   scaled(growth.rate("/flows/created")), scaled(growth.rate("/flows/exported")),
+                   scaled(now.stats.at("flows").at("active").get<double>()));
+}
+
+void add_queues(std::string& text, const Difference& growth, const TopLook& now) {
+    const json& queues = now.stats.at("queues");
+    const double max_flows = now.figures.at("max_flows").get<double>();
+    fmt::format_to(std::back_inserter(text), "\n{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n", "QUEUE",
+                   "PACKETS/S", "BIT/S", "FLOWS", "CACHE", "RING", "LOAD");
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+        const std::string path = "/queues/" + std::to_string(i);
+        const json& active = queues[i].at("flows").at("active");
+        const json& ring = now.figures.at("rings").at(i);
+        fmt::format_to(std::back_inserter(text), "{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n",
+                       queues[i].at("name").get<std::string>(),
+                       scaled(growth.rate(path + "/packets/received")),
+                       scaled(8 * growth.rate(path + "/octets/metered")),
+                       scaled(active.get<double>()), percent(share_of(active, max_flows)),
+                       percent(share_of(ring.at("records"), ring.at("room").get<double>())),
+                       percent(growth.load(i)));
+    }
+    const json& threads = now.figures.at("threads");
+    for (std::size_t i = queues.size(); i < threads.size(); ++i) {
+        fmt::format_to(std::back_inserter(text), "{:<75}{:>9}\n",
+                       threads[i].at("name").get<std::string>(), percent(growth.load(i)));
+    }
+}
+
+/// Every way to lose something that did so between the looks.
+void add_losses(std::string& text, const Difference& growth, const TopLook& now) {
+    constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
+    std::string losses;
+    const auto add = [&](const std::string& name, double rate, const char* unit) {
+        if (rate > 0) {
+            losses += fmt::format("  {} {} {}", name, scaled(rate), unit);
+        }
+    };
+    for (const char* const cause : kPacketLosses) {
+        add(cause, growth.rate(std::string("/packets/") + cause), "packets/s");
+    }
+    for (const auto& [cause, count] : now.stats.at("flows").at("lost_by_cause").items()) {
+        add(cause, growth.rate("/flows/lost_by_cause/" + cause), "records/s");
+    }
+    text += "\nLOST NOW" + (losses.empty() ? "  nothing" : losses);
+    const json& packets = now.stats.at("packets");
+    fmt::format_to(std::back_inserter(text),
+                   "\nLOST SINCE START  {} packets by the NIC, {} records\n",
+                   packets.at("nic_missed").get<std::uint64_t>() +
+                       packets.at("nic_no_buffer").get<std::uint64_t>() +
+                       packets.at("nic_errors").get<std::uint64_t>(),
+                   now.stats.at("flows").at("lost").get<std::uint64_t>());
+}
+
+void add_collectors(std::string& text, const Difference& growth, const TopLook& now) {
+    const json& collectors = now.stats.at("collectors");
+    fmt::format_to(std::back_inserter(text), "\n{:<44}{:<10}{:>11}{:>14}{:>9}\n", "COLLECTOR",
+                   "STATE", "RECORDS/S", "LOST", "ERRORS");
+    for (std::size_t i = 0; i < collectors.size(); ++i) {
+        const json& collector = collectors[i];
+        const char* const state = collector.contains("removed")    ? "removed"
+                                  : collector.at("failed") != 0    ? "failed"
+                                  : collector.at("connected") != 0 ? "up"
+                                                                   : "away";
+        fmt::format_to(std::back_inserter(text), "{:<44}{:<10}{:>11}{:>14}{:>9}\n",
+                       collector.at("name").get<std::string>(), state,
+                       scaled(growth.rate("/collectors/" + std::to_string(i) + "/records")),
+                       collector.at("lost").get<std::uint64_t>(),
+                       collector.at("errors").get<std::uint64_t>());
+    }
+}
+
+}  // namespace
+
+std::string scaled(double number) {
+    constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+    constexpr double kStep = 1000;
+    constexpr double kRoundsUp = 999.5;
+    std::size_t unit = 0;
+    while (number >= kRoundsUp && unit + 1 < kUnits.size()) {
+        number /= kStep;
+        ++unit;
+    }
+    const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+    return fmt::format("{:.{}f}{}", number, decimals, kUnits.at(unit));
+}
+
+std::string top_screen(const TopLook& before, const TopLook& now) {
+    const Difference growth(before, now);
+    std::string text;
+    add_totals(text, growth, now);
+    add_queues(text, growth, now);
+    add_losses(text, growth, now);
+    add_collectors(text, growth, now);
+    return text;
+}
+
+}  // namespace tributary

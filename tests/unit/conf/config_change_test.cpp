@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/config_change.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+using namespace tributary;
+
+using Keys = std::vector<std::string>;
+
+namespace {
+
+InputOptions input(const char* name, const char* device) {
+    InputOptions made;
+    made.name = name;
+    made.device = device;
+    return made;
+}
+
+CollectorOptions collector(const char* host) {
+    CollectorOptions made;
+    made.host = host;
+    return made;
+}
+
+Config one_input() {
+    Config config;
+    config.inputs.push_back(input("up", "0000:3b:00.0"));
+    config.export_.collectors.push_back(collector("192.0.2.1"));
+    return config;
+}
+
+}  // namespace
+
+TEST_CASE("config change: equal configurations do not differ", "[conf][unit]") {
+    const ConfigChange change = compare(one_input(), one_input());
+    CHECK(change.reloadable.empty());
+    CHECK(change.needs_restart.empty());
+}
+
+TEST_CASE("config change: what a running probe can take", "[conf][unit]") {
+    Config wanted = one_input();
+    wanted.inputs[0].filter = "udp";
+    wanted.flows.idle_timeout = std::chrono::seconds(7);
+    wanted.flows.active_timeout = std::chrono::seconds(8);
+    wanted.export_.flush_interval = std::chrono::milliseconds(9);
+    wanted.export_.collectors[0].port = 99;
+    wanted.log.level = LogLevel::debug;
+    const ConfigChange change = compare(one_input(), wanted);
+    CHECK(change.reloadable == Keys{"export.collectors.0.port", "export.flush-interval",
+                                    "flows.active-timeout", "flows.idle-timeout", "inputs.0.filter",
+                                    "log.level"});
+    CHECK(change.needs_restart.empty());
+}
+
+TEST_CASE("config change: what decides on memory, threads, NICs and addresses", "[conf][unit]") {
+    Config wanted = one_input();
+    wanted.inputs[0].queues = 2;
+    wanted.flows.max_flows = 3;
+    wanted.flows.direction = FlowDirection::biflow;
+    wanted.cores.numa = NumaPolicy::off;
+    wanted.telemetry.listen = "";
+    wanted.control.socket = "";
+    const ConfigChange change = compare(one_input(), wanted);
+    CHECK(change.reloadable.empty());
+    CHECK(change.needs_restart == Keys{"control.socket", "cores.numa", "flows.direction",
+                                       "flows.max-flows", "inputs.0.queues", "telemetry.listen"});
+}
+
+TEST_CASE("config change: items of lists come and go", "[conf][unit]") {
+    Config more = one_input();
+    more.export_.collectors.push_back(collector("192.0.2.2"));
+    const ConfigChange added = compare(one_input(), more);
+    const ConfigChange removed = compare(more, one_input());
+    CHECK(added.needs_restart.empty());
+    CHECK_FALSE(added.reloadable.empty());
+    CHECK(removed.reloadable == added.reloadable);
+    more.inputs.push_back(input("down", "0000:3b:00.1"));
+    CHECK_FALSE(compare(one_input(), more).needs_restart.empty());
+}
+
+TEST_CASE("listed: words in one line", "[conf][unit]") {
+    CHECK(listed({}).empty());
+    CHECK(listed({"a"}) == "a");
+    CHECK(listed({"a", "b"}) == "a and b");
+    CHECK(listed({"a", "b", "c"}) == "a, b and c");
+}

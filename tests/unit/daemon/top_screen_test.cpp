@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/top_screen.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+
+#include "daemon/ledger.hpp"
+
+using namespace tributary;
+
+namespace {
+
+Ledger ledger_of(std::uint64_t packets, std::uint64_t lost_by_nic) {
+    Ledger ledger;
+    QueueLedger& queue = ledger.queues.emplace_back();
+    queue.name = "up/0";
+    queue.received = packets;
+    queue.metered = {packets / 10, packets, 1000 * packets};
+    queue.exported = {packets / 20, packets / 2, 500 * packets};
+    queue.lost["ring_full"] = {lost_by_nic, lost_by_nic, lost_by_nic};
+    ledger.ports.push_back({.name = "up", .missed = lost_by_nic});
+    ledger.collectors.push_back({.name = "tcp 192.0.2.1:4739",
+                                 .counts = {{"connected", 1},
+                                            {"errors", 3},
+                                            {"failed", 0},
+                                            {"lost", 5},
+                                            {"records", packets / 20}},
+                                 .lost_by_cause = {}});
+    return ledger;
+}
+
+TopLook look(std::uint64_t packets, std::uint64_t lost, std::uint64_t busy, double at) {
+    return {
+        .stats = nlohmann::json::parse(to_json(ledger_of(packets, lost))),
+        .figures = nlohmann::json::parse(
+            R"({"max_flows": 1000000, "rings": [{"records": 50, "room": 100}], "threads": [)"
+            R"({"name": "in-0", "busy_cycles": )" +
+            std::to_string(busy) +
+            R"(, "idle_cycles": 1000}, {"name": "export", "busy_cycles": 0, "idle_cycles": 5}]})"),
+        .at = at};
+}
+
+}  // namespace
+
+TEST_CASE("top: rates are differences by time", "[daemon][unit]") {
+    const std::string screen = top_screen(look(0, 0, 0, 10.0), look(20'000'000, 0, 500, 12.0));
+    CHECK_THAT(screen,
+               Catch::StartsWith("10.0 M packets/s  80.0 G bit/s  1.00 M new flows/s  500 k "
+                                 "records/s  1.00 M active flows\n"));
+    CHECK_THAT(screen, Catch::Contains("LOST NOW  nothing"));
+    CHECK_THAT(screen, Catch::Contains("tcp 192.0.2.1:4739"));
+    CHECK_THAT(screen, Catch::Contains("up              500 k             5        3\n"));
+    CHECK_THAT(screen, Catch::Contains("100.0 %   50.0 %  100.0 %\n"));
+}
+
+TEST_CASE("top: what is lost now has its cause, and what was lost its sum", "[daemon][unit]") {
+    const std::string screen = top_screen(look(100, 40, 0, 0), look(200, 60, 0, 2));
+    CHECK_THAT(screen, Catch::Contains("LOST NOW  nic_missed 10 packets/s  ring_full 10 records/s\n"
+                                       "LOST SINCE START  60 packets by the NIC, 60 records\n"));
+}
+
+TEST_CASE("top: numbers have three digits or so", "[daemon][unit]") {
+    CHECK(scaled(0) == "0");
+    CHECK(scaled(7) == "7");
+    CHECK(scaled(999) == "999");
+    CHECK(scaled(999.7) == "1.00 k");
+    CHECK(scaled(1234) == "1.23 k");
+    CHECK(scaled(12'345) == "12.3 k");
+    CHECK(scaled(99'960) == "100 k");
+    CHECK(scaled(999'999) == "1.00 M");
+    CHECK(scaled(1.5e12) == "1.50 T");
+}
