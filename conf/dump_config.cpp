@@ -74,7 +74,9 @@ std::string general_path(const std::string& path) {
 constexpr std::string_view kReferenceHead =
     "<!-- Made from the key table by `key_reference`; a test compares the two. -->\n"
     "# Configuration keys\n"
-    "\n"
+    "\n";
+
+constexpr std::string_view kIntroduction =
     "`tributaryd --config FILE` reads one YAML document. Every key may be left out. `--set "
     "KEY=VALUE`\n"
     "overrides one, with a list's items counted from 0: `--set inputs.0.queues=4`. "
@@ -101,6 +103,8 @@ constexpr std::string_view kTableHead =
 
 }  // namespace
 
+std::string section_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
+
 std::string dump_config(const Config& config) {
     YamlWriter writer;
     for (const Setting& setting : settings_of(config)) {
@@ -109,21 +113,30 @@ std::string dump_config(const Config& config) {
     return writer.take();
 }
 
-std::string key_reference() {
+std::string_view key_introduction() { return kIntroduction; }
+
+std::vector<Setting> documented_keys() {
     Config example;
     example.inputs.resize(1);
     example.export_.collectors.resize(1);
-    std::string page(kReferenceHead);
+    std::vector<Setting> keys = settings_of(example);
+    for (Setting& key : keys) {
+        key.path = general_path(key.path);
+    }
+    return keys;
+}
+
+std::string key_reference() {
+    std::string page = std::string(kReferenceHead) + std::string(kIntroduction);
     std::string section;
-    for (const Setting& setting : settings_of(example)) {
-        const std::string path = general_path(setting.path);
-        const std::string here = path.substr(0, path.rfind('.'));
+    for (const Setting& key : documented_keys()) {
+        const std::string here = section_of(key.path);
         if (here != section) {
             page += "\n## `" + here + "`\n" + std::string(kTableHead);
             section = here;
         }
-        page += "| `" + path + "` | `" + setting.value + "` | " + setting.limits + " | " +
-                setting.help + " |\n";
+        page += "| `" + key.path + "` | `" + key.value + "` | " + key.limits + " | " + key.help +
+                " |\n";
     }
     return page;
 }

@@ -2,13 +2,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "conf/config.hpp"
+#include "conf/key.hpp"
 
 namespace tributary {
 
 /// A configuration as YAML with every key; load_config() makes the same of it again.
 [[nodiscard]] std::string dump_config(const Config& config);
+
+/// What is to be known of all keys: paragraphs in Markdown, with code in backticks.
+[[nodiscard]] std::string_view key_introduction();
+
+/// Every key with its default, by a path that is general, such as inputs[].queues.
+[[nodiscard]] std::vector<Setting> documented_keys();
+
+/// The section that a key is in: inputs[] of inputs[].queues.
+[[nodiscard]] std::string section_of(const std::string& path);
 
 /// The page that explains every key (docs/configuration.md), in Markdown.
 [[nodiscard]] std::string key_reference();

@@ -1,98 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/command_line.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "daemon/packet_filter.hpp"
+#include "daemon/tributaryd_app.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr const char* kDescription =
-    "Meters packets into flows and exports them as IPFIX.\n"
-    "  tributaryd --config FILE                     as a probe\n"
-    "  tributaryd -i DEVICE -n HOST:PORT            as a probe, without a file\n"
-    "  tributaryd --read CAPTURE... --write FILE    captures into an IPFIX file";
-
 constexpr const char* kVersion = "tributaryd " TRIBUTARY_VERSION " (DPDK " TRIBUTARY_DPDK_VERSION
                                  ", libfixbuf " TRIBUTARY_FIXBUF_VERSION ")\n";
-
-constexpr const char* kFooter =
-    "Exit codes: 0, 64 usage, 66 a capture cannot be read, 74 output cannot be written,\n"
-    "78 configuration.";
-
-constexpr std::array kLogLevels{
-    std::pair{std::string_view("trace"), LogLevel::trace},
-    std::pair{std::string_view("debug"), LogLevel::debug},
-    std::pair{std::string_view("info"), LogLevel::info},
-    std::pair{std::string_view("warn"), LogLevel::warn},
-    std::pair{std::string_view("error"), LogLevel::error},
-};
-
-/// What CLI11 fills.
-struct Words {
-    CommandLine command_line;
-    bool is_check = false;
-    bool is_dump = false;
-    bool is_version = false;
-    std::uint32_t stats_interval = 60;
-    std::string log_level;
-};
-
-void define_options(CLI::App& app, Words& words) {
-    CommandLine& line = words.command_line;
-    app.add_option("--config", line.config_path,
-                   "Configuration (default " + std::string(kDefaultConfig) + ")")
-        ->type_name("FILE")
-        ->group("Configuration");
-    app.add_option("--set", line.sets, "Override one key, such as inputs.0.queues=4; repeatable")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false)
-        ->group("Configuration");
-    app.add_flag("--check-config", words.is_check, "Load and validate the configuration, then exit")
-        ->group("Configuration");
-    app.add_flag("--dump-config", words.is_dump, "Print the effective configuration, then exit")
-        ->group("Configuration");
-
-    app.add_option("-i", line.device, "Take packets from this device; with -n, instead of a file")
-        ->type_name("DEVICE")
-        ->group("Probe");
-    app.add_option("-n", line.collector, "Send IPFIX by UDP to this collector; with -i")
-        ->type_name("HOST:PORT")
-        ->group("Probe");
-
-    app.add_option("--read", line.captures, "Meter pcap and pcapng files, as one stream")
-        ->type_name("CAPTURE")
-        ->expected(1, -1)
-        ->group("Offline");
-    app.add_option("--write", line.output, "The IPFIX file (RFC 5655) to write; with --read")
-        ->type_name("FILE")
-        ->group("Offline");
-
-    app.add_option("--stats", line.stats_path,
-                   "Write the ledger as JSON at exit ('-': standard output)")
-        ->type_name("FILE")
-        ->group("Output");
-    app.add_option("--stats-interval", words.stats_interval,
-                   "Between statistics lines in the log; 0: none (default 60)")
-        ->type_name("SECONDS")
-        ->group("Output");
-    app.add_option("--log-level", words.log_level,
-                   "trace, debug, info, warn or error (default: log.level, which is info)")
-        ->type_name("LEVEL")
-        ->group("Output");
-
-    app.set_help_flag("--help", "Print this and exit")->group("Other");
-    app.add_flag("--version", words.is_version, "Print the version and exit")->group("Other");
-    app.footer(kFooter);
-}
 
 [[noreturn]] void refuse_usage(const std::string& message) {
     throw UsageError(message + " (see tributaryd --help)");
@@ -105,7 +26,7 @@ void demand(bool is_good, const std::string& message) {
 }
 
 /// What each option cannot know of the others.
-void check_combination(const CLI::App& app, const Words& words) {
+void check_combination(const CLI::App& app, const TributarydWords& words) {
     const auto given = [&app](const char* option) { return app.count(option) != 0; };
     demand(given("--read") || !given("--write"), "--write FILE is given without --read CAPTURE");
     // To judge or print a configuration nothing is written.
@@ -130,7 +51,7 @@ void check_combination(const CLI::App& app, const Words& words) {
     }
 }
 
-CommandLine::Task task_of(const Words& words) {
+CommandLine::Task task_of(const TributarydWords& words) {
     if (words.is_check) {
         return CommandLine::Task::check_config;
     }
@@ -141,14 +62,13 @@ CommandLine::Task task_of(const Words& words) {
                                                : CommandLine::Task::offline;
 }
 
-std::optional<LogLevel> log_level_of(const CLI::App& app, const Words& words) {
+std::optional<LogLevel> log_level_of(const CLI::App& app, const TributarydWords& words) {
     if (app.count("--log-level") == 0) {
         return std::nullopt;
     }
-    const auto* level = std::ranges::find(kLogLevels, std::string_view(words.log_level),
-                                          [](const auto& each) { return each.first; });
-    demand(level != kLogLevels.end(), "--log-level is " + shown(words.log_level) +
-                                          "; must be trace, debug, info, warn or error");
+    const auto level = log_levels().find(words.log_level);
+    demand(level != log_levels().end(), "--log-level is " + shown(words.log_level) +
+                                            "; must be trace, debug, info, warn or error");
     return level->second;
 }
 
@@ -186,6 +106,15 @@ LoadedConfig checked(LoadedConfig loaded) {
 
 }  // namespace
 
+const std::map<std::string, LogLevel>& log_levels() {
+    static const std::map<std::string, LogLevel> levels{{"trace", LogLevel::trace},
+                                                        {"debug", LogLevel::debug},
+                                                        {"info", LogLevel::info},
+                                                        {"warn", LogLevel::warn},
+                                                        {"error", LogLevel::error}};
+    return levels;
+}
+
 void check_filters(const LoadedConfig& loaded) {
     for (std::size_t index = 0; index < loaded.config.inputs.size(); ++index) {
         check_filter(loaded, "inputs." + std::to_string(index) + ".filter",
@@ -195,9 +124,9 @@ void check_filters(const LoadedConfig& loaded) {
 }
 
 CommandLine parse_command_line(std::span<const char* const> arguments) {
-    CLI::App app(kDescription, "tributaryd");
-    Words words;
-    define_options(app, words);
+    CLI::App app;
+    TributarydWords words;
+    define_tributaryd(app, words);
     try {
         app.parse(static_cast<int>(arguments.size()), arguments.data());
     } catch (const CLI::CallForHelp&) {

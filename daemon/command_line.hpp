@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -16,6 +17,9 @@ namespace tributary {
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+/// The words of --log-level.
+[[nodiscard]] const std::map<std::string, LogLevel>& log_levels();
 
 inline constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
 

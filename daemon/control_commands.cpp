@@ -25,7 +25,8 @@ using nlohmann::json;
 void add_socket(CLI::App& command, ControlArguments& arguments) {
     command
         .add_option("--socket", arguments.socket,
-                    "Control socket of tributaryd (default " + default_control_socket() + ")")
+                    std::string("Control socket of tributaryd (default ") + kControlDirectory +
+                        "/" + kControlSocketName + ")")
         ->option_text("PATH");
 }
 

@@ -35,8 +35,8 @@ FileDescriptor connect_to_control(const std::string& path) {
 std::string default_control_socket() {
     const char* const made_by_systemd =
         std::getenv("RUNTIME_DIRECTORY");  // NOLINT(concurrency-mt-unsafe)
-    return (made_by_systemd != nullptr ? std::string(made_by_systemd) : "/run/tributary") +
-           "/control.sock";
+    return std::string(made_by_systemd != nullptr ? made_by_systemd : kControlDirectory) + "/" +
+           kControlSocketName;
 }
 
 }  // namespace tributary

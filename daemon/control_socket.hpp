@@ -26,8 +26,11 @@ struct ControlAddress {
 /// @return  a connected socket; invalid: errno tells why there is none
 [[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
 
+inline constexpr const char* kControlDirectory = "/run/tributary";
+inline constexpr const char* kControlSocketName = "control.sock";
+
 /// Where tributaryd's socket is if nobody says otherwise: in the directory that systemd has made
-/// for the service, or /run/tributary.
+/// for the service, or kControlDirectory.
 [[nodiscard]] std::string default_control_socket();
 
 }  // namespace tributary

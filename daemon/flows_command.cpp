@@ -79,12 +79,11 @@ int explain_listing(const ListingResult& result, const std::string& program) {
     return exit_code(result.status);
 }
 
-CLI::App* add_flows(CLI::App& app, ListingArguments& arguments) {
+void add_flows(CLI::App& app, ListingArguments& arguments) {
     CLI::App* const flows = app.add_subcommand("flows", "Print the flows of IPFIX files");
     flows->add_option("FILE", arguments.options.files, "IPFIX files; '-' is standard input")
         ->required();
     add_listing_options(*flows, arguments);
-    return flows;
 }
 
 int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {

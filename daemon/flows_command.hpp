@@ -34,7 +34,7 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments);
 [[nodiscard]] int explain_listing(const ListingResult& result, const std::string& program);
 
 /// Adds `flows`.
-[[nodiscard]] CLI::App* add_flows(CLI::App& app, ListingArguments& arguments);
+void add_flows(CLI::App& app, ListingArguments& arguments);
 
 /// @return  exit code
 /// @errors  FilterError

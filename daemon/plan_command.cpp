@@ -16,7 +16,7 @@
 
 namespace tributary {
 
-CLI::App* add_plan(CLI::App& app, PlanArguments& arguments) {
+void add_plan(CLI::App& app, PlanArguments& arguments) {
     CLI::App* const plan = app.add_subcommand(
         "plan", "Print this machine, and a cores: block for the inputs of a configuration");
     auto* const config = plan->add_option("--config", arguments.config_path,
@@ -32,7 +32,6 @@ CLI::App* add_plan(CLI::App& app, PlanArguments& arguments) {
                      "Override one key, such as inputs.0.queues=8; repeatable")
         ->allow_extra_args(false)
         ->option_text("KEY=VALUE");
-    return plan;
 }
 
 int run_plan_command(const PlanArguments& arguments) {

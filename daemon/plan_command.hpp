@@ -21,7 +21,7 @@ struct PlanArguments {
 /// Adds the subcommand to the program's command line.
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app
-[[nodiscard]] CLI::App* add_plan(CLI::App& app, PlanArguments& arguments);
+void add_plan(CLI::App& app, PlanArguments& arguments);
 
 /// Prints this machine and where the threads of a configuration had best run on it; what goes wrong
 /// is told.

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <map>
 #include <optional>
 
 #include "conf/load_config.hpp"
@@ -16,15 +15,6 @@
 
 namespace tributary {
 namespace {
-
-const std::map<std::string, LogLevel>& log_levels() {
-    static const std::map<std::string, LogLevel> levels{{"trace", LogLevel::trace},
-                                                        {"debug", LogLevel::debug},
-                                                        {"info", LogLevel::info},
-                                                        {"warn", LogLevel::warn},
-                                                        {"error", LogLevel::error}};
-    return levels;
-}
 
 /// Six pairs of hexadecimal digits with colons between them.
 std::optional<MacAddress> parse_mac_address(const std::string& text) {
@@ -139,13 +129,12 @@ void add_other_options(CLI::App& preparse, PreparseArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_preparse(CLI::App& app, PreparseArguments& arguments) {
+void add_preparse(CLI::App& app, PreparseArguments& arguments) {
     CLI::App* const preparse =
         app.add_subcommand("preparse", "Parse packets and send unified headers to a tributaryd");
     add_ends(*preparse, arguments);
     add_frame_options(*preparse, arguments);
     add_other_options(*preparse, arguments);
-    return preparse;
 }
 
 int run_preparse_command(PreparseArguments& arguments) {

@@ -28,7 +28,7 @@ struct PreparseArguments {
 /// Adds the subcommand to the program's command line.
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app
-[[nodiscard]] CLI::App* add_preparse(CLI::App& app, PreparseArguments& arguments);
+void add_preparse(CLI::App& app, PreparseArguments& arguments);
 
 /// Runs the subcommand; what goes wrong is told.
 ///

@@ -37,7 +37,8 @@ struct WatchedProbe {
 /// The main thread's life while a probe runs: signals, commands, statistics, links, threads that
 /// hang, and other configurations.
 ///
-/// A reload takes all that has changed, or leaves everything as it is.
+/// A reload takes all that has changed, or leaves everything as it is; only a thread that hangs can
+/// end it halfway, which is an error then.
 /// @thread  main
 class ProbeWatch {
 public:

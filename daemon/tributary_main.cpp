@@ -12,10 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/control_commands.hpp"
-#include "daemon/flows_command.hpp"
-#include "daemon/plan_command.hpp"
-#include "daemon/preparse_command.hpp"
+#include "daemon/tributary_app.hpp"
 
 namespace {
 
@@ -31,30 +28,21 @@ int run(int argc, char** argv) {
         std::cerr << "tributary preparse: an argument is empty\n";
         return EX_USAGE;
     }
-    CLI::App app{"The companion of tributaryd: looks into IPFIX files, parses packets for it",
-                 "tributary"};
-    app.set_version_flag("--version", TRIBUTARY_VERSION);
-    app.require_subcommand(1);
-    tributary::ListingArguments flows_arguments;
-    const CLI::App* const flows = tributary::add_flows(app, flows_arguments);
-    tributary::PreparseArguments preparse_arguments;
-    const CLI::App* const preparse = tributary::add_preparse(app, preparse_arguments);
-    tributary::PlanArguments plan_arguments;
-    const CLI::App* const plan = tributary::add_plan(app, plan_arguments);
-    tributary::ControlArguments control_arguments;
-    tributary::add_control_commands(app, control_arguments);
+    CLI::App app;
+    tributary::TributaryArguments arguments;
+    tributary::define_tributary(app, arguments);
     try {
         app.parse(argc, argv);
-        if (plan->parsed()) {
-            return tributary::run_plan_command(plan_arguments);
+        if (app.got_subcommand("plan")) {
+            return tributary::run_plan_command(arguments.plan);
         }
-        if (preparse->parsed()) {
-            return tributary::run_preparse_command(preparse_arguments);
+        if (app.got_subcommand("preparse")) {
+            return tributary::run_preparse_command(arguments.preparse);
         }
-        if (flows->parsed()) {
-            return tributary::run_flows_command(*flows, flows_arguments);
+        if (app.got_subcommand("flows")) {
+            return tributary::run_flows_command(*app.get_subcommand("flows"), arguments.flows);
         }
-        return tributary::run_control_command(app, control_arguments).value_or(EX_USAGE);
+        return tributary::run_control_command(app, arguments.control).value_or(EX_USAGE);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? EX_OK : EX_USAGE;
     } catch (const tributary::FilterError& error) {

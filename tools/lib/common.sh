@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tools/demo and tools/test: install, build, wait, and give back what was taken.
+# Sourced by the programs in tools: install, build, wait, and give back what was taken.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
