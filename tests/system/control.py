@@ -10,6 +10,7 @@ import subprocess
 
 import collectors
 import harness
+import service
 
 EX_UNAVAILABLE = 69
 
@@ -167,6 +168,21 @@ class Socket(ControlCase):
         self.assertEqual(second.end(), harness.EX_OK)
         self.assertTrue(os.path.exists(left))
         self.assertEqual(again.end(), harness.EX_OK)
+
+
+class Hanging(ControlCase):
+    def test_a_thread_that_hangs_is_named_and_the_next_order_is_done(self):
+        daemon = self.probe()
+        self.wait_for_received(daemon)
+        with service.halted(daemon.popen, "in-0"):
+            for words in (["flush"], ["show", "flows"]):
+                self.assertIn("thread in-0 does not answer", self.ask(daemon, *words, expect=EX_UNAVAILABLE))
+            self.configure(idle=7)
+            self.assertIn("thread in-0 does not answer", self.ask(daemon, "reload", expect=EX_UNAVAILABLE))
+        daemon.wait_for(lambda: subprocess.run([harness.TRIBUTARY, "flush", "--socket", daemon.control_socket],
+                                               capture_output=True, timeout=60).returncode == 0, 30, "a flush")
+        self.assertEqual(self.ask(daemon, "reload"), "reloaded: flows.idle-timeout\n")
+        self.assertEqual(self.end(daemon)["flows"]["ended_by_reason"]["forced"], harness.DEMO_FLOWS)
 
 
 class Reload(ControlCase):

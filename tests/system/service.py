@@ -7,6 +7,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import unittest
@@ -110,6 +111,16 @@ class Service(harness.TestCase):
         self.assertLess(words.index("READY=1"), words.index("STOPPING=1"))
         self.assertNotIn("WATCHDOG=1", words)    # nobody asked for it
 
+    def test_a_reload_is_told_and_its_end(self):
+        with self.started() as daemon:
+            self.manager.forget()
+            daemon.send(signal.SIGHUP)
+            self.wait_for_word(daemon, "READY=1")
+            self.assertIn("reloaded: nothing has changed", daemon.text())
+            words = self.manager.heard()
+            self.assertLess(words.index("RELOADING=1"), words.index("READY=1"))
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+
     def test_a_probe_that_cannot_start_is_never_ready(self):
         with environment(NOTIFY_SOCKET=self.manager.path):
             self.tributaryd("-i", "af_packet:no-such-if", "-n", "127.0.0.1", expect=69)
@@ -152,7 +163,7 @@ class Units(harness.TestCase):
                 shutil.copy(os.path.join(UNITS, name), self.directory)
         for name in ("tributary.service", "tributary@.service"):
             with open(os.path.join(harness.BUILD, "systemd", name)) as unit:
-                self.path(name, re.sub("(ExecStart(Pre)?=)[^ ]+", r"\1" + harness.TRIBUTARYD, unit.read()))
+                self.path(name, re.sub("(Exec(Start|StartPre|Reload)=)[^ ]+", r"\1" + harness.TRIBUTARYD, unit.read()))
 
     def analyze(self, *arguments):
         return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60)
