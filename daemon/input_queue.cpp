@@ -24,7 +24,7 @@ public:
     std::size_t step() noexcept override {
         InputOrder* const order = orders.current();
         if (order != nullptr) [[unlikely]] {
-            std::visit([this](auto& each) { go_on(each); }, *order);
+            std::visit([this](auto& each) { this->go_on(each); }, *order);
         }
         return worker_.step();
     }

@@ -56,7 +56,7 @@ public:
     void format(const spdlog::details::log_msg& line, const std::tm& /*time*/,
                 spdlog::memory_buf_t& out) override {
         constexpr std::array kLevels{LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR};
-        const auto index = std::min<std::size_t>(line.level, kLevels.size() - 1);
+        const auto index = std::min(static_cast<std::size_t>(line.level), kLevels.size() - 1);
         fmt::format_to(std::back_inserter(out), "<{}>", kLevels.at(index));
     }
     [[nodiscard]] std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {

@@ -132,8 +132,8 @@ class Told(telemetry.ProbeCase):
         self.assertEqual(alerts, causes - CAUSES_WITHOUT_ALERT)
 
 
-class Watched(telemetry.ProbeCase):
-    """A probe with two collectors, and a Prometheus with the rules that scrapes it every second."""
+class PrometheusCase(telemetry.ProbeCase):
+    """A Prometheus with the rules that scrapes a probe every second; and a TCP collector for that probe."""
 
     def setUp(self):
         super().setUp()
@@ -141,10 +141,8 @@ class Watched(telemetry.ProbeCase):
         self.own = harness.free_port(socket.SOCK_STREAM)
         self.collector_port = harness.free_port(socket.SOCK_STREAM)
         self.name = "tcp 127.0.0.1:%d" % self.collector_port
-        self.collector = self.start_collector("first")
-        self.daemon = self.probe(
-            "export.collectors=[{host: 127.0.0.1, port: %d, transport: tcp}, {transport: file, path: %s}]"
-            % (self.collector_port, self.path("flows.ipfix")), "flows.idle-timeout=1", "flows.fragments=track")
+
+    def start_prometheus(self):
         config = self.path("prometheus.yml", """
             global: {scrape_interval: 1s, evaluation_interval: 1s}
             rule_files: [%s]
@@ -207,6 +205,33 @@ class Watched(telemetry.ProbeCase):
     def connected(self):
         return [value for _, value in self.samples('tributary_collector_connected{collector="%s"}' % self.name)]
 
+    def check_that_the_alert_follows(self, collector):
+        """A collector goes away and comes back, and one alert with it."""
+        self.wait_for(lambda: self.connected() == [1], "its connection")
+        self.wait_for(lambda: not self.alerts(), "no alert")
+        collector.end()
+        self.wait_for(lambda: self.connected() == [0], "its loss")
+        alert, = self.wait_for(lambda: self.only_alert("TributaryCollectorDisconnected"), "the alert, and no other")
+        self.assertEqual((alert["state"], alert["labels"]["collector"], alert["labels"]["severity"]),
+                         ("pending", self.name, "warning"))
+        self.assertEqual(alert["annotations"]["summary"], "127.0.0.1:%d does not reach %s." % (self.port, self.name))
+        self.start_collector("second")
+        self.wait_for(lambda: self.connected() == [1], "its return")
+        # The connection that was lost counts as an error, which is an alert only when there are more of them.
+        self.wait_for(lambda: set(self.alerts()) <= {"TributaryCollectorErrors"}, "the end of the alert")
+
+
+class Watched(PrometheusCase):
+    """A probe with two collectors, and a Prometheus with the rules that scrapes it every second."""
+
+    def setUp(self):
+        super().setUp()
+        self.collector = self.start_collector("first")
+        self.daemon = self.probe(
+            "export.collectors=[{host: 127.0.0.1, port: %d, transport: tcp}, {transport: file, path: %s}]"
+            % (self.collector_port, self.path("flows.ipfix")), "flows.idle-timeout=1", "flows.fragments=track")
+        self.start_prometheus()
+
     def test_what_is_asked_for_is_what_a_probe_tells(self):
         told = set(telemetry.samples(telemetry.get(self.port, "/metrics")[1]))
         dashboard = list(values_of(harness.read_json(DASHBOARD), "expr"))
@@ -242,18 +267,7 @@ class Watched(telemetry.ProbeCase):
         self.wait_for(lambda: found() == [0] * 7, "seven zeros")    # two collectors have records to come
 
     def test_a_collector_that_goes_away_and_comes_back_is_told(self):
-        self.wait_for(lambda: self.connected() == [1], "its connection")
-        self.wait_for(lambda: not self.alerts(), "no alert")
-        self.collector.end()
-        self.wait_for(lambda: self.connected() == [0], "its loss")
-        alert, = self.wait_for(lambda: self.only_alert("TributaryCollectorDisconnected"), "the alert, and no other")
-        self.assertEqual((alert["state"], alert["labels"]["collector"], alert["labels"]["severity"]),
-                         ("pending", self.name, "warning"))
-        self.assertEqual(alert["annotations"]["summary"], "127.0.0.1:%d does not reach %s." % (self.port, self.name))
-        self.start_collector("second")
-        self.wait_for(lambda: self.connected() == [1], "its return")
-        # The connection that was lost counts as an error, which is an alert only when there are more of them.
-        self.wait_for(lambda: set(self.alerts()) <= {"TributaryCollectorErrors"}, "the end of the alert")
+        self.check_that_the_alert_follows(self.collector)
         self.assertEqual(self.daemon.end(), harness.EX_OK, self.daemon.text())
         self.prometheus.wait_for(lambda: "TributaryDown" in self.alerts(), 30, "the alert for a probe that ended")
 

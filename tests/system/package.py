@@ -31,6 +31,7 @@ done
 echo mounted
 exec sleep 600
 """
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
 
 
 def run(*command, **options):
@@ -154,7 +155,9 @@ class Completion(PackageCase):
         self.assertEqual(self.complete("tributaryd", "-i", ""), [])
 
 
-class Installed(PackageCase):
+class InstalledCase(PackageCase):
+    """The package in a copy of this system."""
+
     def setUp(self):
         super().setUp()
         harness.need("unshare", "nsenter", root=True)
@@ -172,12 +175,14 @@ class Installed(PackageCase):
             self.inside("sh", "-c", "cat >/tributary.deb", input=deb.read(), text=False)
         self.dpkg("--install", "/tributary.deb")
 
+    def enter_copy(self):
+        """What a command begins with that is to run in the copy of this system."""
+        return ["nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "chroot", self.path("root")]
+
     def inside(self, *command, expect=0, **options):
         """Runs a command in the copy of this system."""
         options = {"text": True, "timeout": 120, **options}
-        enter = ["nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "chroot", self.path("root")]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
-        result = subprocess.run([*enter, *command], capture_output=True, env=environment, **options)
+        result = subprocess.run([*self.enter_copy(), *command], capture_output=True, env=ENVIRONMENT, **options)
         self.assertEqual(result.returncode, expect, (command, result.stdout, result.stderr))
         return result
 
@@ -190,6 +195,8 @@ class Installed(PackageCase):
         run("nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "mount", "--rbind", "/proc",
             self.path("root/proc"), check=True)
 
+
+class Installed(InstalledCase):
     def test_a_user_a_directory_and_nothing_that_runs(self):
         self.inside("id", "tributary")
         self.mount_proc()
