@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <iterator>
-#include <string_view>
 
 #include "daemon/control_socket.hpp"
 
@@ -29,17 +28,26 @@ FileDescriptor ask(const std::string& path, const std::string& command) {
 
 ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command)
     : buffer_(ask(socket, command)), stream_(&buffer_) {
-    constexpr std::string_view kError = "error: ";
-    std::string first;
-    std::getline(stream_, first);
-    if (first.starts_with(kError)) {
-        throw ControlFailure(first.substr(kError.size()));
-    }
-    if (first != "ok") {
-        throw ControlFailure(socket + ": no answer");
+    if (stream_.peek() == std::istream::traits_type::eof()) {
+        check();
+        stream_.clear();
     }
 }
 
-std::string ControlAnswer::text() { return {std::istreambuf_iterator<char>(stream_), {}}; }
+void ControlAnswer::check() const {
+    const std::string& verdict = buffer_.verdict();
+    if (verdict.empty()) {
+        throw ControlFailure("the answer was cut off");
+    }
+    if (verdict != kGoodVerdict) {
+        throw ControlFailure(verdict);
+    }
+}
+
+std::string ControlAnswer::text() {
+    std::string all(std::istreambuf_iterator<char>(stream_), {});
+    check();
+    return all;
+}
 
 }  // namespace tributary

@@ -19,11 +19,17 @@ class ControlAnswer {
 public:
     /// @param socket   path of its control socket
     /// @param command  a line without its end
-    /// @errors  ControlFailure: nobody listens there, or the command is refused
+    /// @errors  ControlFailure: nobody listens there, or the command is refused at once
     ControlAnswer(const std::string& socket, const std::string& command);
 
     [[nodiscard]] std::istream& stream() noexcept { return stream_; }
+    /// Whether the answer, which was read to its end, is whole.
+    ///
+    /// @errors  ControlFailure: it is not
+    void check() const;
     /// All that is left of the answer.
+    ///
+    /// @errors  ControlFailure: the command failed on the way
     [[nodiscard]] std::string text();
 
 private:

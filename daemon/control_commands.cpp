@@ -82,7 +82,12 @@ int print_answer(const ControlArguments& arguments, const std::string& command) 
 
 ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options) {
     ControlAnswer answer(socket, "flows");
-    return list_flow_stream(answer.stream(), socket, options, std::cout, [](const std::string&) {});
+    const ListingResult result =
+        list_flow_stream(answer.stream(), socket, options, std::cout, [](const std::string&) {});
+    if (result.status == ListingStatus::ok || result.status == ListingStatus::data_error) {
+        answer.check();
+    }
+    return result;
 }
 
 TopLook look(const std::string& socket) {

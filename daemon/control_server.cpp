@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_server.hpp"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -53,16 +54,14 @@ std::optional<std::string> read_line(int socket) {
 }  // namespace
 
 bool ControlReply::write(std::span<const std::byte> octets) {
-    constexpr std::string_view kGood = "ok\n";
-    const bool is_first = !std::exchange(has_begun_, true);
-    return (!is_first || send(std::as_bytes(std::span(kGood)))) && send(octets);
+    const std::uint32_t count = htonl(static_cast<std::uint32_t>(octets.size()));
+    return octets.empty() || (send(std::as_bytes(std::span(&count, 1))) && send(octets));
 }
 
-void ControlReply::fail(const std::string& why) {
-    if (!has_begun_) {
-        const std::string line = "error: " + why + "\n";
-        send(std::as_bytes(std::span(line)));
-    }
+void ControlReply::end(const std::string& verdict) {
+    constexpr std::uint32_t kNoMore = 0;
+    static_cast<void>(send(std::as_bytes(std::span(&kNoMore, 1))) &&
+                      send(std::as_bytes(std::span(verdict))));
 }
 
 bool ControlReply::send(std::span<const std::byte> octets) {
@@ -113,15 +112,13 @@ void ControlServer::listen() {
         static_cast<void>(::unlink(path_.c_str()) == 0);  // what a killed process has left
     }
     listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const mode_t before = ::umask(0117);
-    const bool is_bound =
-        listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0;
-    const int error = errno;
-    ::umask(before);
-    if (!is_bound) {
-        refuse(path_, words_for(error));
-    }
-    if (::listen(listener_.get(), static_cast<int>(kMostConnections)) != 0) {
+    // Nobody can connect before it listens, so nobody does with other rights.
+    constexpr mode_t kOwnerAndGroup = 0660;
+    const bool is_there = listener_ &&
+                          ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
+                          ::chmod(path_.c_str(), kOwnerAndGroup) == 0 &&
+                          ::listen(listener_.get(), static_cast<int>(kMostConnections)) == 0;
+    if (!is_there) {
         refuse(path_, words_for(errno));
     }
 }
@@ -139,12 +136,14 @@ void ControlServer::accept_one() {
     drop_ended();
     FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) {
-        return;  // it has gone away again
+        constexpr int kMilliseconds = 100;
+        ::poll(nullptr, 0, kMilliseconds);  // it has gone away again, or descriptors have run out
+        return;
     }
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
     if (connections_.size() >= kMostConnections) {
-        ControlReply(socket.get()).fail("too many connections");
+        ControlReply(socket.get()).end("too many connections");
         return;
     }
     connections_.emplace_back();
@@ -192,9 +191,9 @@ void ControlServer::answer(int socket) const {
         }
         command->second(space == std::string::npos ? std::string() : line->substr(space + 1),
                         reply);
-        reply.write(std::string_view());  // a command that has nothing to say went well
+        reply.end(kGoodVerdict);
     } catch (const std::exception& error) {
-        reply.fail(error.what());
+        reply.end(error.what());
     }
 }
 

@@ -25,14 +25,15 @@ public:
     /// @thread  the command's
     bool write(std::span<const std::byte> octets);
     bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-    /// Says that the command failed; where something was written before, the answer just ends.
-    void fail(const std::string& why);
+    /// The end of the answer.
+    ///
+    /// @param verdict  kGoodVerdict, or why the command failed
+    void end(const std::string& verdict);
 
 private:
     bool send(std::span<const std::byte> octets);
 
     int socket_;
-    bool has_begun_ = false;
 };
 
 /// Something that a command cannot do, in one line for whoever gave it.
@@ -44,13 +45,15 @@ struct ControlError : std::runtime_error {
 /// mode is 0660.
 ///
 ///     -> a command's name and its arguments, a line
-///     <- "ok" and a line feed, then what the command writes, until the end of the stream
-///     <- or "error: ...", a line
+///     <- what the command writes, in parts: the octets of a part as a 32-bit number in network
+///     byte
+///        order, and the part
+///     <- 0 as such a number, and "ok", or why the command failed
 ///
 /// Each connection has a thread of its own, so that one that reads slowly holds up no other.
 class ControlServer {
 public:
-    /// Writes the answer; ControlError before it has written anything becomes the answer.
+    /// Writes the answer; what it throws is said at the answer's end.
     using Command = std::function<void(const std::string& arguments, ControlReply& reply)>;
     using Commands = std::map<std::string, Command, std::less<>>;
 

@@ -26,6 +26,9 @@ struct ControlAddress {
 /// @return  a connected socket; invalid: errno tells why there is none
 [[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
 
+/// What a command that went well says at its end.
+inline constexpr const char* kGoodVerdict = "ok";
+
 inline constexpr const char* kControlDirectory = "/run/tributary";
 inline constexpr const char* kControlSocketName = "control.sock";
 

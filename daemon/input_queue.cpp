@@ -26,7 +26,11 @@ public:
         if (order != nullptr) [[unlikely]] {
             std::visit([this](auto& each) { this->go_on(each); }, *order);
         }
-        return worker_.step();
+        if (is_rescheduling_) [[unlikely]] {
+            is_rescheduling_ = !rescheduling_.schedule_some(cache_, entries_at_a_time());
+        }
+        last_received_ = worker_.step();
+        return last_received_;
     }
     [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
     [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
@@ -40,34 +44,36 @@ public:
 
 private:
     using Cache = FlowCache<kRecordBytes>;
-    /// Entries that an order may visit before a burst: a few dozen nanoseconds each, beside the
-    /// burst's hundreds.
-    static constexpr std::size_t kEntriesAtATime = 8;
+    /// Entries that an order may visit before a burst: a few dozen nanoseconds each. Beside a
+    /// burst's hundreds that is little; where none came there is time.
+    [[nodiscard]] std::size_t entries_at_a_time() const noexcept {
+        constexpr std::size_t kBesideBursts = 8;
+        constexpr std::size_t kBetweenEmptyPolls = 64;
+        return last_received_ > 0 ? kBesideBursts : kBetweenEmptyPolls;
+    }
 
     void go_on(SetTimeouts& order) noexcept {
         cache_.set_timeouts(order.timeouts);
+        rescheduling_ = {};
+        is_rescheduling_ = true;
         orders.finish();
     }
     void go_on(SetFilter& order) noexcept {
         path_.set_filter(order.filter);
         orders.finish();
     }
-    void go_on(ScheduleFlows& order) noexcept {
-        order.is_through = order.tour.schedule_some(cache_, kEntriesAtATime);
-        finish_part(order.is_through);
-    }
     void go_on(EndFlows& order) noexcept {
-        order.is_through = order.tour.end_some(cache_, kEntriesAtATime, clock.read(), sink_);
+        order.is_through = order.tour.end_some(cache_, entries_at_a_time(), clock.read(), sink_);
         finish_part(order.is_through);
     }
     void go_on(CopyFlows& order) noexcept {
         bool is_full = false;
         order.is_through =
-            order.tour.look_at_some(cache_, kEntriesAtATime, [&](const auto& record) {
-                std::memcpy(order.room.data() + order.records * kRecordBytes, &record,
+            order.tour.look_at_some(cache_, entries_at_a_time(), [&](const auto& record) {
+                std::memcpy(order.copies.get() + order.records * kRecordBytes, &record,
                             kRecordBytes);
                 ++order.records;
-                is_full = (order.records + 1) * kRecordBytes > order.room.size();
+                is_full = (order.records + 1) * kRecordBytes > order.room;
                 return !is_full;
             });
         finish_part(order.is_through || is_full);
@@ -88,7 +94,10 @@ private:
     RingSink<kRecordBytes> sink_;
     Cache cache_;
     InputWorker<Cache, RingSink<kRecordBytes>> worker_;
-    int steps_of_part_ = 0;  ///< of the order that waits
+    int steps_of_part_ = 0;          ///< of the order that waits
+    std::size_t last_received_ = 0;  ///< packets of the last burst
+    CacheTour rescheduling_;         ///< after a change of timeouts
+    bool is_rescheduling_ = false;
 };
 
 /// Calls `use` with the size of record, as a constant, that holds the layout.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <variant>
 
@@ -26,12 +27,20 @@ Order done(Pipeline& pipeline, std::size_t queue, const Order& order) {
     return std::get<Order>(given);
 }
 
-/// Has a queue's thread go on with an order until it is through.
-template <class Order>
-void carry_out(Pipeline& pipeline, std::size_t queue) {
-    Order order;
+/// @errors  also std::runtime_error: the records find no room
+void end_flows_of(Pipeline& pipeline, std::size_t queue) {
+    using std::chrono::steady_clock;
+    EndFlows order;
+    auto moved_at = steady_clock::now();
     while (!order.is_through) {
-        order = done(pipeline, queue, order);
+        const EndFlows next = done(pipeline, queue, order);
+        if (next.tour != order.tour) {
+            moved_at = steady_clock::now();
+        } else if (steady_clock::now() - moved_at >= Pipeline::kOrderPatience) {
+            throw std::runtime_error(
+                "no collector takes records, and they find no more room; flows go on");
+        }
+        order = next;
     }
 }
 
@@ -79,6 +88,25 @@ private:
     std::vector<std::byte> message_;
 };
 
+/// Gives all queues an order; where one hangs, those before it get the former one again, as far as
+/// they answer.
+template <class Order>
+void set_everywhere(Pipeline& pipeline, QueueRange queues, const Order& wanted,
+                    const Order& former) {
+    std::size_t queue = queues.first;
+    try {
+        for (; queue < queues.first + queues.count; ++queue) {
+            static_cast<void>(done(pipeline, queue, wanted));
+        }
+    } catch (const ThreadHangs&) {
+        while (queue-- > queues.first) {
+            InputOrder back = former;
+            static_cast<void>(pipeline.give_order(queue, back));
+        }
+        throw;
+    }
+}
+
 }  // namespace
 
 void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const RecordLayout& layout,
@@ -86,11 +114,12 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
     MessageWriter messages(options, layout, write);
     const std::size_t record_bytes = record_size(layout);
     const std::size_t room = kRecordsAtATime * record_bytes;
-    const auto records = std::make_unique<std::byte[]>(room);
+    const std::shared_ptr<std::byte[]> records(new std::byte[room]);
     for (std::size_t queue = 0; queue < pipeline.queue_count(); ++queue) {
         CopyFlows order;
         while (!order.is_through) {
-            order.room = {records.get(), room};
+            order.copies = records;
+            order.room = room;
             order.records = 0;
             order = done(pipeline, queue, order);
             for (std::size_t record = 0; record < order.records; ++record) {
@@ -105,21 +134,17 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
 
 void end_live_flows(Pipeline& pipeline) {
     for (std::size_t queue = 0; queue < pipeline.queue_count(); ++queue) {
-        carry_out<EndFlows>(pipeline, queue);
+        end_flows_of(pipeline, queue);
     }
 }
 
-void set_live_timeouts(Pipeline& pipeline, const Timeouts& timeouts) {
-    for (std::size_t queue = 0; queue < pipeline.queue_count(); ++queue) {
-        static_cast<void>(done(pipeline, queue, SetTimeouts{timeouts}));
-        carry_out<ScheduleFlows>(pipeline, queue);
-    }
+void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts) {
+    const QueueRange all{.first = 0, .count = pipeline.queue_count()};
+    set_everywhere(pipeline, all, SetTimeouts{timeouts.wanted}, SetTimeouts{timeouts.former});
 }
 
-void set_live_filter(Pipeline& pipeline, QueueRange queues, PacketSelector* filter) {
-    for (std::size_t queue = queues.first; queue < queues.first + queues.count; ++queue) {
-        static_cast<void>(done(pipeline, queue, SetFilter{filter}));
-    }
+void set_live_filter(Pipeline& pipeline, QueueRange queues, const LiveFilter& filter) {
+    set_everywhere(pipeline, queues, SetFilter{filter.wanted}, SetFilter{filter.former});
 }
 
 }  // namespace tributary

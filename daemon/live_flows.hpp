@@ -30,27 +30,38 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
 
 /// Ends all flows that run now; their packets to come begin new ones.
 ///
-/// @errors  ThreadHangs
+/// @errors  ThreadHangs; std::runtime_error: rings and caches are full, and nobody takes records
 /// @thread  any but the pipeline's, between its start() and stop()
 void end_live_flows(Pipeline& pipeline);
 
-/// Sets the timeouts of all queues' caches, and sees to it that they hold for the flows that run.
+struct LiveTimeouts {
+    Timeouts wanted;
+    Timeouts former;
+};
+
+/// Sets the timeouts of all queues' caches. They hold for flows that run, too, once each thread has
+/// gone through its cache.
 ///
-/// @errors  ThreadHangs: those before it have them already
+/// @errors  ThreadHangs: all that answer have the former ones
 /// @thread  any but the pipeline's, between its start() and stop()
-void set_live_timeouts(Pipeline& pipeline, const Timeouts& timeouts);
+void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts);
 
 /// Queues that lie side by side.
 struct QueueRange {
     std::size_t first{};
     std::size_t count{};
 };
+/// nullptr: all packets match.
+struct LiveFilter {
+    PacketSelector* wanted{};
+    PacketSelector* former{};
+};
 
 /// Sets the filter of some queues' input paths.
 ///
-/// @param filter  outlives the paths, or their next filter; nullptr: all packets match
-/// @errors  ThreadHangs: those before it have it already
+/// @param filter  outlives the paths, or their next filter
+/// @errors  ThreadHangs: all that answer have the former one, and either may still be used
 /// @thread  any but the pipeline's, between its start() and stop()
-void set_live_filter(Pipeline& pipeline, QueueRange queues, PacketSelector* filter);
+void set_live_filter(Pipeline& pipeline, QueueRange queues, const LiveFilter& filter);
 
 }  // namespace tributary

@@ -85,12 +85,14 @@ bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
     constexpr auto kLook = 50us;
     const std::lock_guard lock(orders_mutex_);
     OrderBox& box = parts_.queues[queue]->orders;
-    if (!box.post(order)) {
+    if (orders_are_closed_.load(std::memory_order_relaxed) || !box.post(order)) {
         return false;
     }
     const auto end = std::chrono::steady_clock::now() + kOrderPatience;
     while (!box.is_done()) {
-        if (std::chrono::steady_clock::now() >= end) {
+        const bool is_over = orders_are_closed_.load(std::memory_order_relaxed) ||
+                             std::chrono::steady_clock::now() >= end;
+        if (is_over && (box.withdraw() || !box.is_done())) {
             return false;
         }
         std::this_thread::sleep_for(kLook);

@@ -77,12 +77,15 @@ public:
     ///
     /// @param order  as the thread leaves it; only a part of it may be done
     /// @return       false: the thread did not answer within kOrderPatience, or has not done what
-    ///               was given it before
+    ///               was given it before. What it has not begun by then it will not do.
     /// @thread       any but the input threads, between start() and stop(); one waits for another
     /// @cost         a thread that polls answers within microseconds
     [[nodiscard]] bool give_order(std::size_t queue, InputOrder& order);
-    /// Half of what the watchdog grants: a thread that does not answer for so long hangs.
+    /// A thread that does not answer for so long hangs, as for ThreadWatch.
     static constexpr std::chrono::seconds kOrderPatience{2};
+    /// The end is near: from now on orders are refused, and those that wait come back.
+    /// @thread  any
+    void close_orders() noexcept { orders_are_closed_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
     /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
@@ -144,7 +147,8 @@ private:
     std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
-    std::mutex orders_mutex_;   ///< lets one give orders at a time
+    std::mutex orders_mutex_;  ///< lets one give orders at a time
+    std::atomic<bool> orders_are_closed_{false};
     ExportOrder export_order_;  ///< the export thread's while it is taken, else main's
     std::atomic<OrderState> export_order_state_{OrderState::none};
     std::atomic<bool> is_retiring_{false};  ///< there are retired collectors

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes what is made from the tables that the programs themselves use, to standard output:
-//   print_manual page TEMPLATE          a manual page: docs/man/*.in with options and keys filled
-//   in print_manual completion PROGRAM     the bash completion of tributary or tributaryd
+//
+//   print_manual page TEMPLATE       a manual page: docs/man/*.in with options and keys
+//
+//   print_manual completion PROGRAM  the bash completion of tributary or tributaryd
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>

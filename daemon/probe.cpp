@@ -198,9 +198,12 @@ private:
             first_queue += config_.inputs[before].queues;
         }
         std::unique_ptr<PacketFilter> filter = make_filter(expression);
+        PacketFilter* const wanted = filter.get();
+        other_filters_.push_back(std::move(filter));  // it stays if a thread hangs
         set_live_filter(*pipeline_, {.first = first_queue, .count = config_.inputs[input].queues},
-                        filter.get());
-        filters_[input] = std::move(filter);  // nobody uses the former one any more
+                        {.wanted = wanted, .former = filters_[input].get()});
+        filters_[input] = std::move(other_filters_.back());  // nobody uses the former one any more
+        other_filters_.pop_back();
     }
 
     void log_link_changes() {
@@ -252,7 +255,8 @@ private:
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;
     std::vector<std::unique_ptr<EthPort>> ports_;
-    std::vector<std::unique_ptr<PacketFilter>> filters_;  ///< one per input; nullptr: none
+    std::vector<std::unique_ptr<PacketFilter>> filters_;        ///< one per input; nullptr: none
+    std::vector<std::unique_ptr<PacketFilter>> other_filters_;  ///< of reloads that failed
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
     std::vector<ObservedInterface> interfaces_;

@@ -22,6 +22,22 @@ namespace {
 
 using std::chrono::steady_clock;
 
+/// Sends those away at the end who wait in threads of the control socket.
+class Closing {
+public:
+    Closing(MainCalls& calls, Pipeline& pipeline) : calls_(calls), pipeline_(pipeline) {}
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+    ~Closing() {
+        calls_.close();
+        pipeline_.close_orders();
+    }
+
+private:
+    MainCalls& calls_;
+    Pipeline& pipeline_;
+};
+
 }  // namespace
 
 ProbeWatch::ProbeWatch(const WatchedProbe& probe, const Config& config, const ProbeOptions& options)
@@ -37,6 +53,7 @@ void ProbeWatch::run() {
     Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger, uptime());
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
     const std::unique_ptr<ControlServer> control = serve_control();
+    const Closing closing(calls_, probe_.pipeline);  // before `control` waits for its threads
     auto next_statistics = steady_clock::now() + options_.stats_interval;
     bool goes_on = true;
     while (goes_on && !probe_.pipeline.export_has_failed()) {
@@ -50,7 +67,6 @@ void ProbeWatch::run() {
         probe_.log_link_changes();
         supervisor.look(uptime());
     }
-    calls_.close();
 }
 
 bool ProbeWatch::obey(int signal) {
@@ -61,8 +77,7 @@ bool ProbeWatch::obey(int signal) {
         case SIGHUP:
             try {
                 reload();
-            } catch (const std::exception&) {
-                return true;  // it is in the log, and the old configuration goes on
+            } catch (const std::exception&) {  // it is in the log, and the old one goes on
             }
             return true;
         default:
@@ -95,12 +110,17 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
     }
     // First what can be refused.
     if (wanted.export_ != config_.export_) {
+        for (const CollectorOptions& collector : wanted.export_.collectors) {
+            refuse_overwriting({}, collector.path, options_.stats_path);
+        }
         probe_.pipeline.change_export(exported_of_stored(wanted.export_));
+        const std::lock_guard lock(config_mutex_);
+        config_.export_ = wanted.export_;
     }
     take_filters(wanted);
     if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
         wanted.flows.active_timeout != config_.flows.active_timeout) {
-        set_live_timeouts(probe_.pipeline, Timeouts(wanted.flows));
+        set_live_timeouts(probe_.pipeline, {.wanted = wanted.flows, .former = config_.flows});
     }
     set_log_level(options_.log_level.value_or(wanted.log.level));
     const std::lock_guard lock(config_mutex_);
@@ -137,6 +157,8 @@ void ProbeWatch::take_filters(const Config& wanted) {
     for (std::size_t input = 0; input < wanted.inputs.size(); ++input) {
         if (wanted.inputs[input].filter != config_.inputs[input].filter) {
             probe_.set_filter(input, wanted.inputs[input].filter);
+            const std::lock_guard lock(config_mutex_);
+            config_.inputs[input].filter = wanted.inputs[input].filter;
         }
     }
 }
@@ -201,7 +223,7 @@ ProbeFigures ProbeWatch::figures() const {
 /// @thread  any
 ExportOptions ProbeWatch::export_options() const {
     const std::lock_guard lock(config_mutex_);
-    return config_.export_;
+    return exported_of_stored(config_.export_);
 }
 
 }  // namespace tributary

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/socket.h>
-
 #include <array>
-#include <cerrno>
+#include <cstddef>
 #include <streambuf>
+#include <string>
 #include <utility>
 
 #include "export/socket.hpp"
 
 namespace tributary {
 
-/// Reads a stream socket as an std::istream does; an error is the end of the stream.
+/// Reads a ControlReply from its socket as an std::istream does: the parts of the answer one after
+/// the other, and what is said at its end apart.
 class SocketBuffer final : public std::streambuf {
 public:
     explicit SocketBuffer(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
+    /// What was said at the end; empty: there was none yet, or the connection was cut.
+    [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
+
 protected:
-    int_type underflow() override {
-        ssize_t octets = -1;
-        do {
-            octets = ::recv(socket_.get(), octets_.data(), octets_.size(), 0);
-        } while (octets < 0 && errno == EINTR);
-        if (octets <= 0) {
-            return traits_type::eof();
-        }
-        setg(octets_.data(), octets_.data(), octets_.data() + octets);
-        return traits_type::to_int_type(*gptr());
-    }
+    int_type underflow() override;
 
 private:
+    [[nodiscard]] bool begin_part();
+    [[nodiscard]] std::size_t receive(char* out, std::size_t most);
+
     FileDescriptor socket_;
+    std::size_t left_ = 0;  ///< octets of the part that is being read
+    std::string verdict_;
     std::array<char, 65'536> octets_{};
 };
 

@@ -23,9 +23,10 @@ std::string status_line(const Ledger& before, const Ledger& now,
                         std::chrono::nanoseconds interval) {
     const QueueLedger then = before.total();
     const QueueLedger total = now.total();
-    const auto connected = std::ranges::count_if(
-        now.collectors,
-        [](const CollectorLedger& collector) { return collector.counts.at("connected") != 0; });
+    const auto connected =
+        std::ranges::count_if(now.collectors, [](const CollectorLedger& collector) {
+            return !collector.is_removed && collector.counts.at("connected") != 0;
+        });
     const auto removed = std::ranges::count_if(
         now.collectors, [](const CollectorLedger& collector) { return collector.is_removed; });
     const PortLedger nic = now.all_ports();

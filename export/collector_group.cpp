@@ -2,7 +2,9 @@
 #include "export/collector_group.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +15,15 @@ namespace {
 
 std::size_t copies_of(const ExportOptions& options) noexcept {
     return options.mode == ExportMode::copy ? options.collectors.size() : 1;
+}
+
+bool is_one_path(const std::string& a, const std::string& b) {
+    std::error_code unknown;  // no working directory: then paths are what they are
+    const auto normal = [&](const std::string& path) {
+        return std::filesystem::absolute(path + (path.ends_with('/') ? "." : ""), unknown)
+            .lexically_normal();
+    };
+    return !a.empty() && !b.empty() && normal(a) == normal(b);
 }
 
 /// What all sessions depend on.
@@ -45,22 +56,28 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
 
 void CollectorGroup::change(const ExportOptions& options, std::span<const std::size_t> accounts) {
     const bool all_anew = common_part(options) != common_part(options_);
-    Members wanted;
-    for (std::size_t index = 0; index < options.collectors.size(); ++index) {
-        const CollectorOptions& collector = options.collectors[index];
-        Member& member = wanted.emplace_back();
-        member.options = collector;
-        member.account = accounts[index];
-        if (all_anew || same_member(collector) == members_.end()) {
-            refuse_shared_place(collector);
-            member.session = std::make_unique<CollectorSession>(
-                options, metering_, book_,
-                CollectorPlace{.option = index, .account = accounts[index]}, handler_);
+    for (const Member& member : members_) {
+        refuse_slow_end(member, options, all_anew);
+    }
+    Members wanted(options.collectors.size());
+    // Files last: they are emptied when they are opened, and another one may still be refused.
+    for (const bool of_files : {false, true}) {
+        for (std::size_t index = 0; index < wanted.size(); ++index) {
+            const CollectorOptions& collector = options.collectors[index];
+            wanted[index].options = collector;
+            wanted[index].account = accounts[index];
+            const bool is_turn = (collector.transport == TransportKind::file) == of_files;
+            if (is_turn && (all_anew || same_member(collector) == members_.end())) {
+                refuse_shared_place(collector);
+                wanted[index].session = std::make_unique<CollectorSession>(
+                    options, metering_, book_,
+                    CollectorPlace{.option = index, .account = accounts[index]}, handler_);
+            }
         }
     }
     // From here on nothing can fail.
-    const CollectorSession* const active =
-        members_.empty() ? nullptr : members_[active_].session.get();
+    const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
+    const CollectorSession* const first_before = members_.empty() ? nullptr : &session(0);
     for (Member& member : wanted) {
         if (member.session == nullptr) {
             member.session = std::move(same_member(member.options)->session);
@@ -73,7 +90,12 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
             retired_.push_back(std::move(member));
         }
     }
+    const bool first_is_new = wanted.front().session.get() != first_before;
     members_ = std::move(wanted);
+    if (first_is_new) {  // it may take a while to be reached, as at the start
+        was_up_ = false;
+        began_.reset();
+    }
     active_ = first([active](const CollectorSession& each) { return &each == active; });
     active_ = active_ < members_.size() ? active_ : 0;
     if (copies_of(options) != copies_of(options_)) {
@@ -89,13 +111,26 @@ CollectorGroup::Members::iterator CollectorGroup::same_member(const CollectorOpt
     });
 }
 
+/// The end of a rotated file may wait for a disk and a command; the others' records wait meanwhile.
+void CollectorGroup::refuse_slow_end(const Member& member, const ExportOptions& wanted,
+                                     bool all_anew) {
+    const bool stays = !all_anew && std::ranges::find(wanted.collectors, member.options) !=
+                                        wanted.collectors.end();
+    if (!stays && member.options.rotation.is_on()) {
+        throw ExportError(describe(member.options) +
+                          " would end, and its files are rotated; that needs a restart");
+    }
+}
+
 void CollectorGroup::refuse_shared_place(const CollectorOptions& collector) const {
     for (const Members* const used : {&members_, &retired_}) {
         for (const Member& member : *used) {
-            const bool is_file = collector.transport == TransportKind::file;
-            const bool shares_file = is_file && collector.path == member.options.path;
-            const bool shares_spool = collector.spool.is_on() &&
-                                      collector.spool.directory == member.options.spool.directory;
+            const bool is_file = collector.transport == TransportKind::file &&
+                                 member.options.transport == TransportKind::file;
+            const bool shares_file = is_file && is_one_path(collector.path, member.options.path);
+            const bool shares_spool =
+                collector.spool.is_on() &&
+                is_one_path(collector.spool.directory, member.options.spool.directory);
             if (shares_file || shares_spool) {
                 throw ExportError(describe(collector) +
                                   " would change, and its file or spool is in use");
@@ -109,6 +144,7 @@ void CollectorGroup::retire_some(ExportTime now) {
     for (Member& member : retired_) {
         member.session->advance(now);
         const bool is_stranded = options_.mode == ExportMode::failover &&
+                                 member.session->keeps_records() &&
                                  !member.session->has_session() && member.session->is_waiting();
         if (is_stranded && session(active_).is_up()) {
             rescue(*member.session, now);
@@ -116,13 +152,15 @@ void CollectorGroup::retire_some(ExportTime now) {
         if (end_member(member, true, now)) {
             member.session->close();
             member.session.reset();
-            show_connection(member.account);
         }
+    }
+    for (const Member& member : retired_) {
+        show_connection(member.account);  // what happens to the retired one is not its successor's
     }
     std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
 }
 
-/// Says in an account that had a session which has ended whether there is another one.
+/// Says in the account of a retired session whether another one is connected.
 void CollectorGroup::show_connection(std::size_t account) noexcept {
     book_.account(account).connected.set(0);
     for (const Member& member : members_) {
@@ -187,7 +225,7 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
     if (session(index).has_room() || session(index).is_dead()) {
         session(index).add(record, now);
     } else {
-        book_.lost(index, record.entry, ExportLoss::buffer_full);
+        book_.lost(members_[index].account, record.entry, ExportLoss::buffer_full);
     }
 }
 

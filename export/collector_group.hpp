@@ -47,7 +47,8 @@ public:
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
     /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
-    ///          used by another one, nor by itself with other options, until it is retired.
+    ///          used by another one, nor by itself with other options, until it is retired; one
+    ///          whose files are rotated stays to the end.
     void change(const ExportOptions& options, std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
@@ -102,6 +103,7 @@ private:
     void retire_some(ExportTime now);
     void show_connection(std::size_t account) noexcept;
     [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
+    static void refuse_slow_end(const Member& member, const ExportOptions& wanted, bool all_anew);
     void refuse_shared_place(const CollectorOptions& collector) const;
 
     ExportOptions options_;

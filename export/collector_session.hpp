@@ -80,9 +80,10 @@ public:
     /// Nothing is sent any more. What is left here and all that still comes is lost, or goes to the
     /// spool.
     void abandon(ExportTime now);
+    /// Whether hand_back() has something to give: the records themselves.
+    [[nodiscard]] bool keeps_records() const noexcept { return record_bytes_ != 0; }
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
-    /// caller's again. Only where the options' mode is failover, which keeps them, and without a
-    /// session.
+    /// caller's again. Only where keeps_records(), and without a session.
     [[nodiscard]] std::vector<OutgoingMessage> hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();

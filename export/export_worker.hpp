@@ -27,7 +27,8 @@ public:
 
     /// @param metering  what fills the queues
     /// @param queues    one source per queue; they outlive the worker
-    /// @param counters  outlive the worker; as many queues and collectors as there are here
+    /// @param counters  outlive the worker; with as many queues as there are here, and at least as
+    /// many collectors
     /// @param handler   told of what concerns the collectors; may be empty
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
     ///          or records and layout do not fit together

@@ -74,6 +74,8 @@ public:
         return !has_more(cache);
     }
 
+    friend bool operator==(const CacheTour&, const CacheTour&) = default;
+
 private:
     /// Entries between asking for a bucket and removing its entry.
     static constexpr std::size_t kAhead = 16;

@@ -87,15 +87,14 @@ class Killed(live_veth.LiveCase):
         # What the first one had accounted and the spool did not hold yet: its cache, its rings, its open message.
         self.assertGreater(inherited, 0)
         packets = sum(flow["packetDeltaCount"] for flow in flows)
-        # Nobody polled between the kill and the start: the interface has counted those packets, no ledger has.
+        # Behind the last look at the first one, most of them while nobody polled: the interface has counted them, and no
+        # ledger has.
         unseen = sent - before["packets"]["received"] - after["packets"]["received"]
-        print("%d packets sent, %d in records, %d came while nobody polled" % (sent, packets, unseen))
+        print("%d packets sent, %d in records, %d in no ledger" % (sent, packets, unseen))
         self.assertLess(unseen, RATE * SOON)
         self.assertLess(packets, sent)
         in_spool = packets - after["packets"]["exported"]
         self.assertLess(in_spool, before["packets"]["metered"] + RATE)
-        # Of the last seconds: both timeouts are one, and its walk and messages take their time.
-        self.assertLess(before["packets"]["metered"] - in_spool, 4 * RATE)
 
 
 if __name__ == "__main__":

@@ -173,3 +173,61 @@ TEST_CASE("change: a file in use is refused, and nothing has changed", "[export]
     CHECK(group.collectors[0].ports == numbers(0, 200));
     CHECK(group.has(2) == 200);
 }
+
+TEST_CASE("change: losses are booked to whom they concern, wherever it stands in the list",
+          "[export][unit]") {
+    ChangingExport group(ExportMode::copy, {0, 1, 2});
+    for (CollectorOptions& collector : group.all) {
+        collector.buffer = 65'536;
+    }
+    group.change({0, 1, 2});
+    group.run(milliseconds{1000});
+    group.change({1, 2});
+    group.run(milliseconds{1000});
+    group.collectors[1].go_away();
+    group.run(milliseconds{500});
+    for (int round = 0; round < 5; ++round) {
+        group.put(0, 1000);
+        group.run(milliseconds{300});
+    }
+    CHECK(group.lost_to(1, ExportLoss::buffer_full) > 0);
+    CHECK(group.lost_to(0, ExportLoss::buffer_full) == 0);
+    CHECK(group.lost_to(2, ExportLoss::buffer_full) == 0);
+    group.finish();
+}
+
+TEST_CASE("change: a collector that was away before failover keeps no records to hand on",
+          "[export][unit]") {
+    ChangingExport group(ExportMode::copy, {0, 1});
+    group.collectors[1].go_away();
+    group.run(milliseconds{200});
+    group.put(0, 1000);
+    group.run(milliseconds{500});
+    group.options.mode = ExportMode::failover;
+    group.all[0].port = group.collectors[2].port();  // a collector with a free connection
+    group.change({0});
+    group.run(milliseconds{3000});
+    group.put(1000, 1500);
+    group.run(milliseconds{2000});
+    group.finish();
+    CHECK(group.lost_to(1, ExportLoss::collector_away) == 1000);
+    CHECK(group.exported() == 1500);
+    CHECK(group.collectors[2].ports == numbers(1000, 1500));
+}
+
+TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
+    const TemporaryDirectory directory;
+    ChangingExport group(ExportMode::copy, {0, 1});
+    CollectorOptions file;
+    file.transport = TransportKind::file;
+    file.path = directory.path() + "/out.ipfix";
+    file.rotation.interval = std::chrono::seconds(60);
+    group.all[2] = file;
+    group.change({0, 2});
+    group.options.collectors.pop_back();
+    const std::array<std::size_t, 1> accounts{0};
+    CHECK_THROWS_WITH(group.worker->change(group.options, accounts),
+                      Catch::Contains("its files are rotated"));
+    group.run(milliseconds{1000});
+    group.finish();
+}
