@@ -43,7 +43,14 @@ ConfigChange compare(const Config& running, const Config& wanted) {
     }
     ConfigChange change;
     for (const auto& [path, value] : before) {
-        (is_reloadable(path) ? change.reloadable : change.needs_restart).push_back(path);
+        constexpr std::string_view kCollectors = "export.collectors";
+        // Which one it is its place in the list does not tell: one before it may be gone.
+        const std::string name = path.starts_with(kCollectors) ? std::string(kCollectors) : path;
+        std::vector<std::string>& list =
+            is_reloadable(path) ? change.reloadable : change.needs_restart;
+        if (list.empty() || list.back() != name) {
+            list.push_back(name);
+        }
     }
     return change;
 }

@@ -10,6 +10,7 @@ namespace tributary {
 
 /// The keys in which a new configuration differs from the one that a probe runs by.
 struct ConfigChange {
+    /// `export.collectors` as a whole.
     std::vector<std::string> reloadable;     ///< can change while packets come
     std::vector<std::string> needs_restart;  ///< decide on memory, threads, NICs or addresses
 };

@@ -2,13 +2,16 @@
 #include "daemon/control_commands.hpp"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "daemon/command_line.hpp"
 #include "daemon/control_client.hpp"
@@ -27,6 +30,9 @@ void add_socket(CLI::App& command, ControlArguments& arguments) {
         .add_option("--socket", arguments.socket,
                     std::string("Control socket of tributaryd (default ") + kControlDirectory +
                         "/" + kControlSocketName + ")")
+        ->check([](const std::string& path) {
+            return path.empty() ? std::string("must not be empty") : std::string();
+        })
         ->option_text("PATH");
 }
 
@@ -54,36 +60,45 @@ void add_top(CLI::App& app, ControlArguments& arguments) {
         ->option_text("N");
 }
 
-/// Says what is in a JSON document, a line for each value.
-void print_values(const nlohmann::ordered_json& value, const std::string& name) {
+/// What is in a JSON document, a line for each value.
+std::string lines_of(const nlohmann::ordered_json& value, const std::string& name) {
     if (!value.is_structured()) {
-        std::cout << name << "  " << value.dump() << '\n';
-        return;
+        return name + "  " + value.dump() + "\n";
     }
+    std::string lines;
     for (const auto& [key, each] : value.items()) {
-        print_values(each, name.empty() ? key : name + "." + key);
+        lines += lines_of(each, name.empty() ? key : name + "." + key);
     }
+    return lines;
+}
+
+/// A reader that has gone away wants no more: no fault. @return  exit code
+int print(const std::string& text, const std::string& command) {
+    errno = 0;
+    std::cout << text << std::flush;
+    if (std::cout || errno == EPIPE) {
+        return EX_OK;
+    }
+    std::cerr << "tributary " << command << ": cannot write: " << words_for(errno) << '\n';
+    return EX_IOERR;
 }
 
 int show_stats(const ControlArguments& arguments) {
     const std::string text = ControlAnswer(arguments.socket, "stats").text();
-    if (arguments.is_json) {
-        std::cout << text;
-    } else {
-        print_values(nlohmann::ordered_json::parse(text), {});
-    }
-    return std::cout.flush() ? EX_OK : EX_IOERR;
+    return print(
+        arguments.is_json ? text : lines_of(nlohmann::ordered_json::parse(text), std::string()),
+        "stats");
 }
 
 int print_answer(const ControlArguments& arguments, const std::string& command) {
-    std::cout << ControlAnswer(arguments.socket, command).text();
-    return std::cout.flush() ? EX_OK : EX_IOERR;
+    return print(ControlAnswer(arguments.socket, command).text(), command);
 }
 
-ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options) {
+ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options,
+                              std::ostream& out) {
     ControlAnswer answer(socket, "flows");
     const ListingResult result =
-        list_flow_stream(answer.stream(), socket, options, std::cout, [](const std::string&) {});
+        list_flow_stream(answer.stream(), socket, options, out, [](const std::string&) {});
     if (result.status == ListingStatus::ok || result.status == ListingStatus::data_error) {
         answer.check();
     }
@@ -99,26 +114,41 @@ TopLook look(const std::string& socket) {
     return made;
 }
 
+/// As much of a text as fits into the terminal, if it is one.
+std::string fitted(const std::string& text) {
+    winsize size{};
+    if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return text;
+    }
+    std::istringstream lines(text);
+    std::string line;
+    std::string all;
+    for (int row = 1; row < size.ws_row && std::getline(lines, line); ++row) {
+        all += line.substr(0, size.ws_col) + "\n";
+    }
+    return all;
+}
+
 /// A terminal is cleared before each look.
 int watch(const ControlArguments& arguments) {
     constexpr const char* kHomeAndClear = "\033[H\033[2J";
+    constexpr int kMilliseconds = 1000;
     const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
     FlowListingOptions flows;
     flows.order = FlowOrder::rate;
     flows.top = arguments.flows;
     TopLook before = look(arguments.socket);
     for (std::uint32_t looks = 1;; ++looks) {
-        ::poll(nullptr, 0, static_cast<int>(arguments.interval) * 1000);
+        ::poll(nullptr, 0, static_cast<int>(arguments.interval) * kMilliseconds);
         const TopLook now = look(arguments.socket);
-        std::cout << (is_terminal ? kHomeAndClear : "") << top_screen(before, now) << '\n';
+        std::ostringstream screen;
+        screen << top_screen(before, now) << '\n';
         if (arguments.flows > 0) {
-            static_cast<void>(list_live_flows(arguments.socket, flows));
+            static_cast<void>(list_live_flows(arguments.socket, flows, screen));
         }
-        if (!std::cout.flush()) {
-            return EX_OK;  // nobody watches any more
-        }
-        if (looks == arguments.count) {
-            return EX_OK;
+        const int written = print((is_terminal ? kHomeAndClear : "") + fitted(screen.str()), "top");
+        if (written != EX_OK || !std::cout || looks == arguments.count) {
+            return written;
         }
         before = now;
     }
@@ -172,7 +202,7 @@ std::optional<int> run_control_command(const CLI::App& app, ControlArguments& ar
         if (app.got_subcommand("show")) {
             const FlowListingOptions& options = listing_options(
                 *app.get_subcommand("show")->get_subcommand("flows"), arguments.listing);
-            return explain_listing(list_live_flows(arguments.socket, options),
+            return explain_listing(list_live_flows(arguments.socket, options, std::cout),
                                    "tributary show flows");
         }
         if (app.got_subcommand("top")) {

@@ -26,8 +26,10 @@
 namespace tributary {
 namespace {
 
-/// Who neither sends nor reads for so long is cut off. A pager that shows a listing may well wait.
-constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
+/// Who has not said what he wants for so long is cut off.
+constexpr timeval kPatienceForCommand{.tv_sec = 5, .tv_usec = 0};
+/// Who does not read for so long, too. A pager that shows a listing may well wait.
+constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
 
 /// @return  the first line that comes, without its end; nothing: none came
 std::optional<std::string> read_line(int socket) {
@@ -45,6 +47,13 @@ std::optional<std::string> read_line(int socket) {
         }
     }
     return std::nullopt;
+}
+
+/// What tells a file from all others; 0 and 0: there is none.
+std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
+                                               : std::pair(dev_t{0}, ino_t{0});
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -94,7 +103,9 @@ ControlServer::~ControlServer() {
         ::shutdown(connection.socket.get(), SHUT_RDWR);
         connection.thread.join();
     }
-    static_cast<void>(::unlink(path_.c_str()) == 0);
+    if (file_of(path_) == file_) {  // somebody may have put another one there
+        static_cast<void>(::unlink(path_.c_str()) == 0);
+    }
 }
 
 void ControlServer::listen() {
@@ -121,6 +132,7 @@ void ControlServer::listen() {
     if (!is_there) {
         refuse(path_, words_for(errno));
     }
+    file_ = file_of(path_);
 }
 
 void ControlServer::run() {
@@ -140,8 +152,10 @@ void ControlServer::accept_one() {
         ::poll(nullptr, 0, kMilliseconds);  // it has gone away again, or descriptors have run out
         return;
     }
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatienceForCommand,
+                 sizeof kPatienceForCommand);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
+                 sizeof kPatienceForReader);
     if (connections_.size() >= kMostConnections) {
         ControlReply(socket.get()).end("too many connections");
         return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -11,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "export/socket.hpp"
 
@@ -58,7 +61,7 @@ public:
     using Commands = std::map<std::string, Command, std::less<>>;
 
     /// Connections at the same time; more are turned away.
-    static constexpr std::size_t kMostConnections = 8;
+    static constexpr std::size_t kMostConnections = 16;
 
     /// Makes the socket. A left-over one, which nobody listens to, is replaced.
     ///
@@ -87,6 +90,7 @@ private:
     void answer(int socket) const;
 
     std::string path_;
+    std::pair<dev_t, ino_t> file_;  ///< that the socket is
     Commands commands_;
     FileDescriptor listener_;
     FileDescriptor stop_;  ///< an eventfd

@@ -102,7 +102,6 @@ bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
 }
 
 void Pipeline::change_export(const ExportOptions& options) {
-    wait_for_retired();
     CollectorAccounts wanted = accounts_;
     export_order_ = {
         .options = options, .accounts = wanted.choose(options.collectors), .error = {}};
@@ -112,16 +111,6 @@ void Pipeline::change_export(const ExportOptions& options) {
     }
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
-}
-
-void Pipeline::wait_for_retired() const {
-    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
-    while (is_retiring_.load(std::memory_order_acquire)) {
-        if (std::chrono::steady_clock::now() >= end) {
-            throw ExportError("collectors that the last reload took away still get their records");
-        }
-        std::this_thread::sleep_for(1ms);
-    }
 }
 
 /// Returns when the export thread has done it.
@@ -150,7 +139,6 @@ void Pipeline::obey_export_order() noexcept {
     } catch (const std::exception& error) {
         export_order_.error = error.what();
     }
-    is_retiring_.store(export_worker_.is_retiring(), std::memory_order_relaxed);
     export_order_state_.store(OrderState::none, std::memory_order_release);
 }
 
@@ -217,7 +205,6 @@ void Pipeline::run_export() noexcept {
     while (!drain_export_.load(std::memory_order_relaxed)) {
         obey_export_order();
         const bool found = export_worker_.step(now());
-        is_retiring_.store(export_worker_.is_retiring(), std::memory_order_release);
         if (!found) {
             std::this_thread::sleep_for(kIdleSleep);
         }

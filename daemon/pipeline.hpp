@@ -91,9 +91,9 @@ public:
     /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
     /// before, whenever that was, keep their accounts.
     ///
-    /// @errors  ExportError: nothing has changed. Among the reasons are that the export thread does
-    ///          not begin with it for kOrderPatience, and that collectors which an earlier change
-    ///          has retired still are.
+    /// @errors  ExportError: nothing has changed. Among the reasons is that the export thread does
+    /// not
+    ///          begin with it for kOrderPatience.
     /// @thread  main, between start() and stop()
     void change_export(const ExportOptions& options);
 
@@ -122,7 +122,6 @@ private:
     void run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept;
     void run_export() noexcept;
     void obey_export_order() noexcept;
-    void wait_for_retired() const;
     void carry_out_export_order();
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
     void read_collectors(Ledger& ledger) const;
@@ -151,8 +150,7 @@ private:
     std::atomic<bool> orders_are_closed_{false};
     ExportOrder export_order_;  ///< the export thread's while it is taken, else main's
     std::atomic<OrderState> export_order_state_{OrderState::none};
-    std::atomic<bool> is_retiring_{false};  ///< there are retired collectors
-    std::vector<ThreadLoad> loads_;         ///< one per queue, the export thread's last
+    std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;
 };

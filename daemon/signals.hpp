@@ -25,7 +25,8 @@ public:
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;
-    /// From now on a signal does what it does without this class: all but SIGUSR1 end the process.
+    /// From now on a signal does what it does without this class: SIGINT and SIGTERM end the
+    /// process.
     /// @thread  main
     void let_go() noexcept;
 

@@ -70,7 +70,9 @@ int run(const CommandLine& command_line) {
 int main(int argc, char** argv) {
     reserve_standard_streams();
     raise_descriptor_limit();
-    ::signal(SIGUSR1, SIG_IGN);  // until Signals takes it: a wish for statistics ends nothing
+    // Until Signals takes them: a wish for statistics or for another configuration ends nothing.
+    ::signal(SIGUSR1, SIG_IGN);
+    ::signal(SIGHUP, SIG_IGN);
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
         set_up_log(command_line.log_level.value_or(LogLevel::info));

@@ -55,9 +55,12 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
 }
 
 void CollectorGroup::change(const ExportOptions& options, std::span<const std::size_t> accounts) {
+    if (retired_.size() >= kMostRetired) {
+        throw ExportError("too many collectors that former reloads took away still get records");
+    }
     const bool all_anew = common_part(options) != common_part(options_);
     for (const Member& member : members_) {
-        refuse_slow_end(member, options, all_anew);
+        refuse_end(member, options, all_anew);
     }
     Members wanted(options.collectors.size());
     // Files last: they are emptied when they are opened, and another one may still be refused.
@@ -111,14 +114,16 @@ CollectorGroup::Members::iterator CollectorGroup::same_member(const CollectorOpt
     });
 }
 
-/// The end of a rotated file may wait for a disk and a command; the others' records wait meanwhile.
-void CollectorGroup::refuse_slow_end(const Member& member, const ExportOptions& wanted,
-                                     bool all_anew) {
+/// The end of a rotated file may wait for a disk and a command, and the others' records with it;
+/// what a spool keeps is told of at the end of the process.
+void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) {
     const bool stays = !all_anew && std::ranges::find(wanted.collectors, member.options) !=
                                         wanted.collectors.end();
-    if (!stays && member.options.rotation.is_on()) {
+    const bool is_bound = member.options.rotation.is_on() || member.options.spool.is_on();
+    if (!stays && is_bound) {
         throw ExportError(describe(member.options) +
-                          " would end, and its files are rotated; that needs a restart");
+                          " would end, and it has a spool or its files are rotated; that needs a "
+                          "restart");
     }
 }
 
@@ -149,7 +154,9 @@ void CollectorGroup::retire_some(ExportTime now) {
         if (is_stranded && session(active_).is_up()) {
             rescue(*member.session, now);
         }
-        if (end_member(member, true, now)) {
+        // One that is still wanted has its records when it is back, from the old session first.
+        const bool is_patient = !is_finishing_ && has_account(member.account);
+        if (is_patient ? member.session->flush(now) : end_member(member, true, now)) {
             member.session->close();
             member.session.reset();
         }
@@ -158,6 +165,12 @@ void CollectorGroup::retire_some(ExportTime now) {
         show_connection(member.account);  // what happens to the retired one is not its successor's
     }
     std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
+}
+
+/// Whether a collector that is wanted has this account.
+bool CollectorGroup::has_account(std::size_t account) const noexcept {
+    return std::ranges::any_of(members_,
+                               [&](const Member& member) { return member.account == account; });
 }
 
 /// Says in the account of a retired session whether another one is connected.
@@ -303,6 +316,7 @@ void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
 }
 
 bool CollectorGroup::finish(ExportTime now, bool drained) {
+    is_finishing_ = true;
     bool all_ended = retired_.empty();  // step() goes on with them
     for (Member& member : members_) {
         all_ended = end_member(member, drained, now) && all_ended;

@@ -34,6 +34,8 @@ public:
     static constexpr int kSlowestDrain = 10;
     /// Failover: so long the first collector may take to be reached for the first time.
     static constexpr std::chrono::seconds kStartUp{3};
+    /// Sessions that end at the same time; each may have a buffer of records.
+    static constexpr std::size_t kMostRetired = 16;
 
     /// @param counters  outlive the group; the collectors' accounts are the first ones
     /// @errors  ExportError
@@ -42,13 +44,14 @@ public:
 
     /// Records go to other collectors, or in another way, from now on. A collector for which
     /// nothing changes goes on with its session. Others are retired: what is on its way to them is
-    /// still sent, and given up as finish() does.
+    /// still sent, and given up as finish() does; but while the collector's account is still
+    /// wanted, it waits for the collector as long as that takes.
     ///
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
     /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
     ///          used by another one, nor by itself with other options, until it is retired; one
-    ///          whose files are rotated stays to the end.
+    ///          with a spool, or whose files are rotated, stays to the end.
     void change(const ExportOptions& options, std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
@@ -101,9 +104,10 @@ private:
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     void abandon_if_stalled(Member& member, ExportTime now);
     void retire_some(ExportTime now);
+    [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_connection(std::size_t account) noexcept;
     [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
-    static void refuse_slow_end(const Member& member, const ExportOptions& wanted, bool all_anew);
+    static void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew);
     void refuse_shared_place(const CollectorOptions& collector) const;
 
     ExportOptions options_;
@@ -116,6 +120,7 @@ private:
     Members retired_;
     std::size_t active_ = 0;  ///< failover: who has the records
     bool was_up_{};           ///< failover: somebody was
+    bool is_finishing_{};
     std::optional<std::chrono::nanoseconds> began_;
 };
 

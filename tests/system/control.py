@@ -154,12 +154,34 @@ class Socket(ControlCase):
 
     def test_too_many_are_turned_away_and_the_next_is_served(self):
         daemon = self.probe()
-        silent = [self.connect(daemon, b"") for _ in range(8)]
+        silent = [self.connect(daemon, b"") for _ in range(16)]
         self.assertEqual(self.answer(daemon, b"stats\n"), NO_MORE + b"too many connections")
+        self.assertIn("too many connections", self.ask(daemon, "stats", expect=EX_UNAVAILABLE))
         for client in silent:
             client.close()
         daemon.wait_for(lambda: self.answer(daemon, b"stats\n").endswith(NO_MORE + b"ok"), 30, "a free connection")
         self.end(daemon)
+
+    def test_what_cannot_be_written_is_told(self):
+        daemon = self.probe()
+        for words in (["stats"], ["show", "flows"], ["top", "--interval", "1", "--count", "1"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([harness.TRIBUTARY, *words, "--socket", daemon.control_socket], stdout=full,
+                                        stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(result.returncode, harness.EX_IOERR, words)
+            self.assertIn("No space left", result.stderr)
+        self.end(daemon)
+
+    def test_the_socket_of_another_probe_stays(self):
+        daemon = self.probe()
+        os.unlink(daemon.control_socket)
+        other = self.enterContext(harness.Process(
+            harness.TRIBUTARYD, "--config", self.configure(), "--set", "control.socket=" + daemon.control_socket, "--set",
+            "export.collectors.0.path=" + self.path("second.ipfix")))
+        other.wait_for_log("control: ")
+        self.end(daemon)
+        self.assertTrue(os.path.exists(daemon.control_socket))
+        self.assertEqual(other.end(), harness.EX_OK)
 
     def test_a_socket_that_a_killed_probe_left_is_replaced(self):
         daemon = self.probe()
@@ -268,6 +290,31 @@ class Reload(ControlCase):
         before = daemon.text()
         self.ask(daemon, "reload")
         self.assertEqual(daemon.text(), before)
+        self.end(daemon)
+
+
+class Away(ControlCase):
+    def test_records_for_a_collector_that_is_away_outlive_a_reload(self):
+        port = harness.free_port(socket.SOCK_STREAM)
+        daemon = self.probe(collectors="{transport: tcp, host: 127.0.0.1, port: %d}" % port)
+        self.wait_for_received(daemon)
+        self.ask(daemon, "flush")
+        for interval in (7, 8, 0):
+            self.configure(options=interval)
+            self.assertEqual(self.ask(daemon, "reload"), "reloaded: export.options-interval\n")
+        collector = self.enterContext(collectors.TcpCollector(None, port, self.path("tcp")))
+        daemon.wait_for(lambda: self.stats(daemon)["flows"]["exported"] == harness.DEMO_FLOWS, 60, "records")
+        ledger = self.end(daemon)
+        self.assertEqual(ledger["flows"]["lost"], 0)
+        self.assertEqual(len(self.flows(*collector.files())), harness.DEMO_FLOWS)
+
+    def test_a_spool_stays_until_a_restart(self):
+        spooled = "{transport: tcp, host: 127.0.0.1, port: %d, spool: {directory: %s}}" % (
+            harness.free_port(socket.SOCK_STREAM), self.path("spool"))
+        file = self.values["collectors"]
+        daemon = self.probe(collectors=spooled + ", " + file)
+        self.configure(collectors=file)
+        self.assertIn("has a spool", self.ask(daemon, "reload", expect=EX_UNAVAILABLE))
         self.end(daemon)
 
 

@@ -48,7 +48,7 @@ TEST_CASE("config change: what a running probe can take", "[conf][unit]") {
     wanted.export_.collectors[0].port = 99;
     wanted.log.level = LogLevel::debug;
     const ConfigChange change = compare(one_input(), wanted);
-    CHECK(change.reloadable == Keys{"export.collectors.0.port", "export.flush-interval",
+    CHECK(change.reloadable == Keys{"export.collectors", "export.flush-interval",
                                     "flows.active-timeout", "flows.idle-timeout", "inputs.0.filter",
                                     "log.level"});
     CHECK(change.needs_restart.empty());

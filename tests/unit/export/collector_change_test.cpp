@@ -215,6 +215,27 @@ TEST_CASE("change: a collector that was away before failover keeps no records to
     CHECK(group.collectors[2].ports == numbers(1000, 1500));
 }
 
+TEST_CASE("change: what waits for a collector that is away waits on, from its old session",
+          "[export][unit]") {
+    ChangingExport group(ExportMode::copy, {0, 1});
+    group.collectors[1].go_away();
+    group.run(milliseconds{200});
+    group.put(0, 1000);
+    group.run(milliseconds{500});
+    group.options.timestamps = TimestampUnit::nanoseconds;
+    group.all[0].port = group.collectors[2].port();  // a collector with a free connection
+    group.change({0, 1});
+    group.run(milliseconds{20'000});  // many drain timeouts
+    CHECK(group.worker->is_retiring());
+    CHECK(group.lost_to(1, ExportLoss::collector_away) == 0);
+    group.collectors[1].come_back();
+    group.run(milliseconds{30'000});
+    CHECK(group.has(1) == 1000);
+    CHECK_FALSE(group.worker->is_retiring());
+    group.finish();
+    CHECK(group.lost_at_all() == 0);
+}
+
 TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
     const TemporaryDirectory directory;
     ChangingExport group(ExportMode::copy, {0, 1});
@@ -227,7 +248,7 @@ TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
     group.options.collectors.pop_back();
     const std::array<std::size_t, 1> accounts{0};
     CHECK_THROWS_WITH(group.worker->change(group.options, accounts),
-                      Catch::Contains("its files are rotated"));
+                      Catch::Contains("it has a spool or its files are rotated"));
     group.run(milliseconds{1000});
     group.finish();
 }
