@@ -63,11 +63,14 @@ void add_top(CLI::App& app, ControlArguments& arguments) {
 /// What is in a JSON document, a line for each value.
 std::string lines_of(const nlohmann::ordered_json& value, const std::string& name) {
     if (!value.is_structured()) {
-        return name + "  " + value.dump() + "\n";
+        return std::string(name).append("  ").append(value.dump()).append("\n");
     }
     std::string lines;
     for (const auto& [key, each] : value.items()) {
-        lines += lines_of(each, name.empty() ? key : name + "." + key);
+        std::string path = name;
+        path += path.empty() ? "" : ".";
+        path += key;
+        lines += lines_of(each, path);
     }
     return lines;
 }
@@ -97,7 +100,7 @@ int print_answer(const ControlArguments& arguments, const std::string& command) 
 ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options,
                               std::ostream& out) {
     ControlAnswer answer(socket, "flows");
-    const ListingResult result =
+    ListingResult result =
         list_flow_stream(answer.stream(), socket, options, out, [](const std::string&) {});
     if (result.status == ListingStatus::ok || result.status == ListingStatus::data_error) {
         answer.check();
@@ -169,6 +172,28 @@ int check(const std::string& path) {
     }
 }
 
+/// @return  nothing: none of these was given
+std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
+    if (app.got_subcommand("stats")) {
+        return show_stats(arguments);
+    }
+    if (app.got_subcommand("show")) {
+        const FlowListingOptions& options = listing_options(
+            *app.get_subcommand("show")->get_subcommand("flows"), arguments.listing);
+        return explain_listing(list_live_flows(arguments.socket, options, std::cout),
+                               "tributary show flows");
+    }
+    if (app.got_subcommand("top")) {
+        return watch(arguments);
+    }
+    for (const char* const command : {"flush", "reload"}) {
+        if (app.got_subcommand(command)) {
+            return print_answer(arguments, command);
+        }
+    }
+    return app.got_subcommand("check") ? std::optional(check(arguments.config)) : std::nullopt;
+}
+
 }  // namespace
 
 void add_control_commands(CLI::App& app, ControlArguments& arguments) {
@@ -196,24 +221,7 @@ std::optional<int> run_control_command(const CLI::App& app, ControlArguments& ar
         arguments.socket = default_control_socket();
     }
     try {
-        if (app.got_subcommand("stats")) {
-            return show_stats(arguments);
-        }
-        if (app.got_subcommand("show")) {
-            const FlowListingOptions& options = listing_options(
-                *app.get_subcommand("show")->get_subcommand("flows"), arguments.listing);
-            return explain_listing(list_live_flows(arguments.socket, options, std::cout),
-                                   "tributary show flows");
-        }
-        if (app.got_subcommand("top")) {
-            return watch(arguments);
-        }
-        for (const char* const command : {"flush", "reload"}) {
-            if (app.got_subcommand(command)) {
-                return print_answer(arguments, command);
-            }
-        }
-        return app.got_subcommand("check") ? std::optional(check(arguments.config)) : std::nullopt;
+        return run_given(app, arguments);
     } catch (const ControlFailure& failure) {
         std::cerr << "tributary: " << failure.what() << '\n';
         return EX_UNAVAILABLE;

@@ -27,7 +27,7 @@ struct EndFlows {
 };
 /// Copies the records of some flows, one after the other.
 struct CopyFlows {
-    CacheTour tour;
+    CacheTour tour{};
     /// For `room` octets of records of the queue's size. Shared, because a thread that hangs may
     /// write into it when nobody waits for it any more.
     std::shared_ptr<std::byte[]> copies;

@@ -24,7 +24,7 @@ public:
     std::size_t step() noexcept override {
         InputOrder* const order = orders.current();
         if (order != nullptr) [[unlikely]] {
-            std::visit([this](auto& each) { this->go_on(each); }, *order);
+            go_on(*order);
         }
         if (is_rescheduling_) [[unlikely]] {
             is_rescheduling_ = !rescheduling_.schedule_some(cache_, entries_at_a_time());
@@ -52,6 +52,17 @@ private:
         return last_received_ > 0 ? kBesideBursts : kBetweenEmptyPolls;
     }
 
+    void go_on(InputOrder& order) noexcept {
+        if (auto* const timeouts = std::get_if<SetTimeouts>(&order)) {
+            go_on(*timeouts);
+        } else if (auto* const filter = std::get_if<SetFilter>(&order)) {
+            go_on(*filter);
+        } else if (auto* const end = std::get_if<EndFlows>(&order)) {
+            go_on(*end);
+        } else if (auto* const copy = std::get_if<CopyFlows>(&order)) {
+            go_on(*copy);
+        }
+    }
     void go_on(SetTimeouts& order) noexcept {
         cache_.set_timeouts(order.timeouts);
         rescheduling_ = {};

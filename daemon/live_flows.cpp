@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -62,6 +63,14 @@ public:
         }
         return true;
     }
+    /// @return  false: nobody wants more
+    [[nodiscard]] bool add_all(std::span<const std::byte> records, std::size_t record_bytes) {
+        bool goes_on = true;
+        for (; goes_on && !records.empty(); records = records.subspan(record_bytes)) {
+            goes_on = add(records.data());
+        }
+        return goes_on;
+    }
     [[nodiscard]] bool close() {
         const EncodedMessage closed = encoder_.close();
         while (templates_ < encoder_.template_messages()) {
@@ -115,21 +124,18 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
     const std::size_t record_bytes = record_size(layout);
     const std::size_t room = kRecordsAtATime * record_bytes;
     const std::shared_ptr<std::byte[]> records(new std::byte[room]);
-    for (std::size_t queue = 0; queue < pipeline.queue_count(); ++queue) {
-        CopyFlows order;
-        while (!order.is_through) {
-            order.copies = records;
-            order.room = room;
+    bool goes_on = true;
+    for (std::size_t queue = 0; queue < pipeline.queue_count() && goes_on; ++queue) {
+        CopyFlows order{.copies = records, .room = room};
+        while (!order.is_through && goes_on) {
             order.records = 0;
             order = done(pipeline, queue, order);
-            for (std::size_t record = 0; record < order.records; ++record) {
-                if (!messages.add(records.get() + record * record_bytes)) {
-                    return;
-                }
-            }
+            goes_on = messages.add_all({records.get(), order.records * record_bytes}, record_bytes);
         }
     }
-    static_cast<void>(messages.close());
+    if (goes_on) {
+        static_cast<void>(messages.close());
+    }
 }
 
 void end_live_flows(Pipeline& pipeline) {

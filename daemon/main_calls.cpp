@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/main_calls.hpp"
 
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -28,18 +27,20 @@ std::string MainCalls::make(Call call) {
 }
 
 void MainCalls::run_all() {
-    for (;;) {
-        std::packaged_task<std::string()> next;
-        {
-            const std::lock_guard lock(mutex_);
-            if (waiting_.empty()) {
-                return;
-            }
-            next = std::move(waiting_.front());
-            waiting_.pop_front();
-        }
+    for (auto next = take_next(); next.valid(); next = take_next()) {
         next();
     }
+}
+
+/// @return  one that is not valid: there is none
+std::packaged_task<std::string()> MainCalls::take_next() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) {
+        return {};
+    }
+    std::packaged_task<std::string()> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    return next;
 }
 
 void MainCalls::close() {

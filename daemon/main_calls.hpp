@@ -29,6 +29,8 @@ public:
     void close();
 
 private:
+    [[nodiscard]] std::packaged_task<std::string()> take_next();
+
     std::function<void()> wake_;
     std::mutex mutex_;
     std::deque<std::packaged_task<std::string()>> waiting_;

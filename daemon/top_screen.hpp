@@ -8,7 +8,7 @@
 namespace tributary {
 
 /// A look at a running tributaryd, as its control socket answers.
-struct TopLook {
+struct TopLook {             // NOLINT(bugprone-exception-escape): json's moves throw nothing
     nlohmann::json stats;    ///< the ledger
     nlohmann::json figures;  ///< rings, threads, limits
     double at{};             ///< seconds since whenever

@@ -33,6 +33,16 @@ LoadedConfig load_and_warn(const CommandLine& command_line) {
     return loaded;
 }
 
+int run_as_probe(const CommandLine& command_line, const Config& config) {
+    Signals signals;
+    return run_probe(config,
+                     {.stats_interval = command_line.stats_interval,
+                      .stats_path = command_line.stats_path,
+                      .log_level = command_line.log_level,
+                      .load = [&] { return load_and_warn(command_line).config; }},
+                     signals);
+}
+
 int run(const CommandLine& command_line) {
     if (command_line.task == Task::answer) {
         return print(command_line.answer);
@@ -52,15 +62,8 @@ int run(const CommandLine& command_line) {
                                 .stats_path = command_line.stats_path},
                                loaded.config, signals);
         }
-        case Task::probe: {
-            Signals signals;
-            return run_probe(loaded.config,
-                             {.stats_interval = command_line.stats_interval,
-                              .stats_path = command_line.stats_path,
-                              .log_level = command_line.log_level,
-                              .load = [&] { return load_and_warn(command_line).config; }},
-                             signals);
-        }
+        case Task::probe:
+            return run_as_probe(command_line, loaded.config);
     }
     return EX_SOFTWARE;
 }
