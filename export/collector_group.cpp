@@ -26,6 +26,13 @@ bool is_one_path(const std::string& a, const std::string& b) {
     return !a.empty() && !b.empty() && normal(a) == normal(b);
 }
 
+/// Whether two collectors have one file or one spool.
+bool share_place(const CollectorOptions& a, const CollectorOptions& b) {
+    const bool are_files = a.transport == TransportKind::file && b.transport == TransportKind::file;
+    return (are_files && is_one_path(a.path, b.path)) ||
+           is_one_path(a.spool.directory, b.spool.directory);
+}
+
 /// What all sessions depend on.
 ExportOptions common_part(ExportOptions options) {
     options.collectors.clear();
@@ -63,29 +70,45 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
         refuse_end(member, options, all_anew);
     }
     Members wanted(options.collectors.size());
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+        wanted[index].options = options.collectors[index];
+        wanted[index].account = accounts[index];
+        wanted[index].is_new = all_anew || same_member(wanted[index].options) == members_.end();
+    }
     // Files last: they are emptied when they are opened, and another one may still be refused.
-    for (const bool of_files : {false, true}) {
-        for (std::size_t index = 0; index < wanted.size(); ++index) {
-            const CollectorOptions& collector = options.collectors[index];
-            wanted[index].options = collector;
-            wanted[index].account = accounts[index];
-            const bool is_turn = (collector.transport == TransportKind::file) == of_files;
-            if (is_turn && (all_anew || same_member(collector) == members_.end())) {
-                refuse_shared_place(collector);
-                wanted[index].session = std::make_unique<CollectorSession>(
-                    options, metering_, book_,
-                    CollectorPlace{.option = index, .account = accounts[index]}, handler_);
-            }
+    begin_sessions(wanted, options, false);
+    begin_sessions(wanted, options, true);
+    take_over(std::move(wanted));
+    if (copies_of(options) != copies_of(options_)) {
+        book_.set_copies(copies_of(options));
+    }
+    options_ = options;
+}
+
+/// Makes the sessions of those that are new.
+///
+/// @param of_files  those of files, or all others
+void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options, bool of_files) {
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+        Member& member = wanted[index];
+        const bool is_file = member.options.transport == TransportKind::file;
+        if (member.is_new && is_file == of_files) {
+            refuse_shared_place(member.options);
+            member.session = std::make_unique<CollectorSession>(
+                options, metering_, book_,
+                CollectorPlace{.option = index, .account = member.account}, handler_);
         }
     }
-    // From here on nothing can fail.
+}
+
+/// Puts these members in the place of the present ones, which go on among them or are retired.
+void CollectorGroup::take_over(Members wanted) {
     const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
-    const CollectorSession* const first_before = members_.empty() ? nullptr : &session(0);
     for (Member& member : wanted) {
-        if (member.session == nullptr) {
-            member.session = std::move(same_member(member.options)->session);
-        } else {
+        if (member.is_new) {
             book_.account(member.account).failed.set(0);
+        } else {
+            member.session = std::move(same_member(member.options)->session);
         }
     }
     for (Member& member : members_) {
@@ -93,18 +116,13 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
             retired_.push_back(std::move(member));
         }
     }
-    const bool first_is_new = wanted.front().session.get() != first_before;
     members_ = std::move(wanted);
-    if (first_is_new) {  // it may take a while to be reached, as at the start
+    if (members_.front().is_new) {  // it may take a while to be reached, as at the start
         was_up_ = false;
         began_.reset();
     }
     active_ = first([active](const CollectorSession& each) { return &each == active; });
     active_ = active_ < members_.size() ? active_ : 0;
-    if (copies_of(options) != copies_of(options_)) {
-        book_.set_copies(copies_of(options));
-    }
-    options_ = options;
 }
 
 /// The member with a session for a collector of just these options.
@@ -128,19 +146,11 @@ void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wante
 }
 
 void CollectorGroup::refuse_shared_place(const CollectorOptions& collector) const {
-    for (const Members* const used : {&members_, &retired_}) {
-        for (const Member& member : *used) {
-            const bool is_file = collector.transport == TransportKind::file &&
-                                 member.options.transport == TransportKind::file;
-            const bool shares_file = is_file && is_one_path(collector.path, member.options.path);
-            const bool shares_spool =
-                collector.spool.is_on() &&
-                is_one_path(collector.spool.directory, member.options.spool.directory);
-            if (shares_file || shares_spool) {
-                throw ExportError(describe(collector) +
-                                  " would change, and its file or spool is in use");
-            }
-        }
+    const auto is_in_use = [&collector](const Member& member) {
+        return share_place(collector, member.options);
+    };
+    if (std::ranges::any_of(members_, is_in_use) || std::ranges::any_of(retired_, is_in_use)) {
+        throw ExportError(describe(collector) + " would change, and its file or spool is in use");
     }
 }
 

@@ -85,6 +85,7 @@ private:
         std::unique_ptr<CollectorSession> session;
         CollectorOptions options;
         std::size_t account{};
+        bool is_new{};  ///< for take_over(): its session has just been made
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t progress{};                              ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
@@ -108,6 +109,8 @@ private:
     void show_connection(std::size_t account) noexcept;
     [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
     static void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew);
+    void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
+    void take_over(Members wanted);
     void refuse_shared_place(const CollectorOptions& collector) const;
 
     ExportOptions options_;
