@@ -48,10 +48,9 @@ struct ControlError : std::runtime_error {
 /// mode is 0660.
 ///
 ///     -> a command's name and its arguments, a line
-///     <- what the command writes, in parts: the octets of a part as a 32-bit number in network
-///     byte
-///        order, and the part
-///     <- 0 as such a number, and "ok", or why the command failed
+///     <- what the command writes, in parts: each part's octets (32 bits, network byte order), and
+///        the part
+///     <- 0 octets, and behind that "ok", or why the command failed
 ///
 /// Each connection has a thread of its own, so that one that reads slowly holds up no other.
 class ControlServer {
