@@ -26,8 +26,8 @@ class NewUser(package.InstalledCase, alerts.PrometheusCase):
     def setUp(self):
         super().setUp()
         for directory in ("proc", "sys"):
-            package.run("nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "mount", "--rbind", "/" + directory,
-                        self.path("root/" + directory), check=True)
+            package.run(*self.enter_namespace(), "mount", "--rbind", "/" + directory, self.path("root/" + directory),
+                        check=True)
         with open(harness.DEMO, "rb") as capture:
             self.write("/demo.pcap", capture.read())
         # A name without a file: the copy of this system sees the same.

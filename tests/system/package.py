@@ -177,7 +177,11 @@ class InstalledCase(PackageCase):
 
     def enter_copy(self):
         """What a command begins with that is to run in the copy of this system."""
-        return ["nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "chroot", self.path("root")]
+        return [*self.enter_namespace(), "chroot", self.path("root")]
+
+    def enter_namespace(self):
+        """Its root is ours, even where we are in a chroot ourselves."""
+        return ["nsenter", "--target", str(self.holder.popen.pid), "--mount", "--root"]
 
     def inside(self, *command, expect=0, **options):
         """Runs a command in the copy of this system."""
@@ -192,8 +196,7 @@ class InstalledCase(PackageCase):
         self.assertNotRegex(result.stderr, r"(?i)\b(error|warning)\b", arguments)
 
     def mount_proc(self):
-        run("nsenter", "--mount=/proc/%d/ns/mnt" % self.holder.popen.pid, "mount", "--rbind", "/proc",
-            self.path("root/proc"), check=True)
+        run(*self.enter_namespace(), "mount", "--rbind", "/proc", self.path("root/proc"), check=True)
 
 
 class Installed(InstalledCase):
