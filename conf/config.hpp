@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/options.hpp"
@@ -20,6 +23,13 @@ struct ControlOptions {
 };
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
+/// By their words.
+inline constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLogLevels{
+    {{"trace", LogLevel::trace},
+     {"debug", LogLevel::debug},
+     {"info", LogLevel::info},
+     {"warn", LogLevel::warn},
+     {"error", LogLevel::error}}};
 
 struct LogOptions {
     LogLevel level = LogLevel::info;

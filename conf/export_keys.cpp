@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -15,9 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kLongestTimeout = 1U << 31U;
 constexpr milliseconds kHour{3'600'000};
 
 template <class Owner>

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/keys.hpp"
 
-#include <limits>
-
 #include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
 
 namespace tributary {
 namespace {
-
-constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kLongestTimeout = 1U << 31U;
 
 template <class Options>
 auto parse_mode(ParseMode Options::*member) {
@@ -33,11 +27,12 @@ auto sampling_method(SamplingMethod Options::*member) {
 }
 
 Rule<LogOptions> log_level(LogLevel LogOptions::*member) {
-    return choice(member, {{"trace", LogLevel::trace},
-                           {"debug", LogLevel::debug},
-                           {"info", LogLevel::info},
-                           {"warn", LogLevel::warn},
-                           {"error", LogLevel::error}});
+    std::vector<Word<LogLevel>> words;
+    words.reserve(kLogLevels.size());
+    for (const auto& [word, level] : kLogLevels) {
+        words.push_back({word, level});
+    }
+    return choice(member, words);
 }
 
 std::vector<Key<InputOptions>> input_keys() {

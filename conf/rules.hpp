@@ -5,6 +5,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@
 // What a value may be, by kind. Limits and members are in the key tables (keys.cpp).
 
 namespace tributary {
+
+// Limits of more than one section.
+inline constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
+inline constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint64_t kLongestTimeout = 1U << 31U;  ///< seconds
 
 /// A word of the configuration and what it stands for.
 template <class T>

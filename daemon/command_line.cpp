@@ -107,11 +107,7 @@ LoadedConfig checked(LoadedConfig loaded) {
 }  // namespace
 
 const std::map<std::string, LogLevel>& log_levels() {
-    static const std::map<std::string, LogLevel> levels{{"trace", LogLevel::trace},
-                                                        {"debug", LogLevel::debug},
-                                                        {"info", LogLevel::info},
-                                                        {"warn", LogLevel::warn},
-                                                        {"error", LogLevel::error}};
+    static const std::map<std::string, LogLevel> levels(kLogLevels.begin(), kLogLevels.end());
     return levels;
 }
 

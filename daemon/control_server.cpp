@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -201,7 +202,7 @@ void ControlServer::answer(int socket) const {
     const auto command = commands_.find(line->substr(0, space));
     try {
         if (command == commands_.end()) {
-            throw ControlError("no such command");
+            throw std::runtime_error("no such command");
         }
         command->second(space == std::string::npos ? std::string() : line->substr(space + 1),
                         reply);

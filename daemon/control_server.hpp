@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -37,11 +36,6 @@ private:
     bool send(std::span<const std::byte> octets);
 
     int socket_;
-};
-
-/// Something that a command cannot do, in one line for whoever gave it.
-struct ControlError : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 /// Takes commands on a unix socket, for `tributary`. Who may connect, may command: the socket's

@@ -60,7 +60,7 @@ public:
 
     CacheCounters cache_counters;
     PublishedClock clock;
-    OrderBox orders;
+    InputOrderBox orders;
 };
 
 /// What cache and ring of such a queue take, in octets each.

@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "daemon/host_clock.hpp"
 #include "daemon/input_order.hpp"
 #include "export/ipfix_encoder.hpp"
 
@@ -18,9 +19,9 @@ namespace {
 constexpr std::size_t kMessageOctets = 16'384;
 constexpr std::size_t kRecordsAtATime = 2048;
 
-/// Has a queue's thread do one order.
+/// Has a queue's thread do one order. @return  the order as it left it
 template <class Order>
-Order done(Pipeline& pipeline, std::size_t queue, const Order& order) {
+Order carried_out(Pipeline& pipeline, std::size_t queue, const Order& order) {
     InputOrder given = order;
     if (!pipeline.give_order(queue, given)) {
         throw ThreadHangs("thread " + pipeline.threads()[queue]->thread + " does not answer");
@@ -34,7 +35,7 @@ void end_flows_of(Pipeline& pipeline, std::size_t queue) {
     EndFlows order;
     auto moved_at = steady_clock::now();
     while (!order.is_through) {
-        const EndFlows next = done(pipeline, queue, order);
+        const EndFlows next = carried_out(pipeline, queue, order);
         if (next.tour != order.tour) {
             moved_at = steady_clock::now();
         } else if (steady_clock::now() - moved_at >= Pipeline::kOrderPatience) {
@@ -84,9 +85,7 @@ public:
 private:
     bool send(MessageView made, std::uint32_t records, Timestamp latest_end) {
         message_.assign(made.begin(), made.end());
-        const Timestamp now{std::chrono::duration_cast<Timestamp::duration>(
-            std::chrono::system_clock::now().time_since_epoch())};
-        numbering_.stamp(message_, records, now, latest_end);
+        numbering_.stamp(message_, records, host_clock(), latest_end);
         return write_(message_);
     }
 
@@ -105,7 +104,7 @@ void set_everywhere(Pipeline& pipeline, QueueRange queues, const Order& wanted,
     std::size_t queue = queues.first;
     try {
         for (; queue < queues.first + queues.count; ++queue) {
-            static_cast<void>(done(pipeline, queue, wanted));
+            static_cast<void>(carried_out(pipeline, queue, wanted));
         }
     } catch (const ThreadHangs&) {
         while (queue-- > queues.first) {
@@ -129,7 +128,7 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
         CopyFlows order{.copies = records, .room = room};
         while (!order.is_through && goes_on) {
             order.records = 0;
-            order = done(pipeline, queue, order);
+            order = carried_out(pipeline, queue, order);
             goes_on = messages.add_all({records.get(), order.records * record_bytes}, record_bytes);
         }
     }

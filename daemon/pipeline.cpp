@@ -84,7 +84,7 @@ bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
     // An idle thread that backs off sleeps as long; a polling one is done before.
     constexpr auto kLook = 50us;
     const std::lock_guard lock(orders_mutex_);
-    OrderBox& box = parts_.queues[queue]->orders;
+    InputOrderBox& box = parts_.queues[queue]->orders;
     if (orders_are_closed_.load(std::memory_order_relaxed) || !box.post(order)) {
         return false;
     }
@@ -103,43 +103,36 @@ bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
 
 void Pipeline::change_export(const ExportOptions& options) {
     CollectorAccounts wanted = accounts_;
-    export_order_ = {
-        .options = options, .accounts = wanted.choose(options.collectors), .error = {}};
-    carry_out_export_order();
-    if (!export_order_.error.empty()) {
-        throw ExportError(export_order_.error);
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    bool is_answered = export_orders_.post(
+        {.options = options, .accounts = wanted.choose(options.collectors), .error = {}});
+    while (is_answered && !export_orders_.is_done()) {
+        // What the thread has begun it brings to its end.
+        is_answered = std::chrono::steady_clock::now() < end || !export_orders_.withdraw();
+        std::this_thread::sleep_for(1ms);
+    }
+    if (!is_answered) {
+        throw ExportError("the export thread does not answer");
+    }
+    if (const std::string& error = export_orders_.done().error; !error.empty()) {
+        throw ExportError(error);
     }
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
 }
 
-/// Returns when the export thread has done it.
-void Pipeline::carry_out_export_order() {
-    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
-    export_order_state_.store(OrderState::posted, std::memory_order_release);
-    while (export_order_state_.load(std::memory_order_acquire) != OrderState::none) {
-        OrderState posted = OrderState::posted;  // what it has taken it brings to its end
-        if (std::chrono::steady_clock::now() >= end &&
-            export_order_state_.compare_exchange_strong(posted, OrderState::none)) {
-            throw ExportError("the export thread does not answer");
-        }
-        std::this_thread::sleep_for(1ms);
-    }
-}
-
 /// Does what change_export() asks for.
 void Pipeline::obey_export_order() noexcept {
-    OrderState posted = OrderState::posted;
-    if (export_order_state_.load(std::memory_order_relaxed) != OrderState::posted ||
-        !export_order_state_.compare_exchange_strong(posted, OrderState::taken)) {
+    ExportOrder* const order = export_orders_.current();
+    if (order == nullptr) {
         return;
     }
     try {
-        export_worker_.change(export_order_.options, export_order_.accounts);
+        export_worker_.change(order->options, order->accounts);
     } catch (const std::exception& error) {
-        export_order_.error = error.what();
+        order->error = error.what();
     }
-    export_order_state_.store(OrderState::none, std::memory_order_release);
+    export_orders_.finish();
 }
 
 std::vector<CollectorAccounts::Account> Pipeline::accounts() const {

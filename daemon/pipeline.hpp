@@ -14,6 +14,7 @@
 #include "daemon/input_order.hpp"
 #include "daemon/input_queue.hpp"
 #include "daemon/ledger.hpp"
+#include "daemon/order_box.hpp"
 #include "daemon/pinned_thread.hpp"
 #include "daemon/ring_fill.hpp"
 #include "daemon/thread_load.hpp"
@@ -91,9 +92,8 @@ public:
     /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
     /// before, whenever that was, keep their accounts.
     ///
-    /// @errors  ExportError: nothing has changed. Among the reasons is that the export thread does
-    /// not
-    ///          begin with it for kOrderPatience.
+    /// @errors  ExportError: nothing has changed. Among the reasons is that the export thread
+    ///          does not begin with it for kOrderPatience.
     /// @thread  main, between start() and stop()
     void change_export(const ExportOptions& options);
 
@@ -122,7 +122,6 @@ private:
     void run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept;
     void run_export() noexcept;
     void obey_export_order() noexcept;
-    void carry_out_export_order();
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
     void read_collectors(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
@@ -133,8 +132,6 @@ private:
         std::vector<std::size_t> accounts;
         std::string error;  ///< why it was refused; empty: it was not
     };
-
-    enum class OrderState { none, posted, taken };
 
     Parts parts_;
     mutable std::mutex accounts_mutex_;
@@ -148,8 +145,7 @@ private:
     std::atomic<bool> drain_export_{false};
     std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::atomic<bool> orders_are_closed_{false};
-    ExportOrder export_order_;  ///< the export thread's while it is taken, else main's
-    std::atomic<OrderState> export_order_state_{OrderState::none};
+    OrderBox<ExportOrder> export_orders_;
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;

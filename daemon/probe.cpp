@@ -15,6 +15,7 @@
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/eth_port.hpp"
+#include "daemon/host_clock.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
 #include "daemon/live_flows.hpp"
@@ -183,13 +184,8 @@ private:
                          .tunnel_in_key = config_.flows.tunnel_in_key,
                          .interfaces = interfaces_,
                          .totals = [this] { return metering_totals(ledger()); }},
-            .wall_clock = [] { return host_clock(); },
+            .wall_clock = host_clock,
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
-    }
-
-    [[nodiscard]] static Timestamp host_clock() {
-        return Timestamp{std::chrono::duration_cast<Timestamp::duration>(
-            std::chrono::system_clock::now().time_since_epoch())};
     }
 
     void set_filter(std::size_t input, const std::string& expression) {

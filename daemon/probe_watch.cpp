@@ -3,7 +3,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -134,11 +133,7 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
 ///
 /// @errors  ConfigError: a group would have to be stored anew
 ExportOptions ProbeWatch::exported_of_stored(ExportOptions wanted) const {
-    constexpr std::array kGroups{&FieldGroups::extremes,   &FieldGroups::layer2,
-                                 &FieldGroups::tcp_counts, &FieldGroups::flow_label,
-                                 &FieldGroups::mpls,       &FieldGroups::tunnel,
-                                 &FieldGroups::fragments};
-    for (const auto group : kGroups) {
+    for (const auto group : kFieldGroups) {
         const bool is_stored = probe_.stored.*group;
         if (wanted.fields.*group && !is_stored) {
             throw ConfigError(

@@ -20,8 +20,7 @@ std::size_t copies_of(const ExportOptions& options) noexcept {
 bool is_one_path(const std::string& a, const std::string& b) {
     std::error_code unknown;  // no working directory: then paths are what they are
     const auto normal = [&](const std::string& path) {
-        return std::filesystem::absolute(path + (path.ends_with('/') ? "." : ""), unknown)
-            .lexically_normal();
+        return std::filesystem::absolute(path + "/", unknown).lexically_normal();
     };
     return !a.empty() && !b.empty() && normal(a) == normal(b);
 }

@@ -34,7 +34,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
                                    DeliveryBook& book, CollectorPlace place,
                                    CollectorEventHandler handler)
     : book_(book),
-      index_(place.account),
+      account_index_(place.account),
       account_(book.account(place.account)),
       events_(options.collectors.at(place.option), account_, std::move(handler)),
       transport_(make_transport(options.collectors[place.option], events_)),
@@ -76,7 +76,7 @@ void CollectorSession::advance(ExportTime now) {
 
 void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     if (is_dead()) {
-        book_.lost(index_, record.entry, cause_of_abandoning());
+        book_.lost(account_index_, record.entry, cause_of_abandoning());
         return;
     }
     AppendResult result = append(record.bytes);
@@ -278,7 +278,7 @@ void CollectorSession::settle(ExportTime now) {
     const Fates fates = transport_->settle(now.uptime);
     for (std::size_t i = 0; i < fates.delivered; ++i) {
         for (const RecordEntry& record : messages_.sent.front().entries) {
-            book_.delivered(index_, record);
+            book_.delivered(account_index_, record);
         }
         account_.records.add(messages_.sent.front().inherited);
         delivered_data_records_ += messages_.sent.front().flow_records();
@@ -358,7 +358,7 @@ void CollectorSession::tell_takes_over(ExportTime now) {
 
 /// Tells of a message's records as lost. The message stays where it is, with none.
 void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
-    book_.lost(index_, message.entries, std::exchange(message.inherited, {}), cause);
+    book_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
     message.records.clear();
 }

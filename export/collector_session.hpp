@@ -120,7 +120,7 @@ private:
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
     DeliveryBook& book_;
-    std::size_t index_;  ///< of the account
+    std::size_t account_index_;
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;

@@ -53,7 +53,6 @@ public:
     [[nodiscard]] CollectorCounters& account(std::size_t collector) const noexcept {
         return counters_.collectors[collector];
     }
-    [[nodiscard]] ExportCounters& counters() const noexcept { return counters_; }
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 

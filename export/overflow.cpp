@@ -12,7 +12,7 @@ namespace tributary {
 
 Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
                    DeliveryBook& book, CollectorEvents& events)
-    : index_(account), book_(book), account_(book.account(account)), events_(events) {
+    : account_index_(account), book_(book), account_(book.account(account)), events_(events) {
     if (!spool.is_on()) {
         return;
     }
@@ -29,11 +29,7 @@ void Overflow::advance(ExportTime now) {
     if (retry_at_ && now.uptime >= *retry_at_) {
         retry_at_.reset();
     }
-    std::uint64_t unusable = 0;
-    spool_->drop_unusable([&](const Spool::Account& former) {
-        unusable += former.tally.records;
-        lose(former, ExportLoss::spool_unusable);
-    });
+    const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
     if (unusable > 0) {
         events_.tell(CollectorEventKind::spool_unusable, now.uptime,
                      std::to_string(unusable) + " records");
@@ -122,16 +118,23 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
             lose(account, cause_of_loss(message.place));
         }
     }
-    std::uint64_t removed = 0;
-    spool_->drop_removed([&](const Spool::Account& account) {
-        removed += account.tally.records;
-        lose(account, ExportLoss::spool_damaged);
-    });
+    const std::uint64_t removed = give_up(&Spool::drop_removed, ExportLoss::spool_damaged);
     if (removed > 0) {
         events_.tell(CollectorEventKind::spool_failed, now.uptime,
                      "somebody removed files with " + std::to_string(removed) + " records");
     }
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+}
+
+/// Loses what the spool drops. @return  records
+std::uint64_t Overflow::give_up(void (Spool::*drop)(const Spool::AccountHandler&),
+                                ExportLoss cause) {
+    std::uint64_t records = 0;
+    (*spool_.*drop)([&](const Spool::Account& account) {
+        records += account.tally.records;
+        lose(account, cause);
+    });
+    return records;
 }
 
 /// Why a message in memory is in nobody's hands at the end.
@@ -145,13 +148,13 @@ ExportLoss Overflow::cause_of_loss(const std::optional<SpoolPlace>& place) const
 /// Of a former process's records the sum is this collector's; its own are in the book, too.
 void Overflow::keep(const Spool::Account& account) noexcept {
     for (const RecordEntry& record : account.entries) {
-        book_.spooled(index_, record);
+        book_.spooled(account_index_, record);
     }
     account_.spooled.add(account.inherited());
 }
 
 void Overflow::lose(const Spool::Account& account, ExportLoss cause) noexcept {
-    book_.lost(index_, account.entries, account.inherited(), cause);
+    book_.lost(account_index_, account.entries, account.inherited(), cause);
 }
 
 }  // namespace tributary

@@ -54,12 +54,13 @@ public:
 private:
     [[nodiscard]] bool copy_all(MessageStages& messages, ExportTime now);
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
+    std::uint64_t give_up(void (Spool::*drop)(const Spool::AccountHandler&), ExportLoss cause);
     void tell_damage(ExportTime now);
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
 
-    std::size_t index_;
+    std::size_t account_index_;
     DeliveryBook& book_;
     CollectorCounters& account_;
     CollectorEvents& events_;

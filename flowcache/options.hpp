@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 
@@ -20,6 +21,13 @@ struct FieldGroups {
     bool fragments{};   ///< fragmentFlags (IE 197)
     friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
 };
+
+/// All of them.
+inline constexpr std::array kFieldGroups{&FieldGroups::extremes,   &FieldGroups::layer2,
+                                         &FieldGroups::tcp_counts, &FieldGroups::flow_label,
+                                         &FieldGroups::mpls,       &FieldGroups::tunnel,
+                                         &FieldGroups::fragments};
+static_assert(sizeof(FieldGroups) == kFieldGroups.size() * sizeof(bool));
 
 /// What one record is of.
 enum class FlowDirection : std::uint8_t {

@@ -51,11 +51,8 @@ class ControlCase(harness.TestCase):
         self.assertEqual(result.returncode, expect, result.stderr + daemon.text())
         return result.stdout if expect == harness.EX_OK else result.stderr
 
-    def stats(self, daemon):
-        return json.loads(self.ask(daemon, "stats", "--json"))
-
     def wait_for_received(self, daemon, packets=harness.DEMO_FRAMES):
-        daemon.wait_for(lambda: self.stats(daemon)["packets"]["received"] >= packets, 30, "packets")
+        daemon.wait_for(lambda: daemon.stats()["packets"]["received"] >= packets, 30, "packets")
 
     def end(self, daemon):
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
@@ -68,7 +65,7 @@ class Commands(ControlCase):
     def test_the_ledger_is_that_of_the_end(self):
         daemon = self.probe()
         self.wait_for_received(daemon)
-        ledger = self.stats(daemon)
+        ledger = daemon.stats()
         self.assertEqual(ledger["packets"]["metered"], harness.DEMO_PACKETS)
         self.assertEqual(ledger["flows"]["active"], harness.DEMO_FLOWS)
         self.assertIn("packets.metered  %d\n" % harness.DEMO_PACKETS, self.ask(daemon, "stats"))
@@ -97,7 +94,7 @@ class Commands(ControlCase):
         self.wait_for_received(daemon)
         self.assertEqual(self.ask(daemon, "flush"), "%d flows ended\n" % harness.DEMO_FLOWS)
         self.assertEqual(self.ask(daemon, "flush"), "0 flows ended\n")
-        daemon.wait_for(lambda: self.stats(daemon)["flows"]["exported"] == harness.DEMO_FLOWS, 30, "records")
+        daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == harness.DEMO_FLOWS, 30, "records")
         self.assertEqual(self.end(daemon)["flows"]["ended_by_reason"]["forced"], harness.DEMO_FLOWS)
 
     def test_top_shows_what_goes_on(self):
@@ -148,7 +145,7 @@ class Socket(ControlCase):
         self.wait_for_received(daemon)
         for line in (b"", b"flows\n", b"x" * 10_000, b"no such thing\n", b"\0\n"):
             self.connect(daemon, line)
-        self.assertEqual(self.stats(daemon)["flows"]["active"], harness.DEMO_FLOWS)
+        self.assertEqual(daemon.stats()["flows"]["active"], harness.DEMO_FLOWS)
         self.assertEqual(self.answer(daemon, b"nonsense\n"), NO_MORE + b"no such command")
         self.end(daemon)
 
@@ -222,12 +219,12 @@ class Reload(ControlCase):
     def test_a_filter_holds_for_the_packets_to_come(self):
         daemon = self.probe(more=",infinite_rx=1")
         self.wait_for_received(daemon)
-        self.assertEqual(self.stats(daemon)["packets"]["filtered"], 0)
+        self.assertEqual(daemon.stats()["packets"]["filtered"], 0)
         self.configure(filter="arp")
         self.assertEqual(self.ask(daemon, "reload"), "reloaded: inputs.0.filter\n")
-        metered = self.stats(daemon)["packets"]["metered"]
-        daemon.wait_for(lambda: self.stats(daemon)["packets"]["filtered"] > 1000, 30, "filtered packets")
-        self.assertLess(self.stats(daemon)["packets"]["metered"], metered + 1000)
+        metered = daemon.stats()["packets"]["metered"]
+        daemon.wait_for(lambda: daemon.stats()["packets"]["filtered"] > 1000, 30, "filtered packets")
+        self.assertLess(daemon.stats()["packets"]["metered"], metered + 1000)
         self.end(daemon)
 
     def test_timeouts_hold_for_flows_that_run(self):
@@ -236,7 +233,7 @@ class Reload(ControlCase):
         self.configure(idle=1)
         daemon.send(signal.SIGHUP)
         daemon.wait_for_log("reloaded: flows.idle-timeout")
-        daemon.wait_for(lambda: self.stats(daemon)["flows"]["exported"] == harness.DEMO_FLOWS, 30, "idle timeouts")
+        daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == harness.DEMO_FLOWS, 30, "idle timeouts")
         self.assertEqual(self.end(daemon)["flows"]["ended_by_reason"]["idle"], harness.DEMO_FLOWS)
 
     def test_what_needs_a_restart_is_named_and_nothing_changes(self):
@@ -251,7 +248,7 @@ class Reload(ControlCase):
         self.assertEqual(self.ask(daemon, "reload"), "reloaded: nothing has changed\n")
         self.wait_for_received(daemon)
         time.sleep(2)    # an idle timeout of a second would have ended them
-        self.assertEqual(self.stats(daemon)["flows"]["active"], harness.DEMO_FLOWS)
+        self.assertEqual(daemon.stats()["flows"]["active"], harness.DEMO_FLOWS)
         self.end(daemon)
 
     def test_a_bad_configuration_leaves_the_old_one(self):
@@ -303,7 +300,7 @@ class Away(ControlCase):
             self.configure(options=interval)
             self.assertEqual(self.ask(daemon, "reload"), "reloaded: export.options-interval\n")
         collector = self.enterContext(collectors.TcpCollector(None, port, self.path("tcp")))
-        daemon.wait_for(lambda: self.stats(daemon)["flows"]["exported"] == harness.DEMO_FLOWS, 60, "records")
+        daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == harness.DEMO_FLOWS, 60, "records")
         ledger = self.end(daemon)
         self.assertEqual(ledger["flows"]["lost"], 0)
         self.assertEqual(len(self.flows(*collector.files())), harness.DEMO_FLOWS)

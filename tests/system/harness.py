@@ -195,6 +195,11 @@ class Process:
     def send(self, number):
         self.popen.send_signal(number)
 
+    def stats(self):
+        """A running probe's ledger."""
+        return json.loads(subprocess.run([TRIBUTARY, "stats", "--json", "--socket", self.control_socket],
+                                         capture_output=True, check=True, timeout=60).stdout)
+
     def wait_for(self, condition, seconds, what):
         """As wait_until, but gives up at once when the program ends, and shows its log."""
         def holds():

@@ -42,10 +42,6 @@ class Killed(live_veth.LiveCase):
         daemon.wait_for_log("control: ")
         return daemon, took
 
-    def stats(self, daemon):
-        return json.loads(subprocess.run([harness.TRIBUTARY, "stats", "--json", "--socket", daemon.control_socket],
-                                         capture_output=True, check=True, timeout=60).stdout)
-
     def spooled(self, directory):
         """Octets in its files."""
         return sum(os.path.getsize(os.path.join(directory, name)) for name in os.listdir(directory)
@@ -65,7 +61,7 @@ class Killed(live_veth.LiveCase):
                                              "trib1", harness.DEMO, namespace=self.sender))
         # The collector is away.
         first.wait_for(lambda: self.spooled(spool) > 100_000, 60, "records in the spool")
-        before = self.stats(first)
+        before = first.stats()
         first.send(signal.SIGKILL)
         first.popen.wait()
         second, took = self.start()

@@ -8,7 +8,7 @@ using namespace tributary;
 
 TEST_CASE("OrderBox: one order at a time, until the input thread has finished it",
           "[daemon][unit]") {
-    OrderBox box;
+    InputOrderBox box;
     CHECK(box.current() == nullptr);
     REQUIRE(box.post(EndFlows{}));
     CHECK_FALSE(box.is_done());
@@ -24,7 +24,7 @@ TEST_CASE("OrderBox: one order at a time, until the input thread has finished it
 }
 
 TEST_CASE("OrderBox: what has not begun can be taken back, what has goes on", "[daemon][unit]") {
-    OrderBox box;
+    InputOrderBox box;
     REQUIRE(box.post(EndFlows{}));
     box.withdraw();
     CHECK(box.is_done());

@@ -39,6 +39,13 @@ struct ChangingExport : GroupExport {
             queue.put(record_of(number));
         }
     }
+    /// Lets one go away, and so many records wait for it.
+    void leave_waiting(std::size_t collector, std::uint16_t records) {
+        collectors[collector].go_away();
+        run(milliseconds{200});
+        put(0, records);
+        run(milliseconds{500});
+    }
     [[nodiscard]] std::uint64_t lost_at_all() const {
         std::uint64_t sum = 0;
         for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
@@ -94,10 +101,7 @@ TEST_CASE("change: what is on its way to a collector that is removed still arriv
 TEST_CASE("change: one that is removed while it is away loses what waited for it, by name",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
-    group.collectors[1].go_away();
-    group.run(milliseconds{200});
-    group.put(0, 1000);
-    group.run(milliseconds{500});
+    group.leave_waiting(1, 1000);
     group.change({0});
     group.put(1000, 2000);
     group.run(milliseconds{3000});
@@ -199,10 +203,7 @@ TEST_CASE("change: losses are booked to whom they concern, wherever it stands in
 TEST_CASE("change: a collector that was away before failover keeps no records to hand on",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
-    group.collectors[1].go_away();
-    group.run(milliseconds{200});
-    group.put(0, 1000);
-    group.run(milliseconds{500});
+    group.leave_waiting(1, 1000);
     group.options.mode = ExportMode::failover;
     group.all[0].port = group.collectors[2].port();  // a collector with a free connection
     group.change({0});
@@ -218,10 +219,7 @@ TEST_CASE("change: a collector that was away before failover keeps no records to
 TEST_CASE("change: what waits for a collector that is away waits on, from its old session",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
-    group.collectors[1].go_away();
-    group.run(milliseconds{200});
-    group.put(0, 1000);
-    group.run(milliseconds{500});
+    group.leave_waiting(1, 1000);
     group.options.timestamps = TimestampUnit::nanoseconds;
     group.all[0].port = group.collectors[2].port();  // a collector with a free connection
     group.change({0, 1});

@@ -22,6 +22,12 @@ void open_flows(CacheHarness<>& harness, std::uint32_t count) {
     }
 }
 
+void set_idle_timeout(CacheHarness<>& harness, std::chrono::seconds timeout) {
+    FlowCacheOptions changed = kOptions;
+    changed.idle_timeout = timeout;
+    harness.cache.set_timeouts(Timeouts(changed));
+}
+
 }  // namespace
 
 TEST_CASE("CacheTour: looks at every running flow once, and changes nothing", "[flowcache][unit]") {
@@ -94,9 +100,7 @@ TEST_CASE("CacheTour: ends the flows that it meets, and waits for a full sink",
 TEST_CASE("CacheTour: shorter timeouts reach flows that no packet touches", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     open_flows(harness, 100);
-    FlowCacheOptions shorter = kOptions;
-    shorter.idle_timeout = std::chrono::seconds(2);
-    harness.cache.set_timeouts(Timeouts(shorter));
+    set_idle_timeout(harness, std::chrono::seconds(2));
     CacheTour tour;
     int steps = 0;
     while (!tour.schedule_some(harness.cache, 8)) {
@@ -115,9 +119,7 @@ TEST_CASE("CacheTour: shorter timeouts reach flows that no packet touches", "[fl
 TEST_CASE("CacheTour: longer timeouts hold for flows that run", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     open_flows(harness, 10);
-    FlowCacheOptions longer = kOptions;
-    longer.idle_timeout = std::chrono::seconds(100);
-    harness.cache.set_timeouts(Timeouts(longer));
+    set_idle_timeout(harness, std::chrono::seconds(100));
     CacheTour tour;
     CHECK(tour.schedule_some(harness.cache, 1000));
     harness.expire(at_ms(90'000));
