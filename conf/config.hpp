@@ -16,6 +16,7 @@ namespace tributary {
 
 struct TelemetryOptions {
     std::string listen = "127.0.0.1:9477";  ///< HOST:PORT
+    bool dpdk = true;                       ///< answers DPDK's telemetry socket, too
 };
 
 struct ControlOptions {
@@ -33,6 +34,9 @@ inline constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLogLevels
 
 struct LogOptions {
     LogLevel level = LogLevel::info;
+    std::string file;                                    ///< empty: standard error
+    std::uint64_t max_octets = std::uint64_t{1} << 24U;  ///< of a file, before the next one begins
+    std::uint32_t max_files = 5;                         ///< the one that is written included
 };
 
 /// Everything that the configuration says. Each module's own options hold its defaults.

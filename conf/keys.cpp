@@ -68,6 +68,11 @@ std::vector<Key<InputOptions>> input_keys() {
               "what the NIC spreads packets over queues by; ip-and-l4 spreads better, but by "
               "addresses alone where a fragment has no ports; ip keeps all fragments with their "
               "flow, as flows.fragments: track needs with several queues"),
+        value("poll",
+              choice(&O::poll, {{"busy", PollMode::busy}, {"adaptive", PollMode::adaptive}}),
+              "what its threads do while no packet comes: busy polls on; adaptive waits for the "
+              "NIC's interrupt where the driver has them, else sleeps for at most half the time in "
+              "which the smallest packets fill its descriptors"),
         value("promiscuous", flag(&O::promiscuous),
               "take also packets that are addressed to others"),
         value("mtu", whole_number(&O::mtu, 68, 16000),
@@ -180,14 +185,25 @@ std::vector<Key<LogOptions>> log_keys() {
     return {
         value("level", log_level(&O::level),
               "the least important lines that are written; --log-level goes before it"),
+        value("file", text(&O::file, "the path of a file or empty", is_any_text),
+              "where lines go, with older ones beside it as NAME.1.EXTENSION and so on; when "
+              "empty, to standard error, which is the journal's under systemd"),
+        value("max-size", whole_number(&O::max_octets, 4096, std::uint64_t{1} << 40U),
+              "octets after which the next file begins"),
+        value("max-files", whole_number(&O::max_files, 2, 1000),
+              "how many files there are at most; the oldest goes"),
     };
 }
 
 std::vector<Key<TelemetryOptions>> telemetry_keys() {
-    return {value(
-        "listen",
-        text(&TelemetryOptions::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
-        "where HTTP serves /metrics for Prometheus and /healthz; when \"\", nowhere")};
+    using O = TelemetryOptions;
+    return {
+        value("listen", text(&O::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
+              "where HTTP serves /metrics for Prometheus and /healthz; when \"\", nowhere"),
+        value("dpdk", flag(&O::dpdk),
+              "open DPDK's telemetry socket, where dpdk-telemetry.py finds /tributary/ledger and "
+              "others beside what DPDK tells"),
+    };
 }
 
 }  // namespace

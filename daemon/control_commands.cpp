@@ -16,8 +16,8 @@
 #include "daemon/command_line.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/control_socket.hpp"
+#include "daemon/log.hpp"
 #include "daemon/program.hpp"
-#include "daemon/report.hpp"
 #include "daemon/top_screen.hpp"
 
 namespace tributary {

@@ -9,8 +9,8 @@
 #include <sysexits.h>
 
 #include <cstddef>
-#include <ctime>
 
+#include "daemon/host_clock.hpp"
 #include "daemon/nic_hints.hpp"
 #include "daemon/startup_error.hpp"
 
@@ -18,12 +18,6 @@ namespace tributary {
 namespace {
 
 bool has_packet_times(const EthPort& port) { return port.driver() == "net_pcap"; }
-
-Timestamp host_clock() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return Timestamp{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
-}
 
 /// Out of range stays out of range: the factor must not wrap it into range.
 Timestamp from_microseconds(std::uint64_t microseconds) noexcept {

@@ -106,10 +106,11 @@ StartupError virtual_refusal(const EalDevice& device, const EalLog& log) {
     return {EX_UNAVAILABLE, "DPDK made no port of device " + device.argument + what_dpdk_says(log)};
 }
 
-/// DPDK makes this folder even where it keeps nothing in it.
+/// DPDK makes this folder even where it keeps nothing in it; it is this process's own, by its file
+/// prefix. What the folder of all DPDK programs has beside it stays.
 void remove_runtime_folder() {
     std::error_code error;
-    fs::remove(rte_eal_get_runtime_dir(), error);  // only while empty
+    fs::remove_all(rte_eal_get_runtime_dir(), error);
 }
 
 StartupError init_refusal(const EalOptions& options, const EalLog& log) {
@@ -132,7 +133,7 @@ std::vector<std::string> eal_arguments(const EalOptions& options, std::uint64_t 
     refuse_duplicates(options);
     std::vector<std::string> arguments{
         "tributaryd",        "--lcores=0@(" + cpu_list(options.main_cpus) + ")",
-        "--iova-mode=va",    "--no-telemetry",
+        "--iova-mode=va",    options.has_telemetry ? "--telemetry" : "--no-telemetry",
         "--log-level=error", "--file-prefix=tributary-" + std::to_string(getpid())};
     if (enough_huge_pages(options, huge_page_bytes)) {
         arguments.emplace_back("--in-memory");

@@ -19,6 +19,7 @@ struct EalOptions {
     std::vector<std::uint32_t>
         main_cpus;  ///< where the calling thread may run afterwards, not empty
     bool may_use_huge_pages = true;
+    bool has_telemetry = false;      ///< opens DPDK's telemetry socket
     std::uint64_t memory_bytes = 0;  ///< what packet pools and others will take from DPDK
 };
 

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
+#include <utility>
 
 #include "daemon/kernel_interface.hpp"
 #include "daemon/nic_hints.hpp"
+#include "daemon/receive_interrupt.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -46,6 +49,25 @@ std::uint16_t largest_mtu(const rte_eth_dev_info& info) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(frame - kOverhead, UINT16_MAX));
 }
 
+/// Mbit/s; 0: the driver does not say.
+std::uint32_t highest_speed(std::uint32_t capabilities) {
+    constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> kSpeeds{
+
+        {{RTE_ETH_LINK_SPEED_200G, RTE_ETH_SPEED_NUM_200G},
+         {RTE_ETH_LINK_SPEED_100G, RTE_ETH_SPEED_NUM_100G},
+         {RTE_ETH_LINK_SPEED_56G, RTE_ETH_SPEED_NUM_56G},
+         {RTE_ETH_LINK_SPEED_50G, RTE_ETH_SPEED_NUM_50G},
+         {RTE_ETH_LINK_SPEED_40G, RTE_ETH_SPEED_NUM_40G},
+         {RTE_ETH_LINK_SPEED_25G, RTE_ETH_SPEED_NUM_25G},
+         {RTE_ETH_LINK_SPEED_10G, RTE_ETH_SPEED_NUM_10G},
+         {RTE_ETH_LINK_SPEED_5G, RTE_ETH_SPEED_NUM_5G},
+         {RTE_ETH_LINK_SPEED_2_5G, RTE_ETH_SPEED_NUM_2_5G},
+         {RTE_ETH_LINK_SPEED_1G, RTE_ETH_SPEED_NUM_1G}}};
+    const auto* const fastest = std::ranges::find_if(
+        kSpeeds, [&](const auto& speed) { return (capabilities & speed.first) != 0; });
+    return fastest == kSpeeds.end() ? 0 : fastest->second;
+}
+
 int count_interrupt(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* interrupts,
                     void* /*unused*/) {
     // Relaxed: only the number matters, the link's state is asked for anew.
@@ -63,6 +85,7 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
         refuse(input_, "can't ask the driver", error);
     }
     driver_ = info.driver_name;
+    megabits_ = highest_speed(info.speed_capa);
     refuse_too_many_queues(input_, info);
     trim_ = plan_trimming(input_, trim_facts(info));
     try {
@@ -77,8 +100,8 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
 }
 
 std::uint16_t EthPort::transmit_queues() const noexcept {
-    // We send nothing, but an AF_XDP socket is made of a queue pair.
-    return driver_ == "net_af_xdp" ? input_.queues : 0;
+    // We send nothing, but an AF_XDP socket or a tap device is made of a queue pair.
+    return driver_ == "net_af_xdp" || driver_ == "net_tap" ? input_.queues : 0;
 }
 
 EthPort::~EthPort() {
@@ -111,6 +134,7 @@ void EthPort::configure(const rte_eth_dev_info& info) {
                                      .rss_key_len = static_cast<std::uint8_t>(key.size()),
                                      .rss_hf = rss_asked_};
     }
+    conf.intr_conf.rxq = input_.poll == PollMode::adaptive ? 1 : 0;
     conf.intr_conf.lsc = (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0 ? 1 : 0;
     if (const int error = rte_eth_dev_configure(id_.value, input_.queues, transmit_queues(), &conf);
         error != 0) {
@@ -119,7 +143,7 @@ void EthPort::configure(const rte_eth_dev_info& info) {
 }
 
 void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
-                            const PacketPool* heads) const {
+                            const PacketPool* heads) {
     std::uint16_t descriptors = input_.rx_descriptors;
     std::uint16_t transmit_descriptors = 0;
     if (const int error =
@@ -131,6 +155,7 @@ void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool
         spdlog::info("input {}: rx-descriptors is {}, driver {} takes {}", input_.name,
                      input_.rx_descriptors, driver_, descriptors);
     }
+    descriptors_ = descriptors;
     rte_eth_rxconf conf = info.default_rxconf;
     conf.rx_drop_en = 1;  // a queue that is full drops its own packets and holds up no other queue
     std::array<rte_eth_rxseg, 2> segments{};
@@ -238,6 +263,38 @@ RssReport EthPort::check_rss() const {
     facts.readable = rte_eth_dev_rss_hash_conf_get(id_.value, &conf) == 0;
     facts.in_effect = conf.rss_hf;
     return report_rss(facts);
+}
+
+/// Of all queues, or none.
+std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const {
+    std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
+    for (std::uint16_t queue = 0; queue < input_.queues; ++queue) {
+        std::shared_ptr<ReceiveInterrupt> interrupt = ReceiveInterrupt::open(id_, queue);
+        if (interrupt == nullptr) {
+            return {};
+        }
+        interrupts.push_back(std::move(interrupt));
+    }
+    return interrupts;
+}
+
+std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
+    std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
+    if (input_.poll == PollMode::adaptive) {
+        interrupts = open_interrupts();
+    }
+    const IdlePlan plan = plan_idle({.poll = input_.poll,
+                                     .shares_core = shares_core,
+                                     .has_interrupts = !interrupts.empty(),
+                                     .descriptors = descriptors_,
+                                     .megabits = megabits_});
+    spdlog::info("input {}: {}", input_.name, plan.text);
+    const bool sleeps = plan.way == IdlePlan::Way::sleep;
+    std::vector<IdleWait> waits(input_.queues, sleeps ? sleeping(plan.sleep) : IdleWait{});
+    for (std::size_t queue = 0; queue < interrupts.size(); ++queue) {
+        waits[queue] = [interrupt = interrupts[queue]] { interrupt->wait(kLongestInterruptWait); };
+    }
+    return waits;
 }
 
 NicCounters EthPort::counters() const {

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/device.hpp"
+#include "daemon/idle_wait.hpp"
 #include "daemon/options.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/rss.hpp"
@@ -18,6 +20,8 @@
 struct rte_eth_dev_info;
 
 namespace tributary {
+
+class ReceiveInterrupt;
 
 /// What a port itself counted since start(). net_af_packet and net_af_xdp never report what they
 /// miss.
@@ -61,6 +65,11 @@ public:
     /// Whether the driver says of packets what they carry (rte_mbuf::packet_type); good after
     /// start(), where alone drivers know.
     [[nodiscard]] bool tells_packet_types() const noexcept { return tells_packet_types_; }
+    /// How the threads that poll its queues wait while nothing comes, one per queue; logs it. Good
+    /// after start(), and until the port is gone.
+    ///
+    /// @param shares_core  CorePlan::back_off
+    [[nodiscard]] std::vector<IdleWait> idle_waits(bool shares_core) const;
     /// @cost  a call into the driver, some microseconds
     /// @thread  any
     [[nodiscard]] NicCounters counters() const;
@@ -79,12 +88,13 @@ private:
     [[nodiscard]] std::uint16_t transmit_queues() const noexcept;
     void configure(const rte_eth_dev_info& info);
     void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
-                       const PacketPool* heads) const;
+                       const PacketPool* heads);
     [[nodiscard]] bool finds_packet_types() const;
     void set_promiscuous();
     void keep_vlan_tags() const;
     void warn_of_unseen_queues() const;
     [[nodiscard]] RssReport check_rss() const;
+    [[nodiscard]] std::vector<std::shared_ptr<ReceiveInterrupt>> open_interrupts() const;
     [[nodiscard]] Link read_link() const;
 
     EthPortId id_;
@@ -92,6 +102,8 @@ private:
     EalDevice device_;
     std::string driver_;
     TrimPlan trim_;
+    std::uint16_t descriptors_ = 0;  ///< of each receive queue
+    std::uint32_t megabits_ = 0;     ///< the fastest that it can do, in Mbit/s; 0: unknown
     bool tells_packet_types_ = false;
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;

@@ -9,7 +9,7 @@ namespace tributary {
 
 /// The host's clock now, as records have their times.
 /// @thread  any
-[[nodiscard]] inline Timestamp host_clock() {
+[[nodiscard]] inline Timestamp host_clock() noexcept {
     return Timestamp{std::chrono::duration_cast<Timestamp::duration>(
         std::chrono::system_clock::now().time_since_epoch())};
 }

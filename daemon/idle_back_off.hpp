@@ -3,46 +3,44 @@
 
 #include <rte_pause.h>
 
-#include <chrono>
 #include <cstdint>
-#include <thread>
+#include <utility>
+
+#include "daemon/idle_wait.hpp"
 
 namespace tributary {
 
-/// What a polling thread does when a poll brings nothing: it goes on at once where it has a core to
-/// itself, and sleeps briefly after some empty polls where it shares one.
+/// What a polling thread does when a poll brings nothing: it goes on at once, or after some empty
+/// polls waits before each further one.
 class IdleBackOff {
 public:
-    static constexpr std::uint32_t kEmptyPollsBeforeSleep = 64;
-    /// Short against what a receive ring holds: 4096 packets at 10 Mpps last 400 us.
-    static constexpr std::chrono::microseconds kSleep{50};
+    static constexpr std::uint32_t kEmptyPollsBeforeWait = 64;
 
-    /// @param sleeps  CorePlan::back_off
-    explicit IdleBackOff(bool sleeps) noexcept : sleeps_(sleeps) {}
+    /// @param wait  empty: it polls on
+    explicit IdleBackOff(IdleWait wait) : wait_(std::move(wait)) {}
 
     /// Call after each poll.
     ///
     /// @param found  whether it brought anything
-    void after_poll(bool found) noexcept {
-        if (is_sleep_due(found)) {
-            std::this_thread::sleep_for(kSleep);
+    void after_poll(bool found) {
+        if (is_wait_due(found)) {
+            wait_();
         } else if (!found) {
             rte_pause();
         }
     }
 
-    /// after_poll() without the waiting.
-    [[nodiscard]] bool is_sleep_due(bool found) noexcept {
-        if (found || !sleeps_) {
+private:
+    [[nodiscard]] bool is_wait_due(bool found) noexcept {
+        if (found || !wait_) {
             empty_polls_ = 0;
             return false;
         }
-        empty_polls_ += empty_polls_ < kEmptyPollsBeforeSleep ? 1 : 0;
-        return empty_polls_ == kEmptyPollsBeforeSleep;
+        empty_polls_ += empty_polls_ < kEmptyPollsBeforeWait ? 1 : 0;
+        return empty_polls_ == kEmptyPollsBeforeWait;
     }
 
-private:
-    bool sleeps_;
+    IdleWait wait_;
     std::uint32_t empty_polls_ = 0;
 };
 

@@ -74,6 +74,10 @@ RecordTally QueueLedger::lost_sum() const noexcept {
     return sum;
 }
 
+std::uint64_t QueueLedger::in_cache() const noexcept {
+    return metered.records - std::accumulate(ended.begin(), ended.end(), std::uint64_t{0});
+}
+
 RecordTally QueueLedger::active() const noexcept { return metered - exported - lost_sum(); }
 
 QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
@@ -116,11 +120,11 @@ NamedCounts QueueLedger::ended_by_reason() const {
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
-    queue.metered = {counters.flows_created.read(), counters.packets.read(),
-                     counters.octets.read()};
     for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
         queue.ended[reason] = counters.ended[reason].read();
     }
+    queue.metered = {counters.flows_created.read(), counters.packets.read(),
+                     counters.octets.read()};
 }
 
 void read_input(const InputCounters& counters, QueueLedger& queue) {

@@ -46,6 +46,8 @@ struct QueueLedger {
     [[nodiscard]] RecordTally lost_sum() const noexcept;
     /// Records that have ended, by reason.
     [[nodiscard]] NamedCounts ended_by_reason() const;
+    /// Records that are in the cache.
+    [[nodiscard]] std::uint64_t in_cache() const noexcept;
     /// In the cache, the ring or an unsent message.
     [[nodiscard]] RecordTally active() const noexcept;
 
@@ -53,7 +55,8 @@ struct QueueLedger {
 };
 
 /// Reads what a flow cache counts into `queue`. Call it after the counts of exported and lost
-/// records are in, so that a ledger read at full speed never shows more records gone than created.
+/// records are in, so that a ledger read at full speed never shows more records gone than created;
+/// for the same reason it reads the ended ones first.
 void read_cache(const CacheCounters& counters, QueueLedger& queue);
 /// Reads what an input path counts into `queue`; after read_cache(), for the same reason.
 void read_input(const InputCounters& counters, QueueLedger& queue);

@@ -5,6 +5,8 @@
 #include <prometheus/text_serializer.h>
 
 #include <array>
+#include <chrono>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -15,6 +17,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
+
+double seconds(std::chrono::duration<double> time) { return time.count(); }
 
 /// A metric with its words.
 struct Metric {
@@ -27,22 +31,39 @@ struct Metric {
 class Families {
 public:
     void add(const Metric& metric, Labels labels, double value) {
-        const auto [place, is_new] = places_.emplace(metric.name, families_.size());
-        if (is_new) {
-            families_.push_back({metric.name, metric.help, metric.type, {}});
-        }
-        ClientMetric sample;
+        ClientMetric& sample = family_of(metric).metric.emplace_back();
         sample.label = std::move(labels);
         sample.counter.value = value;
         sample.gauge.value = value;
-        families_[place->second].metric.push_back(std::move(sample));
     }
     void add(const Metric& metric, Labels labels, std::uint64_t value) {
         add(metric, std::move(labels), static_cast<double>(value));
     }
+    void add(const Metric& metric, Labels labels, const LatencyHistogram::Reading& latency) {
+        prometheus::ClientMetric::Histogram histogram;
+        for (std::size_t bucket = 0; bucket < latency.records.size(); ++bucket) {
+            histogram.sample_count += latency.records.at(bucket);
+            const double bound = bucket < LatencyHistogram::kBounds.size()
+                                     ? seconds(LatencyHistogram::kBounds.at(bucket))
+                                     : std::numeric_limits<double>::infinity();
+            histogram.bucket.push_back({histogram.sample_count, bound});
+        }
+        histogram.sample_sum = seconds(latency.sum);
+        ClientMetric& sample = family_of(metric).metric.emplace_back();
+        sample.label = std::move(labels);
+        sample.histogram = std::move(histogram);
+    }
     [[nodiscard]] const std::vector<MetricFamily>& all() const { return families_; }
 
 private:
+    MetricFamily& family_of(const Metric& metric) {
+        const auto [place, is_new] = places_.emplace(metric.name, families_.size());
+        if (is_new) {
+            families_.push_back({metric.name, metric.help, metric.type, {}});
+        }
+        return families_[place->second];
+    }
+
     std::map<std::string, std::size_t> places_;
     std::vector<MetricFamily> families_;
 };
@@ -78,6 +99,8 @@ constexpr std::array kQueueMetrics{
                 [](const QueueLedger& queue) { return queue.active().packets; }},
     QueueMetric{{"tributary_active_bytes", "Bytes in active flow records.", MetricType::Gauge},
                 [](const QueueLedger& queue) { return queue.active().octets; }},
+    QueueMetric{{"tributary_cached_flow_records", "Flows in the flow cache.", MetricType::Gauge},
+                [](const QueueLedger& queue) { return queue.in_cache(); }},
     QueueMetric{{"tributary_bad_timestamp_packets_total", "Packets under the last good time."},
                 [](const QueueLedger& queue) { return queue.bad_timestamp; }},
     QueueMetric{{"tributary_nic_queue_error_packets_total", "Packets dropped for this queue."},
@@ -164,6 +187,9 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{"errors", {"tributary_collector_errors_total", "Errors of sending."}},
     CollectorMetric{"refused", {"tributary_collector_refused_total", "Datagrams refused by ICMP."}},
     CollectorMetric{"reconnects", {"tributary_collector_reconnects_total", "Sessions begun anew."}},
+    CollectorMetric{
+        "spool_octets",
+        {"tributary_collector_spool_bytes", "What its spool takes on disk.", MetricType::Gauge}},
     CollectorMetric{"inherited",
                     {"tributary_collector_inherited_flow_records_total",
                      "Flow records that a former process left in the spool."}},
@@ -198,6 +224,25 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
                      load->idle_cycles.read());
         families.add({"tributary_thread_rounds_total", "Rounds of its loop: none, and it hangs."},
                      {{"thread", load->thread}}, load->rounds.read());
+    }
+    for (const CollectorFigures& collector : figures.collectors) {
+        const Labels labels{{"collector", collector.name}};
+        families.add({"tributary_export_latency_seconds",
+                      "From taking a message's first record until the collector has it, by record.",
+                      MetricType::Histogram},
+                     labels, collector.latency);
+        families.add({"tributary_collector_spool_max_bytes", "What its spool may take on disk.",
+                      MetricType::Gauge},
+                     labels, collector.spool_max_octets);
+    }
+    for (const HeapUse& use : figures.heap) {
+        const Labels labels{{"node", use.node ? std::to_string(*use.node) : "none"}};
+        families.add({"tributary_heap_allocated_bytes",
+                      "Of the heap, by the NUMA node of its arena: in use.", MetricType::Gauge},
+                     labels, use.allocated);
+        families.add(
+            {"tributary_heap_resident_bytes", "The same: in physical memory.", MetricType::Gauge},
+            labels, use.resident);
     }
     families.add({"tributary_build_info", "The version that runs.", MetricType::Gauge},
                  {{"version", figures.version}}, 1.0);

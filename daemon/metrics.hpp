@@ -7,16 +7,27 @@
 #include <vector>
 
 #include "daemon/ledger.hpp"
+#include "daemon/node_heap.hpp"
 #include "daemon/ring_fill.hpp"
 #include "daemon/thread_load.hpp"
+#include "export/latency_histogram.hpp"
 
 namespace tributary {
+
+/// What it tells of a collector beside its account.
+struct CollectorFigures {
+    std::string name;  ///< as in the ledger
+    LatencyHistogram::Reading latency;
+    std::uint64_t spool_max_octets{};  ///< 0: it has no spool
+};
 
 /// What a running probe tells beside its ledger.
 struct ProbeFigures {
     std::vector<RingFill> rings;  ///< of the ledger's queues
     std::vector<const ThreadLoad*> threads;
-    std::uint64_t max_flows{};  ///< of each queue
+    std::vector<CollectorFigures> collectors{};  ///< those of now
+    std::vector<HeapUse> heap{};                 ///< by NUMA node
+    std::uint64_t max_flows{};                   ///< of each queue
     std::chrono::sys_seconds started{};
     std::string version;
 };

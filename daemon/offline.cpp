@@ -15,6 +15,7 @@
 #include "daemon/capture_source.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
+#include "daemon/log.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/report.hpp"
 #include "flowcache/frame_input.hpp"

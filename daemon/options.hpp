@@ -31,6 +31,12 @@ enum class RssMode : std::uint8_t {
     ip_and_l4,  ///< addresses and ports: spreads better, parts fragments from their flow
 };
 
+/// What an input's threads do while no packet comes.
+enum class PollMode : std::uint8_t {
+    busy,      ///< poll on: no packet waits, and the core is always busy
+    adaptive,  ///< wait for the NIC's interrupt, or sleep for as long as its queues can hold
+};
+
 struct InputOptions {
     std::string name;    ///< in logs and metrics; default: the device
     std::string device;  ///< PCI address, af_packet:IFNAME, af_xdp:IFNAME, or any DPDK vdev string
@@ -43,6 +49,7 @@ struct InputOptions {
     std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
     SamplingMethod sampling_method = SamplingMethod::count;
     RssMode rss = RssMode::ip_and_l4;
+    PollMode poll = PollMode::busy;
     bool promiscuous = true;
     std::uint16_t mtu = 1500;  ///< octets of IP packet that a buffer must hold; 68 .. 16000
     std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer

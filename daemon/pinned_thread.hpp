@@ -15,7 +15,8 @@ struct ThreadPlace {
     bool uses_dpdk = false;            ///< registered with EAL, so that packet pools' caches work
 };
 
-/// A thread on a CPU of its own. The constructor returns when the thread is in place; the
+/// A thread on a CPU of its own, whose sleeps end on time (to some microseconds), and
+/// whose heap is on its NUMA node. The constructor returns when the thread is in place; the
 /// destructor joins it, so whoever owns it must have told its body to end.
 class PinnedThread {
 public:

@@ -67,10 +67,10 @@ void Pipeline::start_inputs(const PipelinePlaces& places) {
         InputQueue& queue = *parts_.queues[index];
         ThreadLoad& load = loads_[index];
         load.thread = places.inputs[index].name;
+        IdleWait idle_wait = places.idle_waits.empty() ? IdleWait{} : places.idle_waits[index];
         input_threads_.push_back(std::make_unique<PinnedThread>(
-            places.inputs[index], [this, &queue, &load, back_off = places.back_off] {
-                run_input(queue, load, back_off);
-            }));
+            places.inputs[index],
+            [this, &queue, &load, wait = std::move(idle_wait)] { run_input(queue, load, wait); }));
     }
 }
 
@@ -81,7 +81,7 @@ void Pipeline::wait_until_polled() const {
 }
 
 bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
-    // An idle thread that backs off sleeps as long; a polling one is done before.
+    // A polling thread is done before; one that waits takes longer for the first order only.
     constexpr auto kLook = 50us;
     const std::lock_guard lock(orders_mutex_);
     InputOrderBox& box = parts_.queues[queue]->orders;
@@ -168,8 +168,8 @@ void Pipeline::stop() noexcept {
     export_worker_.close();  // what fails while files are finished belongs into the ledger
 }
 
-void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept {
-    IdleBackOff idle(back_off);
+void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept {
+    IdleBackOff idle(idle_wait);
     RoundTimer timer(load);
     queue.step();
     inputs_polled_.fetch_add(1, std::memory_order_relaxed);
@@ -257,10 +257,25 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                                       {"reconnects", counters.reconnects.read()},
                                       {"records", counters.records.read().records},
                                       {"refused", counters.refused.read()},
+                                      {"spool_octets", counters.spool_octets.read()},
                                       {"spooled", counters.spooled.read().records}},
                                      std::move(lost_by_cause),
                                      !account.is_in_use});
     }
+}
+
+std::vector<CollectorFigures> Pipeline::collector_figures() const {
+    std::vector<CollectorFigures> figures;
+    const std::vector<CollectorAccounts::Account> accounts = this->accounts();
+    for (std::size_t index = 0; index < accounts.size(); ++index) {
+        if (accounts[index].is_in_use) {
+            const CollectorCounters& counters = export_counters_.collectors[index];
+            figures.push_back({.name = accounts[index].name,
+                               .latency = counters.latency.read(),
+                               .spool_max_octets = counters.spool_max_octets.read()});
+        }
+    }
+    return figures;
 }
 
 std::string Pipeline::export_failure() const { return export_worker_.error(); }

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "daemon/collector_accounts.hpp"
+#include "daemon/idle_wait.hpp"
 #include "daemon/input_order.hpp"
 #include "daemon/input_queue.hpp"
 #include "daemon/ledger.hpp"
+#include "daemon/metrics.hpp"
 #include "daemon/order_box.hpp"
 #include "daemon/pinned_thread.hpp"
 #include "daemon/ring_fill.hpp"
@@ -28,7 +30,7 @@ namespace tributary {
 struct PipelinePlaces {
     std::vector<ThreadPlace> inputs;  ///< one per queue
     ThreadPlace export_thread;
-    bool back_off = false;  ///< input threads sleep after empty polls, because they share CPUs
+    std::vector<IdleWait> idle_waits{};  ///< of the input threads; none: all poll on
 };
 
 /// Meters what the source of a queue that stops has already taken: bursts until one is empty, each
@@ -104,6 +106,10 @@ public:
     /// @thread  any
     [[nodiscard]] std::vector<RingFill> rings() const;
 
+    /// Of the collectors of now.
+    /// @thread  any
+    [[nodiscard]] std::vector<CollectorFigures> collector_figures() const;
+
     /// Adds what became of each queue's packets and records; `ledger.queues` has an entry per
     /// queue.
     /// @thread  any
@@ -119,7 +125,7 @@ public:
 
 private:
     void start_inputs(const PipelinePlaces& places);
-    void run_input(InputQueue& queue, ThreadLoad& load, bool back_off) noexcept;
+    void run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept;
     void run_export() noexcept;
     void obey_export_order() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;

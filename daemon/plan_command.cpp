@@ -8,10 +8,10 @@
 
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/log.hpp"
 #include "daemon/machine_plan.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/program.hpp"
-#include "daemon/report.hpp"
 #include "daemon/topology.hpp"
 
 namespace tributary {

@@ -105,6 +105,7 @@ public:
         }
         if (input_port_) {
             input_port_->start();
+            idle_waits_ = input_port_->idle_waits(plan_.cores.back_off);
         }
         for (const auto& stream : streams_) {
             start_thread(*stream);
@@ -236,19 +237,21 @@ private:
             place.cpu = plan_.cores.input_cpus[index];
             place.uses_dpdk = true;
         }
-        threads_.push_back(std::make_unique<PinnedThread>(place, [this, &stream] {
-            if (stream.feed) {
-                stream.feed->run(stop_);
-                ended_.store(true, std::memory_order_relaxed);
-                signals_.wake();
-            } else {
-                run_queue(*stream.source, *stream.stream);
-            }
-        }));
+        IdleWait idle_wait = stream.feed ? IdleWait{} : idle_waits_[index];
+        threads_.push_back(std::make_unique<PinnedThread>(
+            place, [this, &stream, idle_wait = std::move(idle_wait)] {
+                if (stream.feed) {
+                    stream.feed->run(stop_);
+                    ended_.store(true, std::memory_order_relaxed);
+                    signals_.wake();
+                } else {
+                    run_queue(*stream.source, *stream.stream, idle_wait);
+                }
+            }));
     }
 
-    void run_queue(DpdkQueue& source, PreparseStream& stream) noexcept {
-        IdleBackOff idle(plan_.cores.back_off);
+    void run_queue(DpdkQueue& source, PreparseStream& stream, const IdleWait& idle_wait) noexcept {
+        IdleBackOff idle(idle_wait);
         while (!stop_.load(std::memory_order_relaxed)) {
             idle.after_poll(poll(source, stream) > 0);
         }
@@ -305,6 +308,7 @@ private:
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
     std::unique_ptr<EthPort> input_port_;    ///< none: captures
+    std::vector<IdleWait> idle_waits_;       ///< one per queue of input_port_
     std::unique_ptr<TransmitPort> output_;   ///< none: writer_
     std::unique_ptr<CaptureWriter> writer_;
     std::unique_ptr<PacketFilter> filter_;

@@ -9,8 +9,8 @@
 
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/log.hpp"
 #include "daemon/program.hpp"
-#include "daemon/report.hpp"
 #include "daemon/signals.hpp"
 
 namespace tributary {

@@ -5,6 +5,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
 #include "daemon/live_flows.hpp"
+#include "daemon/log.hpp"
+#include "daemon/node_heap.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/placement.hpp"
@@ -34,10 +37,12 @@
 namespace tributary {
 namespace {
 
-EalOptions eal_options(const ProbePlan& plan, const CorePlan& cores) {
+EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePlan& cores) {
     // The main thread only waits for signals: it stays with the export thread, off the input
     // threads' CPUs.
-    EalOptions options{.devices = plan.devices, .main_cpus = {cores.export_cpu}};
+    EalOptions options{.devices = plan.devices,
+                       .main_cpus = {cores.export_cpu},
+                       .has_telemetry = config.telemetry.dpdk};
     for (const PoolSize& pool : plan.pools) {
         options.memory_bytes += pool.memory();
     }
@@ -58,7 +63,7 @@ public:
           layout_(RecordLayout::of(effective_groups(config.export_.fields, config.flows),
                                    config.flows.direction)),
           cores_(place_threads(config.cores, read_topology(), plan_.queues)),
-          eal_(eal_options(plan_, cores_)) {
+          eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
             spdlog::warn(warning);
         }
@@ -75,6 +80,8 @@ public:
     int run() {
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             ports_[input]->start();
+            std::ranges::move(ports_[input]->idle_waits(cores_.back_off),
+                              std::back_inserter(places_.idle_waits));
             const auto warning =
                 biflow_warning(config_.inputs[input], config_.flows, ports_[input]->rss());
             if (warning) {
@@ -132,6 +139,7 @@ private:
                                .name = kernel_name.empty() ? input.device : kernel_name,
                                .description = input.name,
                                .sampling = sampling});
+        const NodeHeap heap(plan_.nodes[index]);
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
             auto source =
                 std::make_unique<DpdkQueue>(*ports_.back(), queue, InterfaceIndex{interface});
@@ -166,6 +174,7 @@ private:
         std::vector<std::unique_ptr<InputQueue>> input_queues;
         bool huge_pages = true;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+            const NodeHeap heap(queue_nodes_[queue]);
             input_queues.push_back(make_input_queue(
                 *queues_[queue].path,
                 {.flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]},
@@ -176,7 +185,6 @@ private:
             spdlog::warn("flow caches without huge pages: too few are free; see vm.nr_hugepages");
         }
         places_.export_thread = {.name = "export", .cpu = cores_.export_cpu};
-        places_.back_off = cores_.back_off;
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(input_queues),
             .export_options = config_.export_,

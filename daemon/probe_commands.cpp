@@ -10,7 +10,13 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const ProbeFigures& figures) {
+std::uint64_t forced_ends(const Ledger& ledger) {
+    return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
+}
+
+}  // namespace
+
+std::string to_json(const ProbeFigures& figures) {
     json rings = json::array();
     for (const RingFill& ring : figures.rings) {
         rings.push_back({{"records", ring.records}, {"room", ring.room}});
@@ -18,29 +24,25 @@ json to_json(const ProbeFigures& figures) {
     json threads = json::array();
     for (const ThreadLoad* thread : figures.threads) {
         threads.push_back({{"name", thread->thread},
+                           {"rounds", thread->rounds.read()},
                            {"busy_cycles", thread->busy_cycles.read()},
                            {"idle_cycles", thread->idle_cycles.read()}});
     }
-    return {{"started", figures.started.time_since_epoch().count()},
-            {"version", figures.version},
-            {"max_flows", figures.max_flows},
-            {"rings", std::move(rings)},
-            {"threads", std::move(threads)}};
+    const json all{{"started", figures.started.time_since_epoch().count()},
+                   {"version", figures.version},
+                   {"max_flows", figures.max_flows},
+                   {"rings", std::move(rings)},
+                   {"threads", std::move(threads)}};
+    return all.dump();
 }
-
-std::uint64_t forced_ends(const Ledger& ledger) {
-    return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
-}
-
-}  // namespace
 
 ControlServer::Commands probe_commands(const ProbeAnswers& answers) {
     ControlServer::Commands commands;
     commands["stats"] = [ledger = answers.ledger](const std::string&, ControlReply& reply) {
-        reply.write(tributary::to_json(ledger()));
+        reply.write(to_json(ledger()));
     };
     commands["figures"] = [figures = answers.figures](const std::string&, ControlReply& reply) {
-        reply.write(to_json(figures()).dump());
+        reply.write(to_json(figures()));
     };
     commands["flows"] = [flows = answers.flows](const std::string&, ControlReply& reply) {
         flows([&reply](MessageView message) { return reply.write(message); });

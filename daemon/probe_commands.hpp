@@ -21,6 +21,9 @@ struct ProbeAnswers {
     std::function<std::string()> reload;  ///< takes the configuration of now; tells what changed
 };
 
+/// Figures as the command of that name tells them.
+[[nodiscard]] std::string to_json(const ProbeFigures& figures);
+
 /// The commands of a probe:
 ///
 ///     stats    the ledger as JSON, as --stats writes it

@@ -7,11 +7,13 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "conf/config_change.hpp"
 #include "conf/config_error.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/live_flows.hpp"
+#include "daemon/log.hpp"
 #include "daemon/probe_commands.hpp"
 #include "daemon/report.hpp"
 #include "daemon/startup_error.hpp"
@@ -51,6 +53,7 @@ void ProbeWatch::run() {
     const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
     Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger, uptime());
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
+    const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
     const std::unique_ptr<ControlServer> control = serve_control();
     const Closing closing(calls_, probe_.pipeline);  // before `control` waits for its threads
     auto next_statistics = steady_clock::now() + options_.stats_interval;
@@ -205,11 +208,23 @@ std::unique_ptr<TelemetryServer> ProbeWatch::serve_telemetry(const Supervisor& s
     }
 }
 
+/// @return  nothing where there is to be none
+std::optional<DpdkTelemetry> ProbeWatch::serve_dpdk_telemetry() const {
+    if (!config_.telemetry.dpdk) {
+        return std::nullopt;
+    }
+    return std::optional<DpdkTelemetry>(
+        std::in_place, DpdkTelemetryAnswers{.ledger = [this] { return to_json(probe_.ledger()); },
+                                            .figures = [this] { return to_json(figures()); }});
+}
+
 /// @thread  any
 ProbeFigures ProbeWatch::figures() const {
     const std::lock_guard lock(config_mutex_);
     return {.rings = probe_.pipeline.rings(),
             .threads = probe_.pipeline.threads(),
+            .collectors = probe_.pipeline.collector_figures(),
+            .heap = read_heap_use(),
             .max_flows = config_.flows.max_flows,
             .started = started_,
             .version = TRIBUTARY_VERSION};

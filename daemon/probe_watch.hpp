@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "conf/config.hpp"
 #include "daemon/control_server.hpp"
+#include "daemon/dpdk_telemetry.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/main_calls.hpp"
 #include "daemon/metrics.hpp"
@@ -55,6 +57,7 @@ private:
     [[nodiscard]] std::string take_configuration(const Config& wanted);
     void take_filters(const Config& wanted);
     [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
+    [[nodiscard]] std::optional<DpdkTelemetry> serve_dpdk_telemetry() const;
     [[nodiscard]] std::unique_ptr<ControlServer> serve_control();
     [[nodiscard]] std::unique_ptr<TelemetryServer> serve_telemetry(const Supervisor& supervisor);
     [[nodiscard]] ProbeFigures figures() const;

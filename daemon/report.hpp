@@ -4,24 +4,9 @@
 #include <span>
 #include <string>
 
-#include "daemon/command_line.hpp"
 #include "daemon/ledger.hpp"
-#include "export/collector_events.hpp"
 
 namespace tributary {
-
-/// Sets up the log: one line an event on standard error, so that standard output stays free for
-/// results. Where that is the journal, a line has its level before it as sd-daemon(3) wants, and
-/// the journal its own time.
-void set_up_log(LogLevel level);
-/// From now on less important lines are not written.
-/// @thread  any
-void set_log_level(LogLevel level);
-
-/// Writes a collector's event to the log, good news as information, all else as a warning or an
-/// error.
-/// @thread  any
-void log_event(const CollectorEvent& event);
 
 /// Finds out before a run whether the file of `--stats` can be written at its end.
 ///

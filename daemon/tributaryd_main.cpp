@@ -9,10 +9,10 @@
 #include "conf/dump_config.hpp"
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/log.hpp"
 #include "daemon/offline.hpp"
 #include "daemon/probe.hpp"
 #include "daemon/program.hpp"
-#include "daemon/report.hpp"
 #include "daemon/signals.hpp"
 
 namespace {
@@ -56,6 +56,7 @@ int run(const CommandLine& command_line) {
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {
+            direct_log(loaded.config.log);
             Signals signals;
             return run_offline({.captures = command_line.captures,
                                 .output = command_line.output,
@@ -63,6 +64,7 @@ int run(const CommandLine& command_line) {
                                loaded.config, signals);
         }
         case Task::probe:
+            direct_log(loaded.config.log);
             return run_as_probe(command_line, loaded.config);
     }
     return EX_SOFTWARE;

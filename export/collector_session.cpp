@@ -68,7 +68,8 @@ void CollectorSession::advance(ExportTime now) {
     if (messages_.staged.empty()) {
         announcer_.refresh_if_due(now.uptime);
     }
-    if (!open_.entries.empty() && now.uptime - opened_at_ >= flush_interval_) {
+    const std::chrono::nanoseconds opened_at = open_.opened_at.value_or(now.uptime);
+    if (!open_.entries.empty() && now.uptime - opened_at >= flush_interval_) {
         close_message(now);
     }
     pump(now);
@@ -88,7 +89,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         result = append(record.bytes);
     }
     if (open_.entries.empty()) {
-        opened_at_ = now.uptime;
+        open_.opened_at = now.uptime;
         told_last_ = false;
     }
     open_.entries.push_back(record.entry);  // memory is kept from message to message
@@ -277,11 +278,15 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
 void CollectorSession::settle(ExportTime now) {
     const Fates fates = transport_->settle(now.uptime);
     for (std::size_t i = 0; i < fates.delivered; ++i) {
-        for (const RecordEntry& record : messages_.sent.front().entries) {
+        const OutgoingMessage& message = messages_.sent.front();
+        for (const RecordEntry& record : message.entries) {
             book_.delivered(account_index_, record);
         }
-        account_.records.add(messages_.sent.front().inherited);
-        delivered_data_records_ += messages_.sent.front().flow_records();
+        if (message.opened_at) {
+            account_.latency.add(now.uptime - *message.opened_at, message.entries.size());
+        }
+        account_.records.add(message.inherited);
+        delivered_data_records_ += message.flow_records();
         ++progress_;
         forget_first(messages_.sent);
     }

@@ -139,8 +139,7 @@ private:
     std::chrono::nanoseconds flush_interval_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
-    OutgoingMessage open_;                  ///< what is in the encoder's open message
-    std::chrono::nanoseconds opened_at_{};  ///< uptime of its first record
+    OutgoingMessage open_;  ///< what is in the encoder's open message
     MessageStages messages_;
 
     std::uint64_t session_{};  ///< the transport's, as last seen

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/latency_histogram.hpp"
 #include "flowcache/counter.hpp"
 
 namespace tributary {
@@ -66,8 +67,13 @@ struct alignas(64) CollectorCounters : LossCounters {
     Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
                      ///< failed, spool failed
     Counter reconnects;  ///< transport sessions after the first
-    Counter connected;   ///< gauge: 1 while messages can be sent
-    Counter failed;      ///< gauge: 1 when nothing can be sent ever again
+    /// From taking the first record of a message until the collector has it; without what went
+    /// through a spool.
+    LatencyHistogram latency;
+    Counter spool_octets;      ///< gauge: what the spool takes on disk
+    Counter spool_max_octets;  ///< gauge: what it may take; 0: there is none
+    Counter connected;         ///< gauge: 1 while messages can be sent
+    Counter failed;            ///< gauge: 1 when nothing can be sent ever again
 };
 
 /// All that the export worker counts. One writer: the export thread; made before it and read by

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,7 +35,9 @@ struct OutgoingMessage {
     std::uint32_t data_records{};      ///< as sequence numbers count them
     bool is_made_anew{};               ///< templates and options: never sent a second time
     Timestamp latest_end{};            ///< of its records
-    std::optional<SpoolPlace> place;   ///< where it is on disk, too
+    /// Uptime when its first record was taken; none: it was in a spool since.
+    std::optional<std::chrono::nanoseconds> opened_at;
+    std::optional<SpoolPlace> place;  ///< where it is on disk, too
     /// Records that a former process has left: they are in this collector's own account alone.
     RecordTally inherited{};
     /// The records as the cache gave them, back to back, where another collector may have to take
@@ -52,6 +55,7 @@ struct OutgoingMessage {
         data_records = 0;
         is_made_anew = false;
         latest_end = {};
+        opened_at.reset();
         place.reset();
         inherited = {};
         records.clear();

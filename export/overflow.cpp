@@ -17,6 +17,7 @@ Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t
         return;
     }
     spool_ = std::make_unique<Spool>(spool, fingerprint);
+    account_.spool_max_octets.set(spool.max_octets);
     told_used_ = spool_->has_untaken();
     spool_->visit_untaken(
         [this](const Spool::Account& former) { account_.inherited.add(former.tally); });
@@ -35,6 +36,7 @@ void Overflow::advance(ExportTime now) {
                      std::to_string(unusable) + " records");
     }
     tell_damage(now);
+    account_.spool_octets.set(spool_->octets());
 }
 
 bool Overflow::store(OutgoingMessage& message, MessageStages& older, ExportTime now) {

@@ -227,9 +227,10 @@ class Watched(PrometheusCase):
     def setUp(self):
         super().setUp()
         self.collector = self.start_collector("first")
+        os.mkdir(self.path("spool"))
         self.daemon = self.probe(
-            "export.collectors=[{host: 127.0.0.1, port: %d, transport: tcp}, {transport: file, path: %s}]"
-            % (self.collector_port, self.path("flows.ipfix")), "flows.idle-timeout=1", "flows.fragments=track")
+            "export.collectors=[{host: 127.0.0.1, port: %d, transport: tcp, spool: {directory: %s}}, {transport: file, path: %s}]"
+            % (self.collector_port, self.path("spool"), self.path("flows.ipfix")), "flows.idle-timeout=1", "flows.fragments=track")
         self.start_prometheus()
 
     def test_what_is_asked_for_is_what_a_probe_tells(self):

@@ -33,10 +33,10 @@ def wire():
             subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
 
 
-def replay(namespace):
+def replay(namespace, interface="trib1"):
     """Sends the bundled capture; tcpreplay's own count of what left."""
     result = subprocess.run(["ip", "netns", "exec", namespace, "tcpreplay", "-q", "-K", "--pps", "5000", "-l", str(LOOPS),
-                             "-i", "trib1", harness.DEMO], capture_output=True, text=True, timeout=120)
+                             "-i", interface, harness.DEMO], capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
         raise AssertionError("tcpreplay: " + result.stdout + result.stderr)
     return int(re.search(r"Successful packets:\s+(\d+)", result.stdout + result.stderr).group(1))

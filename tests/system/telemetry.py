@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a running probe tells by HTTP: judged by the ledger, promtool and a Prometheus of Debian's."""
 import contextlib
+import glob
 import json
+import os
 import re
 import socket
 import subprocess
@@ -125,6 +127,13 @@ class Telemetry(ProbeCase):
             told = total(families, "tributary_collector_" + name)
             self.assertTrue(told == account[key] or key in ends_later and 0 < told < account[key], (key, told, account))
         self.assertEqual(total(families, "tributary_ring_records"), 0)
+        self.assertEqual(total(families, "tributary_cached_flow_records"), 0)
+        self.assertEqual(total(families, "tributary_export_latency_seconds_count"), flows["exported"])
+        self.assertEqual(total(families, "tributary_export_latency_seconds_bucket", le="+Inf"), flows["exported"])
+        self.assertGreater(total(families, "tributary_export_latency_seconds_sum"), 0)
+        # In how many nodes' arenas it is depends on the machine.
+        self.assertGreater(total(families, "tributary_heap_allocated_bytes"), 0)
+        self.assertGreater(total(families, "tributary_heap_resident_bytes"), 0)
         self.assertEqual(total(families, "tributary_max_flows"), 4096)
         for thread in ("in-0", "export"):
             self.assertGreater(total(families, "tributary_thread_rounds_total", thread=thread), 0)
@@ -164,6 +173,42 @@ class Telemetry(ProbeCase):
         with service.halted(daemon.popen, "in-0"):
             daemon.wait_for(lambda: get(self.port, "/healthz") == (503, "thread in-0 hangs\n"), 30, "its illness")
         daemon.wait_for(lambda: get(self.port, "/healthz") == (200, "ok\n"), 30, "its recovery")
+
+    def test_dpdks_own_socket_tells_the_same(self):
+        daemon = self.probe("export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix"))
+        (path,) = glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*", "dpdk_telemetry.v2"))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.connect(path)
+            largest = json.loads(client.recv(16384))["max_output_len"]
+
+            def ask(command):
+                client.sendall(command.encode())
+                return json.loads(client.recv(largest))[command.split(",")[0]]
+            ledger, all_queues = ask("/tributary/ledger"), daemon.stats()
+            self.assertEqual(ledger["packets/received"], harness.DEMO_FRAMES)
+            self.assertEqual(ledger["octets/metered"], harness.DEMO_OCTETS)
+            for reason, count in all_queues["packets"]["ignored_by_reason"].items():
+                self.assertEqual(ledger["packets/ignored_by_reason/" + reason], count)
+            self.assertEqual(ask("/tributary/ports"), ["up"])
+            self.assertEqual(ask("/tributary/port,0")["nic_missed"], 0)
+            self.assertEqual(ask("/tributary/queues"), ["up/0"])
+            queue = ask("/tributary/queue,0")
+            self.assertEqual((queue["name"], queue["packets/metered"], queue["ring/records"]), ("up/0", harness.DEMO_PACKETS, 0))
+            self.assertEqual(ask("/tributary/collectors"), ["file " + self.path("flows.ipfix")])
+            self.assertEqual(ask("/tributary/collector,0")["failed"], 0)
+            self.assertEqual(ask("/tributary/threads"), ["in-0", "export"])
+            self.assertGreater(ask("/tributary/thread,1")["rounds"], 0)
+            self.assertEqual(ask("/tributary/info")["max_flows"], 4096)
+            for nothing in ("/tributary/queue", "/tributary/queue,1", "/tributary/queue,x", "/tributary/thread,-1"):
+                self.assertIsNone(ask(nothing), nothing)
+            self.assertIn("/ethdev/stats", ask("/"))
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        self.assertEqual(glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*")), [])
+
+    def test_dpdks_own_socket_can_be_left_out(self):
+        daemon = self.probe("telemetry.dpdk=false")
+        self.assertEqual(glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*", "dpdk_telemetry*")), [])
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
     def test_no_other_page_and_no_other_method(self):
         daemon = self.probe()

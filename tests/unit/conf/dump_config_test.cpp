@@ -29,6 +29,7 @@ TEST_CASE("dump_config: every key stands there, items under their dash", "[conf]
     sampling: 1
     sampling-method: count
     rss: ip-and-l4
+    poll: busy
     promiscuous: true
     mtu: 1500
     rx-descriptors: 4096
@@ -97,10 +98,14 @@ read:
   sampling-method: count
 telemetry:
   listen: "127.0.0.1:9477"
+  dpdk: true
 control:
   socket: "auto"
 log:
   level: info
+  file: ""
+  max-size: 16777216
+  max-files: 5
 )");
 }
 

@@ -50,6 +50,27 @@ TEST_CASE("metrics: a queue's numbers with its labels", "[daemon][unit]") {
     CHECK_THAT(text, Contains("tributary_start_time_seconds 1700000000\n"));
 }
 
+TEST_CASE("metrics: how long records took, in buckets that add up", "[daemon][unit]") {
+    LatencyHistogram latency;
+    latency.add(std::chrono::microseconds{1000}, 3);  // still in the first bucket
+    latency.add(std::chrono::milliseconds{1500}, 2);
+    latency.add(std::chrono::minutes{2}, 1);
+    const ThreadLoad load;
+    ProbeFigures figures = figures_of(load);
+    figures.collectors = {{.name = "c", .latency = latency.read(), .spool_max_octets = 1'000'000}};
+    const std::string text = to_prometheus(one_queue("up/0"), figures);
+    const std::string name = "tributary_export_latency_seconds";
+    CHECK_THAT(text, Contains("# TYPE " + name + " histogram\n"));
+    for (const auto& [bound, records] : std::vector<std::pair<const char*, int>>{
+             {"0.001", 3}, {"0.005", 3}, {"1", 3}, {"2", 5}, {"60", 5}, {"+Inf", 6}}) {
+        CHECK_THAT(text, Contains(name + "_bucket{collector=\"c\",le=\"" + bound + "\"} " +
+                                  std::to_string(records) + "\n"));
+    }
+    CHECK_THAT(text, Contains(name + "_count{collector=\"c\"} 6\n"));
+    CHECK_THAT(text, Contains(name + "_sum{collector=\"c\"} 123.003\n"));
+    CHECK_THAT(text, Contains("tributary_collector_spool_max_bytes{collector=\"c\"} 1000000\n"));
+}
+
 TEST_CASE("metrics: names that an operator chose are quoted", "[daemon][unit]") {
     const ThreadLoad load;
     const std::string text = to_prometheus(one_queue("a\"b\\c\n/0"), figures_of(load));
@@ -69,7 +90,7 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
     queue.cut_headers = {{"tcp", 108}};
     queue.fragments = {{"first", 109}};
     queue.nic_hint_mismatches = 110;
-    queue.metered = {1000, 2000, 3000};
+    queue.metered = {5000, 2000, 3000};
     queue.exported = {201, 202, 203};
     queue.lost = {{"ring_full", {301, 302, 303}}};
     queue.ended = {0, 401, 402, 403, 404, 405};
@@ -83,7 +104,8 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
                                      {"octets", 606},
                                      {"reconnects", 607},
                                      {"records", 608},
-                                     {"refused", 609}},
+                                     {"refused", 609},
+                                     {"spool_octets", 611}},
                           .lost_by_cause = {{"buffer_full", 610}}}};
     const ThreadLoad load{.thread = "export"};
     const std::string text = to_prometheus(ledger, figures_of(load));
@@ -100,7 +122,7 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
              {"cut_headers_total", ",header=\"tcp\"", 108},
              {"fragments_total", ",kind=\"first\"", 109},
              {"nic_hint_mismatch_packets_total", "", 110},
-             {"created_flow_records_total", "", 1000},
+             {"created_flow_records_total", "", 5000},
              {"metered_packets_total", "", 2000},
              {"metered_bytes_total", "", 3000},
              {"exported_flow_records_total", "", 201},
@@ -109,9 +131,10 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
              {"lost_flow_records_total", ",cause=\"ring_full\"", 301},
              {"lost_packets_total", ",cause=\"ring_full\"", 302},
              {"lost_bytes_total", ",cause=\"ring_full\"", 303},
-             {"active_flow_records", "", 1000 - 201 - 301},
+             {"active_flow_records", "", 5000 - 201 - 301},
              {"active_packets", "", 2000 - 202 - 302},
              {"active_bytes", "", 3000 - 203 - 303},
+             {"cached_flow_records", "", 5000 - 401 - 402 - 403 - 404 - 405},
              {"ended_flow_records_total", ",reason=\"idle\"", 401},
              {"ended_flow_records_total", ",reason=\"active\"", 402},
              {"ended_flow_records_total", ",reason=\"end\"", 403},
@@ -134,6 +157,7 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
              {"collector_reconnects_total{collector=\"c\"}", 607},
              {"collector_flow_records_total{collector=\"c\"}", 608},
              {"collector_refused_total{collector=\"c\"}", 609},
+             {"collector_spool_bytes{collector=\"c\"}", 611},
              {"collector_lost_flow_records_total{collector=\"c\",cause=\"buffer_full\"}", 610}}) {
         CHECK_THAT(text,
                    Contains("tributary_" + std::string(line) + " " + std::to_string(value) + "\n"));

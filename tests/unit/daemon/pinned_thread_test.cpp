@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "daemon/idle_back_off.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/topology.hpp"
 
@@ -41,25 +40,6 @@ TEST_CASE("PinnedThread: a CPU that does not exist is refused before the body ru
         CHECK(error.exit_code() == 71);
     }
     CHECK_FALSE(ran);
-}
-
-TEST_CASE("IdleBackOff: with a core to itself a thread never sleeps", "[daemon][unit]") {
-    IdleBackOff back_off(false);
-    for (std::uint32_t poll = 0; poll < 10 * IdleBackOff::kEmptyPollsBeforeSleep; ++poll) {
-        CHECK_FALSE(back_off.is_sleep_due(false));
-    }
-}
-
-TEST_CASE("IdleBackOff: on a shared core it sleeps from the 64th empty poll on, until one is not",
-          "[daemon][unit]") {
-    IdleBackOff back_off(true);
-    for (std::uint32_t poll = 1; poll < 64; ++poll) {
-        CHECK_FALSE(back_off.is_sleep_due(false));
-    }
-    CHECK(back_off.is_sleep_due(false));
-    CHECK(back_off.is_sleep_due(false));
-    CHECK_FALSE(back_off.is_sleep_due(true));
-    CHECK_FALSE(back_off.is_sleep_due(false));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
     std::atomic<bool> ended{false};
     pipeline.start({.inputs = {{.name = "a", .cpu = {}}, {.name = "b", .cpu = {}}},
                     .export_thread = {.name = "e", .cpu = {}},
-                    .back_off = true},
+                    .idle_waits = {sleeping(100us), sleeping(100us)}},
                    [&ended] {
                        ended = true;
                        ended.notify_all();

@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "tests/support/collector_group_harness.hpp"
@@ -56,6 +57,25 @@ TEST_CASE("CollectorGroup: a collector that is away costs another one nothing", 
     CHECK(group.has(1) == 5000 - too_many);
     CHECK(group.exported() == 5000);  // counted once
     CHECK(group.lost(ExportLoss::buffer_full) == 0);
+}
+
+TEST_CASE("CollectorGroup: how long records took is told of each collector", "[export][unit]") {
+    GroupExport group(ExportMode::copy);
+    group.options.flush_interval = milliseconds{700};
+    group.collectors[1].go_away();
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(10);
+    group.run(milliseconds{1500});  // one waits for the flush, the other one for its collector
+    group.collectors[1].come_back();
+    group.run(milliseconds{60'000});
+    const LatencyHistogram::Reading prompt = group.counters.collectors[0].latency.read();
+    CHECK(prompt.records == std::array<std::uint64_t, 12>{0, 0, 0, 0, 0, 0, 10});
+    CHECK(prompt.sum >= 10 * milliseconds{700});
+    CHECK(prompt.sum < 10 * milliseconds{1000});
+    const LatencyHistogram::Reading late = group.counters.collectors[1].latency.read();
+    CHECK(late.sum >= 10 * milliseconds{1500});
+    CHECK(std::accumulate(late.records.begin(), late.records.end(), std::uint64_t{0}) == 10);
 }
 
 TEST_CASE("CollectorGroup: while no collector takes records, they wait", "[export][unit]") {

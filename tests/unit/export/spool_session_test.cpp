@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <numeric>
 #include <string>
 
 #include "tests/support/collector_group_harness.hpp"
@@ -62,11 +63,22 @@ TEST_CASE("spool: what an absent collector cannot take waits there, and comes in
     exports.run(milliseconds{2000});
     CHECK(exports.queue.left() == 0);
     CHECK(exports.told(CollectorEventKind::spool_used));
+    const CollectorCounters& account = exports.counters.collectors[0];
+    const std::uint64_t on_disk = account.spool_octets.read();
+    CHECK(on_disk > 500'000);
+    CHECK(account.spool_max_octets.read() == std::uint64_t{1} << 26U);
     exports.collectors[0].come_back();
     exports.run(milliseconds{10'000});
     exports.put(20'000, 21'000);
     exports.run(milliseconds{20'000});
     exports.finish();
+    CHECK(account.spool_octets.read() < on_disk / 2);
+    // Those that were on disk are not in it.
+    const LatencyHistogram::Reading latency = account.latency.read();
+    const std::uint64_t timed =
+        std::accumulate(latency.records.begin(), latency.records.end(), std::uint64_t{0});
+    CHECK(timed >= 1000);
+    CHECK(timed < 10'000);
     CHECK(exports.collectors[0].ports == numbers(0, 21'000));
     CHECK(exports.exported() == 21'000);
     CHECK(exports.has(0) == 21'000);

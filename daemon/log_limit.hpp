@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <spdlog/sinks/sink.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace tributary {
+
+/// Hands lines of the log on, but not more than a disk and a reader can take: kBurst at once, and
+/// kPerSecond on average. How many were left out is a line of its own, as soon as there is room.
+/// Time is that of the lines.
+/// @thread  any
+class LogLimit final : public spdlog::sinks::sink {
+public:
+    static constexpr std::uint64_t kBurst = 1000;
+    static constexpr std::uint64_t kPerSecond = 20;
+
+    explicit LogLimit(std::shared_ptr<spdlog::sinks::sink> next) : next_(std::move(next)) {}
+
+    void log(const spdlog::details::log_msg& line) override;
+    void flush() override { next_->flush(); }
+    void set_pattern(const std::string& pattern) override { next_->set_pattern(pattern); }
+    void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+        next_->set_formatter(std::move(formatter));
+    }
+
+private:
+    void make_room(spdlog::log_clock::time_point now);
+
+    std::shared_ptr<spdlog::sinks::sink> next_;
+    std::mutex mutex_;
+    std::uint64_t room_ = kBurst;  ///< lines that may be written
+    spdlog::log_clock::time_point filled_at_;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace tributary

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "export/socket.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// A receive queue's interrupt, for a port that was configured for them (rte_eth_intr_conf::rxq)
+/// and is started. Must be gone before the port is.
+class ReceiveInterrupt {
+public:
+    /// @return  nullptr: the driver has none
+    /// @thread  main
+    [[nodiscard]] static std::unique_ptr<ReceiveInterrupt> open(EthPortId port,
+                                                                std::uint16_t queue);
+    ~ReceiveInterrupt();
+    ReceiveInterrupt(const ReceiveInterrupt&) = delete;
+    ReceiveInterrupt& operator=(const ReceiveInterrupt&) = delete;
+
+    /// Returns when there are packets, or after that time.
+    /// @thread  the one that polls the queue
+    /// @cost    some microseconds of system calls beside the wait
+    void wait(std::chrono::milliseconds longest) const noexcept;
+
+private:
+    ReceiveInterrupt(EthPortId port, std::uint16_t queue, FileDescriptor epoll);
+
+    std::uint16_t port_;
+    std::uint16_t queue_;
+    FileDescriptor epoll_;
+};
+
+}  // namespace tributary

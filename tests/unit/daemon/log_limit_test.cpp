@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/log_limit.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace tributary {
+namespace {
+
+using namespace std::chrono_literals;
+
+class KeepLines final : public spdlog::sinks::sink {
+public:
+    void log(const spdlog::details::log_msg& line) override {
+        lines.emplace_back(line.payload.data(), line.payload.size());
+    }
+    void flush() override {}
+    void set_pattern(const std::string& /*pattern*/) override {}
+    void set_formatter(std::unique_ptr<spdlog::formatter> /*formatter*/) override {}
+
+    std::vector<std::string> lines;
+};
+
+struct Limited {
+    void log(spdlog::log_clock::duration when, const std::string& text) {
+        limit.log({spdlog::log_clock::time_point(1'000'000h + when),
+                   {},
+                   "test",
+                   spdlog::level::err,
+                   text});
+    }
+
+    std::shared_ptr<KeepLines> kept = std::make_shared<KeepLines>();
+    LogLimit limit{kept};
+};
+
+TEST_CASE("LogLimit: a burst passes, the rest is counted and told", "[daemon][unit]") {
+    Limited log;
+    for (int line = 0; line < 1003; ++line) {
+        log.log(0s, std::to_string(line));
+    }
+    REQUIRE(log.kept->lines.size() == 1000);
+    CHECK(log.kept->lines.back() == "999");
+    log.log(49ms, "too early");
+    CHECK(log.kept->lines.size() == 1000);
+    log.log(50ms, "in time");
+    REQUIRE(log.kept->lines.size() == 1002);
+    CHECK(log.kept->lines[1000] == "4 lines were left out, because they came too fast");
+    CHECK(log.kept->lines[1001] == "in time");
+}
+
+TEST_CASE("LogLimit: twenty lines a second pass for ever", "[daemon][unit]") {
+    Limited log;
+    for (int line = 0; line < 5000; ++line) {
+        log.log(line * 50ms, "line");
+    }
+    CHECK(log.kept->lines.size() == 5000);
+}
+
+TEST_CASE("LogLimit: silence saves up no more than a burst, and a clock set back costs nothing",
+          "[daemon][unit]") {
+    Limited log;
+    log.log(0s, "first");
+    for (int line = 0; line < 2000; ++line) {
+        log.log(1h, "many");
+    }
+    CHECK(log.kept->lines.size() == 1001);
+    log.log(-1h, "still full");
+    CHECK(log.kept->lines.size() == 1001);
+    log.log(-1h + 50ms, "room again");
+    CHECK(log.kept->lines.size() == 1003);
+}
+
+}  // namespace
+}  // namespace tributary
