@@ -292,7 +292,9 @@ std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
     const bool sleeps = plan.way == IdlePlan::Way::sleep;
     std::vector<IdleWait> waits(input_.queues, sleeps ? sleeping(plan.sleep) : IdleWait{});
     for (std::size_t queue = 0; queue < interrupts.size(); ++queue) {
-        waits[queue] = [interrupt = interrupts[queue]] { interrupt->wait(kLongestInterruptWait); };
+        waits[queue] = [interrupt = interrupts[queue]] {
+            return interrupt->wait(kLongestInterruptWait);
+        };
     }
     return waits;
 }

@@ -15,6 +15,8 @@ namespace tributary {
 class IdleBackOff {
 public:
     static constexpr std::uint32_t kEmptyPollsBeforeWait = 64;
+    /// What an interrupt has told of may take a while to be seen: net_tap waits for a signal.
+    static constexpr std::uint32_t kEmptyPollsAfterInterrupt = 1024;
 
     /// @param wait  empty: it polls on
     explicit IdleBackOff(IdleWait wait) : wait_(std::move(wait)) {}
@@ -23,25 +25,20 @@ public:
     ///
     /// @param found  whether it brought anything
     void after_poll(bool found) {
-        if (is_wait_due(found)) {
-            wait_();
-        } else if (!found) {
+        if (found) {
+            polls_left_ = kEmptyPollsBeforeWait;
+        } else if (!wait_ || polls_left_ > 1) {
+            polls_left_ -= polls_left_ > 1 ? 1 : 0;
             rte_pause();
+        } else if (wait_()) {
+            polls_left_ = kEmptyPollsAfterInterrupt;
         }
     }
 
 private:
-    [[nodiscard]] bool is_wait_due(bool found) noexcept {
-        if (found || !wait_) {
-            empty_polls_ = 0;
-            return false;
-        }
-        empty_polls_ += empty_polls_ < kEmptyPollsBeforeWait ? 1 : 0;
-        return empty_polls_ == kEmptyPollsBeforeWait;
-    }
-
     IdleWait wait_;
-    std::uint32_t empty_polls_ = 0;
+    std::uint32_t polls_left_ =
+        kEmptyPollsBeforeWait;  ///< empty ones until it waits, this included
 };
 
 }  // namespace tributary

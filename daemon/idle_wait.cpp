@@ -62,7 +62,10 @@ IdlePlan plan_idle(const IdleFacts& facts) {
 }
 
 IdleWait sleeping(nanoseconds time) {
-    return [time] { std::this_thread::sleep_for(time); };
+    return [time] {
+        std::this_thread::sleep_for(time);
+        return false;
+    };
 }
 
 }  // namespace tributary

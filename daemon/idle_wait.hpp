@@ -11,8 +11,9 @@
 namespace tributary {
 
 /// Lets time pass while there is nothing to poll; an empty one stands for polling on.
+/// @return  whether it was told that something has come
 /// @thread  the one that polls
-using IdleWait = std::function<void()>;
+using IdleWait = std::function<bool()>;
 
 /// What decides how a thread that polls a receive queue may wait.
 struct IdleFacts {

@@ -35,14 +35,17 @@ ReceiveInterrupt::~ReceiveInterrupt() {
     rte_eth_dev_rx_intr_ctl_q(port_, queue_, epoll_.get(), RTE_INTR_EVENT_DEL, nullptr);
 }
 
-void ReceiveInterrupt::wait(std::chrono::milliseconds longest) const noexcept {
+bool ReceiveInterrupt::wait(std::chrono::milliseconds longest) const noexcept {
     rte_eth_dev_rx_intr_enable(port_, queue_);
     // A packet may have come after the last poll, when no interrupt was asked for.
-    if (rte_eth_rx_queue_count(port_, queue_) <= 0) {
+    bool has_packets = rte_eth_rx_queue_count(port_, queue_) > 0;
+    if (!has_packets) {
         rte_epoll_event event{};
-        rte_epoll_wait(epoll_.get(), &event, 1, static_cast<int>(longest.count()));
+        has_packets =
+            rte_epoll_wait(epoll_.get(), &event, 1, static_cast<int>(longest.count())) > 0;
     }
     rte_eth_dev_rx_intr_disable(port_, queue_);
+    return has_packets;
 }
 
 }  // namespace tributary

@@ -22,10 +22,10 @@ public:
     ReceiveInterrupt(const ReceiveInterrupt&) = delete;
     ReceiveInterrupt& operator=(const ReceiveInterrupt&) = delete;
 
-    /// Returns when there are packets, or after that time.
+    /// Returns when there are packets, or after that time. @return  whether there are
     /// @thread  the one that polls the queue
     /// @cost    some microseconds of system calls beside the wait
-    void wait(std::chrono::milliseconds longest) const noexcept;
+    [[nodiscard]] bool wait(std::chrono::milliseconds longest) const noexcept;
 
 private:
     ReceiveInterrupt(EthPortId port, std::uint16_t queue, FileDescriptor epoll);

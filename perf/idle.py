@@ -105,7 +105,7 @@ class Probe:
 
     def __init__(self, work, namespace, device, poll):
         self.flows, self.stats, self.log = (os.path.join(work, name) for name in ("flows.ipfix", "stats.json", "log"))
-        settings = ("inputs.0.poll=" + poll, "flows.max-flows=1048576", "cores.numa=off", "telemetry.listen=",
+        settings = ("inputs.0.poll=" + poll, "flows.max-flows=1048576", "cores.numa=off", 'telemetry.listen=""',
                     "cores.input=[%d]" % (os.cpu_count() - 1), "export.timestamps=nanoseconds",
                     "export.collectors=[{transport: file, path: %s}]" % self.flows)
         with open(self.log, "w") as log:
@@ -145,17 +145,12 @@ class Probe:
         seen = {}
         for line in listed.splitlines():
             flow = json.loads(line)
+            if flow["@type"] != "data":
+                continue
             burst, high = map(int, flow["sourceIPv4Address"].split(".")[1:3])
-            seen[burst, high << 16 | flow["sourceTransportPort"]] = nanoseconds(flow["flowStartNanoseconds"])
+            seen[burst, high << 16 | flow["sourceTransportPort"]] = flow["flowStartNanoseconds"]
         with open(self.stats) as ledger:
             return json.load(ledger), seen
-
-
-def nanoseconds(text):
-    """Since 1970, of 2026-01-31T12:00:00.123456789Z."""
-    seconds, fraction = text.rstrip("Z").split(".")
-    return int(time.mktime(time.strptime(seconds + " UTC", "%Y-%m-%dT%H:%M:%S %Z")) - time.timezone) * 10**9 \
-        + int(fraction.ljust(9, "0"))
 
 
 def measure(names, device, poll):
@@ -171,13 +166,15 @@ def measure(names, device, poll):
             sent = sender.wake_up(WAKE_UPS)
             took = sum(sender.burst(number + 1) for number in range(BURSTS))
             time.sleep(0.5)
+            way = probe.way()
             ledger, seen = probe.end()
         finally:
             probe.process.kill()
     given = WAKE_UPS + BURSTS * BURST_PACKETS
     if ledger["packets"]["metered"] != len(seen) or any((0, number) not in seen for number in range(WAKE_UPS)):
-        raise RuntimeError("%s, %s: records and ledger do not agree, or a single packet was lost" % (device, poll))
-    return {"device": device, "poll": poll, "way": probe.way(), "cpu": share,
+        raise RuntimeError("%s, %s: records and ledger do not agree, or a single packet was lost: %s; %d records"
+                           % (device, poll, ledger["packets"], len(seen)))
+    return {"device": device, "poll": poll, "way": way, "cpu": share,
             "latency": [seen[0, number] - sent[number] for number in range(WAKE_UPS)],
             "burst_rate": BURSTS * BURST_PACKETS / took, "lost": given - ledger["packets"]["metered"]}
 

@@ -57,7 +57,10 @@ TEST_CASE("plan_idle: no sleep where the descriptors do not last so long, and it
 
 TEST_CASE("IdleBackOff: waits from the 64th empty poll on, until one is not", "[daemon][unit]") {
     int waits = 0;
-    IdleBackOff idle([&] { ++waits; });
+    IdleBackOff idle([&] {
+        ++waits;
+        return false;
+    });
     for (std::uint32_t poll = 1; poll < 64; ++poll) {
         idle.after_poll(false);
     }
@@ -68,6 +71,23 @@ TEST_CASE("IdleBackOff: waits from the 64th empty poll on, until one is not", "[
     idle.after_poll(true);
     idle.after_poll(false);
     CHECK(waits == 2);
+}
+
+TEST_CASE("IdleBackOff: after an interrupt it polls on for a while", "[daemon][unit]") {
+    int waits = 0;
+    IdleBackOff idle([&] {
+        ++waits;
+        return true;
+    });
+    for (std::uint32_t poll = 0; poll < 64 + 2 * 1024; ++poll) {
+        idle.after_poll(false);
+    }
+    CHECK(waits == 3);
+    idle.after_poll(true);
+    for (std::uint32_t poll = 0; poll < 64; ++poll) {
+        idle.after_poll(false);
+    }
+    CHECK(waits == 4);
 }
 
 TEST_CASE("IdleBackOff: with nothing to wait for it polls on", "[daemon][unit]") {
