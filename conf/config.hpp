@@ -16,7 +16,7 @@ namespace tributary {
 
 struct TelemetryOptions {
     std::string listen = "127.0.0.1:9477";  ///< HOST:PORT
-    bool dpdk = true;                       ///< answers DPDK's telemetry socket, too
+    bool dpdk = false;                      ///< answers DPDK's telemetry socket, too
 };
 
 struct ControlOptions {

@@ -185,9 +185,11 @@ std::vector<Key<LogOptions>> log_keys() {
     return {
         value("level", log_level(&O::level),
               "the least important lines that are written; --log-level goes before it"),
-        value("file", text(&O::file, "the path of a file or empty", is_any_text),
-              "where lines go, with older ones beside it as NAME.1.EXTENSION and so on; when "
-              "empty, to standard error, which is the journal's under systemd"),
+        value(
+            "file", text(&O::file, "the path of a file or empty", is_any_text),
+            "where lines go, of this process alone, with older ones beside it as "
+            "NAME.1.EXTENSION and so on; what cannot be written there, and errors, go to standard "
+            "error. When empty, all do, and under systemd to the journal"),
         value("max-size", whole_number(&O::max_octets, 4096, std::uint64_t{1} << 40U),
               "octets after which the next file begins"),
         value("max-files", whole_number(&O::max_files, 2, 1000),
@@ -200,9 +202,11 @@ std::vector<Key<TelemetryOptions>> telemetry_keys() {
     return {
         value("listen", text(&O::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
               "where HTTP serves /metrics for Prometheus and /healthz; when \"\", nowhere"),
-        value("dpdk", flag(&O::dpdk),
-              "open DPDK's telemetry socket, where dpdk-telemetry.py finds /tributary/ledger and "
-              "others beside what DPDK tells"),
+        value(
+            "dpdk", flag(&O::dpdk),
+            "open DPDK's telemetry socket in the runtime directory, where dpdk-telemetry.py finds "
+            "/tributary/ledger and others beside what DPDK tells. DPDK's own answers, such as "
+            "/ethdev/stats, take no part in the locks here: not to be asked while a probe ends"),
     };
 }
 

@@ -22,7 +22,7 @@ struct DpdkTelemetryAnswers {
 ///     /tributary/info          version, start and size of the caches
 ///
 /// Numbers that are deeper have their path for a name, such as packets/ignored_by_reason/arp; DPDK
-/// allows letters, digits and _ in names, so every other character becomes _.
+/// allows letters, digits, _ and / in names, so every other character becomes _.
 ///
 /// There can be one at a time, after Eal. Its answers are made in DPDK's own thread.
 /// @thread  main

@@ -134,7 +134,7 @@ void EthPort::configure(const rte_eth_dev_info& info) {
                                      .rss_key_len = static_cast<std::uint8_t>(key.size()),
                                      .rss_hf = rss_asked_};
     }
-    conf.intr_conf.rxq = input_.poll == PollMode::adaptive ? 1 : 0;
+    conf.intr_conf.rxq = may_have_interrupts() ? 1 : 0;
     conf.intr_conf.lsc = (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0 ? 1 : 0;
     if (const int error = rte_eth_dev_configure(id_.value, input_.queues, transmit_queues(), &conf);
         error != 0) {
@@ -186,7 +186,11 @@ void EthPort::start() {
     const bool was_promiscuous = read_kernel_interface(device_.kernel_interface).promiscuous;
     rte_eth_stats_reset(id_.value);
     if (const int error = rte_eth_dev_start(id_.value); error != 0) {
-        refuse(input_, "the driver does not start", error);
+        refuse(input_,
+               may_have_interrupts()
+                   ? "the driver does not start with receive interrupts; try poll: busy"
+                   : "the driver does not start",
+               error);
     }
     set_promiscuous();
     restore_promiscuous_ = !was_promiscuous && rte_eth_promiscuous_get(id_.value) == 1;
@@ -265,11 +269,17 @@ RssReport EthPort::check_rss() const {
     return report_rss(facts);
 }
 
+/// Other virtual devices have none, and DPDK would complain about being asked.
+bool EthPort::may_have_interrupts() const noexcept {
+    return input_.poll == PollMode::adaptive && (device_.is_pci || driver_ == "net_tap");
+}
+
 /// Of all queues, or none.
 std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const {
     std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
     for (std::uint16_t queue = 0; queue < input_.queues; ++queue) {
-        std::shared_ptr<ReceiveInterrupt> interrupt = ReceiveInterrupt::open(id_, queue);
+        std::shared_ptr<ReceiveInterrupt> interrupt =
+            ReceiveInterrupt::open(id_, queue, interrupt_switches_);
         if (interrupt == nullptr) {
             return {};
         }
@@ -280,7 +290,7 @@ std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const 
 
 std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
     std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
-    if (input_.poll == PollMode::adaptive) {
+    if (may_have_interrupts()) {
         interrupts = open_interrupts();
     }
     const IdlePlan plan = plan_idle({.poll = input_.poll,

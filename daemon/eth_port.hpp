@@ -94,6 +94,7 @@ private:
     void keep_vlan_tags() const;
     void warn_of_unseen_queues() const;
     [[nodiscard]] RssReport check_rss() const;
+    [[nodiscard]] bool may_have_interrupts() const noexcept;
     [[nodiscard]] std::vector<std::shared_ptr<ReceiveInterrupt>> open_interrupts() const;
     [[nodiscard]] Link read_link() const;
 
@@ -109,6 +110,7 @@ private:
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
     mutable std::mutex statistics_;
+    mutable std::mutex interrupt_switches_;
     bool restore_promiscuous_ = false;
     bool link_up_ = false;
     std::uint32_t link_interrupts_seen_ = 0;

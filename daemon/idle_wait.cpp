@@ -21,6 +21,10 @@ constexpr nanoseconds kShortestSleep = microseconds{20};
 /// us.
 constexpr nanoseconds kSharedCoreSleep = microseconds{100};
 
+std::uint32_t speed_of(std::uint32_t megabits) noexcept {
+    return megabits != 0 ? megabits : kAssumedMegabits;
+}
+
 std::string slept(nanoseconds time) {
     return fmt::format("idle threads sleep {} us at a time", time / microseconds{1});
 }
@@ -30,8 +34,7 @@ std::string slept(nanoseconds time) {
 nanoseconds longest_safe_sleep(std::uint32_t descriptors, std::uint32_t megabits) noexcept {
     // The smallest frame with its preamble and the gap behind it (IEEE 802.3).
     constexpr std::uint64_t kBitsOnTheWire = std::uint64_t{64 + 8 + 12} * 8;
-    const std::uint64_t speed = megabits != 0 ? megabits : kAssumedMegabits;
-    const nanoseconds until_full{descriptors * kBitsOnTheWire * 1000 / speed};
+    const nanoseconds until_full{descriptors * kBitsOnTheWire * 1000 / speed_of(megabits)};
     return std::min(until_full / 2, kLongestSleep);
 }
 
@@ -56,7 +59,7 @@ IdlePlan plan_idle(const IdleFacts& facts) {
                     "rx-descriptors",
                     facts.descriptors,
                     2 * longest_safe_sleep(facts.descriptors, facts.megabits) / microseconds{1},
-                    facts.megabits)};
+                    speed_of(facts.megabits))};
     }
     return {.text = "idle threads poll on"};
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "flowcache/flow_cache.hpp"
@@ -33,6 +34,15 @@ public:
         return last_received_;
     }
     [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
+    [[nodiscard]] bool has_work() noexcept override {
+        // Deadlines come in crowds: where a flow has ended, more may be due.
+        std::uint64_t ended = 0;
+        for (const Counter& reason : cache_counters.ended) {
+            ended += reason.read();
+        }
+        const bool has_ended = std::exchange(ended_, ended) != ended;
+        return has_ended || is_rescheduling_ || cache_.has_waiting() || !orders.is_done();
+    }
     [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
     [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
@@ -107,6 +117,7 @@ private:
     InputWorker<Cache, RingSink<kRecordBytes>> worker_;
     int steps_of_part_ = 0;          ///< of the order that waits
     std::size_t last_received_ = 0;  ///< packets of the last burst
+    std::uint64_t ended_ = 0;        ///< flows, when it was last asked for work
     CacheTour rescheduling_;         ///< after a change of timeouts
     bool is_rescheduling_ = false;
 };

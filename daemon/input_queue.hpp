@@ -43,6 +43,10 @@ public:
     /// Whether step() has left packets of the source's last burst to the next one.
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool holds_packets() const noexcept = 0;
+    /// Whether something beside packets is left to do, so that the next step() should not wait: an
+    /// order, or flows that end. To be asked once after each step().
+    /// @thread  the queue's input thread
+    [[nodiscard]] virtual bool has_work() noexcept = 0;
     /// Whether the source has come to its end; a NIC never does.
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool ended() const noexcept = 0;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -73,6 +75,60 @@ std::unique_ptr<spdlog::formatter> line_format(bool for_journal) {
     return format;
 }
 
+/// Files that follow each other. What cannot be written there, and every error, goes to standard
+/// error; the next line tries the file again.
+class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    /// @errors  spdlog::spdlog_ex: the file cannot be opened
+    explicit LogFile(const LogOptions& options) : options_(options) {
+        set_formatter_(line_format(false));
+        standard_error_.set_formatter(line_format(writes_to_journal()));
+        open();
+    }
+    void reopen() {
+        const std::lock_guard lock(mutex_);
+        file_.reset();
+    }
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& line) override {
+        if (!write(line) || line.level >= spdlog::level::err) {
+            standard_error_.log(line);
+        }
+    }
+    void flush_() override {}  // each line is
+
+private:
+    void open() {
+        file_ = std::make_unique<spdlog::sinks::rotating_file_sink_st>(
+            options_.file, options_.max_octets, options_.max_files - 1);
+        file_->set_formatter(formatter_->clone());
+    }
+    [[nodiscard]] bool write(const spdlog::details::log_msg& line) {
+        try {
+            if (file_ == nullptr) {
+                open();
+            }
+            file_->log(line);
+            file_->flush();
+            return true;
+        } catch (const spdlog::spdlog_ex&) {
+            file_.reset();
+            return false;
+        }
+    }
+
+    LogOptions options_;
+    std::unique_ptr<spdlog::sinks::rotating_file_sink_st> file_;
+    spdlog::sinks::stderr_sink_mt standard_error_;
+};
+
+/// Lines go there, if anywhere but to standard error.
+std::shared_ptr<LogFile>& log_file() {
+    static std::shared_ptr<LogFile> only;
+    return only;
+}
+
 }  // namespace
 
 void set_up_log(LogLevel level) {
@@ -91,13 +147,16 @@ void direct_log(const LogOptions& options) {
         return;
     }
     try {
-        auto file = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(
-            options.file, options.max_octets, options.max_files - 1);
-        auto sink = std::make_shared<LogLimit>(std::move(file));
-        sink->set_formatter(line_format(false));
-        spdlog::default_logger()->sinks() = {std::move(sink)};
+        log_file() = std::make_shared<LogFile>(options);
     } catch (const spdlog::spdlog_ex& error) {
         throw StartupError(EX_IOERR, std::string("log.file: ") + error.what());
+    }
+    spdlog::default_logger()->sinks() = {std::make_shared<LogLimit>(log_file())};
+}
+
+void reopen_log() {
+    if (log_file() != nullptr) {
+        log_file()->reopen();
     }
 }
 

@@ -15,12 +15,15 @@ void set_up_log(LogLevel level);
 /// @thread  any
 void set_log_level(LogLevel level);
 /// From now on lines go where the options say: to their file, which is appended to and changed for
-/// the next one when it is full; or on to standard error. Standard error still gets what cannot be
-/// written there.
+/// the next one when it is full; or on to standard error. Standard error still gets errors, and
+/// what cannot be written to the file.
 ///
 /// @errors  StartupError(74): the file cannot be opened
 /// @thread  main, while nobody else logs
 void direct_log(const LogOptions& options);
+/// The next line opens the file of direct_log() anew: somebody may have moved it away.
+/// @thread  any
+void reopen_log();
 
 /// Writes a collector's event to the log, good news as information, all else as a warning or an
 /// error.

@@ -12,8 +12,8 @@
 namespace tributary {
 
 /// Hands lines of the log on, but not more than a disk and a reader can take: kBurst at once, and
-/// kPerSecond on average. How many were left out is a line of its own, as soon as there is room.
-/// Time is that of the lines.
+/// kPerSecond on average; errors always. How many were left out is a line of its own, before the
+/// next one that is written, or at the end. Time is that of the lines.
 /// @thread  any
 class LogLimit final : public spdlog::sinks::sink {
 public:
@@ -22,8 +22,15 @@ public:
 
     explicit LogLimit(std::shared_ptr<spdlog::sinks::sink> next) : next_(std::move(next)) {}
 
+    ~LogLimit() override { tell_left_out(spdlog::log_clock::now()); }
+    LogLimit(const LogLimit&) = delete;
+    LogLimit& operator=(const LogLimit&) = delete;
+
     void log(const spdlog::details::log_msg& line) override;
-    void flush() override { next_->flush(); }
+    void flush() override {
+        const std::lock_guard lock(mutex_);
+        next_->flush();
+    }
     void set_pattern(const std::string& pattern) override { next_->set_pattern(pattern); }
     void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
         next_->set_formatter(std::move(formatter));
@@ -31,6 +38,7 @@ public:
 
 private:
     void make_room(spdlog::log_clock::time_point now);
+    void tell_left_out(spdlog::log_clock::time_point now);
 
     std::shared_ptr<spdlog::sinks::sink> next_;
     std::mutex mutex_;

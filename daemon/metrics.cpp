@@ -48,7 +48,7 @@ public:
                                      : std::numeric_limits<double>::infinity();
             histogram.bucket.push_back({histogram.sample_count, bound});
         }
-        histogram.sample_sum = seconds(latency.sum);
+        histogram.sample_sum = latency.seconds;
         ClientMetric& sample = family_of(metric).metric.emplace_back();
         sample.label = std::move(labels);
         sample.histogram = std::move(histogram);
@@ -228,7 +228,8 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
     for (const CollectorFigures& collector : figures.collectors) {
         const Labels labels{{"collector", collector.name}};
         families.add({"tributary_export_latency_seconds",
-                      "From taking a message's first record until the collector has it, by record.",
+                      "From taking a message's first record until the collector has it, by record; "
+                      "without those that went through a spool.",
                       MetricType::Histogram},
                      labels, collector.latency);
         families.add({"tributary_collector_spool_max_bytes", "What its spool may take on disk.",

@@ -3,13 +3,17 @@
 
 #include <fmt/format.h>
 #include <numa.h>
+#include <numaif.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 /// jemalloc's, in programs that are linked with it (jemalloc(3)).
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, std::size_t* old_size,
@@ -67,21 +71,7 @@ Arenas& arenas() {
     return only;
 }
 
-/// Where this thread wants pages, by the innermost NodeHeap.
-NumaNode& current_node() {
-    thread_local NumaNode node;
-    return node;
-}
-
 bool has_nodes() { return numa_available() >= 0; }
-
-void prefer(const NumaNode& node) {
-    if (node && has_nodes()) {
-        numa_set_preferred(static_cast<int>(*node));
-    } else if (has_nodes()) {
-        numa_set_localalloc();
-    }
-}
 
 /// Of the heap as a whole, or below `stats.arenas.N.`
 HeapUse read_use(const std::string& below, const NumaNode& node) {
@@ -95,28 +85,40 @@ HeapUse read_use(const std::string& below, const NumaNode& node) {
 
 }  // namespace
 
+/// Where the kernel takes a thread's pages from (set_mempolicy(2)).
+struct NodeHeap::Policy {
+    static constexpr unsigned kNodes = 1024;
+    static constexpr unsigned kBits = 8 * sizeof(unsigned long);
+
+    int mode = 0;
+    std::array<unsigned long, kNodes / kBits> nodes{};
+};
+
 NodeHeap::NodeHeap(const NumaNode& node) {
     if (!node) {
         return;
     }
-    is_on_ = true;
-    former_node_ = current_node();
-    current_node() = node;
-    prefer(node);
-    const std::optional<unsigned> arena = arenas().of(*node);
-    if (arena) {
-        former_arena_ = control<unsigned>("thread.arena").value_or(0);
+    auto former = std::make_unique<Policy>();
+    if (has_nodes() && *node < Policy::kNodes &&
+        get_mempolicy(&former->mode, former->nodes.data(), Policy::kNodes, nullptr, 0) == 0) {
+        former_policy_ = std::move(former);
+        Policy wanted{.mode = MPOL_PREFERRED};
+        wanted.nodes.at(*node / Policy::kBits) |= 1UL << (*node % Policy::kBits);
+        set_mempolicy(wanted.mode, wanted.nodes.data(), Policy::kNodes);
+    }
+    if (const std::optional<unsigned> arena = arenas().of(*node)) {
+        former_arena_ = control<unsigned>("thread.arena");
         set_arena(*arena);
     }
 }
 
 NodeHeap::~NodeHeap() {
-    if (!is_on_) {
-        return;
+    if (former_policy_ != nullptr) {
+        set_mempolicy(former_policy_->mode, former_policy_->nodes.data(), Policy::kNodes);
     }
-    current_node() = former_node_;
-    prefer(former_node_);
-    set_arena(former_arena_);
+    if (former_arena_) {
+        set_arena(*former_arena_);
+    }
 }
 
 NumaNode node_of_this_cpu() {

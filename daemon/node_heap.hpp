@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/topology.hpp"
@@ -12,7 +14,8 @@ namespace tributary {
 /// While it lives, what its thread takes from the heap lies on a NUMA node: in an arena of
 /// jemalloc's that is that node's own, whose pages the kernel is asked to place there. Big tables
 /// are no matter of the heap (NumaMemory); this is for what a queue has beside them: counters,
-/// burst buffers, fragments.
+/// burst buffers, fragments. A block that the thread frees meanwhile it may get again, wherever
+/// that lies.
 ///
 /// Without jemalloc (builds with sanitizers) pages are placed, but nodes share arenas.
 /// @thread  its own; one inside another is good
@@ -26,9 +29,10 @@ public:
     NodeHeap& operator=(const NodeHeap&) = delete;
 
 private:
-    bool is_on_ = false;
-    NumaNode former_node_;  ///< that pages were wanted on
-    unsigned former_arena_ = 0;
+    struct Policy;
+
+    std::unique_ptr<Policy> former_policy_;  ///< nullptr: it was not changed
+    std::optional<unsigned> former_arena_;   ///< none: it was not changed
 };
 
 /// The node of the CPU that the calling thread runs on.

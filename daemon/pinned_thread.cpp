@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <future>
+#include <optional>
 #include <system_error>
 
 #include "daemon/node_heap.hpp"
@@ -47,13 +48,14 @@ void take_place(const ThreadPlace& place) {
 }
 
 void run(const ThreadPlace& place, std::promise<void>& placed, const std::function<void()>& body) {
+    std::optional<NodeHeap> heap;
     try {
         take_place(place);
+        heap.emplace(place.cpu ? node_of_this_cpu() : NumaNode{});
     } catch (...) {
         placed.set_exception(std::current_exception());
         return;
     }
-    const NodeHeap heap(place.cpu ? node_of_this_cpu() : NumaNode{});
     placed.set_value();
     body();
     if (place.uses_dpdk) {

@@ -175,7 +175,7 @@ void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& id
     inputs_polled_.fetch_add(1, std::memory_order_relaxed);
     while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
         const bool found = queue.step() > 0;
-        idle.after_poll(found);
+        idle.after_poll(found || queue.has_work());
         timer.after_round(found);
     }
     take_last_bursts(queue);

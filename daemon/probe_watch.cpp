@@ -91,6 +91,7 @@ bool ProbeWatch::obey(int signal) {
 /// Takes the configuration of now. @return  what has changed
 std::string ProbeWatch::reload() {
     probe_.service.tell_reloading();
+    reopen_log();
     std::string result;
     try {
         result = take_configuration(options_.load());

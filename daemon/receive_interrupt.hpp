@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "export/socket.hpp"
 #include "parsers/units.hpp"
@@ -16,8 +17,10 @@ class ReceiveInterrupt {
 public:
     /// @return  nullptr: the driver has none
     /// @thread  main
-    [[nodiscard]] static std::unique_ptr<ReceiveInterrupt> open(EthPortId port,
-                                                                std::uint16_t queue);
+    /// @param switches  held while interrupts of the port are switched, because drivers keep those
+    ///                  of all queues in one word; outlives the interrupt
+    [[nodiscard]] static std::unique_ptr<ReceiveInterrupt> open(EthPortId port, std::uint16_t queue,
+                                                                std::mutex& switches);
     ~ReceiveInterrupt();
     ReceiveInterrupt(const ReceiveInterrupt&) = delete;
     ReceiveInterrupt& operator=(const ReceiveInterrupt&) = delete;
@@ -28,10 +31,14 @@ public:
     [[nodiscard]] bool wait(std::chrono::milliseconds longest) const noexcept;
 
 private:
-    ReceiveInterrupt(EthPortId port, std::uint16_t queue, FileDescriptor epoll);
+    ReceiveInterrupt(EthPortId port, std::uint16_t queue, std::mutex& switches,
+                     FileDescriptor epoll);
+    [[nodiscard]] int switch_on() const noexcept;
+    void switch_off() const noexcept;
 
     std::uint16_t port_;
     std::uint16_t queue_;
+    std::mutex& switches_;
     FileDescriptor epoll_;
 };
 

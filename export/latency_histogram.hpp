@@ -23,26 +23,27 @@ public:
 
     struct Reading {
         std::array<std::uint64_t, kBounds.size() + 1> records{};  ///< by bucket
-        std::chrono::nanoseconds sum{};                           ///< over all records
+        double seconds{};                                         ///< over all records
     };
 
     /// @thread  the one writer
     void add(std::chrono::nanoseconds latency, std::uint64_t records) noexcept {
         const auto* const bound = std::ranges::lower_bound(kBounds, latency);
         buckets_.at(static_cast<std::size_t>(bound - kBounds.begin())).add(records);
-        sum_.add(static_cast<std::uint64_t>(latency.count()) * records);
+        const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(latency);
+        microseconds_.add(static_cast<std::uint64_t>(whole.count()) * records);
     }
     /// @thread  any
     [[nodiscard]] Reading read() const noexcept {
         Reading reading;
         std::ranges::transform(buckets_, reading.records.begin(), &Counter::read);
-        reading.sum = std::chrono::nanoseconds{sum_.read()};
+        reading.seconds = static_cast<double>(microseconds_.read()) / 1e6;
         return reading;
     }
 
 private:
     std::array<Counter, kBounds.size() + 1> buckets_;
-    Counter sum_;  ///< nanoseconds
+    Counter microseconds_;  ///< over all records: a million a second may wait ten for 20 days
 };
 
 }  // namespace tributary

@@ -126,6 +126,7 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
                      "somebody removed files with " + std::to_string(removed) + " records");
     }
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+    account_.spool_octets.set(is_on() ? spool_->octets() : 0);
 }
 
 /// Loses what the spool drops. @return  records

@@ -127,6 +127,8 @@ public:
     /// until then a flow that has become due may leave as late as it would have.
     void set_timeouts(const Timeouts& timeouts) noexcept { meter_.set_timeouts(timeouts); }
 
+    /// Whether records wait for room in the sink.
+    [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
     /// Names the running flow of a packet, for those who count or end it from outside.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
         const EntryIndex entry = find(packet);

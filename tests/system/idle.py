@@ -3,6 +3,7 @@
 """Threads that wait while no packet comes: what they cost by the kernel's account, and that no packet is lost for it."""
 import glob
 import os
+import struct
 import subprocess
 import time
 
@@ -21,6 +22,16 @@ def cpu_seconds(daemon, thread):
             user, system = numbers.split()[11:13]
             return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
     raise AssertionError("no thread " + thread)
+
+
+def many_flows(count):
+    """A capture of so many UDP packets, each of a flow of its own."""
+    pcap = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
+    for number in range(count):
+        ip = struct.pack("!BBHHHBBH4sI", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes((10, 0, 0, 1)), 0x0B000000 | number)
+        frame = b"\x02" * 12 + b"\x08\x00" + ip + struct.pack("!HHHH", 1000, 2000, 26, 0) + bytes(18)
+        pcap.append(struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame)
+    return b"".join(pcap)
 
 
 class Idle(live_veth.LiveCase):
@@ -56,6 +67,22 @@ class Idle(live_veth.LiveCase):
         daemon = self.probe_on("net_tap0,iface=trib2", "inputs.0.poll=adaptive")
         self.assertIn("input up: idle threads wait for the NIC's interrupt", daemon.text())
         self.check_that_it_waits_and_wakes(daemon, self.probe, "trib2")
+
+    def test_a_thread_that_waits_ends_many_flows_without_a_wait(self):
+        """Nothing else is on the link: tours over the cache and timeouts do not wait for packets."""
+        daemon = self.probe_on("net_tap0,iface=trib2", "inputs.0.poll=adaptive", "flows.idle-timeout=3")
+        flows = 60_000
+        frames = self.path("many.pcap", many_flows(flows))
+        subprocess.run(["ip", "netns", "exec", self.probe, "tcpreplay", "-q", "-K", "--pps", "30000", "-i", "trib2", frames],
+                       check=True, capture_output=True, timeout=120)
+        daemon.wait_for_received(flows)
+        begun = time.monotonic()
+        text = subprocess.run([harness.TRIBUTARY, "flush", "--socket", daemon.control_socket], capture_output=True, text=True,
+                              timeout=60).stdout
+        self.assertRegex(text, r"^\d+ flows ended$")
+        self.assertLess(time.monotonic() - begun, 5)
+        daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == flows, 30, "all records")
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
     def test_a_thread_that_waits_takes_commands(self):
         daemon = self.probe_on("net_tap0,iface=trib2", "inputs.0.poll=adaptive")

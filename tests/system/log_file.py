@@ -54,6 +54,27 @@ class LogFile(harness.TestCase):
         for path in (self.log, *older[:2]):
             self.assertLessEqual(os.path.getsize(path), SMALLEST)
 
+    def test_a_file_that_cannot_be_written_is_tried_again(self):
+        with harness.huge_pages(), self.probe() as daemon:
+            daemon.wait_for(lambda: self.said("ready: "), 30, "the log")
+            os.rename(self.log, self.path("moved"))
+            os.mkdir(self.log)
+            daemon.send(signal.SIGHUP)    # opens it anew
+            daemon.wait_for_log("reloaded: nothing has changed")
+            os.rmdir(self.log)
+            daemon.send(signal.SIGUSR1)
+            daemon.wait_for(lambda: self.said("statistics: "), 30, "the file again")
+            self.assertEqual(daemon.end(), harness.EX_OK, self.text())
+            self.assertNotIn("statistics: ", daemon.text())
+        self.assertIn("ledger", self.text())
+
+    def test_errors_are_on_standard_error_too(self):
+        result = subprocess.run([harness.TRIBUTARYD, "-i", "af_packet:trib-none", "-n", "127.0.0.1:4739",
+                                 "--set", "log.file=" + self.log], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 69, result.stderr)
+        self.assertIn("no network interface trib-none", result.stderr)
+        self.assertIn("no network interface trib-none", self.text())
+
     def test_a_file_that_cannot_be_opened_is_told_before_anything_else(self):
         result = subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("flows.ipfix"),
                                  "--set", "log.file=" + self.path("nowhere", "\n") + "/x.log"],

@@ -175,7 +175,8 @@ class Telemetry(ProbeCase):
         daemon.wait_for(lambda: get(self.port, "/healthz") == (200, "ok\n"), 30, "its recovery")
 
     def test_dpdks_own_socket_tells_the_same(self):
-        daemon = self.probe("export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix"))
+        daemon = self.probe("telemetry.dpdk=true",
+                            "export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix"))
         (path,) = glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*", "dpdk_telemetry.v2"))
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
             client.connect(path)
@@ -205,8 +206,8 @@ class Telemetry(ProbeCase):
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
         self.assertEqual(glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*")), [])
 
-    def test_dpdks_own_socket_can_be_left_out(self):
-        daemon = self.probe("telemetry.dpdk=false")
+    def test_dpdks_own_socket_is_there_only_when_asked_for(self):
+        daemon = self.probe()
         self.assertEqual(glob.glob(os.path.join(daemon.runtime.name, "dpdk", "*", "dpdk_telemetry*")), [])
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 

@@ -98,7 +98,7 @@ read:
   sampling-method: count
 telemetry:
   listen: "127.0.0.1:9477"
-  dpdk: true
+  dpdk: false
 control:
   socket: "auto"
 log:

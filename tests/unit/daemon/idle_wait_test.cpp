@@ -48,6 +48,8 @@ TEST_CASE("plan_idle: no sleep where the descriptors do not last so long, and it
     CHECK(plan.text ==
           "idle threads poll on in spite of poll: adaptive: 4096 descriptors are full after 27 us "
           "at 100000 Mbit/s, and the driver has no receive interrupts; raise rx-descriptors");
+    CHECK(plan_idle({.poll = PollMode::adaptive, .descriptors = 32})
+              .text.find("after 2 us at 10000 Mbit/s") != std::string::npos);
     facts.descriptors = 8192;
     CHECK(plan_idle(facts).way == Way::sleep);
     facts.descriptors = 4096;
