@@ -14,8 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kHour{3'600'000};
-
 template <class Owner>
 Rule<Owner> timestamp_unit(TimestampUnit Owner::*member) {
     return choice(member, {{"milliseconds", TimestampUnit::milliseconds},
@@ -116,7 +114,8 @@ const std::vector<Word<bool FieldGroups::*>>& group_words() {
         {"flow-label", &FieldGroups::flow_label},
         {"mpls", &FieldGroups::mpls},
         {"tunnel", &FieldGroups::tunnel},
-        {"fragments", &FieldGroups::fragments}};
+        {"fragments", &FieldGroups::fragments},
+        {"tcp-analysis", &FieldGroups::tcp_analysis}};
     return words;
 }
 
@@ -179,7 +178,6 @@ std::string fields_yaml(const ExportOptions& options) {
 Rule<ExportOptions> export_fields() {
     return {.limits = "a list of none or some of " + words_text(group_words()) +
                       ", or of their elements by name",
-            .later = {},
             .accept = accept_fields,
             .yaml = fields_yaml};
 }

@@ -48,21 +48,6 @@ std::string comma_list(const std::vector<std::string>& words) {
     return text;
 }
 
-/// The first value here, or in the list here, that only a later version knows.
-const YamlNode* find_later(const YamlNode& node, const std::vector<std::string>& later) {
-    const auto is_later = [&later](const YamlNode& value) {
-        return value.kind == YamlNode::Kind::scalar &&
-               std::find(later.begin(), later.end(), value.text) != later.end();
-    };
-    if (is_later(node)) {
-        return &node;
-    }
-    const auto entry =
-        std::find_if(node.entries.begin(), node.entries.end(),
-                     [&is_later](const YamlEntry& item) { return is_later(item.value); });
-    return entry == node.entries.end() ? nullptr : &entry->value;
-}
-
 /// The value as it stands there; a short list is shown in full.
 std::string value_text(const YamlNode& node) {
     if (node.kind != YamlNode::Kind::list) {
@@ -85,18 +70,10 @@ void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                              : "did you mean " + join_path(section, like) + "?"));
 }
 
-void refuse_value(const YamlNode& node, const Setting& setting,
-                  const std::vector<std::string>& later) {
-    const YamlNode* unsupported = find_later(node, later);
-    const std::string what =
-        unsupported == nullptr
-            ? " is " + value_text(node)
-            : " is " + value_text(node) +
-                  (unsupported == &node ? ", which" : ", and " + shown(*unsupported)) +
-                  " is not supported by this version";
+void refuse_value(const YamlNode& node, const Setting& setting) {
     const std::string by_default = setting.value == "\"\"" ? "" : "; default " + setting.value;
-    refuse(node.place, setting.path + what + "; must be " + setting.limits + " (" + setting.help +
-                           by_default + ")");
+    refuse(node.place, setting.path + " is " + value_text(node) + "; must be " + setting.limits +
+                           " (" + setting.help + by_default + ")");
 }
 
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path) {

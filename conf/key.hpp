@@ -26,8 +26,7 @@ struct Setting {
 /// What a value must be, and how it goes into its member of `Owner` and out again.
 template <class Owner>
 struct Rule {
-    std::string limits;              ///< follows "must be"
-    std::vector<std::string> later;  ///< values that this version refuses by name
+    std::string limits;                                   ///< follows "must be"
     std::function<bool(const YamlNode&, Owner&)> accept;  ///< false: outside the limits
     std::function<std::string(const Owner&)> yaml;
 };
@@ -44,9 +43,8 @@ struct Key {
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                                      const std::vector<std::string>& names);
 
-/// @errors  ConfigError, always: the value is outside the limits, or of a later version
-[[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
-                               const std::vector<std::string>& later);
+/// @errors  ConfigError, always: the value is outside the limits
+[[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting);
 
 /// @errors  ConfigError: neither of this kind nor empty
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path);
@@ -95,7 +93,7 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
         .read =
             [rule, setting](const YamlNode& node, const std::string& path, Owner& owner) {
                 if (!rule.accept(node, owner)) {
-                    refuse_value(node, setting(Owner{}, path), rule.later);
+                    refuse_value(node, setting(Owner{}, path));
                 }
             },
         .list = [setting](

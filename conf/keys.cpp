@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/keys.hpp"
 
+#include <chrono>
+
 #include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
 
 namespace tributary {
 namespace {
+
+using std::chrono::milliseconds;
 
 template <class Options>
 auto parse_mode(ParseMode Options::*member) {
@@ -128,8 +132,16 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("tcp-end", flag(&O::tcp_end),
               "a TCP packet with FIN or RST ends its record; of a biflow RST, or the second "
               "direction's FIN"),
-        value("tcp-analysis", only<O>({"false", "no"}, {"true", "yes"}),
-              "TCP analysis, which this version does not have"),
+        value("tcp-analysis", flag(&O::tcp_analysis),
+              "TCP flows have retransmissions, duplicates, segments out of order, zero windows and "
+              "more (docs/tcp-records.md)"),
+        value("tcp-duplicate-time", seconds(&O::tcp_duplicate_time, milliseconds(1), kHour),
+              "the same segment again is a duplicate unless its direction was silent for longer, "
+              "for tcp-analysis"),
+        value("tcp-retransmission-time",
+              seconds(&O::tcp_retransmission_time, milliseconds(0), kHour),
+              "octets again are a retransmission unless their direction was silent for longer, for "
+              "tcp-analysis; 0: however long it was"),
     };
 }
 

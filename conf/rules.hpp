@@ -19,6 +19,8 @@
 
 namespace tributary {
 
+inline constexpr std::chrono::milliseconds kHour{3'600'000};
+
 // Limits of more than one section.
 inline constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
 inline constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
@@ -46,7 +48,6 @@ inline std::string range_text(std::uint64_t low, std::uint64_t high) {
 template <class Owner, std::unsigned_integral T>
 Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high) {
     return {.limits = "a whole number " + range_text(low, high),
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto number = parse_whole(node.text);
@@ -64,7 +65,6 @@ template <class Owner, std::unsigned_integral T>
 Rule<Owner> whole_number_or_auto(T Owner::*member, std::uint64_t low, std::uint64_t high) {
     const Rule<Owner> number = whole_number(member, low, high);
     return {.limits = "auto or " + number.limits,
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     if (is_scalar(node) && node.text == "auto") {
@@ -83,7 +83,6 @@ template <class Owner>
 Rule<Owner> whole_seconds(std::chrono::seconds Owner::*member, std::uint64_t low,
                           std::uint64_t high) {
     return {.limits = "a whole number of seconds " + range_text(low, high),
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto number = parse_whole(node.text);
@@ -101,7 +100,6 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
                     std::chrono::milliseconds high) {
     return {.limits = "seconds from " + seconds_text(low) + " to " + seconds_text(high) +
                       ", with at most three decimals",
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto time = parse_seconds(node.text);
@@ -117,7 +115,6 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
 template <class Owner>
 Rule<Owner> flag(bool Owner::*member) {
     return {.limits = "true or false",
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto value = parse_flag(node.text);
@@ -153,7 +150,6 @@ const Word<T>* find_word(const std::vector<Word<T>>& words, std::string_view tex
 template <class Owner, class T>
 Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
     return {.limits = words_text(words),
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto* word = find_word(words, node.text);
@@ -179,7 +175,6 @@ Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
 template <class Owner, class T>
 Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
     return {.limits = "inherit or " + rule.limits,
-            .later = rule.later,
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     if (is_scalar(node) && node.text == "inherit") {
@@ -198,26 +193,12 @@ Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>&
                 }};
 }
 
-/// A key that has one meaning in this version; its first word is the one written.
-template <class Owner>
-Rule<Owner> only(const std::vector<std::string>& words, const std::vector<std::string>& later) {
-    return {.limits = words.front(),
-            .later = later,
-            .accept =
-                [=](const YamlNode& node, Owner&) {
-                    return is_scalar(node) &&
-                           std::find(words.begin(), words.end(), node.text) != words.end();
-                },
-            .yaml = [=](const Owner&) { return words.front(); }};
-}
-
 /// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.
 template <class Owner>
 Rule<Owner> text(std::string Owner::*member, const std::string& limits,
                  bool (*is_good)(std::string_view), std::size_t longest = kLongestText) {
     return {
         .limits = limits,
-        .later = {},
         .accept =
             [=](const YamlNode& node, Owner& owner) {
                 if (!is_scalar(node) || !is_printable(node.text, longest) || !is_good(node.text)) {
@@ -234,7 +215,6 @@ template <class Owner>
 Rule<Owner> cores(std::vector<std::uint32_t> Owner::*member, std::size_t most,
                   const std::string& limits) {
     return {.limits = limits,
-            .later = {},
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
                     const auto list = parse_cores(node);

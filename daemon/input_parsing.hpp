@@ -17,7 +17,8 @@ namespace tributary {
                                                    std::uint16_t trim_length) noexcept {
     ParseOptions options{.tunnel = flows.tunnel,
                          .mpls_pseudowires = flows.mpls_pseudowires,
-                         .llc_snap = flows.llc_snap};
+                         .llc_snap = flows.llc_snap,
+                         .tcp_segments = flows.tcp_analysis};
     if (mode == ParseMode::trimmed) {
         options.keep_cut_headers = true;
         options.most_bytes = trim_length;

@@ -38,7 +38,8 @@ Json packets_of(const QueueLedger& queue) {
             {"bad_timestamp", queue.bad_timestamp},
             {"nic_hint_mismatches", queue.nic_hint_mismatches},
             {"cut_headers", queue.cut_headers},
-            {"fragments", queue.fragments}};
+            {"fragments", queue.fragments},
+            {"tcp_segments", queue.tcp_segments}};
 }
 
 Json octets_of(const QueueLedger& queue) {
@@ -97,6 +98,9 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     for (const auto& [what, count] : other.fragments) {
         fragments[what] += count;
     }
+    for (const auto& [what, count] : other.tcp_segments) {
+        tcp_segments[what] += count;
+    }
     nic_hint_mismatches += other.nic_hint_mismatches;
     metered += other.metered;
     exported += other.exported;
@@ -120,6 +124,8 @@ NamedCounts QueueLedger::ended_by_reason() const {
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
+    queue.tcp_segments["unread"] += counters.tcp_segments_unread.read();
+    queue.tcp_segments["unjudged"] += counters.tcp_segments_unjudged.read();
     for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
         queue.ended[reason] = counters.ended[reason].read();
     }

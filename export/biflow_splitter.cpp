@@ -19,6 +19,7 @@ BiflowSplitter::BiflowSplitter(const RecordLayout& biflows)
         }
     };
     using L = RecordLayout;
+    add(&L::tcp_analysis_at, &L::reverse_tcp_analysis_at, sizeof(TcpAnalysisGroup));
     add(&L::extremes_at, &L::reverse_extremes_at, sizeof(ExtremesGroup));
     add(&L::layer2_at, &L::reverse_layer2_at, sizeof(Layer2Group));
     add(&L::tcp_counts_at, &L::reverse_tcp_counts_at, sizeof(TcpCountsGroup));

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "export/ipfix_template.hpp"
+#include "export/reverse_elements.hpp"
+#include "flowcache/options.hpp"
 
 namespace tributary {
 
@@ -17,23 +19,50 @@ struct EnterpriseElement {
     TributaryElement number;
     IpfixType type;
     std::uint16_t octets;
+    bool FieldGroups::*group;  ///< in which it is
 };
 
 /// All of them, in the order of their numbers. A number or type once used is never changed;
 /// docs/fields.md lists them for collectors.
 inline constexpr std::array kEnterpriseElements{
-    EnterpriseElement{"tunnelType", TributaryElement::tunnel_type, IpfixType::unsigned8, 1},
-    EnterpriseElement{"tunnelId", TributaryElement::tunnel_id, IpfixType::unsigned32, 4},
+    EnterpriseElement{"tunnelType", TributaryElement::tunnel_type, IpfixType::unsigned8, 1,
+                      &FieldGroups::tunnel},
+    EnterpriseElement{"tunnelId", TributaryElement::tunnel_id, IpfixType::unsigned32, 4,
+                      &FieldGroups::tunnel},
     EnterpriseElement{"tunnelSourceIPv4Address", TributaryElement::tunnel_source_ipv4_address,
-                      IpfixType::ipv4_address, 4},
+                      IpfixType::ipv4_address, 4, &FieldGroups::tunnel},
     EnterpriseElement{"tunnelDestinationIPv4Address",
-                      TributaryElement::tunnel_destination_ipv4_address, IpfixType::ipv4_address,
-                      4},
+                      TributaryElement::tunnel_destination_ipv4_address, IpfixType::ipv4_address, 4,
+                      &FieldGroups::tunnel},
     EnterpriseElement{"tunnelSourceIPv6Address", TributaryElement::tunnel_source_ipv6_address,
-                      IpfixType::ipv6_address, 16},
+                      IpfixType::ipv6_address, 16, &FieldGroups::tunnel},
     EnterpriseElement{"tunnelDestinationIPv6Address",
                       TributaryElement::tunnel_destination_ipv6_address, IpfixType::ipv6_address,
-                      16},
+                      16, &FieldGroups::tunnel},
+    EnterpriseElement{"segments", TributaryElement::segments, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"dataSegments", TributaryElement::data_segments, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"retransmissions", TributaryElement::retransmissions, IpfixType::unsigned32,
+                      4, &FieldGroups::tcp_analysis},
+    EnterpriseElement{"retransmittedOctets", TributaryElement::retransmitted_octets,
+                      IpfixType::unsigned64, 8, &FieldGroups::tcp_analysis},
+    EnterpriseElement{"duplicates", TributaryElement::duplicates, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"outOfOrder", TributaryElement::out_of_order, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"zeroWindow", TributaryElement::zero_window, IpfixType::unsigned16, 2,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"keepAlives", TributaryElement::keep_alives, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"flowSize", TributaryElement::flow_size, IpfixType::unsigned32, 4,
+                      &FieldGroups::tcp_analysis},
+    EnterpriseElement{"flowDurationNanoseconds", TributaryElement::flow_duration_nanoseconds,
+                      IpfixType::unsigned64, 8, &FieldGroups::tcp_analysis},
+    EnterpriseElement{"tcpAnalysisOverflow", TributaryElement::tcp_analysis_overflow,
+                      IpfixType::unsigned16, 2, &FieldGroups::tcp_analysis},
+    EnterpriseElement{"tcpHandshakeNanoseconds", TributaryElement::tcp_handshake_nanoseconds,
+                      IpfixType::unsigned32, 4, &FieldGroups::tcp_analysis},
 };
 
 /// @return  nullptr when no element of tributary's own has this number
@@ -51,6 +80,17 @@ inline constexpr std::array kEnterpriseElements{
     const auto has_name = [name](const EnterpriseElement& element) { return element.name == name; };
     const auto* const found =
         std::find_if(kEnterpriseElements.begin(), kEnterpriseElements.end(), has_name);
+    return found == kEnterpriseElements.end() ? TributaryElement::none : found->number;
+}
+
+/// @return  the element of tributary's own whose reverse has this name, or `none`
+[[nodiscard]] constexpr TributaryElement reversed_tributary_element(
+    std::string_view name) noexcept {
+    const auto is_reverse = [name](const EnterpriseElement& element) {
+        return ReverseName(element.name).c_str() == name;
+    };
+    const auto* const found =
+        std::find_if(kEnterpriseElements.begin(), kEnterpriseElements.end(), is_reverse);
     return found == kEnterpriseElements.end() ? TributaryElement::none : found->number;
 }
 

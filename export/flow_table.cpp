@@ -90,6 +90,16 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
            address_text(std::span(tunnel.destination).first(octets));
 }
 
+/// A count of analysed TCP, for instance "3", or of both directions "3/0".
+template <class Count>
+std::string tcp_text(const FlowView& flow, Count TcpAnalysisGroup::*count) {
+    if (flow.tcp.segments == 0 && flow.reverse_tcp.segments == 0) {
+        return "-";
+    }
+    const std::string forward = std::to_string(flow.tcp.*count);
+    return flow.has_reverse() ? forward + '/' + std::to_string(flow.reverse_tcp.*count) : forward;
+}
+
 std::string end_reason_text(FlowEndReason reason) {
     switch (reason) {
         case FlowEndReason::none:
@@ -140,6 +150,7 @@ void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
     unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
+    unused_ &= flow.tcp.segments != 0 ? ~kTcpColumns : ~std::bitset<columns>();
     unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
     if (rows_.size() >= rows_per_block_) {
         flush();
@@ -148,8 +159,9 @@ void FlowTable::add(const FlowView& flow) {
 
 void FlowTable::flush() {
     static constexpr std::array<const char*, columns> kTitles{
-        "Start", "Duration", "Proto",  "Source",   "Destination", "VLAN",      "Tunnel", "Flags",
-        "ToS",   "Packets",  "Octets", "RevFlags", "RevPackets",  "RevOctets", "End"};
+        "Start",      "Duration", "Proto",      "Source",    "Destination", "VLAN", "Tunnel",
+        "Flags",      "ToS",      "Packets",    "Octets",    "Retrans",     "Dups", "OutOfOrder",
+        "ZeroWindow", "RevFlags", "RevPackets", "RevOctets", "End"};
     const auto widen = [this](const Row& row) {
         for (std::size_t column = 0; column < columns; ++column) {
             widths_[column] = std::max(widths_[column], row[column].size());
@@ -185,6 +197,10 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) {
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
+    row[retransmissions] = tcp_text(view, &TcpAnalysisGroup::retransmissions);
+    row[duplicates] = tcp_text(view, &TcpAnalysisGroup::duplicates);
+    row[out_of_order] = tcp_text(view, &TcpAnalysisGroup::out_of_order);
+    row[zero_windows] = tcp_text(view, &TcpAnalysisGroup::zero_windows);
     row[reverse_flags] = view.has_reverse() ? flags_text(flow.key.protocol, reverse_bits) : "-";
     row[reverse_packets] = std::to_string(view.reverse.packets);
     row[reverse_octets] = std::to_string(view.reverse.octets);
@@ -193,14 +209,15 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) {
 }
 
 void FlowTable::print(const Row& row) {
+    static constexpr std::bitset<columns> kNumbers = 1U << duration | 1U << vlan | 1U << tos |
+                                                     1U << packets | 1U << octets |
+                                                     1U << reverse_packets | 1U << reverse_octets;
     std::string line;
     for (std::size_t column = 0; column < columns; ++column) {
         if (unused_[column]) {
             continue;
         }
-        const bool right = column == duration || column == vlan || column == tos ||
-                           column == packets || column == octets || column == reverse_packets ||
-                           column == reverse_octets;
+        const bool right = (kTcpColumns | kNumbers)[column];
         const std::string padding(widths_[column] - row[column].size(), ' ');
         line += right ? padding + row[column] : row[column] + padding;
         line += column + 1 < columns ? "  " : "";

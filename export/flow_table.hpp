@@ -20,7 +20,9 @@ namespace tributary {
 /// Lines are held back until there are `rows_per_block`, so that columns get the width that they
 /// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN
 /// and Tunnel come with the first block that has one, and those of the reverse direction with the
-/// first that has a biflow of two directions: its start and duration are those of both.
+/// first that has a biflow of two directions: its start and duration are those of both. The
+/// columns of analysed TCP come with the first such flow; a biflow has both directions in each,
+/// "3/0".
 class FlowTable {
 public:
     static constexpr std::size_t kRowsPerBlock = 1000;
@@ -46,6 +48,10 @@ private:
         tos,
         packets,
         octets,
+        retransmissions,
+        duplicates,
+        out_of_order,
+        zero_windows,
         reverse_flags,
         reverse_packets,
         reverse_octets,
@@ -56,6 +62,9 @@ private:
     static constexpr std::bitset<columns> kReverseColumns =
         1U << reverse_flags | 1U << reverse_packets | 1U << reverse_octets;
 
+    static constexpr std::bitset<columns> kTcpColumns =
+        1U << retransmissions | 1U << duplicates | 1U << out_of_order | 1U << zero_windows;
+
     [[nodiscard]] static Row to_row(const FlowView& view);
     void print(const Row& row);
 
@@ -65,7 +74,7 @@ private:
     std::array<std::size_t, columns> widths_{};
     /// Columns that no row so far needs.
     std::bitset<columns> unused_ =
-        kReverseColumns | std::bitset<columns>(1U << vlan | 1U << tunnel);
+        kReverseColumns | kTcpColumns | std::bitset<columns>(1U << vlan | 1U << tunnel);
     std::optional<std::bitset<columns>> unused_in_header_;  ///< nothing: it is not printed yet
 };
 

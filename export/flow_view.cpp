@@ -183,7 +183,30 @@ void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noe
         case TributaryElement::tunnel_destination_ipv4_address:
         case TributaryElement::tunnel_destination_ipv6_address:
             return set_address(tunnel.destination);
-        case TributaryElement::none:
+        default:
+            return;
+    }
+}
+
+/// What a listing shows of them.
+void view_tcp(TcpAnalysisGroup& tcp, TributaryElement element, Bytes bytes) noexcept {
+    switch (element) {
+        case TributaryElement::segments:
+            tcp.segments = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::retransmissions:
+            tcp.retransmissions = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::duplicates:
+            tcp.duplicates = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::out_of_order:
+            tcp.out_of_order = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::zero_window:
+            tcp.zero_windows = read_as<std::uint16_t>(bytes);
+            return;
+        default:
             return;
     }
 }
@@ -213,6 +236,8 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
             view_measures(flow.reverse, field.element, value);
         } else if (field.enterprise != 0) {
             view_tunnel(flow.tunnel, field.own, value);
+            view_tcp(flow.tcp, field.own, value);
+            view_tcp(flow.reverse_tcp, field.own_reverse, value);
         } else if (field.element == flow_end_reason) {
             flow.core.end_reason = static_cast<FlowEndReason>(
                 std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));

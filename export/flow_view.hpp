@@ -13,6 +13,8 @@ struct FlowView {
     FlowRecordCore core;
     ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
     TunnelGroup tunnel;    ///< kind none: the record names no tunnel
+    TcpAnalysisGroup tcp;  ///< segments 0: TCP was not analysed
+    TcpAnalysisGroup reverse_tcp;
 
     [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
     /// Packets and octets of both directions.

@@ -254,6 +254,7 @@ IpfixField IpfixReader::read_field(std::size_t end) {
     field.type = element.type;
     if (field.enterprise != 0) {
         field.own = tributary_element(field.name);
+        field.own_reverse = reversed_tributary_element(field.name);
     }
     return field;
 }

@@ -47,20 +47,33 @@ enum class TributaryElement : std::uint16_t {
     tunnel_destination_ipv4_address = 4,
     tunnel_source_ipv6_address = 5,
     tunnel_destination_ipv6_address = 6,
+    segments = 7,
+    data_segments = 8,
+    retransmissions = 9,
+    retransmitted_octets = 10,
+    duplicates = 11,
+    out_of_order = 12,
+    zero_window = 13,
+    keep_alives = 14,
+    flow_size = 15,
+    flow_duration_nanoseconds = 16,
+    tcp_analysis_overflow = 17,
+    tcp_handshake_nanoseconds = 18,
 };
 
 inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
 
 /// One field specifier of a template, with what is known about its element.
 struct IpfixField {
-    std::string name;              ///< registered or learnt; else "e<enterprise>id<element>"
-    std::uint32_t enterprise{};    ///< 0: IANA
-    std::uint16_t element{};       ///< without the enterprise bit
-    std::uint16_t length{};        ///< octets, or kVariableLength
-    IpfixType type{};              ///< octet_array when the element is not known
-    TributaryElement own{};        ///< none: it is not one of tributary's own
-    bool repeated{};               ///< an earlier field has the same name
-    std::size_t next_same_name{};  ///< index of the next field with this name; 0: there is none
+    std::string name;                ///< registered or learnt; else "e<enterprise>id<element>"
+    std::uint32_t enterprise{};      ///< 0: IANA
+    std::uint16_t element{};         ///< without the enterprise bit
+    std::uint16_t length{};          ///< octets, or kVariableLength
+    IpfixType type{};                ///< octet_array when the element is not known
+    TributaryElement own{};          ///< none: it is not one of tributary's own
+    TributaryElement own_reverse{};  ///< none: nor the reverse of one
+    bool repeated{};                 ///< an earlier field has the same name
+    std::size_t next_same_name{};    ///< index of the next field with this name; 0: there is none
 };
 
 struct IpfixTemplate {

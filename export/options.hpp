@@ -73,6 +73,20 @@ inline constexpr std::array kGroupElements{
     GroupElement{"tunnelDestinationIPv6Address", &FieldGroups::tunnel},
     GroupElement{"layer2SegmentId", &FieldGroups::tunnel},
     GroupElement{"fragmentFlags", &FieldGroups::fragments},
+    GroupElement{"segments", &FieldGroups::tcp_analysis},
+    GroupElement{"dataSegments", &FieldGroups::tcp_analysis},
+    GroupElement{"retransmissions", &FieldGroups::tcp_analysis},
+    GroupElement{"retransmittedOctets", &FieldGroups::tcp_analysis},
+    GroupElement{"duplicates", &FieldGroups::tcp_analysis},
+    GroupElement{"outOfOrder", &FieldGroups::tcp_analysis},
+    GroupElement{"zeroWindow", &FieldGroups::tcp_analysis},
+    GroupElement{"keepAlives", &FieldGroups::tcp_analysis},
+    GroupElement{"flowSize", &FieldGroups::tcp_analysis},
+    GroupElement{"flowDurationNanoseconds", &FieldGroups::tcp_analysis},
+    GroupElement{"tcpAnalysisOverflow", &FieldGroups::tcp_analysis},
+    GroupElement{"tcpHandshakeNanoseconds", &FieldGroups::tcp_analysis},
+    GroupElement{"tcpSequenceNumber", &FieldGroups::tcp_analysis},
+    GroupElement{"tcpWindowSize", &FieldGroups::tcp_analysis},
 };
 
 /// Groups of which only some elements are exported.

@@ -142,8 +142,8 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       tunnel_in_key_(metering.tunnel_in_key),
-      describes_own_elements_(metering.layout.tunnel_at != 0),
-      describes_reverse_elements_(metering.layout.reverse_tunnel_at != 0),
+      groups_(metering.layout.groups()),
+      has_reverse_(metering.layout.reverse_at != 0),
       interfaces_(metering.interfaces),
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
@@ -223,10 +223,11 @@ void OptionsEncoder::append_types(Messages& out) {
     };
     for (const EnterpriseElement& element : kEnterpriseElements) {
         const auto number = static_cast<std::uint16_t>(element.number);
-        if (describes_own_elements_) {
-            describe(element.name, number, element.type);
+        if (!(groups_.*element.group)) {
+            continue;
         }
-        if (describes_reverse_elements_) {
+        describe(element.name, number, element.type);
+        if (has_reverse_) {
             describe(ReverseName(element.name).c_str(),
                      static_cast<std::uint16_t>(number | kReverseBit), element.type);
         }

@@ -67,8 +67,8 @@ private:
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
     bool tunnel_in_key_;
-    bool describes_own_elements_;
-    bool describes_reverse_elements_;
+    FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
+    bool has_reverse_;    ///< so are the reverse ones
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;

@@ -24,6 +24,9 @@ enum class Group : std::uint8_t {
     mpls,
     tunnel,
     fragments,
+    tcp_analysis,
+    tcp_handshake,  ///< of tcp-analysis, in biflows
+    tcp_flags,      ///< of tcp-analysis, where tcp-counts does not say the same
 };
 
 /// In which templates an element stands, provided that its group is chosen.
@@ -42,6 +45,8 @@ enum class When : std::uint8_t {
     over_ipv4,
     over_ipv6,
     vxlan,
+    tcp,
+    tcp_size,
     milliseconds,
     microseconds,
     nanoseconds,
@@ -70,6 +75,11 @@ constexpr Element mpls_section(const char* name, std::size_t number) {
 
 constexpr Element tcp_count(const char* name, std::size_t offset) {
     return {name, Take::octets4, offset, When::always, Group::tcp_counts};
+}
+
+constexpr Element tcp_analysis(const char* name, Take take, std::size_t offset,
+                               When when = When::tcp, Group group = Group::tcp_analysis) {
+    return {name, take, offset, when, group};
 }
 
 // All that is exported, in the order of the wire. Sizes are those of the record; where the registry
@@ -167,6 +177,30 @@ constexpr std::array kElements{
 
     Element{"fragmentFlags", Take::octets1, offsetof(FragmentsGroup, fragment_flags), When::always,
             Group::fragments},
+
+    tcp_analysis("segments", Take::octets4, offsetof(TcpAnalysisGroup, segments)),
+    tcp_analysis("dataSegments", Take::octets4, offsetof(TcpAnalysisGroup, data_segments)),
+    tcp_analysis("retransmissions", Take::octets4, offsetof(TcpAnalysisGroup, retransmissions)),
+    tcp_analysis("retransmittedOctets", Take::octets8,
+                 offsetof(TcpAnalysisGroup, retransmitted_octets)),
+    tcp_analysis("duplicates", Take::octets4, offsetof(TcpAnalysisGroup, duplicates)),
+    tcp_analysis("outOfOrder", Take::octets4, offsetof(TcpAnalysisGroup, out_of_order)),
+    tcp_analysis("zeroWindow", Take::octets2, offsetof(TcpAnalysisGroup, zero_windows)),
+    tcp_analysis("keepAlives", Take::octets4, offsetof(TcpAnalysisGroup, keep_alives)),
+    tcp_analysis("tcpAnalysisOverflow", Take::octets2, offsetof(TcpAnalysisGroup, overflow)),
+    tcp_analysis("flowSize", Take::octets4, offsetof(TcpAnalysisGroup, flow_size), When::tcp_size),
+    tcp_analysis("flowDurationNanoseconds", Take::octets8, offsetof(TcpAnalysisGroup, duration),
+                 When::tcp_size),
+    tcp_analysis("tcpSequenceNumber", Take::octets4, offsetof(TcpAnalysisGroup, sequence)),
+    tcp_analysis("tcpWindowSize", Take::octets2, offsetof(TcpAnalysisGroup, window)),
+    tcp_analysis("tcpSynTotalCount", Take::octets2, offsetof(TcpAnalysisGroup, syn), When::tcp,
+                 Group::tcp_flags),
+    tcp_analysis("tcpFinTotalCount", Take::octets2, offsetof(TcpAnalysisGroup, fin), When::tcp,
+                 Group::tcp_flags),
+    tcp_analysis("tcpRstTotalCount", Take::octets2, offsetof(TcpAnalysisGroup, rst), When::tcp,
+                 Group::tcp_flags),
+    tcp_analysis("tcpHandshakeNanoseconds", Take::octets4, offsetof(TcpAnalysisGroup, handshake),
+                 When::tcp, Group::tcp_handshake),
 };
 
 constexpr auto kReverseNames = [] {
@@ -182,7 +216,7 @@ std::optional<std::size_t> chosen(std::size_t at) {
 }
 
 /// Where the group lies in a record; nothing when it was not chosen.
-std::optional<std::size_t> place_of(Group group, const RecordLayout& layout) {
+std::optional<std::size_t> place_of(Group group, const RecordLayout& layout, bool is_biflow) {
     switch (group) {
         case Group::biflow:
             return chosen(layout.reverse_at);
@@ -200,6 +234,12 @@ std::optional<std::size_t> place_of(Group group, const RecordLayout& layout) {
             return chosen(layout.tunnel_at);
         case Group::fragments:
             return chosen(layout.fragments_at);
+        case Group::tcp_analysis:
+            return chosen(layout.tcp_analysis_at);
+        case Group::tcp_handshake:
+            return is_biflow ? chosen(layout.tcp_analysis_at) : std::nullopt;
+        case Group::tcp_flags:
+            return layout.tcp_counts_at == 0 ? chosen(layout.tcp_analysis_at) : std::nullopt;
         case Group::common:
         case Group::core:
             break;
@@ -217,7 +257,7 @@ std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& lay
         case Group::core:
             return layout.reverse_at - kReverseShift;
         default:
-            return place_of(group, layout.reversed());
+            return place_of(group, layout.reversed(), true);
     }
 }
 
@@ -271,6 +311,10 @@ bool applies(When when, const RecordShape& shape, TimestampUnit timestamps) {
             return !shape.no_mac_addresses;
         case When::mpls_labels:
             return shape.mpls_labels;
+        case When::tcp:
+            return shape.tcp != TcpShape::none;
+        case When::tcp_size:
+            return shape.tcp == TcpShape::with_size;
         case When::any_tunnel:
         case When::over_ipv4:
         case When::over_ipv6:
@@ -330,7 +374,7 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
                                      TimestampUnit timestamps, const PartialGroups& partial) {
     std::vector<TemplateField> fields;
     for (const Element& element : kElements) {
-        const auto place = place_of(element.group, layout);
+        const auto place = place_of(element.group, layout, layout.reverse_at != 0);
         if (place && applies(element.when, shape, timestamps) && is_chosen(element, partial)) {
             fields.push_back(
                 {.element = element.name,

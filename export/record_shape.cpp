@@ -11,6 +11,7 @@ namespace {
 // there are no more shapes, and no more template ids, than the layout can produce.
 constexpr std::size_t kTagCounts = 3;
 constexpr auto kTunnelShapes = static_cast<std::size_t>(TunnelShape::count);
+constexpr auto kTcpShapes = static_cast<std::size_t>(TcpShape::count);
 
 /// Calls `digit(property, base)` for each property of the shape that has a digit.
 template <class Shape, class Digit>
@@ -27,6 +28,9 @@ void for_each_digit(Shape& shape, const RecordLayout& layout, Digit digit) noexc
     }
     if (layout.tunnel_at != 0) {
         digit(shape.tunnel, kTunnelShapes);
+    }
+    if (layout.tcp_analysis_at != 0) {
+        digit(shape.tcp, kTcpShapes);
     }
     if (layout.reverse_at != 0) {
         digit(shape.reverse, 1 + (layout.reverse_tunnel_at != 0 ? kTunnelShapes : 1));
@@ -55,6 +59,10 @@ const Group& group(const std::byte* record, std::uint16_t at) noexcept {
     return *reinterpret_cast<const Group*>(record + at);
 }
 
+TcpShape tcp_shape(const TcpAnalysisGroup& tcp) noexcept {
+    return tcp.has_size() ? TcpShape::with_size : TcpShape::plain;
+}
+
 /// Makes the shape of a biflow's first direction that of both.
 void add_reverse(RecordShape& shape, const std::byte* record, const RecordLayout& layout) noexcept {
     shape.reverse = 1;
@@ -66,6 +74,10 @@ void add_reverse(RecordShape& shape, const std::byte* record, const RecordLayout
     if (layout.reverse_mpls_at != 0) {
         shape.mpls_labels =
             shape.mpls_labels || group<MplsGroup>(record, layout.reverse_mpls_at).labels != 0;
+    }
+    if (shape.tcp != TcpShape::none) {
+        shape.tcp = std::max(
+            shape.tcp, tcp_shape(group<TcpAnalysisGroup>(record, layout.reverse_tcp_analysis_at)));
     }
     if (layout.reverse_tunnel_at != 0) {
         const TunnelShape tunnel =
@@ -111,6 +123,9 @@ RecordShape RecordShape::of(const std::byte* record, const RecordLayout& layout)
     }
     if (layout.tunnel_at != 0) {
         shape.tunnel = tunnel_shape(group<TunnelGroup>(record, layout.tunnel_at));
+    }
+    if (layout.tcp_analysis_at != 0 && key.protocol == ip_protocol::kTcp) {
+        shape.tcp = tcp_shape(group<TcpAnalysisGroup>(record, layout.tcp_analysis_at));
     }
     if (layout.reverse_at != 0 && group<ReverseGroup>(record, layout.reverse_at).packets != 0) {
         add_reverse(shape, record, layout);

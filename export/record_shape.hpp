@@ -19,6 +19,14 @@ enum class TunnelShape : std::uint8_t {
     count,
 };
 
+/// What of group tcp-analysis a record has.
+enum class TcpShape : std::uint8_t {
+    none,       ///< it is not of TCP
+    plain,      ///< all but size and duration
+    with_size,  ///< and these, in a biflow of one direction at least
+    count,
+};
+
 /// What a record's template depends on, beside the layout that all records share. A record is
 /// written without the fields that would be meaningless in it, rather than with zeros.
 struct RecordShape {
@@ -29,6 +37,7 @@ struct RecordShape {
     bool no_mac_addresses{};    ///< group layer2: the link layer has none; otherwise false
     bool mpls_labels{};         ///< group mpls: there is a label stack; otherwise false
     TunnelShape tunnel{};       ///< group tunnel; otherwise none
+    TcpShape tcp{};             ///< group tcp-analysis; otherwise none
     /// Biflows: 0 where no packet of the reverse direction was seen, else 1 + the TunnelShape of
     /// that direction. Its other fields are those that the first direction has: tags, label stack
     /// and MAC addresses are in both as soon as they are in one, zeros where there are none.
@@ -41,7 +50,7 @@ struct RecordShape {
 
     /// The shapes that there can be under `layout` have the indexes 0 .. shape_count(layout) - 1.
     /// The first kPlainShapes are the same in every layout: MAC addresses if they were chosen, and
-    /// no dot1q tag, label, tunnel or reverse direction.
+    /// no dot1q tag, label, tunnel, analysed TCP or reverse direction.
     [[nodiscard]] std::size_t index(const RecordLayout& layout) const noexcept;
     [[nodiscard]] static RecordShape at(std::size_t index, const RecordLayout& layout) noexcept;
     /// @param record  a record of `layout`, aligned to 8

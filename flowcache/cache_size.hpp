@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "flowcache/options.hpp"
+#include "flowcache/tcp_state.hpp"
 
 namespace tributary {
 
@@ -15,6 +17,14 @@ inline constexpr std::size_t kSmallCache = 4096;
 [[nodiscard]] inline std::size_t entries_for(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
     return flows <= kSmallCache ? flows : flows + flows / 32;
+}
+
+/// TcpTroubles of a cache: one for each eight flows where TCP is analysed, and some for a small
+/// one.
+[[nodiscard]] inline std::size_t troubles_for(const FlowCacheOptions& options) noexcept {
+    constexpr std::size_t kLeast = 64;
+    const std::size_t some = std::max<std::size_t>(options.max_flows / 8, kLeast);
+    return options.tcp_analysis ? std::min<std::size_t>(some, TcpState::kNoTrouble) : 0;
 }
 
 }  // namespace tributary

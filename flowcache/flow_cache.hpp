@@ -28,7 +28,8 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory handed in:  | index: buckets | entries: lines, IPv6 addresses, groups | due times |
+//   memory handed in:  | TCP troubles | index | entries: lines, IPv6 addresses, groups | due times
+//   |
 //
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
@@ -49,11 +50,12 @@ public:
     using Record = FlowRecord<kRecordBytes>;
 
     /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
-    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4.
+    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, one of TCP
+    /// that is analysed 64 more, its due time 4.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
-               Entries::bytes_needed(entries) +
+               Entries::bytes_needed(entries) + sizeof(TcpTrouble) * (troubles_for(options) + 1) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1);
     }
 
@@ -63,7 +65,7 @@ public:
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
           identity_(hasher, layout, options.tunnel_in_key),
-          meter_(options, layout),
+          meter_(options, layout, take<TcpTrouble>(memory, troubles_for(options)), counters),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
           entries_(memory, entries_for(options), counters.entries),
@@ -71,13 +73,14 @@ public:
 
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
-        return {options_, identity_, index_, entries_.places()};
+        return {options_, identity_, index_, entries_.places(meter_.layout())};
     }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
     /// @param packets  at most kBurstPackets, from burst()
-    /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow
+    /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow,
+    ///                 three where its TCP is analysed
     template <RecordSink<Record> Sink>
     void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         std::uint64_t octets = 0;
@@ -294,7 +297,9 @@ private:
             --without_record_;
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
-            has_left = entries_.first_waiting() == kNoEntry && hand_over(entry, sink);
+            Record record;
+            meter_.write_record(entries_, entry, record);
+            has_left = entries_.first_waiting() == kNoEntry && sink.try_push(record);
             if (meter_.outlives(reason) && (has_left || entries_.has_room())) {
                 cut(entry, has_left);
                 return;
@@ -304,6 +309,7 @@ private:
         index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
         due_.clear(entry);
         line.make_handles_stale();
+        meter_.close(entries_, entry, !has_left);
         if (has_left) {
             entries_.free(entry);
         } else {
@@ -313,27 +319,23 @@ private:
     /// Begins an empty slice after a record that has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
         if (!has_left) {
-            entries_.set_apart(entry);
+            meter_.settle(entries_, entries_.set_apart(entry));
         }
         meter_.start_empty_slice(entries_, entry);
         ++without_record_;
         schedule(entry);
     }
 
-    template <class Sink>
-    [[nodiscard]] bool hand_over(EntryIndex entry, Sink& sink) noexcept {
-        Record record;
-        meter_.write_record(entries_, entry, record);
-        return sink.try_push(record);
-    }
-
     /// Hands waiting records to the sink, the oldest first, until it is full or `budget` is spent.
     template <class Sink>
     void release_waiting(std::size_t budget, Sink& sink) noexcept {
-        while (entries_.first_waiting() != kNoEntry && budget > 0 &&
-               hand_over(entries_.first_waiting(), sink)) {
+        for (; entries_.first_waiting() != kNoEntry && budget > 0; --budget) {
+            Record record;
+            meter_.write_waiting(entries_, entries_.first_waiting(), record);
+            if (!sink.try_push(record)) {
+                return;
+            }
             entries_.free_first_waiting();
-            --budget;
         }
     }
 

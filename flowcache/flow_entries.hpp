@@ -30,12 +30,16 @@ struct EntryPlaces {
     const std::byte* ipv6;
     const std::byte* groups;
     std::size_t group_stride;  ///< bytes of groups per entry
+    bool has_tcp_groups_only;  ///< no group but tcp-analysis, which TCP alone touches
 
     /// Asks for what a packet of this entry will touch.
-    void prefetch(EntryIndex entry, bool is_ipv6) const noexcept {
+    void prefetch(EntryIndex entry, const ShortKey& key) const noexcept {
         __builtin_prefetch(lines + entry, 1);
-        if (is_ipv6) {
+        if (key.ip_version != 4) {
             __builtin_prefetch(ipv6 + entry * sizeof(AddressPair));
+        }
+        if (has_tcp_groups_only && key.protocol != ip_protocol::kTcp) {
+            return;
         }
         for (std::size_t at = 0; at < group_stride; at += 64) {
             __builtin_prefetch(groups + entry * group_stride + at, 1);
@@ -47,8 +51,7 @@ struct EntryPlaces {
 ///
 ///     lines[i]    64 bytes   every flow
 ///     ipv6[i]     32 bytes   written and read for IPv6 flows only
-///     groups[i]   as many as the record size asks for, and a biflow's PacketSpan; none without
-///                 field groups
+///     groups[i]   as many as the record size asks for; none without field groups
 ///
 /// So the memory of what a flow doesn't have is never touched, and the kernel never has to find it.
 ///
@@ -63,8 +66,7 @@ public:
     static constexpr std::size_t kGroupBytes = kRecordBytes - sizeof(FlowRecordCore);
     /// Bytes of groups per entry: a multiple of half a cache line, so that few of them lie across
     /// two.
-    static constexpr std::size_t kGroupStride =
-        kGroupBytes == 0 ? 0 : (kGroupBytes + sizeof(PacketSpan) + 31) / 32 * 32;
+    static constexpr std::size_t kGroupStride = (kGroupBytes + 31) / 32 * 32;
 
     [[nodiscard]] static std::size_t bytes_needed(std::size_t entries) noexcept {
         return entries *
@@ -86,17 +88,16 @@ public:
     [[nodiscard]] GroupBytes groups(EntryIndex entry) const noexcept {
         return GroupBytes(group_bytes(entry));
     }
-    /// The times of a biflow's first direction; there with groups only.
-    [[nodiscard]] PacketSpan& forward_span(EntryIndex entry) const noexcept {
-        return *reinterpret_cast<PacketSpan*>(group_bytes(entry) + kGroupBytes);
+    /// @param from  the first group's offset in a record
+    void clear_groups(EntryIndex entry, std::uint16_t from) const noexcept {
+        const std::size_t kept = from - sizeof(FlowRecordCore);
+        std::memset(group_bytes(entry) + kept, 0, kGroupBytes - kept);
     }
-    void clear_groups(EntryIndex entry) const noexcept {
-        std::memset(group_bytes(entry), 0, kGroupBytes);
-    }
-    [[nodiscard]] EntryPlaces places() const noexcept {
+    [[nodiscard]] EntryPlaces places(const RecordLayout& layout) const noexcept {
         static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
         return {lines_.data(), reinterpret_cast<const std::byte*>(ipv6_.data()),
-                reinterpret_cast<const std::byte*>(groups_.data()), kGroupStride};
+                reinterpret_cast<const std::byte*>(groups_.data()), kGroupStride,
+                layout.groups() == FieldGroups{.tcp_analysis = true} && layout.reverse_at == 0};
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return lines_.size(); }
@@ -125,10 +126,12 @@ public:
                lines_[handle.entry].generation == handle.generation;
     }
     /// Lets the record of a running entry wait in an entry of its own; has_room() was true.
-    void set_apart(EntryIndex entry) noexcept {
+    /// @return  that entry
+    EntryIndex set_apart(EntryIndex entry) noexcept {
         const EntryIndex apart = allocate();
         copy(entry, apart);
         append_waiting(apart);
+        return apart;
     }
     void free(EntryIndex entry) noexcept {
         free_[free_count_] = entry;

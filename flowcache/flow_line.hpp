@@ -22,12 +22,6 @@ struct FlowHandle {
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
-/// Smallest and largest packet time.
-struct PacketSpan {
-    Timestamp start;
-    Timestamp end;
-};
-
 /// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
 /// groups has nothing else; IPv6 addresses and groups lie in arrays of their own, at the same
 /// index. Of a biflow the line has the direction from the initiator, but the times of both, which

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
+#include "flowcache/cache_counters.hpp"
 #include "flowcache/deadline.hpp"
 #include "flowcache/flow_direction.hpp"
 #include "flowcache/flow_entries.hpp"
@@ -11,6 +16,7 @@
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
 #include "flowcache/record_update.hpp"
+#include "flowcache/tcp_analysis.hpp"
 
 namespace tributary {
 
@@ -18,8 +24,8 @@ namespace tributary {
 /// says when they end. Of a biflow, an entry holds
 ///
 ///     line           what the direction from the initiator counts, and the times of both
-///     forward_span   that direction's own times
-///     groups         the group `reverse`, and each chosen one for either direction
+///     groups         the group `reverse`, that direction's own times, and each chosen group for
+///                    either direction
 ///
 /// A direction begins with its first packet, and is zeros until then.
 ///
@@ -28,18 +34,26 @@ namespace tributary {
 /// is a flow that runs, whose handle stays good, whose initiator is known, and which eviction
 /// spares before flows that came only now.
 ///
+/// Where TCP is analysed, group tcp-analysis of an entry is the TcpState of its direction until its
+/// record is written.
+///
 /// @thread  the one that owns the cache; nothing allocates
 template <std::size_t kRecordBytes>
 class FlowMeter {
 public:
     using Entries = FlowEntries<kRecordBytes>;
 
-    FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout) noexcept
+    /// @param troubles  as TcpAnalysis wants them
+    FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout,
+              std::span<TcpTrouble> troubles, CacheCounters& counters) noexcept
         : options_(options),
           timeouts_(options),
           layout_(layout),
-          reverse_layout_(layout.reversed()) {}
+          reverse_layout_(layout.reversed()),
+          counters_(counters),
+          analysis_(options, troubles, counters) {}
 
+    [[nodiscard]] const RecordLayout& layout() const noexcept { return layout_; }
     void set_timeouts(const Timeouts& timeouts) noexcept { timeouts_ = timeouts; }
 
     /// Makes an entry that of a packet's flow, without a record.
@@ -60,10 +74,14 @@ public:
             clear_directions(entries, entry, biflow_direction(fields, options_.initiator_by_port),
                              turned(tunnel_of(fields), !from_initiator));
         }
+        for_each_tcp_state(entries, entry, &TcpAnalysis::begin);
     }
     /// Begins the record of an empty entry with its first packet, which it does not count yet.
-    void begin_record(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+    void begin_record(Entries& entries, EntryIndex entry, const KeyedPacket& first) noexcept {
         FlowLine& line = entries.line(entry);
+        if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
+            analysis_.pause(tcp_state(entries, entry, layout_), first.packet->seen_at - line.end);
+        }
         line.start = first.packet->seen_at;
         line.end = first.packet->seen_at;
         if (is_biflow()) {
@@ -84,9 +102,10 @@ public:
                packet.packet->clock <= deadline(entries, entry).at;
     }
 
-    void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) const noexcept {
+    void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) noexcept {
         FlowLine& line = entries.line(entry);
         if (!is_biflow()) {
+            analyse(entries, entry, false, packet, line.end);
             add_counts(line, counts_of(packet));
             widen(line, packet.packet->seen_at, packet.packet->seen_at);
             if (has_groups()) {
@@ -100,10 +119,12 @@ public:
             line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
         }
         if (line.is_reverse(packet)) {
+            analyse(entries, entry, true, packet, reverse.end);
             add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
         } else {
-            add_to_direction(line, entries.forward_span(entry), entries.groups(entry), layout_,
-                             packet);
+            PacketSpan& span = forward_span(entries, entry);
+            analyse(entries, entry, false, packet, span.end);
+            add_to_direction(line, span, entries.groups(entry), layout_, packet);
         }
     }
 
@@ -132,7 +153,7 @@ public:
                 return false;
             }
             add_counts(line, counts);
-            widen(entries.forward_span(flow.entry), span.start, span.end);
+            widen(forward_span(entries, flow.entry), span.start, span.end);
         }
         widen(line, span.start, span.end);
         return true;
@@ -169,16 +190,44 @@ public:
                (!is_biflow() || reverse_of(entries, entry).packets == 0);
     }
 
+    /// The record of an entry that runs, or ends now.
     void write_record(const Entries& entries, EntryIndex entry,
                       typename Entries::Record& record) const noexcept {
+        write_waiting(entries, entry, record);
+        tell(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
+             entries.line(entry));
+    }
+    /// An entry got a copy of a flow's record, which is to wait there, while the flow goes on.
+    void settle(Entries& entries, EntryIndex entry) const noexcept {
+        tell(entries.groups(entry), entries.line(entry));
+    }
+    /// The flow of an entry has ended. @param waits  its record is to wait there
+    void close(Entries& entries, EntryIndex entry, bool waits) noexcept {
+        if (!has_analysis()) {
+            return;
+        }
+        std::array<TcpState, 2> states;  // they have to be ended when they have told
+        std::size_t count = 0;
+        for_each_tcp_state(entries, entry, [&](TcpState& state) { states[count++] = state; });
+        if (waits) {
+            settle(entries, entry);
+        }
+        std::for_each_n(states.begin(), count, [this](TcpState& state) { analysis_.end(state); });
+    }
+    /// The record of an entry that waits.
+    void write_waiting(const Entries& entries, EntryIndex entry,
+                       typename Entries::Record& record) const noexcept {
         entries.write_record(entry, record);
         if (is_biflow()) {
             const ReverseGroup& reverse = reverse_of(entries, entry);
-            const PacketSpan& span = entries.forward_span(entry);
+            const PacketSpan& span = forward_span(entries, entry);
             record.core.key = turned(record.core.key, entries.line(entry).is_turned != 0);
             // Without a packet a direction has no times; those of a record are never unset.
             record.core.start = record.core.packets != 0 ? span.start : reverse.start;
             record.core.end = record.core.packets != 0 ? span.end : reverse.start;
+            if (reverse.packets == 0) {  // of the slice before
+                record.template group<ReverseGroup>(layout_.reverse_at).end = {};
+            }
         }
     }
 
@@ -186,7 +235,7 @@ public:
     [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
         return reason == FlowEndReason::active_timeout;
     }
-    void start_empty_slice(Entries& entries, EntryIndex entry) const noexcept {
+    void start_empty_slice(Entries& entries, EntryIndex entry) noexcept {
         FlowLine& line = entries.line(entry);
         clear_counts(line);
         line.was_cut = 1;
@@ -197,11 +246,74 @@ public:
                 layout_.tunnel_at != 0
                     ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
                     : TunnelGroup{};
+            const Timestamp forward_end = forward_span(entries, entry).end;
+            const Timestamp reverse_end = reverse_of(entries, entry).end;
             clear_directions(entries, entry, reverse_of(entries, entry).biflow_direction, tunnel);
+            forward_span(entries, entry).end = forward_end;  // what comes next follows on them
+            reverse_of(entries, entry).end = reverse_end;
         }
+        for_each_tcp_state(entries, entry,
+                           [this](TcpState& state) { analysis_.begin_slice(state); });
     }
 
 private:
+    [[nodiscard]] bool has_analysis() const noexcept {
+        return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
+    }
+    /// Whether segments of this flow are analysed.
+    [[nodiscard]] bool analyses(const FlowLine& line) const noexcept {
+        return has_analysis() && line.key.protocol == ip_protocol::kTcp;
+    }
+    [[nodiscard]] TcpState& tcp_state(const Entries& entries, EntryIndex entry,
+                                      const RecordLayout& layout) const noexcept {
+        return entries.groups(entry).template get<TcpState>(layout.tcp_analysis_at);
+    }
+    /// Of each direction of a TCP flow; of others there is none.
+    template <class Use>
+    void for_each_tcp_state(const Entries& entries, EntryIndex entry, Use use) const noexcept {
+        if (analyses(entries.line(entry))) {
+            use(tcp_state(entries, entry, layout_));
+            if (is_biflow()) {
+                use(tcp_state(entries, entry, reverse_layout_));
+            }
+        }
+    }
+    /// Makes the states among the groups of a record what they tell.
+    void tell(GroupBytes groups, const FlowLine& line) const noexcept {
+        if (!has_analysis()) {
+            return;
+        }
+        for (const RecordLayout* layout : {&layout_, &reverse_layout_}) {
+            const std::uint16_t at = layout->tcp_analysis_at;
+            if (at != 0) {
+                const TcpAnalysisGroup told =
+                    analyses(line) ? analysis_.told(groups.get<TcpState>(at)) : TcpAnalysisGroup{};
+                std::memcpy(&groups.get<std::byte>(at), &told, sizeof told);
+            }
+        }
+    }
+    /// @param is_reverse  of a biflow: the packet goes to the initiator
+    /// @param before      time of its direction's packet before
+    void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
+                 const KeyedPacket& packet, Timestamp before) noexcept {
+        const PacketFields& fields = *packet.fields;
+        if (!analyses(entries.line(entry)) || fields.is_later_fragment) {
+            return;
+        }
+        if (!fields.has_tcp_segment) {
+            counters_.tcp_segments_unread.add();
+            return;
+        }
+        const Timestamp seen_at = packet.packet->seen_at;
+        TcpState& state = tcp_state(entries, entry, is_reverse ? reverse_layout_ : layout_);
+        analysis_.pause(state, seen_at - before);
+        analysis_.add(state, fields, seen_at);
+        if (is_biflow()) {
+            const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
+            analysis_.add_answer(state, tcp_state(entries, entry, other), fields, seen_at);
+        }
+    }
+
     [[nodiscard]] bool has_groups() const noexcept {
         return Entries::kGroupBytes > 0 && layout_.has_groups();
     }
@@ -211,6 +323,10 @@ private:
         } else {
             return layout_.reverse_at != 0;
         }
+    }
+    [[nodiscard]] PacketSpan& forward_span(const Entries& entries,
+                                           EntryIndex entry) const noexcept {
+        return entries.groups(entry).template get<PacketSpan>(layout_.forward_span_at);
     }
     [[nodiscard]] ReverseGroup& reverse_of(const Entries& entries,
                                            EntryIndex entry) const noexcept {
@@ -223,7 +339,7 @@ private:
     ///                it may be part of the key.
     void clear_directions(Entries& entries, EntryIndex entry, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
-        entries.clear_groups(entry);
+        entries.clear_groups(entry, layout_.reverse_at);
         reverse_of(entries, entry).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
             entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
@@ -250,6 +366,8 @@ private:
     Timeouts timeouts_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
+    CacheCounters& counters_;
+    TcpAnalysis analysis_;
 };
 
 }  // namespace tributary

@@ -18,13 +18,13 @@ namespace tributary {
 // RecordLayout. Which groups there are is decided once at start; cache, ring and encoder are
 // instantiated per size (kRecordSizes), not per layout, and find a group by its offset:
 //
-//     0              80         80 + ...
-//     | FlowRecordCore | reverse? | extremes? | layer2? | ... | reverse extremes? | ...
+//     0                80              80 + ...
+//     | FlowRecordCore | tcp-analysis? | reverse tcp-analysis? | reverse? | extremes? | ...
+//                                                              | reverse extremes? | ...
 //
-// In a biflow's record (RFC 5103) the core and the groups before `reverse extremes` are those of
-// the direction from the initiator, which is the key's source; group `reverse` and the groups
-// behind are the same of the other direction. They mean something only once reverse.packets is not
-// 0.
+// In a biflow's record (RFC 5103) the core and the groups are those of the direction from the
+// initiator, which is the key's source; group `reverse` and the groups that are called reverse are
+// the same of the other direction. They mean something only once reverse.packets is not 0.
 
 /// flowEndReason (IE 136).
 enum class FlowEndReason : std::uint8_t {
@@ -83,6 +83,41 @@ static_assert(offsetof(ReverseGroup, tcp_control_bits) + kReverseShift ==
               offsetof(ReverseGroup, packets) + kReverseShift ==
                   offsetof(FlowRecordCore, packets) &&
               offsetof(ReverseGroup, end) + kReverseShift == offsetof(FlowRecordCore, end));
+
+/// Smallest and largest packet time.
+struct PacketSpan {
+    Timestamp start;
+    Timestamp end;
+};
+
+/// Group `tcp-analysis`: what the segments of one direction tell; zeros unless TCP.
+/// docs/tcp-records.md defines each member. It comes first of the groups and takes a cache line,
+/// which the cache uses for the state of the flow while that runs (TcpState).
+struct TcpAnalysisGroup {
+    static constexpr std::uint32_t kNoSize = std::numeric_limits<std::uint32_t>::max();
+
+    std::uint64_t retransmitted_octets{};
+    std::int64_t duration{};  ///< ns from SYN to FIN; where has_size()
+    std::uint32_t segments{};
+    std::uint32_t data_segments{};
+    std::uint32_t retransmissions{};
+    std::uint32_t duplicates{};
+    std::uint32_t out_of_order{};
+    std::uint32_t keep_alives{};
+    std::uint32_t flow_size = kNoSize;  ///< octets between SYN and FIN, modulo 2^32
+    std::uint32_t handshake{};  ///< biflows: ns from the other direction's step of the handshake to
+                                ///< this direction's answer; 0: unknown
+    std::uint32_t sequence{};   ///< of the first segment
+    std::uint16_t window{};     ///< of the first segment, as on the wire
+    std::uint16_t zero_windows{};  ///< this and the rest: 65535 means so many, or more
+    std::uint16_t syn{};
+    std::uint16_t fin{};
+    std::uint16_t rst{};
+    std::uint16_t overflow{};  ///< segments that were not judged, lest they be judged wrongly
+
+    [[nodiscard]] bool has_size() const noexcept { return flow_size != kNoSize || duration != 0; }
+};
+static_assert(sizeof(TcpAnalysisGroup) == 64 && std::is_trivially_copyable_v<TcpAnalysisGroup>);
 
 /// Group `extremes`.
 struct ExtremesGroup {
@@ -154,7 +189,11 @@ struct FragmentsGroup {
 
 /// Where each chosen group lies in a record. Offset 0 means: not chosen.
 struct RecordLayout {
-    std::uint16_t reverse_at{};  ///< chosen for biflows
+    std::uint16_t tcp_analysis_at{};
+    std::uint16_t reverse_tcp_analysis_at{};  ///< chosen, and for biflows
+    std::uint16_t reverse_at{};               ///< chosen for biflows
+    std::uint16_t forward_span_at{};          ///< the same: the first direction's times, which only
+                                              ///< the cache reads
     std::uint16_t extremes_at{};
     std::uint16_t layer2_at{};
     std::uint16_t tcp_counts_at{};
@@ -181,7 +220,11 @@ struct RecordLayout {
             layout.bytes = static_cast<std::uint16_t>(layout.bytes + (chosen ? size : 0));
             return at;
         };
+        layout.tcp_analysis_at = place(groups.tcp_analysis, sizeof(TcpAnalysisGroup));
+        layout.reverse_tcp_analysis_at =
+            place(biflow && groups.tcp_analysis, sizeof(TcpAnalysisGroup));
         layout.reverse_at = place(biflow, sizeof(ReverseGroup));
+        layout.forward_span_at = place(biflow, sizeof(PacketSpan));
         layout.extremes_at = place(groups.extremes, sizeof(ExtremesGroup));
         layout.layer2_at = place(groups.layer2, sizeof(Layer2Group));
         layout.tcp_counts_at = place(groups.tcp_counts, sizeof(TcpCountsGroup));
@@ -201,7 +244,8 @@ struct RecordLayout {
     /// The groups of a biflow's other direction in the places of the first's; it has no further
     /// one.
     [[nodiscard]] constexpr RecordLayout reversed() const noexcept {
-        return {.extremes_at = reverse_extremes_at,
+        return {.tcp_analysis_at = reverse_tcp_analysis_at,
+                .extremes_at = reverse_extremes_at,
                 .layer2_at = reverse_layer2_at,
                 .tcp_counts_at = reverse_tcp_counts_at,
                 .flow_label_at = reverse_flow_label_at,
@@ -218,7 +262,8 @@ struct RecordLayout {
                 .flow_label = flow_label_at != 0,
                 .mpls = mpls_at != 0,
                 .tunnel = tunnel_at != 0,
-                .fragments = fragments_at != 0};
+                .fragments = fragments_at != 0,
+                .tcp_analysis = tcp_analysis_at != 0};
     }
     [[nodiscard]] constexpr bool has_groups() const noexcept {
         return bytes > sizeof(FlowRecordCore);
@@ -246,7 +291,7 @@ struct FlowRecord<sizeof(FlowRecordCore)> {
         return *reinterpret_cast<Group*>(reinterpret_cast<std::byte*>(this) + at);
     }
 };
-static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<120>) == 120);
+static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<144>) == 144);
 
 /// What a record counts for in the ledger: packets and octets of both directions of a biflow.
 ///
@@ -280,19 +325,27 @@ template <std::size_t kBytes>
     return reverse.packets != 0 ? std::max(end, reverse.end) : end;
 }
 
-/// The sizes that are instantiated; a layout takes the first one that holds it: a uniflow or a
-/// biflow without groups, either with the three common ones (extremes, layer2, tcp_counts), and a
-/// biflow with all.
-inline constexpr std::array<std::size_t, 5> kRecordSizes{80, 120, 152, 264, 440};
+/// The sizes that are instantiated; a layout takes the first one that holds it.
+inline constexpr std::array<std::size_t, 8> kRecordSizes{
+    80,   // uniflow without groups
+    144,  // biflow without groups, or uniflow with tcp-analysis
+    152,  // uniflow with the common groups (extremes, layer2, tcp-counts)
+    216,  //   and with tcp-analysis
+    272,  // biflow with tcp-analysis
+    280,  // biflow with the common groups
+    456,  // biflow with all but tcp-analysis
+    584,  // biflow with all
+};
 static_assert(RecordLayout::of({.extremes = true,
                                 .layer2 = true,
                                 .tcp_counts = true,
                                 .flow_label = true,
                                 .mpls = true,
                                 .tunnel = true,
-                                .fragments = true},
+                                .fragments = true,
+                                .tcp_analysis = true},
                                FlowDirection::biflow)
-                  .bytes <= kRecordSizes.back());
+                  .bytes == kRecordSizes.back());
 
 [[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {
     for (const std::size_t size : kRecordSizes) {

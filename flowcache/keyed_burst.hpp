@@ -73,7 +73,7 @@ private:
     void guess(KeyedPacket& packet) const noexcept {
         packet.guess = index_.guess(packet.hash);
         if (packet.guess != kNoEntry) {
-            entries_.prefetch(packet.guess, packet.key.ip_version != 4);
+            entries_.prefetch(packet.guess, packet.key);
         }
     }
 

@@ -19,6 +19,7 @@ struct FieldGroups {
     bool mpls{};        ///< mplsTopLabelStackSection .. mplsLabelStackSection10 (IE 70-79)
     bool tunnel{};      ///< outer addresses and the tunnel's id
     bool fragments{};   ///< fragmentFlags (IE 197)
+    bool tcp_analysis{};  ///< what docs/tcp-records.md defines
     friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
 };
 
@@ -26,7 +27,7 @@ struct FieldGroups {
 inline constexpr std::array kFieldGroups{&FieldGroups::extremes,   &FieldGroups::layer2,
                                          &FieldGroups::tcp_counts, &FieldGroups::flow_label,
                                          &FieldGroups::mpls,       &FieldGroups::tunnel,
-                                         &FieldGroups::fragments};
+                                         &FieldGroups::fragments,  &FieldGroups::tcp_analysis};
 static_assert(sizeof(FieldGroups) == kFieldGroups.size() * sizeof(bool));
 
 /// What one record is of.
@@ -67,14 +68,21 @@ struct FlowCacheOptions {
     std::chrono::seconds fragment_timeout{0};     ///< 0 .. 2^31 s; 0: no limit by time
     bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS
     bool llc_snap = false;                        ///< IP behind LLC and SNAP headers is IP
+    bool tcp_analysis = false;                    ///< retransmissions and the like (TcpAnalysis)
+    /// After a longer silence of its direction a segment is no duplicate of one before.
+    std::chrono::milliseconds tcp_duplicate_time{1000};
+    /// And after so long a silence no retransmission of octets before; 0: it always is.
+    std::chrono::milliseconds tcp_retransmission_time{0};
 };
 
-/// The groups that records have under these options. The group tunnel follows `flows.tunnel` alone,
+/// The groups that records have under these options. The group tcp-analysis is there where it is
+/// made. The group tunnel follows `flows.tunnel` alone,
 /// whatever is asked: with `inner` a record tells its tunnel, because the outer header is in no
 /// other record; with `outer` no tunnel is looked for, so there is nothing to tell.
 [[nodiscard]] constexpr FieldGroups effective_groups(FieldGroups asked,
                                                      const FlowCacheOptions& options) noexcept {
     asked.tunnel = options.tunnel == TunnelMode::inner;
+    asked.tcp_analysis = options.tcp_analysis;
     return asked;
 }
 

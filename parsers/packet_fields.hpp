@@ -70,6 +70,20 @@ inline constexpr std::size_t kCutHeaderCount = static_cast<std::size_t>(CutHeade
 /// The name under which the ledger counts it, for instance "transport_header".
 [[nodiscard]] std::string_view name_of(CutHeader header) noexcept;
 
+/// What tells the segments of a TCP connection apart. Integers in host byte order, sequence numbers
+/// modulo 2^32.
+struct TcpSegment {
+    std::uint32_t sequence{};
+    std::uint32_t acknowledgement{};
+    std::uint32_t payload_bytes{};  ///< by the IP length, whatever was captured; 0 where the data
+                                    ///< offset contradicts it
+    std::uint16_t window{};         ///< as on the wire, not scaled
+    std::uint16_t copy_id{};        ///< what only copies of a packet have in common: IPv4's
+                                    ///< identification, over IPv6 TCP's checksum
+
+    friend bool operator==(const TcpSegment&, const TcpSegment&) = default;
+};
+
 /// What the parser found in one IP packet; integers in host byte order. What one input path cannot
 /// know stays as it is here.
 struct PacketFields {
@@ -91,12 +105,14 @@ struct PacketFields {
     bool is_later_fragment{};            ///< the fragment offset is not 0
     CutHeader cut_header{};              ///< trimmed path only
     std::uint8_t mpls_labels{};          ///< entries of the first label stack, saturating at 255
+    bool has_tcp_segment{};              ///< ParseOptions::tcp_segments, and its header was there
     std::uint32_t fragment_id{};         ///< identification; IPv6: 0 without a fragment header
     std::uint32_t flow_label{};          ///< IPv6, 20 bits
     const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or
                                          ///< nullptr
     const std::byte* mpls_stack{};       ///< 4 bytes per entry, in the frame; or nullptr
     TunnelFields tunnel{};
+    TcpSegment tcp{};  ///< where has_tcp_segment
 
     /// One store for both, because a key reads both with one load, which would wait for two.
     void set_ports(std::uint16_t source_value, std::uint16_t destination_value) noexcept {

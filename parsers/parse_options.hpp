@@ -15,6 +15,7 @@ struct ParseOptions {
     TunnelMode tunnel = TunnelMode::outer;
     bool mpls_pseudowires = false;  ///< Ethernet frames inside MPLS are looked into
     bool llc_snap = false;          ///< IP in 802.3 frames with LLC and SNAP headers is IP
+    bool tcp_segments = false;      ///< PacketFields::tcp is read
     /// The trimmed path: a packet whose addresses were read is metered although a later header runs
     /// past the captured bytes; PacketFields::cut_header says which.
     bool keep_cut_headers = false;

@@ -118,6 +118,9 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
             return;
         }
         fields = inner;
+        if (options.tcp_segments) {
+            parse_tcp_segment(packet, inner_ip, fields);
+        }
         ip = inner_ip;
         frame = packet;
     }
@@ -140,10 +143,16 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
                                            PacketFields& fields) noexcept {
     const LinkLayer link = parse_to_network_layer(packet.link_type, frame, options, fields);
     const IpLayer ip = parse_ip_packet(frame, link, packet.wire_bytes, fields);
-    if (ip.status == ParseStatus::ok && options.tunnel == TunnelMode::inner) {
+    if (ip.status != ParseStatus::ok) {
+        return ip.status;
+    }
+    if (options.tcp_segments) {
+        parse_tcp_segment(frame, ip, fields);
+    }
+    if (options.tunnel == TunnelMode::inner) {
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
     }
-    return ip.status;
+    return ParseStatus::ok;
 }
 
 }  // namespace
@@ -159,6 +168,9 @@ ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
     const IpLayer ip = parse_hinted(hint, frame, fields);
     if (ip.status != ParseStatus::ok) {
         return walk_headers(packet, frame, options, fields);
+    }
+    if (options.tcp_segments) {
+        parse_tcp_segment(frame, ip, fields);
     }
     if (options.tunnel == TunnelMode::inner && fields.protocol == ip_protocol::kUdp) {
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "parsers/captured_bytes.hpp"
+#include "parsers/ip_layer.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {
@@ -52,6 +53,34 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
         default:
             return;
     }
+}
+
+/// Reads what the analysis of TCP wants of a segment whose header, without options, is there.
+///
+/// @param frame   what `ip` counts in
+/// @param ip      of the packet that `fields` tells about
+/// @param fields  as parse_transport() left them
+/// @source        RFC 9293 §3.1
+inline void parse_tcp_segment(CapturedBytes frame, const IpLayer& ip,
+                              PacketFields& fields) noexcept {
+    constexpr std::size_t kLeastHeader = 20;
+    if (fields.protocol != ip_protocol::kTcp || fields.is_later_fragment) {
+        return;
+    }
+    const auto header = frame.before(ip.end).header<kLeastHeader>(ip.payload_at);
+    if (!header) {
+        return;
+    }
+    const std::size_t bytes = ip.end - ip.payload_at;
+    const std::size_t header_bytes = (header.u8<12>() >> 4U) * std::size_t{4};
+    const bool is_sound = header_bytes >= kLeastHeader && header_bytes <= bytes;
+    fields.has_tcp_segment = true;
+    fields.tcp = {.sequence = header.u32<4>(),
+                  .acknowledgement = header.u32<8>(),
+                  .payload_bytes = static_cast<std::uint32_t>(is_sound ? bytes - header_bytes : 0),
+                  .window = header.u16<14>(),
+                  .copy_id = fields.ip_version == 4 ? static_cast<std::uint16_t>(fields.fragment_id)
+                                                    : header.u16<16>()};
 }
 
 }  // namespace tributary

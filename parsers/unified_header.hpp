@@ -167,7 +167,8 @@ static_assert(offsetof(PacketFields, tcp_control_bits) == kFirstPiece &&
            (tail >> tail_bit::kLaterFragment & 1U) << kLaterFragmentTo |
            (tail >> tail_bit::kCutHeader & 7U) << kCutHeaderTo;
 }
-static_assert(offsetof(PacketFields, protocol) == kSecondPiece &&
+static_assert(offsetof(PacketFields, has_tcp_segment) == kSecondPiece + 7 &&
+              offsetof(PacketFields, protocol) == kSecondPiece &&
               offsetof(PacketFields, ip_class_of_service) == kSecondPiece + 1 &&
               offsetof(PacketFields, ttl) == kSecondPiece + 2 &&
               offsetof(PacketFields, fragment_flags) == kSecondPiece + 3 &&

@@ -13,19 +13,19 @@
 // that expiry and new flows come as often as they would live.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "perf/support/in_turn.hpp"
 #include "perf/support/metering.hpp"
-#include "perf/support/reference_meter.hpp"
+#include "perf/support/pipeline_bench.hpp"
+#include "perf/support/record_check.hpp"
 #include "perf/support/tell_failure.hpp"
-#include "perf/support/this_thread.hpp"
 #include "perf/support/yardstick.hpp"
-#include "tests/support/allocation_counter.hpp"
 
 namespace tributary::perf {
 namespace {
@@ -51,181 +51,81 @@ const char* name_of(FlowDirection direction) {
     return direction == FlowDirection::biflow ? "biflow" : "uniflow";
 }
 
-/// @return  nanoseconds of CPU time per packet
-template <class Work>
-double time_per_packet(std::uint64_t packets, Work work) {
-    const double start = cpu_time_of_this_thread();
-    work();
-    return (cpu_time_of_this_thread() - start) * 1e9 / static_cast<double>(packets);
-}
-
-void receive_only(FlowNic& nic, std::uint64_t packets) {
-    for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-        keep(nic.receive());
-        nic.release();
-    }
-}
-
 class Cell {
 public:
     Cell(const FlowTraffic& traffic, const Settings& settings, Yardstick& yardstick)
         : traffic_(traffic),
-          packets_(std::max<std::uint64_t>(settings.packets, traffic.flows)),
           yardstick_(yardstick),
-          source_alone_(traffic),
-          resident_before_(resident_bytes()),
-          metering_(std::make_unique<Metering>(traffic)) {
-        constexpr double kFirstGuess = 30;
-        metering_->fill();
-        double packet_time = kFirstGuess;
-        for (int turn = 0; turn < 2; ++turn) {
-            metering_->set_packet_time(packet_time);
-            packet_time = time_per_packet(packets_, [this] { metering_->run(packets_); });
-        }
-        metering_->set_packet_time(packet_time);
-        source_alone_.set_packet_time(packet_time);
-    }
+          bench_(traffic, std::max<std::uint64_t>(settings.packets, traffic.flows)) {}
 
     void measure(int rounds) {
-        const std::uint64_t created = metering_->counters().flows_created.read();
-        rounds_.reserve(static_cast<std::size_t>(rounds));
-        const std::size_t allocations = test::allocations();
-        const std::size_t export_allocations = metering_->export_allocations;
         for (int round = 0; round < rounds; ++round) {
-            measure_round();
+            const std::uint64_t packets = bench_.packets();
+            lines_.push_back(time_per_packet(packets, [&] { yardstick_.work(packets); }));
+            bench_.measure_round();
         }
-        export_allocations_ = metering_->export_allocations - export_allocations;
-        allocations_ = test::allocations() - allocations - export_allocations_;
-        created_ = metering_->counters().flows_created.read() - created;
-        const CacheCounters& counters = metering_->counters();
-        entries_ = counters.entries.read();
-        resident_ = resident_bytes() - resident_before_;
-        demand(counters.lost_ring_full.read() == RecordTally{}, "the ring was full");
+        entries_ = bench_.metering().counters().entries.read();
     }
 
     [[nodiscard]] Json to_json() const {
-        const auto packets = static_cast<double>(packets_) * static_cast<double>(rounds_.size());
+        const auto resident = bench_.resident();
         return {{"flows", traffic_.flows},
                 {"new_per_second", traffic_.new_per_second},
                 {"ip_version", traffic_.ip_version},
                 {"spread", name_of(traffic_.spread)},
                 {"direction", name_of(traffic_.direction)},
-                {"packets", packets_},
-                {"mpps", 1e3 / middle(&Round::pipeline)},
-                {"ns", middle(&Round::pipeline)},
-                {"ns_least", least(&Round::pipeline)},
-                {"ns_most", most(&Round::pipeline)},
-                {"rewriting_ns", middle(&Round::source)},
-                {"export_ns", middle(&Round::exporting)},
-                {"total_ns", middle(&Round::total)},
-                {"yardstick_mlines", 1e3 / middle(&Round::yardstick)},
-                {"ratio", middle(&Round::ratio)},
-                {"records_per_packet", static_cast<double>(created_) / packets},
+                {"packets", bench_.packets()},
+                {"mpps", 1e3 / bench_.middle(&Round::pipeline)},
+                {"ns", bench_.middle(&Round::pipeline)},
+                {"ns_least", bench_.least(&Round::pipeline)},
+                {"ns_most", bench_.most(&Round::pipeline)},
+                {"rewriting_ns", bench_.middle(&Round::source)},
+                {"export_ns", bench_.middle(&Round::exporting)},
+                {"total_ns", bench_.middle(&Round::total)},
+                {"yardstick_mlines", 1e3 / median_of(lines_)},
+                {"ratio", ratio()},
+                {"records_per_packet", bench_.records_per_packet()},
                 {"ended", ended_by_reason()},
                 {"entries", entries_},
-                {"max_flows", metering_->options().max_flows},
-                {"resident_bytes", resident_},
-                {"bytes_per_flow", static_cast<double>(resident_) / static_cast<double>(entries_)},
-                {"allocations", allocations_},
-                {"export_allocations", export_allocations_}};
+                {"max_flows", bench_.metering().options().max_flows},
+                {"resident_bytes", resident},
+                {"bytes_per_flow", static_cast<double>(resident) / static_cast<double>(entries_)},
+                {"allocations", bench_.allocations()},
+                {"export_allocations", bench_.export_allocations()}};
     }
 
 private:
-    /// Nanoseconds per packet.
-    struct Round {
-        double yardstick{};
-        double source{};
-        double total{};
-        double exporting{};
-        double pipeline{};  ///< total less source and exporting
-        double ratio{};     ///< of the pipeline's packets to the yardstick's lines
-    };
+    using Round = PipelineBench::Round;
 
-    void measure_round() {
-        Round round;
-        round.yardstick = time_per_packet(packets_, [this] { yardstick_.work(packets_); });
-        round.source = time_per_packet(packets_, [this] { receive_only(source_alone_, packets_); });
-        const double export_before = metering_->export_side.nanoseconds();
-        round.total = time_per_packet(packets_, [this] { metering_->run(packets_); });
-        round.exporting =
-            (metering_->export_side.nanoseconds() - export_before) / static_cast<double>(packets_);
-        round.pipeline = round.total - round.source - round.exporting;
-        round.ratio = round.yardstick / round.pipeline;
-        rounds_.push_back(round);
+    /// Of the pipeline's packets to the yardstick's lines.
+    [[nodiscard]] double ratio() const {
+        std::vector<double> ratios = lines_;
+        const std::vector<double> pipeline = bench_.values(&Round::pipeline);
+        std::ranges::transform(ratios, pipeline, ratios.begin(), std::divides<>());
+        return median_of(ratios);
     }
-
-    [[nodiscard]] std::vector<double> values(double Round::*what) const {
-        std::vector<double> all(rounds_.size());
-        std::ranges::transform(rounds_, all.begin(), what);
-        return all;
-    }
-    [[nodiscard]] double middle(double Round::*what) const { return median_of(values(what)); }
-    [[nodiscard]] double least(double Round::*what) const { return std::ranges::min(values(what)); }
-    [[nodiscard]] double most(double Round::*what) const { return std::ranges::max(values(what)); }
-
     [[nodiscard]] Json ended_by_reason() const {
         auto json = Json::array();
-        for (const Counter& counter : metering_->counters().ended) {
+        for (const Counter& counter : bench_.metering().counters().ended) {
             json.push_back(counter.read());
         }
         return json;
     }
 
     FlowTraffic traffic_;
-    std::uint64_t packets_;
     Yardstick& yardstick_;
-    FlowNic source_alone_;
-    std::size_t resident_before_;
-    std::unique_ptr<Metering> metering_;
-    std::vector<Round> rounds_;
-    std::uint64_t created_ = 0;
+    PipelineBench bench_;
+    std::vector<double> lines_;  ///< of the yardstick, nanoseconds each, by round
     std::uint64_t entries_ = 0;
-    std::size_t resident_ = 0;
-    std::size_t allocations_ = 0;  ///< in all rounds, by all but the export side
-    std::size_t export_allocations_ = 0;
 };
 
-void meter(ReferenceMeter& reference, const Burst& burst) {
-    for (const PacketView& packet : burst.packets) {
-        PacketFields fields;
-        demand(parse_packet(packet, {}, fields) == ParseStatus::ok, "parsing");
-        reference.packet(fields, packet.ingress_interface, packet.seen_at);
-    }
-}
-
-/// The pipeline's records against those of a slow meter that sees the same packets.
-void check_records(const FlowTraffic& traffic) {
-    constexpr std::uint64_t kPackets = 200'000;
+void check_cell(const FlowTraffic& traffic) {
     constexpr double kPacketTime = 500'000;  // 100 s in all: idle and active timeouts happen
     const std::string what = std::to_string(traffic.flows) + " flows, IPv" +
                              std::to_string(traffic.ip_version) + ", " + name_of(traffic.spread) +
                              ", " + name_of(traffic.direction);
     Metering metering(traffic);
-    ReferenceMeter reference(metering.options());
-    const RecordLayout layout = RecordLayout::of({}, traffic.direction);
-    metering.export_side.on_record = [&reference, &layout](const FlowRecordCore& record) {
-        reference.expect(record, layout);
-    };
-    FlowNic nic(traffic);
-    const auto both = [&](std::uint64_t packets) {
-        metering.run(packets);
-        for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-            meter(reference, nic.receive());
-        }
-    };
-    metering.begin_fill();
-    nic.fill(kIdleTimeout);
-    while (!nic.filled()) {
-        both(kBurstPackets);
-    }
-    metering.set_packet_time(kPacketTime);
-    nic.set_packet_time(kPacketTime);
-    both(kPackets);
-    metering.finish();
-    reference.finish(metering.now());
-    reference.check(what);
-    demand(metering.export_side.records() == metering.counters().flows_created.read(), what);
-    demand(metering.counters().ended[5].read() == 0, what + ": flows were evicted");
+    check_records(metering, traffic, kPacketTime, what);
 }
 
 /// The matrix's cells of one number of flows.
@@ -252,7 +152,7 @@ std::vector<FlowTraffic> cells_of(std::uint32_t flows, bool is_short) {
 void check_all() {
     constexpr std::array<std::uint32_t, 2> kFlows{128, 5000};
     for (const std::uint32_t flows : kFlows) {
-        std::ranges::for_each(cells_of(flows, false), check_records);
+        std::ranges::for_each(cells_of(flows, false), check_cell);
     }
     Yardstick(1000).check();
 }

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "flowcache/options.hpp"
 #include "parsers/packet.hpp"
 #include "perf/support/huge_memory.hpp"
+#include "perf/support/in_turn.hpp"
 #include "perf/support/random.hpp"
+#include "perf/support/tcp_sender.hpp"
 #include "tests/support/packet_builder.hpp"
 
 // Traffic for the flow cache: many flows that all send, old ones that fall silent and new ones that
@@ -30,6 +33,8 @@ struct FlowTraffic {
     Spread spread = Spread::uniform;
     FlowDirection direction =
         FlowDirection::uniflow;  ///< biflow: packets come both ways, by chance
+    /// TCP segments with these faults, IPv4 and uniflow only; none: UDP.
+    std::optional<SegmentFaults> tcp{};
 };
 
 /// Which flow sends next. Each flow has a slot until a new one takes it; slots are renewed in turn.
@@ -38,15 +43,18 @@ public:
     explicit FlowPopulation(const FlowTraffic& traffic) noexcept
         : traffic_(traffic), ranks_(traffic.flows) {}
 
-    /// @return  the number of the next packet's flow
+    /// @return  the slot of the next packet's flow
     std::uint32_t next() noexcept {
-        const std::uint32_t slot =
-            traffic_.spread == Spread::zipf ? ranks_.next(random_) : random_.below(traffic_.flows);
-        return in_slot(slot);
+        return traffic_.spread == Spread::zipf ? ranks_.next(random_)
+                                               : random_.below(traffic_.flows);
     }
-    /// The flow that has a slot now.
+    /// How many flows the slot has had before the one that has it now.
+    [[nodiscard]] std::uint32_t generation(std::uint32_t slot) const noexcept {
+        return generation_ + static_cast<std::uint32_t>(slot < renewed_);
+    }
+    /// The number of the flow that has a slot now.
     [[nodiscard]] std::uint32_t in_slot(std::uint32_t slot) const noexcept {
-        return slot + traffic_.flows * (generation_ + static_cast<std::uint32_t>(slot < renewed_));
+        return slot + traffic_.flows * generation(slot);
     }
     /// Renews the slots that `time` brings.
     void advance(Timestamp::duration time) noexcept {
@@ -82,8 +90,15 @@ public:
     explicit FlowNic(const FlowTraffic& traffic)
         : traffic_(traffic),
           population_(traffic),
-          ways_{forward(traffic.ip_version), backward(traffic.ip_version)},
-          ring_(kRingBuffers * kBufferBytes) {}
+          ways_{traffic.tcp ? tcp_forward() : forward(traffic.ip_version),
+                backward(traffic.ip_version)},
+          ring_(kRingBuffers * kBufferBytes) {
+        if (traffic.tcp) {
+            demand(traffic.ip_version == 4 && traffic.direction == FlowDirection::uniflow,
+                   "TCP comes over IPv4, one way");
+            tcp_.emplace(traffic.flows, *traffic.tcp);
+        }
+    }
 
     /// From now on, this much packet time passes per packet.
     void set_packet_time(double nanoseconds) noexcept {
@@ -110,11 +125,17 @@ public:
         if (!filling) {
             population_.advance(burst_time_);
         }
+        for (std::uint32_t& slot : slots_) {
+            slot = filling ? next_of_fill() : population_.next();
+            if (tcp_ && slot < kFirstSilent) {
+                tcp_->prefetch(slot);
+            }
+        }
+        const std::uint32_t* slot = slots_.data();
         for (PacketView& packet : packets_) {
             std::byte* const buffer = ring_.bytes().data() + next_ * kBufferBytes;
             next_ = (next_ + 1) % kRingBuffers;
-            const std::uint32_t bytes =
-                write(buffer, filling ? next_of_fill() : population_.next());
+            const std::uint32_t bytes = write(buffer, *slot++);
             packet = {.captured = {buffer, bytes},
                       .wire_bytes = bytes,
                       .link_type = LinkType::ethernet,
@@ -125,9 +146,14 @@ public:
         return {.packets = packets_, .now = now_};
     }
     void release() noexcept {}
+    /// What TCP has sent.
+    [[nodiscard]] SentSegments sent() const noexcept {
+        return tcp_ ? tcp_->sent() : SentSegments{};
+    }
 
 private:
     static constexpr std::size_t kWrittenBytes = 64;
+    /// From here on slots are no slots, but the numbers of flows that send once.
     static constexpr std::uint32_t kFirstSilent = 0x8000'0000;
 
     /// Frames of one direction: all but the four octets that tell the flow.
@@ -150,6 +176,14 @@ private:
                    : Way(ethernet().ipv6({.source = "2001:db8::"}).udp(1000, 53).build(),
                          14 + 8 + 12);
     }
+    static Way tcp_forward() {
+        return Way(test::ethernet()
+                       .ipv4({.source = "0.0.0.0"})
+                       .tcp(1000, 80)
+                       .payload(TcpSender::kPayloadBytes)
+                       .build(),
+                   14 + 12);
+    }
     static Way backward(std::uint8_t ip_version) {
         using test::ethernet;
         return ip_version == 4 ? Way(ethernet()
@@ -167,6 +201,7 @@ private:
                                      14 + 24 + 12);
     }
 
+    /// @return  a slot, or the number of a flow that is silent afterwards
     std::uint32_t next_of_fill() noexcept {
         if (silent_due_ >= 1) {
             silent_due_ -= 1;
@@ -174,10 +209,10 @@ private:
         }
         if (fill_left_ > 0) {
             silent_due_ += silent_;
-            return population_.in_slot(--fill_left_);
+            return --fill_left_;
         }
         refresh_left_ -= static_cast<std::uint32_t>(refresh_left_ > 0);  // 0: the burst's rest
-        return population_.in_slot(refresh_left_);
+        return refresh_left_;
     }
     [[nodiscard]] std::uint64_t fill_packets() const noexcept {
         return std::max<std::uint64_t>(static_cast<std::uint64_t>(traffic_.flows * (1 + silent_)),
@@ -185,19 +220,36 @@ private:
     }
 
     /// @return  the frame's length
-    std::uint32_t write(std::byte* buffer, std::uint32_t flow) noexcept {
+    std::uint32_t write(std::byte* buffer, std::uint32_t slot) noexcept {
         const bool both = traffic_.direction == FlowDirection::biflow;
         const Way& way = ways_[both ? random_.below(2) : 0];
+        const std::uint32_t flow = slot < kFirstSilent ? population_.in_slot(slot) : slot;
         const std::uint32_t address = scrambled(flow);
         std::memcpy(buffer, way.frame.data(), kWrittenBytes);
         std::memcpy(buffer + way.address_at, &address, sizeof address);
+        if (tcp_) {
+            write_segment(*tcp_, buffer, slot, address);
+        }
         return way.frame_bytes;
+    }
+    /// @param first  the sequence number that the flow begins with
+    void write_segment(TcpSender& sender, std::byte* buffer, std::uint32_t slot,
+                       std::uint32_t first) const noexcept {
+        constexpr std::size_t kIdentification = 14 + 4;
+        constexpr std::size_t kSequence = 14 + 20 + 4;
+        const TcpSender::Segment segment =
+            slot < kFirstSilent ? sender.next(slot, population_.generation(slot)) : sender.single();
+        const std::uint16_t identification = __builtin_bswap16(segment.identification);
+        const std::uint32_t sequence = __builtin_bswap32(first + segment.sequence);
+        std::memcpy(buffer + kIdentification, &identification, sizeof identification);
+        std::memcpy(buffer + kSequence, &sequence, sizeof sequence);
     }
 
     FlowTraffic traffic_;
     FlowPopulation population_;
     std::array<Way, 2> ways_;
     Random random_{0x2545'F491'4F6C'DD1D};  ///< which way: not what the population draws
+    std::optional<TcpSender> tcp_;
     HugeMemory ring_;
     std::size_t next_ = 0;
     Timestamp now_{std::chrono::seconds{1'700'000'000}};
@@ -207,6 +259,7 @@ private:
     double silent_ = 0;               ///< silent flows per slot, while the flows are made
     double silent_due_ = 0;           ///< of them, those that come next
     std::uint32_t silent_flow_ = kFirstSilent;
+    std::array<std::uint32_t, kBurstPackets> slots_{};
     std::vector<PacketView> packets_ = std::vector<PacketView>(kBurstPackets);
 };
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "daemon/input_parsing.hpp"
 #include "daemon/input_queue.hpp"
 #include "flowcache/frame_input.hpp"
 #include "perf/support/ended_records.hpp"
@@ -18,7 +20,7 @@ namespace tributary::perf {
 inline constexpr std::chrono::seconds kIdleTimeout{10};
 inline constexpr std::chrono::seconds kActiveTimeout{60};
 
-[[nodiscard]] inline FlowCacheOptions cache_options(const FlowTraffic& traffic) {
+[[nodiscard]] inline FlowCacheOptions cache_options(const FlowTraffic& traffic, bool tcp_analysis) {
     // Beside those that send, the cache holds those that are silent and not yet idle.
     const double entries = traffic.flows * (1 + traffic.new_per_second * kIdleTimeout.count());
     FlowCacheOptions options;
@@ -26,6 +28,8 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
     options.idle_timeout = kIdleTimeout;
     options.active_timeout = kActiveTimeout;
     options.direction = traffic.direction;
+    options.tcp_analysis = tcp_analysis;
+    options.tcp_duplicate_time = 2 * kIdleTimeout;  // however rarely a flow sends
     return options;
 }
 
@@ -33,12 +37,8 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
 /// touched only as it is used.
 class Metering {
 public:
-    explicit Metering(const FlowTraffic& traffic)
-        : export_side({}, RecordLayout::of({}, traffic.direction)),
-          nic_(traffic),
-          path_(nic_, {}),
-          parts_(parts_of(traffic)),
-          queue_(make_input_queue(path_, parts_, FlowHasher(1))) {}
+    explicit Metering(const FlowTraffic& traffic, bool tcp_analysis = false)
+        : Metering(traffic, parts_of(cache_options(traffic, tcp_analysis))) {}
 
     /// Brings the cache to where it is after a long time of this traffic.
     void fill() {
@@ -69,8 +69,20 @@ public:
         export_side.flush();
     }
 
+    using Listener = std::function<void(const FlowRecordCore&, const RecordLayout&)>;
+    /// One more that sees each record as it is exported.
+    void listen(const Listener& listener) {
+        export_side.on_record = [listener, layout = parts_.layout,
+                                 before = export_side.on_record](const FlowRecordCore& record) {
+            listener(record, layout);
+            if (before) {
+                before(record);
+            }
+        };
+    }
     void set_packet_time(double nanoseconds) noexcept { nic_.set_packet_time(nanoseconds); }
     [[nodiscard]] const FlowCacheOptions& options() const noexcept { return parts_.flows; }
+    [[nodiscard]] SentSegments sent() const noexcept { return nic_.sent(); }
     [[nodiscard]] Timestamp now() const noexcept { return queue_->clock.read(); }
     [[nodiscard]] const CacheCounters& counters() const noexcept { return queue_->cache_counters; }
 
@@ -79,10 +91,17 @@ public:
     std::size_t export_allocations = 0;  ///< those of the export side, within run()
 
 private:
-    [[nodiscard]] static QueueParts parts_of(const FlowTraffic& traffic) {
+    Metering(const FlowTraffic& traffic, const QueueParts& parts)
+        : export_side({}, parts.layout),
+          nic_(traffic),
+          path_(nic_, {.parse = parse_options(parts.flows, ParseMode::full, 0)}),
+          parts_(parts),
+          queue_(make_input_queue(path_, parts_, FlowHasher(1))) {}
+
+    [[nodiscard]] static QueueParts parts_of(const FlowCacheOptions& flows) {
         QueueParts parts;
-        parts.flows = cache_options(traffic);
-        parts.layout = RecordLayout::of({}, traffic.direction);
+        parts.flows = flows;
+        parts.layout = RecordLayout::of(effective_groups({}, flows), flows.direction);
         parts.pages = PageUse::offline;
         return parts;
     }

@@ -21,7 +21,7 @@ inline constexpr FlowCacheOptions kOptions{.max_flows = 64,
 inline constexpr RecordLayout kLayout = RecordLayout::of({}, FlowDirection::biflow);
 inline constexpr std::uint16_t kPushAck = 0x018;
 
-using BiflowHarness = CacheHarness<120>;
+using BiflowHarness = CacheHarness<144>;
 
 /// A packet from port 40000 of 192.0.2.1 to port 443 of 198.51.100.2.
 inline PacketFields request(std::uint16_t tcp_control_bits = kPushAck) {

@@ -49,6 +49,8 @@ flows:
   llc-snap: false
   tcp-end: false
   tcp-analysis: false
+  tcp-duplicate-time: 1
+  tcp-retransmission-time: 0
 export:
   observation-domain: 1
   template-refresh: 600

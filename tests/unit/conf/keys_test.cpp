@@ -127,7 +127,8 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
     CHECK(fields("[mpls, tunnel]") == FieldGroups{.mpls = true, .tunnel = true});
     const std::string rest =
         "; must be a list of none or some of extremes, layer2, tcp-counts, flow-label, mpls, "
-        "tunnel or fragments, or of their elements by name (fields that records have beside the "
+        "tunnel, fragments or tcp-analysis, or of their elements by name (fields that records have "
+        "beside the "
         "default ones: groups, or elements of them by name (docs/fields.md); default [])";
     const auto partial = [](const std::string& list) {
         return load("export: {fields: " + list + "}").config.export_;
@@ -148,14 +149,20 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
           "probe.yaml:1: export.fields is a map" + rest);
 }
 
-TEST_CASE("values of later versions: refused by name", "[conf][unit]") {
-    for (const char* key_value : {"flows.tcp-analysis=true", "flows.tcp-analysis=yes"}) {
-        CAPTURE(key_value);
-        CHECK(set_in_probe(key_value).find(", which is not supported by this version; must be ") !=
-              std::string::npos);
-    }
-    CHECK(refusal("flows: {tcp-analysis: no, direction: uniflow}\nexport: {mode: copy}") ==
-          "accepted");
+TEST_CASE("TCP analysis: off by default, with times of its own", "[conf][unit]") {
+    const FlowCacheOptions plain = load("").config.flows;
+    CHECK_FALSE(plain.tcp_analysis);
+    CHECK(plain.tcp_duplicate_time == std::chrono::seconds{1});
+    CHECK(plain.tcp_retransmission_time == std::chrono::seconds{0});
+    const FlowCacheOptions flows = load(
+                                       "flows: {tcp-analysis: yes, tcp-duplicate-time: 0.25, "
+                                       "tcp-retransmission-time: 120}")
+                                       .config.flows;
+    CHECK(flows.tcp_analysis);
+    CHECK(flows.tcp_duplicate_time == std::chrono::milliseconds{250});
+    CHECK(flows.tcp_retransmission_time == std::chrono::minutes{2});
+    CHECK(refusal("flows: {tcp-duplicate-time: 0}").find("must be ") != std::string::npos);
+    CHECK(refusal("flows: {tcp-retransmission-time: 3601}").find("must be ") != std::string::npos);
 }
 
 TEST_CASE("directions: uniflow or biflow, and a biflow's initiator", "[conf][unit]") {

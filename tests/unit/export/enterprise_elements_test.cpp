@@ -22,7 +22,19 @@ TEST_CASE("Enterprise elements: number, name and type, as docs/fields.md tells c
           "3 tunnelSourceIPv4Address 18 4\n"
           "4 tunnelDestinationIPv4Address 18 4\n"
           "5 tunnelSourceIPv6Address 19 16\n"
-          "6 tunnelDestinationIPv6Address 19 16\n");
+          "6 tunnelDestinationIPv6Address 19 16\n"
+          "7 segments 3 4\n"
+          "8 dataSegments 3 4\n"
+          "9 retransmissions 3 4\n"
+          "10 retransmittedOctets 4 8\n"
+          "11 duplicates 3 4\n"
+          "12 outOfOrder 3 4\n"
+          "13 zeroWindow 2 2\n"
+          "14 keepAlives 3 4\n"
+          "15 flowSize 3 4\n"
+          "16 flowDurationNanoseconds 4 8\n"
+          "17 tcpAnalysisOverflow 2 2\n"
+          "18 tcpHandshakeNanoseconds 3 4\n");
 }
 
 TEST_CASE("Enterprise elements: found by number and by name", "[export][unit]") {

@@ -159,6 +159,10 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     CHECK(Round({}).with(kElement).empty());
     const FieldGroups tunnel{.tunnel = true};
     CHECK(Round({.layout = RecordLayout::of(tunnel)}).with(kElement).size() == 6);
+    const FieldGroups tcp{.tcp_analysis = true};
+    const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).with(kElement);
+    REQUIRE(of_tcp.size() == 12);
+    CHECK(of_tcp[0].text(kElementName) == "segments");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
     const std::vector<IpfixRecord> types = round.with(kElement);
     REQUIRE(types.size() == 12);

@@ -216,6 +216,63 @@ TEST_CASE("Record elements: tributary's own are under the number that is configu
     CHECK(own == 4);
 }
 
+TEST_CASE("Record elements: analysed TCP, and its size only where it is known", "[export][unit]") {
+    EncoderPair pair({.tcp_analysis = true});
+    Record record = record_of(1);
+    record.core.key.protocol = 17;
+    CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
+    record.core.key.protocol = 6;
+    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    tcp = {.retransmitted_octets = 5'000'000'000,
+           .segments = 1,
+           .data_segments = 2,
+           .retransmissions = 3,
+           .duplicates = 4,
+           .out_of_order = 5,
+           .keep_alives = 6,
+           .handshake = 99,
+           .sequence = 0xF0000000,
+           .window = 65535,
+           .zero_windows = 7,
+           .syn = 8,
+           .fin = 9,
+           .rst = 10,
+           .overflow = 11};
+    Elements analysed{184, 186, 218, 219, 220};
+    for (const std::uint32_t number : {7U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 17U}) {
+        analysed.insert(kOfEnterprise + number);
+    }
+    IpfixRecord got = pair.round_trip(record);
+    CHECK(beside_default(got) == analysed);
+    const std::vector<std::uint64_t> counts{1, 2, 3, 5'000'000'000, 4, 5, 7, 6};
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        CHECK(got.number(kOfEnterprise + 7 + static_cast<std::uint32_t>(i)) == counts[i]);
+    }
+    CHECK(got.number(kOfEnterprise + 17) == 11);
+    CHECK(got.number(184) == 0xF0000000);
+    CHECK(got.number(186) == 65535);
+    CHECK(got.number(218) == 8);
+    CHECK(got.number(219) == 9);
+    CHECK(got.number(220) == 10);
+    tcp.flow_size = 1234;
+    tcp.duration = 7'000'000'001;
+    got = pair.round_trip(record);
+    CHECK(got.number(kOfEnterprise + 15) == 1234);
+    CHECK(got.number(kOfEnterprise + 16) == 7'000'000'001);
+}
+
+TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-counts",
+          "[export][unit]") {
+    EncoderPair pair({.tcp_counts = true, .tcp_analysis = true});
+    Record record = record_of(1);
+    record.core.key.protocol = 6;
+    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at).syn = 70'000;
+    record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at).syn = 65'535;
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.number(218) == 70'000);
+    CHECK(got.values.at(218).size() == 4);
+}
+
 TEST_CASE("Record elements: fragment flags are one octet", "[export][unit]") {
     EncoderPair pair({.fragments = true});
     Record record = record_of(1);
@@ -245,34 +302,32 @@ TEST_CASE("Record elements: with all groups, every shape has its template and it
 }
 
 TEST_CASE("elements: those that can be chosen alone are those of the groups", "[export][unit]") {
-    std::set<std::string_view> in_groups;
-    const RecordLayout layout = RecordLayout::of(kAllGroups);
-    for (std::size_t shape = 0; shape < shape_count(layout); ++shape) {
-        for (const TemplateField& field :
-             fields_of(RecordShape::at(shape, layout), layout, TimestampUnit::milliseconds)) {
-            in_groups.insert(field.element);
+    // Of a biflow, which has some elements of its own, and of its first direction.
+    const auto elements_of_layout = [](FieldGroups groups) {
+        std::set<std::string_view> elements;
+        const RecordLayout layout = RecordLayout::of(groups, FlowDirection::biflow);
+        for (std::size_t shape = 0; shape < shape_count(layout); ++shape) {
+            for (const TemplateField& field :
+                 fields_of(RecordShape::at(shape, layout), layout, TimestampUnit::milliseconds)) {
+                if (!std::string_view(field.element).starts_with("reverse")) {
+                    elements.insert(field.element);
+                }
+            }
         }
-    }
-    for (std::size_t shape = 0; shape < shape_count({}); ++shape) {
-        for (const TemplateField& field :
-             fields_of(RecordShape::at(shape, {}), {}, TimestampUnit::milliseconds)) {
-            in_groups.erase(field.element);
-        }
+        return elements;
+    };
+    FieldGroups all = kAllGroups;
+    all.tcp_analysis = true;
+    std::set<std::string_view> in_groups = elements_of_layout(all);
+    for (const std::string_view element : elements_of_layout({})) {
+        in_groups.erase(element);
     }
     std::set<std::string_view> named;
     for (const GroupElement& element : kGroupElements) {
         named.insert(element.name);
         FieldGroups group;  // NOLINT(misc-const-correctness): written through a member pointer
         group.*element.group = true;
-        const RecordLayout alone = RecordLayout::of(group);
-        bool is_in_its_group = false;
-        for (std::size_t shape = 0; shape < shape_count(alone); ++shape) {
-            for (const TemplateField& field :
-                 fields_of(RecordShape::at(shape, alone), alone, TimestampUnit::milliseconds)) {
-                is_in_its_group = is_in_its_group || field.element == element.name;
-            }
-        }
-        CHECK(is_in_its_group);
+        CHECK(elements_of_layout(group).contains(element.name));
     }
     CHECK(named == in_groups);
 }

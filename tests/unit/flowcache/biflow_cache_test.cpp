@@ -131,7 +131,7 @@ TEST_CASE("FlowCache: each direction has its own groups, which begin with its fi
     const RecordLayout layout =
         RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true, .flow_label = true},
                          FlowDirection::biflow);
-    CacheHarness<440> harness(kOptions, layout);
+    CacheHarness<456> harness(kOptions, layout);
     PacketFields there = request(0x002);
     there.ttl = 64;
     there.outer_vlan = {5};
@@ -146,7 +146,7 @@ TEST_CASE("FlowCache: each direction has its own groups, which begin with its fi
     CHECK(one_direction[0].group<ExtremesGroup>(layout.reverse_extremes_at).maximum_ttl == 0);
     CHECK(one_direction[0].group<Layer2Group>(layout.reverse_layer2_at).vlan_tags == 0);
 
-    CacheHarness<440> both(kOptions, layout);
+    CacheHarness<456> both(kOptions, layout);
     both.packet(there, at_ms(1000), at_ms(1000), 118);
     both.packet(back, at_ms(1001), at_ms(1001), 1018);
     both.packet(back, at_ms(1002), at_ms(1002), 1018);
@@ -203,7 +203,7 @@ TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[f
     options.tunnel = TunnelMode::inner;
     options.tunnel_in_key = true;
     const RecordLayout layout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
-    CacheHarness<264> harness(options, layout);
+    CacheHarness<280> harness(options, layout);
     const std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},
                                          std::byte{10}, {}, {}, std::byte{2}};
     const std::array<std::byte, 8> outer_back{std::byte{10}, {}, {}, std::byte{2},

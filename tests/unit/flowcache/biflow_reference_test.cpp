@@ -94,7 +94,7 @@ PacketFields packet_of(std::uint32_t conversation, bool is_from_second) {
     return fields;
 }
 
-std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<120>>& records) {
+std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<144>>& records) {
     std::vector<ReferenceBiflows::Line> lines;
     for (auto& record : records) {
         const auto& reverse = record.group<ReverseGroup>(kLayout.reverse_at);
@@ -126,7 +126,7 @@ TEST_CASE("FlowCache: random conversations give the biflows of the slow referenc
                                    .active_timeout = std::chrono::seconds(seed % 2 == 0 ? 3 : 20),
                                    .direction = FlowDirection::biflow};
     ReferenceBiflows reference(options);
-    CacheHarness<120> harness(options, kLayout);
+    CacheHarness<144> harness(options, kLayout);
     std::mt19937 random(seed);
     Timestamp clock = at_ms(1'700'000'000'000);
     std::vector<TimedPacket> packets;

@@ -60,7 +60,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many act
     constexpr std::uint32_t kMaxFlows = 10'000;
     constexpr std::uint32_t kLongLived = 100;
     const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
-    CacheHarness<120> harness(
+    CacheHarness<144> harness(
         {.max_flows = kMaxFlows, .idle_timeout = 3s, .active_timeout = 5s, .direction = direction},
         RecordLayout::of({}, direction));
     Timestamp clock = at_ms(1'700'000'000'000);
@@ -187,7 +187,7 @@ TEST_CASE("FlowCache: however small it is, each entry is one flow's", "[flowcach
     // Some hold fewer entries than a hurried walk would pass at once.
     const std::uint32_t max_flows = GENERATE(1U, 2U, 15U, 16U, 17U, 20U, 33U, 48U, 63U, 64U, 65U);
     const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
-    CacheHarness<120> harness(
+    CacheHarness<144> harness(
         {.max_flows = max_flows, .idle_timeout = 2s, .active_timeout = 3s, .direction = direction},
         RecordLayout::of({}, direction));
     std::mt19937 random(max_flows);

@@ -91,7 +91,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, hashes and gu
     const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
     FlowCacheOptions options = kOptions;
     options.direction = direction;
-    CacheHarness<120> harness(options, RecordLayout::of({}, direction));
+    CacheHarness<144> harness(options, RecordLayout::of({}, direction));
     const FlowIdentity identity(FlowHasher(7), {}, false);  // the harness's
     std::vector<PacketFields> fields;
     for (std::uint32_t flow = 0; flow < count; ++flow) {
@@ -235,8 +235,8 @@ TEST_CASE("FlowCache: in tiny caches bursts give the records of single packets, 
                                    .direction = direction,
                                    .tcp_end = true};
     const RecordLayout layout = RecordLayout::of({}, direction);
-    CacheHarness<120> singly(options, layout);
-    CacheHarness<120> in_bursts(options, layout);
+    CacheHarness<144> singly(options, layout);
+    CacheHarness<144> in_bursts(options, layout);
     std::mt19937 random(max_flows);
     std::vector<TimedPacket> packets;
     Timestamp clock = at_ms(1'700'000'000'000);
@@ -262,7 +262,7 @@ TEST_CASE("FlowCache: in tiny caches bursts give the records of single packets, 
     for (const FlowEndReason reason : {kTcpEnd, kEvicted}) {
         CHECK(in_bursts.counters.ended[static_cast<std::size_t>(reason)].read() > 100);
     }
-    using Record = FlowRecord<120>;
+    using Record = FlowRecord<144>;
     static_assert(std::has_unique_object_representations_v<Record>);
     for (std::size_t i = 0; i < singly.sink.records.size(); ++i) {
         REQUIRE(std::memcmp(&in_bursts.sink.records[i], &singly.sink.records[i], sizeof(Record)) ==

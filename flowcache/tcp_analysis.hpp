@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "flowcache/cache_counters.hpp"
+#include "flowcache/options.hpp"
+#include "flowcache/tcp_sequence.hpp"
+#include "flowcache/tcp_signature.hpp"
+#include "flowcache/tcp_state.hpp"
+#include "flowcache/tcp_troubles.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// Finds retransmissions, duplicates and the like among the segments of flows, in the order in
+/// which they come. One for all flows of a cache, whose states it keeps up.
+///
+///     seen:      low ........ next     all octets between them were seen, but those in holes
+///     a segment  begins at next                                    data as it should be
+///                begins behind it                                  leaves a hole
+///                has an octet that was seen                        retransmission
+///                has only octets of holes, or before the first     out of order
+///
+/// What an undisturbed direction needs is TcpState, 64 octets. Where something goes wrong it gets a
+/// TcpTrouble, of which there is one for each eight flows. When none is left, or a direction has
+/// more holes than one holds, the segments that cannot be judged are counted as `overflow`, and as
+/// nothing else: what is counted as a retransmission is one.
+///
+/// @thread  the one that owns the cache; nothing allocates
+/// @cost    an undisturbed segment: one cache line, and some 40 instructions; a disturbed
+///          direction: two more lines
+/// @source  docs/tcp-records.md; RFC 9293; gpu-tcp-flow-records (2015), 2.3
+class TcpAnalysis {
+public:
+    /// Sequence numbers further apart are of two connections.
+    static constexpr std::int32_t kFarthest = 1 << 30;
+
+    /// @param memory    of troubles, of no flow yet; outlives the analysis, as the counters do
+    TcpAnalysis(const FlowCacheOptions& options, std::span<TcpTrouble> memory,
+                CacheCounters& counters) noexcept
+        : duplicate_time_(options.tcp_duplicate_time),
+          retransmission_time_(options.tcp_retransmission_time),
+          troubles_(memory),
+          counters_(counters) {}
+
+    /// A direction that has no segment yet.
+    static void begin(TcpState& state) noexcept {
+        state = {};
+        state.trouble = TcpState::kNoTrouble;
+    }
+
+    /// The direction's next segment comes after so long a time; negative when packets are late.
+    void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
+        if (silence > duplicate_time_) [[unlikely]] {
+            forget_recent(state);
+        }
+        if (silence > retransmission_time_ && retransmission_time_.count() > 0) {
+            forget_octets(state);
+        }
+    }
+
+    /// @param segment  with `has_tcp_segment`
+    void add(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
+        count(state, segment);
+        const std::uint32_t signature = signature_of(segment);
+        if (is_recent(state, signature)) [[unlikely]] {
+            if (TcpTrouble* const trouble = trouble_of(state)) {
+                ++trouble->duplicates;
+            }
+            return;
+        }
+        remember(state, signature);
+        if (tcp::has(segment, tcp_flag::kSyn)) [[unlikely]] {
+            add_syn(state, segment, seen_at);
+        }
+        add_data(state, segment);
+        if (tcp::has(segment, tcp_flag::kFin)) [[unlikely]] {
+            add_fin(state, segment, seen_at);
+        }
+    }
+
+    /// A segment of a biflow's direction, once it was added, may answer the other direction's SYN:
+    /// with SYN and ACK, or with the ACK that opens the connection. A SYN that was sent twice is
+    /// not timed, because nobody knows which one was answered.
+    void add_answer(TcpState& state, const TcpState& other, const PacketFields& segment,
+                    Timestamp seen_at) noexcept {
+        if (state.has_handshake != 0 || other.has_syn == 0 || other.has_size != 0) [[likely]] {
+            return;
+        }
+        const bool is_timed = other.is_size_invalid == 0 && state.is_size_invalid == 0;
+        if (!is_timed || !tcp::has(segment, tcp_flag::kAck) ||
+            segment.tcp.acknowledgement != other.syn_or_size + 1) {
+            return;
+        }
+        state.has_handshake = 1;
+        const std::int64_t time = nanoseconds(seen_at) - other.syn_time_or_duration;
+        if (time > 0 && time <= std::numeric_limits<std::uint32_t>::max()) {
+            state.handshake = static_cast<std::uint32_t>(time);
+        }
+    }
+
+    /// What a record tells of the direction; the record before it of the same flow told the rest.
+    [[nodiscard]] TcpAnalysisGroup told(const TcpState& state) const noexcept {
+        TcpAnalysisGroup group{.segments = state.segments,
+                               .data_segments = state.data_segments,
+                               .handshake = state.handshake,
+                               .sequence = state.first_sequence,
+                               .window = state.first_window,
+                               .zero_windows = state.zero_windows,
+                               .syn = state.syn,
+                               .fin = state.fin,
+                               .rst = state.rst,
+                               .overflow = state.overflow};
+        if (state.has_size != 0 && state.is_size_invalid == 0) {
+            group.flow_size = state.syn_or_size;
+            group.duration = state.syn_time_or_duration;
+        }
+        if (state.trouble != TcpState::kNoTrouble) {
+            const TcpTrouble& trouble = troubles_[state.trouble];
+            group.retransmitted_octets = trouble.retransmitted_octets;
+            group.retransmissions = trouble.retransmissions;
+            group.duplicates = trouble.duplicates;
+            group.out_of_order = trouble.out_of_order;
+            group.keep_alives = trouble.keep_alives;
+        }
+        return group;
+    }
+    /// Begins the next record of a flow that goes on.
+    void begin_slice(TcpState& state) noexcept {
+        state.segments = 0;
+        state.data_segments = 0;
+        state.handshake = 0;
+        state.zero_windows = 0;
+        state.syn = 0;
+        state.fin = 0;
+        state.rst = 0;
+        state.overflow = 0;
+        state.is_size_invalid |= state.has_size;  // it was told once
+        if (state.trouble != TcpState::kNoTrouble) {
+            TcpTrouble& trouble = troubles_[state.trouble];
+            trouble.retransmitted_octets = 0;
+            trouble.retransmissions = 0;
+            trouble.duplicates = 0;
+            trouble.out_of_order = 0;
+            trouble.keep_alives = 0;
+        }
+    }
+    /// The flow has ended.
+    void end(TcpState& state) noexcept {
+        if (state.trouble != TcpState::kNoTrouble) {
+            troubles_.give_back(state.trouble);
+            state.trouble = TcpState::kNoTrouble;
+        }
+    }
+
+private:
+    using Range = tcp::Range;
+
+    [[nodiscard]] static std::int64_t nanoseconds(Timestamp time) noexcept {
+        return time.time_since_epoch().count();
+    }
+    static void increase(std::uint16_t& counter) noexcept {
+        if (counter < std::numeric_limits<std::uint16_t>::max()) {
+            ++counter;
+        }
+    }
+
+    static void count(TcpState& state, const PacketFields& segment) noexcept {
+        constexpr std::uint16_t kRare = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
+        if (state.segments == 0) {
+            state.first_sequence = segment.tcp.sequence;
+            state.first_window = segment.tcp.window;
+        }
+        ++state.segments;
+        state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
+        if (!tcp::has(segment, kRare) && segment.tcp.window != 0) [[likely]] {
+            return;
+        }
+        if (tcp::has(segment, tcp_flag::kSyn)) {
+            increase(state.syn);
+        }
+        if (tcp::has(segment, tcp_flag::kFin)) {
+            increase(state.fin);
+        }
+        if (tcp::has(segment, tcp_flag::kRst)) {
+            increase(state.rst);
+        } else if (segment.tcp.window == 0) {
+            increase(state.zero_windows);
+        }
+    }
+    void give_up(TcpState& state) noexcept {
+        increase(state.overflow);
+        counters_.tcp_segments_unjudged.add();
+    }
+
+    [[nodiscard]] bool is_recent(const TcpState& state, std::uint32_t signature) const noexcept {
+        const bool is_here = state.recent[0] == signature || state.recent[1] == signature ||
+                             state.recent[2] == signature;
+        if (is_here || state.trouble == TcpState::kNoTrouble) {
+            return is_here;
+        }
+        const auto& older = troubles_[state.trouble].recent;
+        return std::ranges::find(older, signature) != older.end();
+    }
+    void remember(TcpState& state, std::uint32_t signature) noexcept {
+        const std::uint32_t at = state.next_recent;
+        if (state.trouble != TcpState::kNoTrouble) {
+            TcpTrouble& trouble = troubles_[state.trouble];
+            trouble.recent[trouble.next_recent] = state.recent[at];
+            trouble.next_recent =
+                static_cast<std::uint16_t>((trouble.next_recent + 1U) % TcpTrouble::kRecent);
+        }
+        state.recent[at] = signature;
+        state.next_recent = (at == TcpState::kRecent - 1 ? 0 : at + 1) & 3U;
+    }
+    void forget_recent(TcpState& state) noexcept {
+        state.recent = {};
+        if (state.trouble != TcpState::kNoTrouble) {
+            troubles_[state.trouble].recent = {};
+        }
+    }
+
+    void forget_octets(TcpState& state) noexcept {
+        state.is_known = 0;
+        if (state.trouble != TcpState::kNoTrouble) {
+            troubles_[state.trouble].hole_count = 0;
+        }
+    }
+    /// These octets are the first that are known to be seen.
+    void know(TcpState& state, const Range& octets) noexcept {
+        forget_octets(state);
+        state.is_known = 1;
+        state.is_low_raised = 0;
+        state.low = octets.begin;
+        state.next = octets.end;
+    }
+    static void raise_low(TcpState& state, std::uint32_t low) noexcept {
+        state.low = low;
+        state.is_low_raised = 1;
+    }
+
+    /// A SYN with another number than the one before begins a new connection.
+    void add_syn(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
+        const std::uint32_t sequence = segment.tcp.sequence;
+        const bool repeats =
+            state.has_syn != 0 && state.has_size == 0 && state.syn_or_size == sequence;
+        const bool begins_what_is_known = state.is_known != 0 && state.low == sequence + 1;
+        if (!repeats && !begins_what_is_known) {
+            know(state, {sequence + 1, sequence + 1});
+        }
+        state.is_size_invalid |= state.has_syn;
+        state.has_syn = 1;
+        state.has_size = 0;
+        state.syn_or_size = sequence;
+        state.syn_time_or_duration = nanoseconds(seen_at);
+    }
+    static void add_fin(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
+        if (state.has_size != 0 || state.has_syn == 0) {
+            state.is_size_invalid = 1;
+            return;
+        }
+        state.has_size = 1;
+        state.syn_or_size = tcp::data_of(segment).end - state.syn_or_size - 1;
+        // A capture's times may run backwards.
+        state.syn_time_or_duration =
+            std::max<std::int64_t>(nanoseconds(seen_at) - state.syn_time_or_duration, 0);
+    }
+
+    void add_data(TcpState& state, const PacketFields& segment) noexcept {
+        const Range data = tcp::data_of(segment);
+        if (state.is_known == 0) {
+            know(state, data);
+            return;
+        }
+        const std::int32_t from_next = tcp::ahead(state.next, data.begin);
+        if (from_next == 0) [[likely]] {
+            go_on_to(state, data.end);
+        } else if (tcp::is_probe(segment, state.next)) {
+            if (TcpTrouble* const trouble = trouble_of(state)) {
+                ++trouble->keep_alives;
+            }
+        } else if (segment.tcp.payload_bytes == 0) {
+            return;
+        } else if (from_next > kFarthest || from_next < -kFarthest) {
+            give_up(state);
+            know(state, data);
+        } else if (from_next > 0) {
+            insert_hole(state, {state.next, data.begin});
+            go_on_to(state, data.end);
+        } else {
+            add_behind(state, data);
+        }
+    }
+    /// Octets too long ago are forgotten, lest numbers that wrap meet them again.
+    void go_on_to(TcpState& state, std::uint32_t next) noexcept {
+        state.next = next;
+        if (tcp::ahead(state.low, next) > kFarthest || tcp::ahead(state.low, next) < 0)
+            [[unlikely]] {
+            raise_low(state, next - static_cast<std::uint32_t>(kFarthest));
+            if (state.trouble != TcpState::kNoTrouble) {
+                troubles_[state.trouble].drop_holes_below(state.low);
+            }
+        }
+    }
+
+    /// Data whose first octet at least is not ahead of all that was seen.
+    void add_behind(TcpState& state, const Range& data) noexcept {
+        const bool is_below = tcp::ahead(state.low, data.begin) < 0;
+        if (is_below && state.is_low_raised != 0) {
+            give_up(state);
+            pass_unjudged(state, data);
+            return;
+        }
+        TcpTrouble* const trouble = trouble_of(state);
+        if (trouble == nullptr) {
+            if (is_below) {
+                raise_low(state, state.low);
+            }
+            pass_unjudged(state, data);
+            return;
+        }
+        const std::uint32_t known_end = tcp::earlier(state.next, data.end);
+        std::uint32_t repeated = known_end - data.begin;
+        if (is_below) {
+            repeated -= lower(state, data);
+        }
+        const TcpTrouble::Filled filled = trouble->fill_holes(data);
+        repeated -= filled.octets;
+        if (filled.rest.begin != filled.rest.end) {
+            insert_hole(state, filled.rest);
+        }
+        if (repeated > 0) {
+            ++trouble->retransmissions;
+            trouble->retransmitted_octets += repeated;
+        } else {
+            ++trouble->out_of_order;
+        }
+        if (tcp::ahead(state.next, data.end) > 0) {
+            go_on_to(state, data.end);
+        }
+    }
+    /// Data that cannot be judged was seen nevertheless.
+    void pass_unjudged(TcpState& state, const Range& data) noexcept {
+        if (state.trouble != TcpState::kNoTrouble) {
+            const TcpTrouble::Filled filled = troubles_[state.trouble].fill_holes(data);
+            if (filled.rest.begin != filled.rest.end) {
+                insert_hole(state, filled.rest);
+            }
+        }
+        if (tcp::ahead(state.next, data.end) > 0) {
+            go_on_to(state, data.end);
+        }
+    }
+    /// Takes data that begins before all that was seen. @return  its octets before them
+    [[nodiscard]] std::uint32_t lower(TcpState& state, const Range& data) noexcept {
+        const std::uint32_t low = state.low;
+        state.low = data.begin;
+        if (tcp::ahead(data.end, low) <= 0) {
+            return low - data.begin;
+        }
+        insert_hole(state, {data.end, low});
+        return data.end - data.begin;
+    }
+    /// Where there is no room for it, the lowest hole goes, and what lies below it is not judged
+    /// any more.
+    void insert_hole(TcpState& state, const Range& hole) noexcept {
+        TcpTrouble* const trouble = trouble_of(state);
+        if (trouble == nullptr) {
+            raise_low(state, hole.end);
+        } else if (const auto dropped = trouble->insert_hole(hole)) {
+            give_up(state);
+            raise_low(state, dropped->end);
+        }
+    }
+
+    /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
+    [[nodiscard]] TcpTrouble* trouble_of(TcpState& state) noexcept {
+        if (state.trouble == TcpState::kNoTrouble) {
+            state.trouble = troubles_.take() & TcpState::kNoTrouble;
+        }
+        if (state.trouble == TcpState::kNoTrouble) {
+            give_up(state);
+            return nullptr;
+        }
+        return &troubles_[state.trouble];
+    }
+
+    std::chrono::nanoseconds duplicate_time_;
+    std::chrono::nanoseconds retransmission_time_;  ///< 0: any
+    TcpTroubles troubles_;
+    CacheCounters& counters_;
+};
+
+}  // namespace tributary

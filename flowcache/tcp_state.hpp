@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// What the analysis keeps of one direction of a flow that runs, in the place where its record has
+/// the group: all that an undisturbed connection needs. Sequence numbers are modulo 2^32.
+struct TcpState {
+    static constexpr std::size_t kRecent = 3;
+    static constexpr std::uint32_t kNoTrouble = (1U << 24U) - 1;
+
+    std::uint32_t next;  ///< behind the highest octet seen
+    std::uint32_t low;   ///< of the octets before it nothing is known
+    std::uint32_t segments;
+    std::uint32_t data_segments;
+    std::int64_t syn_time_or_duration;  ///< ns since 1970; with `has_size` ns from SYN to FIN
+    std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
+    std::uint32_t handshake;            ///< ns; 0: unknown
+    std::uint32_t first_sequence;       ///< of the record
+    std::array<std::uint32_t, kRecent> recent;  ///< signatures of segments; 0: none
+    std::uint32_t trouble : 24;                 ///< which TcpTrouble is its, or kNoTrouble
+    std::uint32_t next_recent : 2;
+    std::uint32_t is_known : 1;         ///< `next` and `low` mean something
+    std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
+    std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow
+    std::uint32_t has_size : 1;         ///< and a FIN behind it
+    std::uint32_t has_handshake : 1;    ///< it was measured, in whatever record of the flow
+    std::uint32_t is_size_invalid : 1;  ///< more than one SYN or FIN, or told already
+    std::uint16_t first_window;         ///< of the record
+    std::uint16_t zero_windows;
+    std::uint16_t syn;
+    std::uint16_t fin;
+    std::uint16_t rst;
+    std::uint16_t overflow;
+};
+static_assert(sizeof(TcpState) == sizeof(TcpAnalysisGroup) &&
+              std::is_trivially_copyable_v<TcpState>);
+
+}  // namespace tributary

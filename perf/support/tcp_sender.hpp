@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "perf/support/huge_memory.hpp"
+#include "perf/support/random.hpp"
+
+namespace tributary::perf {
+
+/// Shares of all segments that go wrong, on average.
+struct SegmentFaults {
+    double retransmitted{};
+    double duplicated{};
+    double reordered{};             ///< sent after the one behind it
+    std::uint32_t one_flow_in = 1;  ///< only so many flows have faults, each more of them
+};
+
+/// What has been sent; the names are those of the analysis.
+struct SentSegments {
+    std::uint64_t segments{};
+    std::uint64_t retransmissions{};
+    std::uint64_t duplicates{};
+    std::uint64_t out_of_order{};
+};
+
+/// Which segment each flow of a population sends next: data, each as long, octet after octet but
+/// where a fault was asked for. A fault is of the segment that the flow sent last; the next packet
+/// of a flow that has left one out is that one.
+class TcpSender {
+public:
+    static constexpr std::uint32_t kPayloadBytes = 100;
+
+    struct Segment {
+        std::uint32_t sequence;  ///< of a flow whose first one is 0
+        std::uint16_t identification;
+    };
+
+    /// @param flows  that send at any time
+    TcpSender(std::uint32_t flows, const SegmentFaults& faults)
+        : one_flow_in_(faults.one_flow_in),
+          memory_(flows * sizeof(State)),
+          states_(reinterpret_cast<State*>(memory_.bytes().data()), flows) {
+        const double scale = 0x1p32 * faults.one_flow_in;
+        retransmit_below_ = static_cast<std::uint64_t>(faults.retransmitted * scale);
+        duplicate_below_ =
+            retransmit_below_ + static_cast<std::uint64_t>(faults.duplicated * scale);
+        reorder_below_ = duplicate_below_ + static_cast<std::uint64_t>(faults.reordered * scale);
+    }
+
+    /// Of a flow that sends soon: its state lies anywhere.
+    void prefetch(std::uint32_t slot) const noexcept { __builtin_prefetch(&states_[slot], 1); }
+
+    /// @param slot        of the flow
+    /// @param generation  of the flow: how many the slot has had before
+    [[nodiscard]] Segment next(std::uint32_t slot, std::uint32_t generation) noexcept {
+        ++sent_.segments;
+        State& state = states_[slot];
+        const auto lap = static_cast<std::uint8_t>(generation);
+        if (state.next == 0 || state.lap != lap) {
+            state = {.next = 1, .identification = 0, .lap = lap, .mood = Mood::plain};
+            return {0, 0};
+        }
+        if (state.mood != Mood::plain) [[unlikely]] {
+            return after_gap(state);
+        }
+        return reorder_below_ == 0 || slot % one_flow_in_ != 0 ? fresh(state) : drawn(state);
+    }
+    /// The one segment of a flow without a slot.
+    [[nodiscard]] Segment single() noexcept {
+        ++sent_.segments;
+        return {0, 0};
+    }
+    [[nodiscard]] const SentSegments& sent() const noexcept { return sent_; }
+
+private:
+    enum class Mood : std::uint8_t {
+        plain,     ///< the last segment was the one before `next`, or a copy of it
+        owes_one,  ///< the last segment but one was left out
+        was_late,  ///< and has been sent now
+    };
+    /// All zeros: nothing was sent.
+    struct State {
+        std::uint32_t next;  ///< number of the next new segment
+        std::uint16_t identification;
+        std::uint8_t lap;  ///< generation of the flow that all this is of, modulo 256
+        Mood mood;
+    };
+
+    [[nodiscard]] static Segment segment(const State& state, std::uint32_t number) noexcept {
+        return {number * kPayloadBytes, state.identification};
+    }
+    [[nodiscard]] static Segment fresh(State& state) noexcept {
+        ++state.identification;
+        return segment(state, state.next++);
+    }
+    [[nodiscard]] Segment after_gap(State& state) noexcept {
+        if (state.mood == Mood::was_late) {
+            state.mood = Mood::plain;
+            return fresh(state);
+        }
+        state.mood = Mood::was_late;
+        ++sent_.out_of_order;
+        ++state.identification;
+        return segment(state, state.next - 2);
+    }
+    [[nodiscard]] Segment drawn(State& state) noexcept {
+        const std::uint32_t chance = random_.next();
+        if (chance >= reorder_below_) {
+            return fresh(state);
+        }
+        if (chance < retransmit_below_) {
+            ++sent_.retransmissions;
+            ++state.identification;
+            return segment(state, state.next - 1);
+        }
+        if (chance < duplicate_below_) {
+            ++sent_.duplicates;
+            return segment(state, state.next - 1);
+        }
+        state.mood = Mood::owes_one;
+        ++state.next;
+        return fresh(state);
+    }
+
+    std::uint32_t one_flow_in_;
+    std::uint64_t retransmit_below_{};  ///< of 2^32
+    std::uint64_t duplicate_below_{};
+    std::uint64_t reorder_below_{};
+    HugeMemory memory_;
+    std::span<State> states_;
+    Random random_{0x9E6C'63D0'876A'9A4F};  ///< not what the population draws
+    SentSegments sent_;
+};
+
+}  // namespace tributary::perf

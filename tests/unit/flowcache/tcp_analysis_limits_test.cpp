@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "flowcache/tcp_analysis.hpp"
+#include "tests/support/tcp_flows.hpp"
+
+// What TcpAnalysis remembers, and for how long: copies, sizes, handshakes, troubles.
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("TcpAnalysis: a copy within three segments is a duplicate", "[flowcache][unit]") {
+    const std::uint32_t between = GENERATE(0U, 1U, 2U, 3U);
+    Flows flows;
+    const PacketFields first = flows.add(1000, 100);
+    for (std::uint32_t segment = 1; segment <= between; ++segment) {
+        flows.add(1000 + 100 * segment, 100);
+    }
+    flows.add(first);
+    CHECK(flows.found() ==
+          (between < 3 ? Found{.duplicates = 1} : Found{.retransmissions = 1, .octets = 100}));
+    CHECK(flows.told().segments == between + 2);
+    CHECK(flows.told().data_segments == between + 2);
+}
+
+TEST_CASE("TcpAnalysis: a copy within eleven segments is a duplicate once it was disturbed",
+          "[flowcache][unit]") {
+    const std::uint32_t between = GENERATE(0U, 2U, 3U, 9U, 10U, 11U);
+    Flows flows;
+    flows.add(1000, 100);
+    flows.add(999, 100);  // the disturbance
+    const PacketFields first = flows.add(1100, 100);
+    for (std::uint32_t segment = 1; segment <= between; ++segment) {
+        flows.add(1100 + 100 * segment, 100);
+    }
+    flows.add(first);
+    flows.add(first);
+    const bool is_known = between < 11;
+    CHECK(flows.told().duplicates == (is_known ? 2 : 1));
+    CHECK(flows.told().retransmissions == (is_known ? 1 : 2));
+}
+
+TEST_CASE("TcpAnalysis: copies take no place among the segments remembered", "[flowcache][unit]") {
+    Flows flows;
+    const PacketFields first = flows.add(1000, 100);
+    const PacketFields second = flows.add(1100, 100);
+    for (int copies = 0; copies < 20; ++copies) {
+        flows.add(second);
+    }
+    flows.add(first);
+    CHECK(flows.found() == Found{.duplicates = 21});
+}
+
+TEST_CASE("TcpAnalysis: after a silence longer than the duplicate time there are no copies",
+          "[flowcache][unit]") {
+    const bool is_longer = GENERATE(false, true);
+    Flows flows(1, {.tcp_duplicate_time = 200ms});
+    const PacketFields first = flows.add(1000, 100);
+    for (std::uint32_t segment = 1; segment < 3; ++segment) {
+        flows.add(1000 + 100 * segment, 100);
+    }
+    const PacketFields late = flows.add(1000, 300);  // from now on the older ones are kept, too
+    flows.add(1300, 100);
+    flows.add(1400, 100);
+    const PacketFields last = flows.add(1500, 100);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 300});
+    flows.wait(200ms + (is_longer ? 1ns : 0ns));
+    flows.add(late);
+    flows.add(last);
+    CHECK(flows.found() == (is_longer
+                                ? Found{.retransmissions = 3, .octets = 700}
+                                : Found{.retransmissions = 1, .octets = 300, .duplicates = 2}));
+    flows.wait(-5s);  // packets that come late by their time are no silence
+    flows.add(last);
+    CHECK(flows.told().duplicates == (is_longer ? 1 : 3));
+    CHECK(first.tcp.sequence == 1000);
+}
+
+TEST_CASE("TcpAnalysis: whatever differs makes another segment", "[flowcache][unit]") {
+    Flows flows;
+    PacketFields segment = flows.add(1000, 100);
+    SECTION("acknowledgement, as where the identification is always 0") {
+        segment.tcp.acknowledgement += 1;
+    }
+    SECTION("identification, or over IPv6 the checksum") { segment.tcp.copy_id += 1; }
+    SECTION("control bits") { segment.tcp_control_bits |= tcp_flag::kPsh; }
+    SECTION("window") { segment.tcp.window += 1; }
+    SECTION("length") { segment.ip_bytes += 4; }
+    SECTION("TTL") { segment.ttl -= 1; }
+    flows.add(segment);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100});
+    flows.add(segment);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100, .duplicates = 1});
+}
+
+TEST_CASE("TcpAnalysis: flags and zero windows are counted, of duplicates also",
+          "[flowcache][unit]") {
+    Flows flows;
+    PacketFields segment = flows.add(1000, 0);
+    const auto add_with = [&](int flags, std::uint16_t window) {
+        segment.tcp_control_bits = static_cast<std::uint16_t>(flags);
+        segment.tcp.window = window;
+        flows.add(segment);
+        flows.add(segment);
+    };
+    add_with(kAck, 0);
+    add_with(kSyn, 1);
+    add_with(kAck | kFin, 0);
+    add_with(tcp_flag::kRst, 0);
+    add_with(tcp_flag::kRst | kAck, 10);
+    const TcpAnalysisGroup told = flows.told();
+    CHECK(told.segments == 11);
+    CHECK(told.zero_windows == 4);  // RSTs have no window
+    CHECK(told.syn == 2);
+    CHECK(told.fin == 2);
+    CHECK(told.rst == 4);
+    CHECK(told.duplicates == 5);
+    CHECK(told.window == 500);
+}
+
+TEST_CASE("TcpAnalysis: rare segments are counted to 65535", "[flowcache][unit]") {
+    Flows flows;
+    for (int segments = 0; segments < 65'540; ++segments) {
+        flows.add(1000, 0, kSyn | kFin | tcp_flag::kRst);
+    }
+    CHECK(flows.told().syn == 65'535);
+    CHECK(flows.told().fin == 65'535);
+    CHECK(flows.told().rst == 65'535);
+}
+
+TEST_CASE("TcpAnalysis: size and duration are those between one SYN and one FIN",
+          "[flowcache][unit]") {
+    struct Case {
+        std::uint32_t initial;
+        std::vector<int> flags;  // of segments, each behind the data of the one before
+        std::uint32_t size;
+    };
+    const auto [initial, flags, size] = GENERATE(
+        Case{100, {kSyn, kAck, kAck | kFin}, 200}, Case{0xFFFF'FFFF, {kSyn, kAck, kFin}, 200},
+        Case{0xFFFF'FF80, {kSyn, kAck, kFin}, 200}, Case{7, {kSyn | kFin}, 0},
+        Case{100, {kSyn, kAck}, kNoSize}, Case{100, {kAck, kFin}, kNoSize},
+        Case{100, {kFin, kSyn}, kNoSize}, Case{100, {kFin, kSyn, kFin}, kNoSize},
+        Case{100, {kSyn, kSyn, kFin}, kNoSize}, Case{100, {kSyn, kFin, kFin}, kNoSize},
+        Case{100, {kSyn, kFin, kSyn}, kNoSize}, Case{100, {kSyn, kFin, kSyn, kFin}, kNoSize});
+    Flows flows;
+    std::uint32_t sequence = initial;
+    for (const int flag : flags) {
+        const std::uint32_t octets = (flag & kSyn) != 0 ? 0 : 100;
+        flows.add(sequence, octets, flag);
+        sequence += octets + ((flag & kSyn) != 0 ? 1 : 0);
+    }
+    const TcpAnalysisGroup told = flows.told();
+    CHECK(told.flow_size == size);
+    const bool has_size = size != kNoSize;
+    CHECK(told.duration == (has_size ? 1'000'000 * (std::int64_t(flags.size()) - 1) : 0));
+}
+
+TEST_CASE("TcpAnalysis: copies of SYN and FIN spoil no size", "[flowcache][unit]") {
+    Flows flows;
+    flows.add(flows.add(99, 0, kSyn));
+    flows.add(100, 50);
+    flows.add(flows.add(150, 50, kAck | kFin));
+    CHECK(flows.told().flow_size == 100);
+    CHECK(flows.told().duration == 3'000'000);
+    CHECK(flows.told().syn == 2);
+    CHECK(flows.told().fin == 2);
+}
+
+TEST_CASE("TcpAnalysis: a slice begins with zeros, and knows what was seen", "[flowcache][unit]") {
+    Flows flows;
+    flows.add(99, 0, kSyn);
+    flows.add(100, 100);
+    flows.add(100, 100);
+    const PacketFields last = flows.add(300, 100);
+    flows.begin_slice();
+    const TcpAnalysisGroup empty = flows.told();
+    CHECK(flows.found() == Found{});
+    CHECK(empty.segments == 0);
+    CHECK(empty.data_segments == 0);
+    CHECK(empty.syn == 0);
+
+    flows.add(last);
+    flows.add(100, 100);
+    flows.add(200, 100);
+    flows.add(399, 1);
+    PacketFields reset = flows.add(400, 0, tcp_flag::kRst);
+    reset.tcp_control_bits = kAck;
+    reset.tcp.window = 0;
+    flows.add(reset);
+    CHECK(flows.found() == Found{.retransmissions = 1,
+                                 .octets = 100,
+                                 .out_of_order = 1,
+                                 .duplicates = 1,
+                                 .keep_alives = 1});
+    CHECK(flows.told().sequence == 300);
+    flows.add(400, 0, kAck | kFin);
+    CHECK(flows.told().flow_size == 300);  // by the SYN of the slice before
+    CHECK(flows.told().duration == 10'000'000);
+    flows.begin_slice();
+    CHECK(flows.found() == Found{});
+    CHECK(flows.told().flow_size == kNoSize);  // it was told
+    CHECK(flows.told().duration == 0);
+    CHECK(flows.told().zero_windows + flows.told().fin + flows.told().rst == 0);
+}
+
+TEST_CASE("TcpAnalysis: where no trouble is left, overflow alone is counted", "[flowcache][unit]") {
+    Flows flows(1);
+    flows.choose(1);
+    flows.add(1000, 100);
+    flows.add(1000, 100);  // takes the only one
+    flows.choose(0);
+    flows.add(1000, 100);
+    flows.add(1000, 50);
+    CHECK(flows.found() == Found{.overflow = 1});
+    flows.add(flows.add(1100, 100));
+    CHECK(flows.found() == Found{.overflow = 2});
+    flows.add(1199, 0);
+    CHECK(flows.found() == Found{.overflow = 3});
+    flows.add(1300, 100);  // leaves a hole
+    CHECK(flows.found() == Found{.overflow = 4});
+    flows.add(1200, 100);
+    CHECK(flows.found() == Found{.overflow = 5});
+    flows.add(1400, 100);
+    CHECK(flows.found() == Found{.overflow = 5});
+    CHECK(flows.counters.tcp_segments_unjudged.read() == 5);
+
+    flows.choose(1);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100});
+    flows.renew();
+    CHECK(flows.found() == Found{});
+    flows.choose(0);
+    flows.add(1000, 400);  // begins below the hole that was not kept
+    CHECK(flows.found() == Found{.overflow = 6});
+    flows.add(1300, 100);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100, .overflow = 6});
+    flows.choose(2);
+    flows.add(1000, 100);
+    flows.add(1000, 100);
+    CHECK(flows.found() == Found{.overflow = 1});
+    flows.begin_slice();
+    CHECK(flows.found() == Found{});
+}
+
+TEST_CASE("TcpAnalysis: troubles given back are taken again, as new ones", "[flowcache][unit]") {
+    Flows flows(2);
+    for (int round = 0; round < 5; ++round) {
+        for (const std::size_t flow : {0U, 1U}) {
+            flows.choose(flow);
+            leave_holes(flows, 8);
+            flows.add(1000, 100);
+            CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100});
+        }
+        flows.choose(static_cast<std::size_t>(round) % 2);
+        flows.renew();
+        flows.choose(1 - static_cast<std::size_t>(round) % 2);
+        flows.renew();
+    }
+    CHECK(flows.counters.tcp_segments_unjudged.read() == 0);
+}
+
+TEST_CASE("TcpAnalysis: each side's answer in the handshake is timed, once", "[flowcache][unit]") {
+    constexpr std::size_t kClient = 0;
+    constexpr std::size_t kServer = 1;
+    Flows flows;
+    const auto from = [&](std::size_t side, std::uint32_t sequence, std::uint32_t acknowledgement,
+                          int flags) {
+        flows.choose(side);
+        flows.answer(1 - side, flows.segment(sequence, acknowledgement, flags));
+        return flows.told().handshake;
+    };
+    CHECK(from(kClient, 0xFFFF'FFFF, 0, kSyn) == 0);
+    SECTION("as it should be") {
+        CHECK(from(kServer, 500, 0, kSyn | kAck) == 1'000'000);
+        flows.wait(20ms);
+        CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
+        CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
+        CHECK(from(kServer, 501, 0, kAck) == 1'000'000);
+        flows.begin_slice();
+        CHECK(from(kServer, 501, 0, kAck) == 0);
+        flows.choose(kClient);
+        flows.begin_slice();
+        CHECK(from(kClient, 0, 501, kAck) == 0);
+    }
+    SECTION("an acknowledgement of something else, or none") {
+        CHECK(from(kServer, 500, 1, kSyn | kAck) == 0);
+        CHECK(from(kClient, 0, 500, kAck) == 0);
+        CHECK(from(kClient, 0, 501, tcp_flag::kRst) == 0);
+        CHECK(from(kClient, 0, 501, kAck) == 3'000'000);
+    }
+    SECTION("a SYN that was repeated") {
+        CHECK(from(kClient, 0xFFFF'FFFF, 0, kSyn) == 0);
+        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
+        CHECK(from(kClient, 0, 501, kAck) == 0);
+    }
+    SECTION("an answer that was repeated") {
+        CHECK(from(kServer, 500, 9, kSyn | kAck) == 0);
+        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
+        CHECK(from(kClient, 0, 501, kAck) == 0);
+    }
+    SECTION("a longer time than there is room for") {
+        flows.wait(4'293'967'295ns);
+        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0xFFFF'FFFF);
+        flows.wait(4'293'967'296ns);
+        CHECK(from(kClient, 0, 501, kAck) == 0);
+        CHECK(from(kClient, 0, 501, kAck) == 0);
+    }
+    SECTION("a time that runs backwards") {
+        flows.wait(-5ms);
+        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
+    }
+    SECTION("after the other side's FIN") {
+        CHECK(from(kClient, 0, 0, kFin) == 0);
+        CHECK(from(kServer, 500, 1, kAck) == 0);
+    }
+}
+
+TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen nevertheless",
+          "[flowcache][unit]") {
+    Flows flows;
+    SECTION("in a hole behind the one that was dropped") {
+        leave_holes(flows, 9);  // drops 1100 to 1110
+        flows.add(1105, 110);   // from there into the next hole
+        CHECK(flows.found() == Found{.overflow = 2});
+        flows.add(1210, 5);
+        CHECK(flows.found() == Found{.retransmissions = 1, .octets = 5, .overflow = 2});
+    }
+    SECTION("ahead of all") {
+        leave_holes(flows, 9);
+        flows.add(1105, 1000);  // to 2105, and 2090 was the end
+        flows.add(2105, 10);    // leaves no hole
+        CHECK(flows.found() == Found{.overflow = 2});
+        flows.add(2090, 15);
+        CHECK(flows.found() == Found{.retransmissions = 1, .octets = 15, .overflow = 2});
+    }
+    SECTION("before the first, while there was no trouble left") {
+        flows.choose(1);
+        flows.add(1000, 100);
+        flows.add(1000, 100);
+        flows.choose(0);
+        flows.add(1000, 100);
+        flows.add(900, 100);
+        CHECK(flows.found() == Found{.overflow = 1});
+        flows.choose(1);
+        flows.renew();
+        flows.choose(0);
+        flows.add(900, 100);
+        CHECK(flows.found() == Found{.overflow = 2});
+    }
+}

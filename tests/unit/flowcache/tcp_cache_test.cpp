@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP analysis inside the cache: records that leave at once, wait, are cut, or are looked at.
+#include <catch2/catch.hpp>
+
+#include "flowcache/cache_tour.hpp"
+#include "tests/support/biflow_harness.hpp"
+#include "tests/support/cache_harness.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr FlowCacheOptions kUniflows{
+    .max_flows = 64, .idle_timeout = 10s, .active_timeout = 60s, .tcp_analysis = true};
+constexpr RecordLayout kLayout = RecordLayout::of({.tcp_analysis = true});
+using Harness = CacheHarness<144>;
+
+constexpr FlowCacheOptions kBiflows{.max_flows = 64,
+                                    .idle_timeout = 10s,
+                                    .active_timeout = 60s,
+                                    .direction = FlowDirection::biflow,
+                                    .tcp_analysis = true};
+constexpr RecordLayout kBiflowLayout =
+    RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
+using BiflowHarness = CacheHarness<272>;
+
+/// The segment of a flow that begins at this sequence number.
+PacketFields segment(std::uint32_t sequence, std::uint32_t payload,
+                     std::uint16_t flags = tcp_flag::kAck) {
+    static std::uint16_t identification = 0;
+    PacketFields fields = biflow::request(flags);
+    fields.ip_bytes = 40 + payload;
+    fields.has_tcp_segment = true;
+    fields.tcp = {.sequence = sequence,
+                  .acknowledgement = 1,
+                  .payload_bytes = payload,
+                  .window = 500,
+                  .copy_id = ++identification};
+    return fields;
+}
+
+template <class Record>
+TcpAnalysisGroup& tcp_of(Record& record, const RecordLayout& layout = kLayout) {
+    return record.template group<TcpAnalysisGroup>(layout.tcp_analysis_at);
+}
+
+}  // namespace
+
+TEST_CASE("TCP in the cache: a record has what its segments tell", "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    harness.packet(segment(1000, 0, tcp_flag::kSyn), at_ms(0));
+    harness.packet(segment(1001, 100), at_ms(1));
+    const PacketFields copied = segment(1101, 100);
+    harness.packet(copied, at_ms(2));
+    harness.packet(copied, at_ms(2));
+    harness.packet(segment(1001, 150), at_ms(3));
+    harness.packet(segment(1201, 50, tcp_flag::kFin | tcp_flag::kAck), at_ms(9));
+    auto records = biflow::end_all(harness, at_ms(10));
+    REQUIRE(records.size() == 1);
+    const TcpAnalysisGroup& tcp = tcp_of(records[0]);
+    CHECK(tcp.segments == 6);
+    CHECK(tcp.data_segments == 5);
+    CHECK(tcp.retransmissions == 1);
+    CHECK(tcp.retransmitted_octets == 150);
+    CHECK(tcp.duplicates == 1);
+    CHECK(tcp.out_of_order == 0);
+    CHECK(tcp.sequence == 1000);
+    CHECK(tcp.window == 500);
+    CHECK(tcp.flow_size == 250);
+    CHECK(tcp.duration == 9'000'000);
+    CHECK(harness.counters.tcp_segments_unread.read() == 0);
+    CHECK(harness.counters.tcp_segments_unjudged.read() == 0);
+}
+
+TEST_CASE("TCP in the cache: other protocols have zeros, and a header that is missing is counted",
+          "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    harness.packet(flow_packet(1), at_ms(0));
+    PacketFields cut = segment(1, 100);
+    cut.has_tcp_segment = false;
+    harness.packet(cut, at_ms(1));
+    PacketFields fragment = cut;
+    fragment.is_later_fragment = true;
+    harness.packet(fragment, at_ms(2));
+    auto records = biflow::end_all(harness, at_ms(3));
+    REQUIRE(records.size() == 2);
+    for (auto& record : records) {
+        CHECK(tcp_of(record).segments == 0);
+        CHECK_FALSE(tcp_of(record).has_size());
+    }
+    CHECK(harness.counters.tcp_segments_unread.read() == 1);
+}
+
+TEST_CASE("TCP in the cache: a slice goes on where the one before it was cut",
+          "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    for (int second = 0; second < 60; second += 5) {
+        harness.packet(segment(1000 + 100 * static_cast<std::uint32_t>(second), 500),
+                       Timestamp{std::chrono::seconds{second}});
+    }
+    harness.packet(segment(1000, 500), Timestamp{59s});
+    harness.packet(segment(7000, 500), Timestamp{61s});  // ends the first, begins the second
+    REQUIRE(harness.sink.records.size() == 1);
+    CHECK(tcp_of(harness.sink.records[0]).segments == 13);
+    CHECK(tcp_of(harness.sink.records[0]).retransmissions == 1);
+    harness.packet(segment(1500, 500), Timestamp{62s});  // of the first slice
+    auto records = biflow::end_all(harness, Timestamp{63s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[1]).segments == 2);
+    CHECK(tcp_of(records[1]).sequence == 7000);
+    CHECK(tcp_of(records[1]).retransmissions == 1);
+    CHECK(tcp_of(records[1]).out_of_order == 0);
+}
+
+TEST_CASE("TCP in the cache: records that wait keep what they had", "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    harness.sink.room = 0;
+    harness.packet(segment(1000, 100), at_ms(0));
+    harness.packet(segment(1000, 100), at_ms(1));
+    harness.expire(Timestamp{20s});  // it waits, and its trouble is somebody else's
+    PacketFields other = segment(5000, 100);
+    other.source_port = {1};
+    harness.packet(other, Timestamp{21s});
+    other.tcp.copy_id = 0;
+    other.tcp.sequence = 5050;
+    harness.packet(other, Timestamp{21s});
+    harness.packet(other, Timestamp{22s});
+    harness.sink.room = 100;
+    auto records = biflow::end_all(harness, Timestamp{23s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[0]).retransmitted_octets == 100);
+    CHECK(tcp_of(records[0]).duplicates == 0);
+    CHECK(tcp_of(records[1]).retransmitted_octets == 50);
+    CHECK(tcp_of(records[1]).duplicates == 1);
+}
+
+TEST_CASE("TCP in the cache: a slice that waits is not changed by its flow going on",
+          "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    harness.sink.room = 0;
+    for (int second = 0; second < 70; second += 5) {
+        harness.packet(segment(1000, 100), Timestamp{std::chrono::seconds{second}});
+    }
+    harness.sink.room = 100;
+    auto records = biflow::end_all(harness, Timestamp{71s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[0]).segments == 13);
+    CHECK(tcp_of(records[0]).retransmissions == 12);
+    CHECK(tcp_of(records[1]).segments == 1);
+    CHECK(tcp_of(records[1]).retransmissions == 1);
+}
+
+TEST_CASE("TCP in the cache: a look at running flows changes nothing", "[flowcache][unit]") {
+    Harness harness(kUniflows, kLayout);
+    harness.packet(segment(1000, 100), at_ms(0));
+    harness.packet(segment(1000, 100), at_ms(1));
+    std::uint32_t seen = 0;
+    CacheTour tour;
+    CHECK(tour.look_at_some(harness.cache, 100, [&seen](auto& record) {
+        seen = tcp_of(record).retransmissions;
+        return true;
+    }));
+    CHECK(seen == 1);
+    harness.packet(segment(1050, 50), at_ms(2));
+    auto records = biflow::end_all(harness, at_ms(3));
+    CHECK(tcp_of(records[0]).retransmissions == 2);
+}
+
+TEST_CASE("TCP in the cache: after a long silence a flow forgets what it was told to",
+          "[flowcache][unit]") {
+    FlowCacheOptions options = kUniflows;
+    options.tcp_duplicate_time = 100ms;
+    options.tcp_retransmission_time = 5s;
+    Harness harness(options, kLayout);
+    const PacketFields again = segment(1000, 100);
+    harness.packet(again, at_ms(0));
+    harness.packet(again, at_ms(100));
+    harness.packet(again, at_ms(201));
+    harness.packet(again, at_ms(5202));
+    auto records = biflow::end_all(harness, at_ms(5300));
+    CHECK(tcp_of(records[0]).duplicates == 1);
+    CHECK(tcp_of(records[0]).retransmissions == 1);
+}
+
+TEST_CASE("TCP in the cache: a biflow has both directions and the times of its handshake",
+          "[flowcache][unit]") {
+    BiflowHarness harness(kBiflows, kBiflowLayout);
+    const auto back = [](std::uint32_t sequence, std::uint32_t payload, std::uint16_t flags,
+                         std::uint32_t acknowledgement) {
+        PacketFields fields = segment(sequence, payload, flags);
+        std::swap(fields.source, fields.destination);
+        std::swap(fields.source_port, fields.destination_port);
+        fields.tcp.acknowledgement = acknowledgement;
+        return fields;
+    };
+    harness.packet(segment(1000, 0, tcp_flag::kSyn), at_ms(0));
+    harness.packet(back(5000, 0, tcp_flag::kSyn | tcp_flag::kAck, 1001), at_ms(30));
+    PacketFields ack = segment(1001, 0);
+    ack.tcp.acknowledgement = 5001;
+    harness.packet(ack, at_ms(35));
+    harness.packet(segment(1001, 100), at_ms(36));
+    harness.packet(segment(1001, 100), at_ms(40));
+    harness.packet(back(5001, 10, tcp_flag::kAck, 1101), at_ms(50));
+    auto records = biflow::end_all(harness, at_ms(60));
+    REQUIRE(records.size() == 1);
+    const TcpAnalysisGroup& there = tcp_of(records[0], kBiflowLayout);
+    const TcpAnalysisGroup& here = tcp_of(records[0], kBiflowLayout.reversed());
+    CHECK(there.segments == 4);
+    CHECK(there.retransmissions == 1);
+    CHECK(there.handshake == 5'000'000);
+    CHECK(here.segments == 2);
+    CHECK(here.retransmissions == 0);
+    CHECK(here.handshake == 30'000'000);
+}
+
+TEST_CASE("TCP in the cache: a biflow's slice goes on in both directions", "[flowcache][unit]") {
+    BiflowHarness harness(kBiflows, kBiflowLayout);
+    PacketFields back = segment(5000, 100);
+    std::swap(back.source, back.destination);
+    std::swap(back.source_port, back.destination_port);
+    for (int second = 0; second <= 60; second += 5) {
+        harness.packet(segment(1000 + 100 * static_cast<std::uint32_t>(second), 500),
+                       Timestamp{std::chrono::seconds{second}});
+    }
+    harness.packet(back, Timestamp{60s});
+    harness.packet(segment(1000, 100), Timestamp{61s});
+    back.tcp.copy_id = 0;
+    harness.packet(back, Timestamp{62s});
+    auto records = biflow::end_all(harness, Timestamp{63s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[0], kBiflowLayout).retransmissions == 0);
+    CHECK(tcp_of(records[1], kBiflowLayout).retransmissions == 1);
+    CHECK(tcp_of(records[1], kBiflowLayout.reversed()).retransmissions == 1);
+}
