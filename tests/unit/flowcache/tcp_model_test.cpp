@@ -250,7 +250,7 @@ TEST_CASE("TcpAnalysis: the records of a flow's slices sum up to the flow", "[fl
         }
         end_slice();
         const auto truth = numbers_of(model.truth());
-        for (const std::size_t counted : {0, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15}) {
+        for (const std::size_t counted : {0U, 2U, 3U, 4U, 5U, 6U, 7U, 12U, 13U, 14U, 15U}) {
             CHECK(sum[counted] == truth[counted]);
         }
         CHECK(sizes <= 1);
