@@ -110,17 +110,18 @@ void check_source_address(const CollectorOptions& collector, const Section& sect
 }
 
 /// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
-void check_mtu(const CollectorOptions& collector, FlowDirection direction, const Section& section) {
-    constexpr std::uint16_t kLeastForBiflows = 576;
+void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
+               const Section& section) {
+    const std::uint16_t least = flows.tcp_analysis ? 832 : 576;
     const bool is_udp = collector.transport == TransportKind::udp;
     section.demand("mtu", is_udp || collector.mtu == CollectorOptions{}.mtu,
                    " is given, but transport is not udp; must be left out (a stream has no "
                    "datagrams)");
-    const bool is_limited = is_udp && direction == FlowDirection::biflow;
-    section.demand("mtu", !is_limited || collector.mtu >= kLeastForBiflows,
+    const bool is_limited = is_udp && flows.direction == FlowDirection::biflow;
+    section.demand("mtu", !is_limited || collector.mtu >= least,
                    " is " + std::to_string(collector.mtu) +
                        ", but flows.direction is biflow; must be at least " +
-                       std::to_string(kLeastForBiflows) + " (templates of biflows are long)");
+                       std::to_string(least) + " (templates of biflows are long)");
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {
@@ -169,7 +170,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         check_direction(collectors[i], config.flows.direction, section);
         check_tls(collectors[i], section);
         check_spool(collectors[i], config.export_.mode, section);
-        check_mtu(collectors[i], config.flows.direction, section);
+        check_mtu(collectors[i], config.flows, section);
         check_spool_of_its_own(collectors, i, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {

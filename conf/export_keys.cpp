@@ -79,7 +79,8 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
         value("mtu", whole_number(&O::mtu, 512, 65507),
-              "octets of the longest IPFIX message, for udp; at least 576 for biflows"),
+              "octets of the longest IPFIX message, for udp; at least 576 for biflows, 832 "
+              "with TCP analysis"),
         value("path", text(&O::path, "the path of a file or empty", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),

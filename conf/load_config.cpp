@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/load_config.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
@@ -19,11 +20,28 @@ void remove_key(YamlNode& map, std::string_view key) {
     std::erase_if(map.entries, [key](const YamlEntry& entry) { return entry.key == key; });
 }
 
+bool is_sampled(const Config& config) {
+    return config.read.sampling > 1 ||
+           std::any_of(config.inputs.begin(), config.inputs.end(),
+                       [](const InputOptions& input) { return input.sampling > 1; });
+}
+
 std::vector<std::string> warnings_about(const Config& config) {
     std::vector<std::string> warnings;
     if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
         warnings.emplace_back(
             "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
+    }
+    if (config.export_.fields.tcp_analysis && !config.flows.tcp_analysis) {
+        warnings.emplace_back(
+            "export.fields has tcp-analysis, but flows.tcp-analysis is false: records do not have "
+            "it then");
+    }
+    if (config.flows.tcp_analysis && is_sampled(config)) {
+        warnings.emplace_back(
+            "flows.tcp-analysis is true, but packets are sampled: what is passed over leaves "
+            "holes, "
+            "and most segments cannot be judged");
     }
     for (const InputOptions& input : config.inputs) {
         if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&

@@ -39,7 +39,7 @@ Json packets_of(const QueueLedger& queue) {
             {"nic_hint_mismatches", queue.nic_hint_mismatches},
             {"cut_headers", queue.cut_headers},
             {"fragments", queue.fragments},
-            {"tcp_segments", queue.tcp_segments}};
+            {"tcp_unanalysed", queue.tcp_unanalysed}};
 }
 
 Json octets_of(const QueueLedger& queue) {
@@ -98,8 +98,8 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     for (const auto& [what, count] : other.fragments) {
         fragments[what] += count;
     }
-    for (const auto& [what, count] : other.tcp_segments) {
-        tcp_segments[what] += count;
+    for (const auto& [what, count] : other.tcp_unanalysed) {
+        tcp_unanalysed[what] += count;
     }
     nic_hint_mismatches += other.nic_hint_mismatches;
     metered += other.metered;
@@ -124,8 +124,8 @@ NamedCounts QueueLedger::ended_by_reason() const {
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
-    queue.tcp_segments["unread"] += counters.tcp_segments_unread.read();
-    queue.tcp_segments["unjudged"] += counters.tcp_segments_unjudged.read();
+    queue.tcp_unanalysed["unread"] += counters.tcp_segments_unread.read();
+    queue.tcp_unanalysed["unjudged"] += counters.tcp_segments_unjudged.read();
     for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
         queue.ended[reason] = counters.ended[reason].read();
     }

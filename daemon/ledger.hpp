@@ -35,9 +35,9 @@ struct QueueLedger {
     NamedCounts
         cut_headers;        ///< metered although the trimmed path could not read this header whole
     NamedCounts fragments;  ///< what a FragmentTable does with them; all metered
-    /// That TCP analysis does not know about: unread, the header was not there; unjudged, they are
-    /// `tcpAnalysisOverflow` of their flows. All metered.
-    NamedCounts tcp_segments;
+    /// Segments that TCP analysis has not read, because the header was not there, or that are
+    /// `tcpAnalysisOverflow` of their flows (`unjudged`); all metered.
+    NamedCounts tcp_unanalysed;
     std::uint64_t nic_hint_mismatches{};  ///< packets that are not what the NIC says; metered
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;

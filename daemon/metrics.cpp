@@ -117,8 +117,8 @@ constexpr Metric kIgnored{"tributary_ignored_packets_total", "Packets in no flow
 constexpr Metric kCutHeaders{"tributary_cut_headers_total",
                              "Metered packets of which a header ran past the cut, by header."};
 constexpr Metric kFragments{"tributary_fragments_total", "Fragments, where they are tracked."};
-constexpr Metric kTcpSegments{"tributary_tcp_segments_total",
-                              "Segments that TCP analysis does not know about, by why."};
+constexpr Metric kTcpUnanalysed{"tributary_tcp_unanalysed_segments_total",
+                                "Segments not read, or not judged."};
 constexpr Metric kEnded{"tributary_ended_flow_records_total", "Flow records, by why they ended."};
 constexpr Metric kLostRecords{"tributary_lost_flow_records_total", "Records lost, by cause."};
 constexpr Metric kLostPackets{"tributary_lost_packets_total", "Packets in lost flow records."};
@@ -151,7 +151,7 @@ void add_queue(Families& families, const QueueLedger& queue) {
     add_named(families, kIgnored, labels, "reason", queue.ignored);
     add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
     add_named(families, kFragments, labels, "kind", queue.fragments);
-    add_named(families, kTcpSegments, labels, "kind", queue.tcp_segments);
+    add_named(families, kTcpUnanalysed, labels, "kind", queue.tcp_unanalysed);
     add_named(families, kEnded, labels, "reason", queue.ended_by_reason());
     for (const auto& [cause, tally] : queue.lost) {
         Labels own = labels;

@@ -95,7 +95,7 @@ public:
                     .service = service_manager_,
                     .signals = signals_,
                     .layout = layout_,
-                    .stored = config_.export_.fields,
+                    .stored = layout_.groups(),
                     .ledger = [this] { return ledger(); },
                     .log_link_changes = [this] { log_link_changes(); },
                     .set_filter = [this](std::size_t input,

@@ -137,6 +137,7 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
 ///
 /// @errors  ConfigError: a group would have to be stored anew
 ExportOptions ProbeWatch::exported_of_stored(ExportOptions wanted) const {
+    wanted.fields = effective_groups(wanted.fields, config_.flows);
     for (const auto group : kFieldGroups) {
         const bool is_stored = probe_.stored.*group;
         if (wanted.fields.*group && !is_stored) {

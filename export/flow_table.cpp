@@ -93,7 +93,7 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
 /// A count of analysed TCP, for instance "3", or of both directions "3/0".
 template <class Count>
 std::string tcp_text(const FlowView& flow, Count TcpAnalysisGroup::*count) {
-    if (flow.tcp.segments == 0 && flow.reverse_tcp.segments == 0) {
+    if (!flow.has_tcp) {
         return "-";
     }
     const std::string forward = std::to_string(flow.tcp.*count);
@@ -150,7 +150,7 @@ void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
     unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
-    unused_ &= flow.tcp.segments != 0 ? ~kTcpColumns : ~std::bitset<columns>();
+    unused_ &= flow.has_tcp ? ~kTcpColumns : ~std::bitset<columns>();
     unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
     if (rows_.size() >= rows_per_block_) {
         flush();

@@ -13,8 +13,9 @@ struct FlowView {
     FlowRecordCore core;
     ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
     TunnelGroup tunnel;    ///< kind none: the record names no tunnel
-    TcpAnalysisGroup tcp;  ///< segments 0: TCP was not analysed
+    TcpAnalysisGroup tcp;
     TcpAnalysisGroup reverse_tcp;
+    bool has_tcp{};  ///< the record has at least one of these counts
 
     [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
     /// Packets and octets of both directions.

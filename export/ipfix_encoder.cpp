@@ -14,7 +14,7 @@
 namespace tributary {
 namespace {
 
-constexpr std::size_t kLargestRecord = 400;  // a biflow with every group
+constexpr std::size_t kLargestRecord = 640;  // a biflow with every group
 constexpr std::size_t kMessageHeader = 16;   // RFC 7011 §3.1
 
 std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {

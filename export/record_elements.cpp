@@ -26,7 +26,7 @@ enum class Group : std::uint8_t {
     fragments,
     tcp_analysis,
     tcp_handshake,  ///< of tcp-analysis, in biflows
-    tcp_flags,      ///< of tcp-analysis, where tcp-counts does not say the same
+    tcp_flags,      ///< of tcp-analysis, unless tcp-counts tells the same
 };
 
 /// In which templates an element stands, provided that its group is chosen.
@@ -83,7 +83,7 @@ constexpr Element tcp_analysis(const char* name, Take take, std::size_t offset,
 }
 
 // All that is exported, in the order of the wire. Sizes are those of the record; where the registry
-// has unsigned64 for a 32-bit number that is reduced-size encoding (RFC 7011 §6.2).
+// has larger ones that is reduced-size encoding (RFC 7011 §6.2).
 constexpr std::array kElements{
     Element{"sourceIPv4Address", Take::ipv4_address, in_key(offsetof(FlowKey, source)), When::ipv4},
     Element{"destinationIPv4Address", Take::ipv4_address, in_key(offsetof(FlowKey, destination)),
@@ -235,11 +235,10 @@ std::optional<std::size_t> place_of(Group group, const RecordLayout& layout, boo
         case Group::fragments:
             return chosen(layout.fragments_at);
         case Group::tcp_analysis:
+        case Group::tcp_flags:
             return chosen(layout.tcp_analysis_at);
         case Group::tcp_handshake:
             return is_biflow ? chosen(layout.tcp_analysis_at) : std::nullopt;
-        case Group::tcp_flags:
-            return layout.tcp_counts_at == 0 ? chosen(layout.tcp_analysis_at) : std::nullopt;
         case Group::common:
         case Group::core:
             break;
@@ -350,6 +349,12 @@ bool is_chosen(const Element& element, const PartialGroups& partial) {
            partial.elements[static_cast<std::size_t>(found - kGroupElements.begin())];
 }
 
+/// Whether records of this layout have an element, if its group has a place.
+bool is_told(const Element& element, const RecordLayout& layout, const PartialGroups& partial) {
+    const bool is_twice = element.group == Group::tcp_flags && layout.tcp_counts_at != 0;
+    return is_twice != is_chosen(element, partial);
+}
+
 /// Appends the reverse direction's fields, which are those of the first in the same order.
 void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape,
                            const RecordLayout& layout, TimestampUnit timestamps,
@@ -358,7 +363,8 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
     for (std::size_t index = 0; index < kElements.size(); ++index) {
         const Element& element = kElements[index];
         const auto place = reverse_place_of(element.group, layout);
-        if (place && applies(element.when, shape, timestamps) && is_chosen(element, partial)) {
+        if (place && applies(element.when, shape, timestamps) &&
+            is_told(element, layout, partial)) {
             fields.push_back({.element = kReverseNames[index].c_str(),
                               .of_enterprise = true,
                               .key = KeyRole::none,
@@ -375,7 +381,8 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
     std::vector<TemplateField> fields;
     for (const Element& element : kElements) {
         const auto place = place_of(element.group, layout, layout.reverse_at != 0);
-        if (place && applies(element.when, shape, timestamps) && is_chosen(element, partial)) {
+        if (place && applies(element.when, shape, timestamps) &&
+            is_told(element, layout, partial)) {
             fields.push_back(
                 {.element = element.name,
                  .of_enterprise = tributary_element(element.name) != TributaryElement::none,

@@ -28,8 +28,7 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory handed in:  | TCP troubles | index | entries: lines, IPv6 addresses, groups | due times
-//   |
+//   memory:  | TCP troubles | index | entries: lines, IPv6 addresses, groups | due times |
 //
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink

@@ -90,9 +90,10 @@ struct PacketSpan {
     Timestamp end;
 };
 
-/// Group `tcp-analysis`: what the segments of one direction tell; zeros unless TCP.
-/// docs/tcp-records.md defines each member. It comes first of the groups and takes a cache line,
-/// which the cache uses for the state of the flow while that runs (TcpState).
+/// Group `tcp-analysis`: what the segments of one direction tell; as here unless TCP.
+/// docs/tcp-records.md defines each member. It comes first of the groups, and is a cache line where
+/// it is the only one of a uniflow; the cache has the flow's state there while that runs
+/// (TcpState).
 struct TcpAnalysisGroup {
     static constexpr std::uint32_t kNoSize = std::numeric_limits<std::uint32_t>::max();
 

@@ -30,11 +30,10 @@ namespace tributary {
 /// What an undisturbed direction needs is TcpState, 64 octets. Where something goes wrong it gets a
 /// TcpTrouble, of which there is one for each eight flows. When none is left, or a direction has
 /// more holes than one holds, the segments that cannot be judged are counted as `overflow`, and as
-/// nothing else: what is counted as a retransmission is one.
+/// nothing else. A copy that comes too late to be found counts as a retransmission.
 ///
 /// @thread  the one that owns the cache; nothing allocates
-/// @cost    an undisturbed segment: one cache line, and some 40 instructions; a disturbed
-///          direction: two more lines
+/// @cost    one cache line; in a disturbed direction two more
 /// @source  docs/tcp-records.md; RFC 9293; gpu-tcp-flow-records (2015), 2.3
 class TcpAnalysis {
 public:
@@ -85,17 +84,18 @@ public:
         }
     }
 
-    /// A segment of a biflow's direction, once it was added, may answer the other direction's SYN:
-    /// with SYN and ACK, or with the ACK that opens the connection. A SYN that was sent twice is
-    /// not timed, because nobody knows which one was answered.
+    /// A segment of a biflow's direction, once added, may answer the other direction's SYN: with
+    /// SYN and ACK, or with ACK where it has begun with a SYN itself. A SYN that was sent twice is
+    /// not timed: nobody knows which one was answered.
     void add_answer(TcpState& state, const TcpState& other, const PacketFields& segment,
                     Timestamp seen_at) noexcept {
         if (state.has_handshake != 0 || other.has_syn == 0 || other.has_size != 0) [[likely]] {
             return;
         }
         const bool is_timed = other.is_size_invalid == 0 && state.is_size_invalid == 0;
-        if (!is_timed || !tcp::has(segment, tcp_flag::kAck) ||
-            segment.tcp.acknowledgement != other.syn_or_size + 1) {
+        const bool is_answer = state.has_syn != 0 && tcp::has(segment, tcp_flag::kAck) &&
+                               !tcp::has(segment, tcp_flag::kRst);
+        if (!is_timed || !is_answer || segment.tcp.acknowledgement != other.syn_or_size + 1) {
             return;
         }
         state.has_handshake = 1;

@@ -58,7 +58,8 @@ inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size
                    .link_type = kLinkTypes[(data[2] >> 3U) % kLinkTypes.size()]},
         .options = {.tunnel = (data[2] & 1U) != 0 ? TunnelMode::inner : TunnelMode::outer,
                     .mpls_pseudowires = (data[2] & 2U) != 0,
-                    .llc_snap = (data[2] & 4U) != 0},
+                    .llc_snap = (data[2] & 4U) != 0,
+                    .tcp_segments = true},
         .cut = data[3],
         .hint = static_cast<NicHint>(data[3] % 5)};
 }

@@ -110,7 +110,7 @@ class Telemetry(ProbeCase):
         named = (("tributary_ignored_packets_total", "reason", packets["ignored_by_reason"]),
                  ("tributary_cut_headers_total", "header", packets["cut_headers"]),
                  ("tributary_fragments_total", "kind", packets["fragments"]),
-                 ("tributary_tcp_segments_total", "kind", packets["tcp_segments"]),
+                 ("tributary_tcp_unanalysed_segments_total", "kind", packets["tcp_unanalysed"]),
                  ("tributary_ended_flow_records_total", "reason", flows["ended_by_reason"]),
                  ("tributary_lost_flow_records_total", "cause", flows["lost_by_cause"]))
         for name, label, counts in named:

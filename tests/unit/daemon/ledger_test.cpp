@@ -18,7 +18,7 @@ QueueLedger some_queue() {
     queue.bad_timestamp = 2;
     queue.cut_headers = {{"transport_header", 1}};
     queue.fragments = {{"first", 1}, {"later", 2}};
-    queue.tcp_segments = {{"unread", 1}, {"unjudged", 3}};
+    queue.tcp_unanalysed = {{"unread", 1}, {"unjudged", 3}};
     queue.nic_hint_mismatches = 4;
     queue.nic_queue_errors = 3;
     queue.unified_headers_missing = 7;
@@ -48,7 +48,7 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
         "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4,
         "nic_hint_mismatches": 8, "cut_headers": {"transport_header": 2},
         "fragments": {"first": 2, "later": 4},
-        "tcp_segments": {"unread": 2, "unjudged": 6},
+        "tcp_unanalysed": {"unread": 2, "unjudged": 6},
         "unified_headers_missing": 14, "unified_headers_untracked": 16})");
     CHECK(json["packets"] == expected_packets);
     CHECK(

@@ -300,6 +300,26 @@ TEST_CASE("Biflow records: a message that is too short for the largest template 
     CHECK_NOTHROW(EncoderPair({}, TimestampUnit::milliseconds, 512, FlowDirection::biflow));
 }
 
+TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[export][unit]") {
+    FieldGroups groups = kAllGroups;
+    groups.tcp_analysis = true;
+    // The least that the configuration lets through.
+    EncoderPair pair(groups, TimestampUnit::nanoseconds, 832, FlowDirection::biflow);
+    RecordShape largest = RecordShape::at(shape_count(pair.layout) - 1, pair.layout);
+    largest.icmp = false;
+    Record record = record_of_shape(largest, pair.layout, 7);
+    record.core.key.protocol = 6;
+    auto& there = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    there.flow_size = 2;
+    there.duration = 1;
+    record.group<TcpAnalysisGroup>(pair.layout.reverse_tcp_analysis_at) =
+        TcpAnalysisGroup{.segments = 3};
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.number(kOfEnterprise + 15) == 2);
+    CHECK(got.number(kOwnReversed + 7) == 3);
+    CHECK(got.number(kOwnReversed + 15) == TcpAnalysisGroup::kNoSize);
+}
+
 TEST_CASE("Biflow records: the export time is not before the end of either direction",
           "[export][unit]") {
     EncoderPair pair = biflow_pair();

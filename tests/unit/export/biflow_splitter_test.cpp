@@ -49,6 +49,26 @@ Record with_all_groups(const RecordLayout& layout, std::uint8_t ip_version = 4) 
 
 }  // namespace
 
+TEST_CASE("BiflowSplitter: each direction has its own analysed TCP", "[export][unit]") {
+    const FieldGroups groups{.tcp_analysis = true};
+    const RecordLayout layout = RecordLayout::of(groups, FlowDirection::biflow);
+    const RecordLayout half = RecordLayout::of(groups);
+    BiflowSplitter splitter(layout);
+    Record biflow = record_of(4711);
+    biflow.core.key.protocol = 6;
+    biflow.group<ReverseGroup>(layout.reverse_at).packets = 3;
+    biflow.group<TcpAnalysisGroup>(layout.tcp_analysis_at).retransmissions = 5;
+    biflow.group<TcpAnalysisGroup>(layout.reverse_tcp_analysis_at).retransmissions = 6;
+    const BiflowSplitter::Uniflows uniflows = splitter.split(bytes_of(biflow));
+    const auto retransmissions = [&half](const std::byte* record) {
+        return reinterpret_cast<const TcpAnalysisGroup*>(record + half.tcp_analysis_at)
+            ->retransmissions;
+    };
+    REQUIRE(uniflows.second != nullptr);
+    CHECK(retransmissions(uniflows.first) == 5);
+    CHECK(retransmissions(uniflows.second) == 6);
+}
+
 TEST_CASE("BiflowSplitter: each direction has what is its own", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of(kAllGroups, FlowDirection::biflow);
     BiflowSplitter splitter(layout);

@@ -273,6 +273,26 @@ TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-count
     CHECK(got.values.at(218).size() == 4);
 }
 
+TEST_CASE("Record elements: flags that tcp-counts does not tell come from analysed TCP",
+          "[export][unit]") {
+    ExportOptions options;
+    options.fields = {.tcp_counts = true, .tcp_analysis = true};
+    options.partial.groups.tcp_counts = true;
+    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
+        options.partial.elements[index] = kGroupElements.at(index).name == "tcpRstTotalCount";
+    }
+    EncoderPair pair(options, 1400);
+    Record record = record_of(1);
+    record.core.key.protocol = 6;
+    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {.syn = 1, .rst = 2};
+    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    tcp.syn = 3;
+    tcp.rst = 4;
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.number(218) == 3);
+    CHECK(got.number(220) == 2);
+}
+
 TEST_CASE("Record elements: fragment flags are one octet", "[export][unit]") {
     EncoderPair pair({.fragments = true});
     Record record = record_of(1);

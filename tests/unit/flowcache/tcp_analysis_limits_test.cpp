@@ -290,6 +290,10 @@ TEST_CASE("TcpAnalysis: each side's answer in the handshake is timed, once", "[f
         CHECK(from(kClient, 0, 501, tcp_flag::kRst) == 0);
         CHECK(from(kClient, 0, 501, kAck) == 3'000'000);
     }
+    SECTION("a connection that is refused") {
+        CHECK(from(kServer, 0, 0, tcp_flag::kRst | kAck) == 0);
+    }
+    SECTION("a server whose SYN was not seen") { CHECK(from(kServer, 501, 0, kAck) == 0); }
     SECTION("a SYN that was repeated") {
         CHECK(from(kClient, 0xFFFF'FFFF, 0, kSyn) == 0);
         CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP analysis inside the cache: records that leave at once, wait, are cut, or are looked at.
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
 
 #include "flowcache/cache_tour.hpp"
 #include "tests/support/biflow_harness.hpp"
@@ -233,4 +235,54 @@ TEST_CASE("TCP in the cache: a biflow's slice goes on in both directions", "[flo
     CHECK(tcp_of(records[0], kBiflowLayout).retransmissions == 0);
     CHECK(tcp_of(records[1], kBiflowLayout).retransmissions == 1);
     CHECK(tcp_of(records[1], kBiflowLayout.reversed()).retransmissions == 1);
+}
+
+TEST_CASE("TCP in the cache: what a flow in trouble has is free again, however the flow ends",
+          "[flowcache][unit]") {
+    // As many troubles as directions of flows: one that is not given back is missing soon.
+    FlowCacheOptions options = kBiflows;
+    options.max_flows = 32;
+    options.tcp_end = GENERATE(false, true);
+    BiflowHarness harness(options, kBiflowLayout);
+    Timestamp now{};
+    std::uint16_t port = 0;
+    // Something again, both ways.
+    const auto trouble = [&](std::uint16_t flags) {
+        ++port;
+        for (int time = 0; time < 2; ++time) {
+            for (const bool is_back : {false, true}) {
+                PacketFields fields = segment(1000, 100, time == 0 ? tcp_flag::kAck : flags);
+                fields.source_port = {port};
+                if (is_back) {
+                    std::swap(fields.source, fields.destination);
+                    std::swap(fields.source_port, fields.destination_port);
+                }
+                harness.packet(fields, now);
+            }
+        }
+    };
+    for (int round = 0; round < 20; ++round) {
+        for (int flow = 0; flow < 100; ++flow) {  // for lack of resources
+            trouble(tcp_flag::kAck);
+        }
+        harness.sink.room = harness.sink.records.size() + 3;
+        for (int flow = 0; flow < 100; ++flow) {  // records wait, and get lost
+            trouble(tcp_flag::kAck);
+        }
+        harness.sink.room = std::numeric_limits<std::size_t>::max();
+        now += 11s;
+        harness.expire(now);  // idle
+        for (int flow = 0; flow < 20; ++flow) {
+            trouble(tcp_flag::kAck | tcp_flag::kFin);
+        }
+        PacketFields named = segment(1000, 100);
+        named.source_port = {port};
+        if (const auto handle = harness.handle_of(named)) {
+            CHECK(harness.cache.end(*handle, FlowEndReason::end_of_flow, harness.sink));
+        }
+        now += 11s;
+        harness.expire(now);
+    }
+    CHECK(harness.counters.lost_ring_full.read().records > 0);
+    CHECK(harness.counters.tcp_segments_unjudged.read() == 0);
 }

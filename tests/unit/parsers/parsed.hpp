@@ -44,6 +44,8 @@ inline Parsed parse(const PacketView& packet, const ParseOptions& options = {}) 
     fields.fragment_id = fields.flow_label = fields.tunnel.id = 0xeeee'eeee;
     fields.mac_addresses = fields.mpls_stack = fields.tunnel.addresses = kOldBytes.data();
     fields.tunnel.kind = TunnelKind::gtp_u;
+    fields.has_tcp_segment = true;
+    fields.tcp = {.sequence = 0xeeee'eeee, .payload_bytes = 0xeeee'eeee};
     const ParseStatus status = parse_packet(packet, options, fields);
     return {status, fields};
 }
