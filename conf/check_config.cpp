@@ -67,8 +67,6 @@ void check_unified_headers(const Config& config, const std::string& parse, const
     demand(!fields.flow_label, "export.fields", " has flow-label", not_carried);
     demand(!fields.mpls, "export.fields", " has mpls", not_carried);
     demand(!fields.tunnel, "export.fields", " has tunnel", not_carried);
-    demand(!config.flows.tcp_analysis, "flows.tcp-analysis", " is true",
-           "be false (unified headers of version 1 do not carry sequence numbers)");
     demand(config.flows.tunnel == TunnelMode::outer, "flows.tunnel", " is inner",
            "be outer (whoever parses the packets decides: tributary preparse --set "
            "flows.tunnel=inner)");

@@ -27,8 +27,8 @@ struct PreparseJob {
     std::string stats_path;              ///< ledger as JSON at exit; empty: none
 };
 
-/// Octets of the smallest mtu: a frame with one record.
-inline constexpr std::uint16_t kSmallestPreparseMtu = 82;
+/// Octets of the smallest mtu: a frame with one record of version 2.
+inline constexpr std::uint16_t kSmallestPreparseMtu = 98;
 /// With as many streams as an input can have queues, the last one's number still fits.
 inline constexpr std::uint32_t kHighestFirstStream = 0xffff'ffff - 1023;
 

@@ -7,7 +7,6 @@
 
 namespace tributary {
 
-using unified_header::kRecordBytes;
 using unified_header::frame_at::kFirstRecord;
 
 std::string_view name_of(FrameFate fate) noexcept {
@@ -49,15 +48,19 @@ void PreparseStream::take(std::span<const PacketView> packets,
 void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp time) noexcept {
     if (frame_.empty() && !begin_frame()) {
         counters_.packets[static_cast<std::size_t>(FrameFate::no_buffer)].add();
-        ++sequence_;
+        ++frame_header_.sequence;
         return;
     }
     times_.advance(packet.seen_at);
     PacketView told = packet;
     told.seen_at = time;
-    write_unified_header(told, status, fields_,
-                         frame_.data() + kFirstRecord + records_ * kRecordBytes);
-    if (++records_ == most_records_) {
+    std::byte* const record =
+        frame_.data() + kFirstRecord + frame_header_.records * frame_header_.record_bytes();
+    write_unified_header(told, status, fields_, record);
+    if (frame_header_.has_segments) {
+        write_unified_segment(status, fields_, record + unified_header::kRecordBytes);
+    }
+    if (++frame_header_.records == most_records_) {
         flush();
     }
 }
@@ -67,23 +70,24 @@ bool PreparseStream::begin_frame() noexcept {
     if (frame_.empty()) {
         return false;
     }
-    const std::size_t room = (frame_.size() - kFirstRecord) / kRecordBytes;
+    const std::size_t room = (frame_.size() - kFirstRecord) / frame_header_.record_bytes();
     most_records_ = static_cast<std::uint16_t>(
         std::min<std::size_t>(room, std::numeric_limits<std::uint16_t>::max()));
     return true;
 }
 
 void PreparseStream::flush() noexcept {
-    if (records_ == 0) {
+    const std::size_t records = frame_header_.records;
+    if (records == 0) {
         return;
     }
-    write_unified_frame({.stream = number_, .sequence = sequence_, .records = records_},
-                        sink_.addresses(), frame_.data());
-    const FrameFate fate = sink_.send(kFirstRecord + records_ * kRecordBytes, times_.now());
-    counters_.packets[static_cast<std::size_t>(fate)].add(records_);
+    write_unified_frame(frame_header_, sink_.addresses(), frame_.data());
+    const FrameFate fate =
+        sink_.send(kFirstRecord + records * frame_header_.record_bytes(), times_.now());
+    counters_.packets[static_cast<std::size_t>(fate)].add(records);
     counters_.frames[static_cast<std::size_t>(fate)].add();
-    sequence_ += records_;
-    records_ = 0;
+    frame_header_.sequence += records;
+    frame_header_.records = 0;
     frame_ = {};
 }
 

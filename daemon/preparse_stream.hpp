@@ -36,9 +36,13 @@ class PreparseStream {
 public:
     /// @param number    of the stream, for the receiver
     /// @param counters  outlives the stream, like the sink
+    /// @param parts     where TCP segments are read, frames are of version 2
     PreparseStream(std::uint32_t number, const FrameInputParts& parts, FrameSink& sink,
                    PreparseCounters& counters) noexcept
-        : sink_(sink), counters_(counters), parser_(parts, counters.input), number_(number) {}
+        : sink_(sink),
+          counters_(counters),
+          parser_(parts, counters.input),
+          frame_header_{.stream = number, .has_segments = parts.parse.tcp_segments} {}
 
     /// Takes packets in their order.
     ///
@@ -59,10 +63,8 @@ private:
     FrameSink& sink_;
     PreparseCounters& counters_;
     FrameParser parser_;
-    std::uint32_t number_;
-    std::uint64_t sequence_ = 0;      ///< of the frame's first record
+    UnifiedFrame frame_header_;       ///< of the frame, with the records so far
     std::span<std::byte> frame_;      ///< empty: none is begun
-    std::uint16_t records_ = 0;       ///< in the frame
     std::uint16_t most_records_ = 0;  ///< that the frame has room for
     PacketTimes times_;
     PacketFields fields_;

@@ -111,6 +111,7 @@ private:
             if (status == ParseStatus::ok) {
                 record_ = frame.captured.data() + unified_header::frame_at::kFirstRecord;
                 records_left_ = header.records;
+                record_bytes_ = header.record_bytes();
                 follow(header);
                 return true;
             }
@@ -137,9 +138,13 @@ private:
         const std::size_t count = std::min(records_left_, kBurstPackets - first);
         PacketMask plain = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            plain |= PacketMask{read_unified_header(record_ + i * unified_header::kRecordBytes,
-                                                    fields_[first + i], packets_[first + i])}
-                     << i;
+            const std::byte* const record = record_ + i * record_bytes_;
+            plain |=
+                PacketMask{read_unified_header(record, fields_[first + i], packets_[first + i])}
+                << i;
+            if (record_bytes_ != unified_header::kRecordBytes) {
+                read_unified_segment(record + unified_header::kRecordBytes, fields_[first + i]);
+            }
         }
         // Every record moves the clock, also one of another worker.
         const PacketMask bad = clock_.stamp(std::span(packets_).subspan(first, count));
@@ -151,7 +156,7 @@ private:
             sort_out(count, bad, tally);
         }
         tally.has_records = true;
-        record_ += count * unified_header::kRecordBytes;
+        record_ += count * record_bytes_;
         records_left_ -= count;
     }
 
@@ -160,8 +165,7 @@ private:
         const std::size_t first = tally.metered;
         for (std::size_t i = 0; i < count; ++i, bad >>= 1U) {
             const PacketFields& fields = fields_[first + i];
-            const ParseStatus status =
-                status_of_unified_header(record_ + i * unified_header::kRecordBytes);
+            const ParseStatus status = status_of_unified_header(record_ + i * record_bytes_);
             if (!is_ours(status, fields)) {
                 continue;
             }
@@ -195,6 +199,7 @@ private:
     std::span<const PacketView> frames_;  ///< of that burst, those not begun
     const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
     std::size_t records_left_ = 0;        ///< in that frame
+    std::size_t record_bytes_ = unified_header::kRecordBytes;  ///< of that frame's version
     std::array<PacketView, kBurstPackets> packets_;
     std::array<PacketFields, kBurstPackets> fields_;
 };

@@ -50,17 +50,20 @@ ParseStatus read_unified_frame(std::span<const std::byte> frame, UnifiedFrame& h
         load<std::uint16_t>(data + frame_at::kEthertype) != kEthertypeAsRead) {
         return ParseStatus::not_unified_header;
     }
-    if (load<std::uint8_t>(data + frame_at::kVersion) != kVersion) {
+    const auto version = load<std::uint8_t>(data + frame_at::kVersion);
+    if (version != kVersion && version != kVersionWithSegments) {
         return ParseStatus::bad_unified_header_version;
     }
-    const auto records = load<std::uint16_t>(data + frame_at::kRecords);
-    if (load<std::uint8_t>(data + frame_at::kRecordBytes) != kRecordBytes || records == 0 ||
-        records * kRecordBytes > frame.size() - frame_at::kFirstRecord) {
+    const UnifiedFrame read{.stream = load<std::uint32_t>(data + frame_at::kStream),
+                            .sequence = load<std::uint64_t>(data + frame_at::kSequence),
+                            .records = load<std::uint16_t>(data + frame_at::kRecords),
+                            .has_segments = version == kVersionWithSegments};
+    if (load<std::uint8_t>(data + frame_at::kRecordBytes) != read.record_bytes() ||
+        read.records == 0 ||
+        read.records * read.record_bytes() > frame.size() - frame_at::kFirstRecord) {
         return ParseStatus::bad_unified_header_length;
     }
-    header = {.stream = load<std::uint32_t>(data + frame_at::kStream),
-              .sequence = load<std::uint64_t>(data + frame_at::kSequence),
-              .records = records};
+    header = read;
     return ParseStatus::ok;
 }
 
@@ -68,8 +71,8 @@ void write_unified_frame(const UnifiedFrame& header, const MacAddresses& address
                          std::byte* out) noexcept {
     std::memcpy(out + frame_at::kMacAddresses, addresses.data(), addresses.size());
     store(out + frame_at::kEthertype, kEthertypeAsRead);
-    store(out + frame_at::kVersion, kVersion);
-    store(out + frame_at::kRecordBytes, static_cast<std::uint8_t>(kRecordBytes));
+    store(out + frame_at::kVersion, header.has_segments ? kVersionWithSegments : kVersion);
+    store(out + frame_at::kRecordBytes, static_cast<std::uint8_t>(header.record_bytes()));
     store(out + frame_at::kRecords, header.records);
     store(out + frame_at::kReserved, std::uint16_t{0});
     store(out + frame_at::kStream, header.stream);
@@ -93,6 +96,17 @@ void write_unified_header(const PacketView& packet, ParseStatus status, const Pa
     store(out + record_at::kSourcePort, fields.source_port.value);
     store(out + record_at::kDestinationPort, fields.destination_port.value);
     store(out + record_at::kTail, tail_of(fields));
+}
+
+void write_unified_segment(ParseStatus status, const PacketFields& fields,
+                           std::byte* out) noexcept {
+    if (status != ParseStatus::ok) {
+        std::memset(out, 0, kSegmentBytes);
+        return;
+    }
+    const TcpSegment segment =
+        fields.has_tcp_segment ? fields.tcp : TcpSegment{.payload_bytes = kNoSegment};
+    std::memcpy(out, &segment, kSegmentBytes);
 }
 
 ParseStatus status_of_unified_header(const std::byte* record) noexcept {

@@ -15,7 +15,8 @@
 
 // Unified headers: what somebody else, a NIC or another host, has parsed out of packets. One record
 // of 64 octets per packet, many in an Ethernet frame. The format is docs/unified-header.md; it is
-// fixed for ever as version 1. All integers are little-endian.
+// fixed for ever as version 1. In version 2 each record has 16 octets more: what the analysis of
+// TCP needs of a segment. All integers are little-endian.
 
 namespace tributary {
 
@@ -23,7 +24,9 @@ namespace unified_header {
 
 inline constexpr std::uint16_t kEthertype = 0x88b5;  ///< IEEE 802 local experimental
 inline constexpr std::uint8_t kVersion = 1;
+inline constexpr std::uint8_t kVersionWithSegments = 2;
 inline constexpr std::size_t kRecordBytes = 64;
+inline constexpr std::size_t kSegmentBytes = 16;  ///< behind each record of version 2
 
 /// Offsets in a frame.
 namespace frame_at {
@@ -56,6 +59,16 @@ inline constexpr std::size_t kClassOfService = 61;    ///< u8
 inline constexpr std::size_t kTtl = 62;               ///< u8
 inline constexpr std::size_t kStatus = 63;            ///< u8, a ParseStatus
 }  // namespace record_at
+
+/// Offsets behind a record of version 2.
+namespace segment_at {
+inline constexpr std::size_t kSequence = 0;         ///< u32
+inline constexpr std::size_t kAcknowledgement = 4;  ///< u32
+inline constexpr std::size_t kPayloadBytes = 8;     ///< u32, or kNoSegment
+inline constexpr std::size_t kWindow = 12;          ///< u16
+inline constexpr std::size_t kCopyId = 14;          ///< u16
+}  // namespace segment_at
+inline constexpr std::uint32_t kNoSegment = 0xffff'ffff;
 
 /// Bits of a record's last eight octets, read as one integer: TCP control bits 0-11, VLAN id 16-27,
 /// the octets from 60 on above bit 32.
@@ -94,6 +107,12 @@ struct UnifiedFrame {
     std::uint32_t stream{};    ///< which queue of the sender
     std::uint64_t sequence{};  ///< number of the first record in its stream, from 0
     std::uint16_t records{};   ///< from 1; the first lies at unified_header::frame_at::kFirstRecord
+    bool has_segments{};       ///< version 2
+
+    /// From one record to the next.
+    [[nodiscard]] std::size_t record_bytes() const noexcept {
+        return unified_header::kRecordBytes + (has_segments ? unified_header::kSegmentBytes : 0);
+    }
 };
 
 /// Destination and source, as on the wire.
@@ -122,6 +141,12 @@ void write_unified_frame(const UnifiedFrame& header, const MacAddresses& address
 /// @param out     unified_header::kRecordBytes octets
 void write_unified_header(const PacketView& packet, ParseStatus status, const PacketFields& fields,
                           std::byte* out) noexcept;
+
+/// Writes what stands behind the record of a packet in version 2.
+///
+/// @param status, fields  as for write_unified_header()
+/// @param out             unified_header::kSegmentBytes octets
+void write_unified_segment(ParseStatus status, const PacketFields& fields, std::byte* out) noexcept;
 
 namespace unified_header {
 
@@ -206,6 +231,22 @@ static_assert(offsetof(PacketFields, has_tcp_segment) == kSecondPiece + 7 &&
     store(out + kFirstPiece, first_piece(tail));
     store(out + kSecondPiece, second_piece(tail));
     return (tail & kNotPlain) == 0;
+}
+
+/// Reads what stands behind the record of a packet in version 2.
+///
+/// @param segment  unified_header::kSegmentBytes octets, of any content and alignment
+/// @param fields   of that record, already read; gets `tcp` and `has_tcp_segment`
+inline void read_unified_segment(const std::byte* segment, PacketFields& fields) noexcept {
+    using namespace unified_header;
+    static_assert(sizeof(TcpSegment) == kSegmentBytes &&
+                  offsetof(TcpSegment, sequence) == segment_at::kSequence &&
+                  offsetof(TcpSegment, acknowledgement) == segment_at::kAcknowledgement &&
+                  offsetof(TcpSegment, payload_bytes) == segment_at::kPayloadBytes &&
+                  offsetof(TcpSegment, window) == segment_at::kWindow &&
+                  offsetof(TcpSegment, copy_id) == segment_at::kCopyId);
+    std::memcpy(&fields.tcp, segment, kSegmentBytes);
+    fields.has_tcp_segment = fields.tcp.payload_bytes != kNoSegment;
 }
 
 /// What a record says of its packet.

@@ -86,6 +86,17 @@ void check_packet(const PacketView& packet, const PacketFields& fields) {
     demand(again == fields && packet_again.seen_at == packet.seen_at);
 }
 
+/// What was read is written again as it was read.
+void check_segment(const std::byte* segment, PacketFields& fields) {
+    read_unified_segment(segment, fields);
+    std::array<std::byte, unified_header::kSegmentBytes> written{};
+    write_unified_segment(ParseStatus::ok, fields, written.data());
+    PacketFields again = fields;
+    read_unified_segment(written.data(), again);
+    demand(again.has_tcp_segment == fields.has_tcp_segment);
+    demand(!again.has_tcp_segment || again.tcp == fields.tcp);
+}
+
 void check_frame(std::span<const std::byte> frame) {
     UnifiedFrame header;
     const ParseStatus status = read_unified_frame(frame, header);
@@ -97,8 +108,8 @@ void check_frame(std::span<const std::byte> frame) {
     }
     demand(header.records > 0);
     for (std::size_t i = 0; i < header.records; ++i) {
-        const std::byte* const record = frame.data() + unified_header::frame_at::kFirstRecord +
-                                        i * unified_header::kRecordBytes;
+        const std::byte* const record =
+            frame.data() + unified_header::frame_at::kFirstRecord + i * header.record_bytes();
         PacketFields fields;
         PacketView packet;
         const bool is_plain = read_unified_header(record, fields, packet);
@@ -107,6 +118,9 @@ void check_frame(std::span<const std::byte> frame) {
         demand(!is_plain || told == ParseStatus::ok);
         if (told == ParseStatus::ok) {
             check_packet(packet, fields);
+        }
+        if (header.has_segments) {
+            check_segment(record + unified_header::kRecordBytes, fields);
         }
     }
 }

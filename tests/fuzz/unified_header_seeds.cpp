@@ -31,7 +31,8 @@ FrameBytes with(FrameBytes frame, std::size_t at, int value) {
 
 std::vector<Seed> seeds() {
     const ToldPacket udp = told(ethernet().vlan(5).ipv4({.dont_fragment = true}).udp(1, 2).build());
-    const ToldPacket tcp = told(ethernet().ipv6().tcp(443, 50000, 0x012).build());
+    const ToldPacket tcp =
+        told(ethernet().ipv6().tcp(443, 50000, 0x012).build(), {.tcp_segments = true});
     const ToldPacket arp = told(ethernet().ethertype(0x0806).bytes(28).build());
     const ToldPacket cut =
         told(ethernet().ipv4().tcp(1, 2, 0).build().cut(36), {.keep_cut_headers = true});
@@ -50,7 +51,8 @@ std::vector<Seed> seeds() {
         {"bad_time", {unified_frame({tcp, early, udp})}},
         {"cut_header", {unified_frame({cut, udp})}},
         {"padding", {padded}},
-        {"bad_version", {good, with(good, frame_at::kVersion, 2), good}},
+        {"version_2", {unified_frame({tcp, arp, udp}, 1000, 7, true), good}},
+        {"bad_version", {good, with(good, frame_at::kVersion, 3), good}},
         {"bad_record_size", {good, with(good, frame_at::kRecordBytes, 65), good}},
         {"too_many_records", {good, with(good, frame_at::kRecords, 4), good}},
         {"no_record", {with(good, frame_at::kRecords, 0)}},

@@ -21,21 +21,28 @@ struct ToldPacket {
 };
 
 /// A frame of unified headers.
+///
+/// @param has_segments  it is of version 2
 inline std::vector<std::byte> unified_frame(const std::vector<ToldPacket>& packets,
-                                            std::uint64_t sequence = 0, std::uint32_t stream = 0) {
+                                            std::uint64_t sequence = 0, std::uint32_t stream = 0,
+                                            bool has_segments = false) {
     using namespace unified_header;
-    std::vector<std::byte> frame(frame_at::kFirstRecord + packets.size() * kRecordBytes);
-    write_unified_frame({.stream = stream,
-                         .sequence = sequence,
-                         .records = static_cast<std::uint16_t>(packets.size())},
-                        {}, frame.data());
+    const UnifiedFrame header{.stream = stream,
+                              .sequence = sequence,
+                              .records = static_cast<std::uint16_t>(packets.size()),
+                              .has_segments = has_segments};
+    std::vector<std::byte> frame(frame_at::kFirstRecord + packets.size() * header.record_bytes());
+    write_unified_frame(header, {}, frame.data());
     std::byte* record = frame.data() + frame_at::kFirstRecord;
     for (const ToldPacket& packet : packets) {
         write_unified_header({.wire_bytes = packet.wire_bytes,
                               .ingress_interface = packet.ingress_interface,
                               .seen_at = packet.time},
                              packet.status, packet.fields, record);
-        record += kRecordBytes;
+        if (has_segments) {
+            write_unified_segment(packet.status, packet.fields, record + kRecordBytes);
+        }
+        record += header.record_bytes();
     }
     return frame;
 }

@@ -45,7 +45,7 @@ class Command(Sender):
         out = self.path("out.pcap")
         for arguments in ([], ["--read", harness.DEMO], ["--write", out], ["--read", harness.DEMO, "--from", "net_null0",
                           "--write", out], ["--read", harness.DEMO, "--write", out, "--to", "net_null0"],
-                          ["--read", harness.DEMO, "--write", out, "--mtu", "81"],
+                          ["--read", harness.DEMO, "--write", out, "--mtu", "97"],
                           ["--read", harness.DEMO, "--write", out, "--to-mac", "02:00:00:00:00"],
                           ["--from", "", "--write", out], ["--from=", "--write", out],
                           ["--read", "", "--write", out], ["--read", harness.DEMO, "", "--write", out],
@@ -130,7 +130,7 @@ class Command(Sender):
         self.assertEqual(os.path.getsize(self.path("out.pcap")), 24 + frames * (16 + 32 + 23 * 64))
 
     def test_frames_are_as_long_as_the_mtu_allows(self):
-        for mtu, records in ((82, 1), (145, 1), (146, 2), (1500, 23), (9000, 140), (16000, 249)):
+        for mtu, records in ((98, 1), (145, 1), (146, 2), (1500, 23), (9000, 140), (16000, 249)):
             with self.subTest(mtu=mtu):
                 self.preparse("--read", harness.DEMO, "--write", self.path("out.pcap"), "--mtu", str(mtu), "--stream",
                               "9")

@@ -18,10 +18,12 @@ NOT_CARRIED = re.compile("(source|destination)MacAddress|dot1qCustomerVlanId|tun
 
 # (name, how packets are parsed, what is metered of them)
 SETTINGS = [
-    ("outer, short timeouts", [], ["flows.idle-timeout=2", "flows.active-timeout=5"]),
+    ("outer, short timeouts, TCP analysed", ["flows.tcp-analysis=true"],
+     ["flows.tcp-analysis=true", "flows.idle-timeout=2", "flows.active-timeout=5"]),
     ("inner, with all that is off by default",
      ["flows.tunnel=inner", "flows.fragments=track", "flows.llc-snap=true", "flows.mpls-pseudowires=true"], []),
-    ("trimmed", ["read.parse=trimmed", "read.trim-length=64"], ["flows.tcp-end=true"]),
+    ("trimmed, TCP analysed", ["read.parse=trimmed", "read.trim-length=64", "flows.tcp-analysis=true"],
+     ["flows.tcp-analysis=true", "flows.tcp-end=true"]),
 ]
 
 
@@ -175,7 +177,7 @@ class Frames(harness.TestCase):
 
     def test_bad_frames_are_refused_by_name_and_harm_nothing(self):
         good = [record(), record()]
-        frames = [frame(good, 0), frame(good, 100, version=0), frame(good, 200, version=2), frame(good, 300, count=3),
+        frames = [frame(good, 0), frame(good, 100, version=0), frame(good, 200, version=3), frame(good, 300, count=3),
                   frame(good, 400, count=0), frame(good, 500, size=32), frame(good, 600, ethertype=0x0800),
                   frame(good, 700)[:31], b"", frame(good, 800)[:-1], frame(good, 2)]
         for queues in (1, 2, 7):

@@ -132,6 +132,34 @@ TEST_CASE("PreparseStream: each packet has a record, also one that the parser ig
     CHECK(fixture.sink.times == std::vector<Timestamp>{Timestamp{9s}});  // the clock's
 }
 
+TEST_CASE("PreparseStream: with TCP segments its frames are of version 2", "[daemon][unit]") {
+    FrameInputParts parts;
+    parts.parse.tcp_segments = true;
+    Fixture fixture(5, parts);
+    const Frame tcp = ethernet().ipv4().tcp(1000, 443).payload(7).build();
+    const Frame arp = ethernet().ethertype(0x0806).payload(46).build();
+    fixture.stream.take(std::vector<PacketView>{
+        seen(tcp, Timestamp{7s}), seen(udp(), Timestamp{8s}), seen(arp, Timestamp{9s})});
+    fixture.stream.flush();
+    UnifiedFrame header;
+    const std::vector<std::byte>& frame = fixture.sink.frames.at(0);
+    REQUIRE(read_unified_frame(frame, header) == ParseStatus::ok);
+    CHECK(header.has_segments);
+    CHECK(header.records == 3);
+    CHECK(frame.size() == frame_at::kFirstRecord + std::size_t{3} * 80);
+    PacketFields fields;
+    PacketView view;
+    const std::byte* record = frame.data() + frame_at::kFirstRecord;
+    CHECK(read_unified_header(record, fields, view));
+    read_unified_segment(record + kRecordBytes, fields);
+    CHECK(fields.has_tcp_segment);
+    CHECK(fields.tcp.payload_bytes == 7);
+    CHECK(read_unified_header(record + 80, fields, view));
+    read_unified_segment(record + 80 + kRecordBytes, fields);
+    CHECK_FALSE(fields.has_tcp_segment);
+    CHECK(status_of_unified_header(record + 160) == ParseStatus::arp);
+}
+
 TEST_CASE("PreparseStream: records tell times as they came, the frame has a good one",
           "[daemon][unit]") {
     Fixture fixture(8);

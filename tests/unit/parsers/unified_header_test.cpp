@@ -288,7 +288,8 @@ TEST_CASE("read_unified_frame: every fault has its name", "[parsers][unit]") {
     CHECK(changed(frame_at::kEthertype, 0x08) == ParseStatus::not_unified_header);
     CHECK(changed(frame_at::kEthertype + 1, 0xb6) == ParseStatus::not_unified_header);
     CHECK(changed(frame_at::kVersion, 0) == ParseStatus::bad_unified_header_version);
-    CHECK(changed(frame_at::kVersion, 2) == ParseStatus::bad_unified_header_version);
+    CHECK(changed(frame_at::kVersion, 2) == ParseStatus::bad_unified_header_length);
+    CHECK(changed(frame_at::kVersion, 3) == ParseStatus::bad_unified_header_version);
     CHECK(changed(frame_at::kRecordBytes, 0) == ParseStatus::bad_unified_header_length);
     CHECK(changed(frame_at::kRecordBytes, 32) == ParseStatus::bad_unified_header_length);
     CHECK(changed(frame_at::kRecordBytes, 128) == ParseStatus::bad_unified_header_length);
@@ -297,6 +298,53 @@ TEST_CASE("read_unified_frame: every fault has its name", "[parsers][unit]") {
     CHECK(changed(frame_at::kRecords, 3) == ParseStatus::bad_unified_header_length);
     CHECK(changed(frame_at::kRecords + 1, 0xff) == ParseStatus::bad_unified_header_length);
     CHECK(changed(frame_at::kReserved, 0xff) == ParseStatus::ok);
+}
+
+TEST_CASE("write_unified_segment: the octets are those of docs/unified-header.md",
+          "[parsers][unit]") {
+    PacketFields fields;
+    fields.has_tcp_segment = true;
+    fields.tcp = {.sequence = 0x0102'0304,
+                  .acknowledgement = 0x1112'1314,
+                  .payload_bytes = 0x0000'05b4,
+                  .window = 0x2122,
+                  .copy_id = 0x3132};
+    std::array<std::byte, kSegmentBytes> segment{};
+    write_unified_segment(ParseStatus::ok, fields, segment.data());
+    CHECK(segment == octets<kSegmentBytes>({4, 3, 2, 1, 0x14, 0x13, 0x12, 0x11, 0xb4, 5, 0, 0, 0x22,
+                                            0x21, 0x32, 0x31}));
+    PacketFields again;
+    read_unified_segment(segment.data(), again);
+    CHECK(again == fields);
+
+    write_unified_segment(ParseStatus::ok, {}, segment.data());
+    CHECK(segment ==
+          octets<kSegmentBytes>({0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}));
+    read_unified_segment(segment.data(), again);
+    CHECK_FALSE(again.has_tcp_segment);
+
+    write_unified_segment(ParseStatus::arp, fields, segment.data());
+    CHECK(segment == std::array<std::byte, kSegmentBytes>{});
+}
+
+TEST_CASE("read_unified_frame: version 2 has longer records", "[parsers][unit]") {
+    const UnifiedFrame written{.stream = 1, .sequence = 2, .records = 3, .has_segments = true};
+    CHECK(written.record_bytes() == 80);
+    std::vector<std::byte> frame(frame_at::kFirstRecord + 3 * written.record_bytes());
+    write_unified_frame(written, {}, frame.data());
+    CHECK(frame[frame_at::kVersion] == std::byte{2});
+    CHECK(frame[frame_at::kRecordBytes] == std::byte{80});
+    UnifiedFrame header;
+    REQUIRE(read_unified_frame(frame, header) == ParseStatus::ok);
+    CHECK(header.records == 3);
+    CHECK(header.has_segments);
+    frame.pop_back();
+    CHECK(status_of(frame) == ParseStatus::bad_unified_header_length);
+    frame.resize(frame.size() + 1);
+    frame[frame_at::kRecordBytes] = std::byte{64};
+    CHECK(status_of(frame) == ParseStatus::bad_unified_header_length);
+    frame[frame_at::kVersion] = std::byte{1};
+    CHECK(status_of(frame) == ParseStatus::ok);  // they fit
 }
 
 TEST_CASE("read_unified_frame: a frame cut anywhere is refused", "[parsers][unit]") {
