@@ -316,7 +316,7 @@ class Away(ControlCase):
 
 
 class ManyReloads(ControlCase):
-    RELOADS = 1000
+    RELOADS = 100 if harness.SANITIZED else 1000
 
     def memory(self, daemon):
         with open("/proc/%d/status" % daemon.popen.pid) as source:
@@ -336,7 +336,8 @@ class ManyReloads(ControlCase):
             self.configure(**settings[(number + 1) % 2])
             self.assertIn("reloaded: ", self.ask(daemon, "reload"))
             memory.append(self.memory(daemon))
-        self.assertLess(memory[-1], max(memory[:self.RELOADS // 5]) + 2048, "KiB")
+        if not harness.SANITIZED:    # freed memory is kept back then, and leaks are told at the end
+            self.assertLess(memory[-1], max(memory[:self.RELOADS // 5]) + 2048, "KiB")
         ledger = self.end(daemon)
         self.assertEqual((ledger["flows"]["lost"], ledger["packets"]["nic_missed"]), (0, 0))
         self.assertGreater(ledger["flows"]["exported"], 5 * harness.DEMO_FLOWS)
