@@ -50,6 +50,8 @@ public:
           timeouts_(options),
           layout_(layout),
           reverse_layout_(layout.reversed()),
+          adds_to_groups_(layout.groups() !=
+                          FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0}),
           counters_(counters),
           analysis_(options, troubles, counters) {}
 
@@ -88,7 +90,7 @@ public:
             return;  // each direction begins with its own first packet
         }
         line.ip_class_of_service = first.fields->ip_class_of_service;
-        if (has_groups()) {
+        if (adds_to_groups()) {
             start_groups(entries.groups(entry), layout_, *first.fields);
         }
     }
@@ -108,7 +110,7 @@ public:
             analyse(entries, entry, false, packet, line.end);
             add_counts(line, counts_of(packet));
             widen(line, packet.packet->seen_at, packet.packet->seen_at);
-            if (has_groups()) {
+            if (adds_to_groups()) {
                 add_to_groups(entries.groups(entry), layout_, packet);
             }
             return;
@@ -294,10 +296,14 @@ private:
     }
     /// @param is_reverse  of a biflow: the packet goes to the initiator
     /// @param before      time of its direction's packet before
-    void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
-                 const KeyedPacket& packet, Timestamp before) noexcept {
+    [[gnu::always_inline]] void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
+                                        const KeyedPacket& packet, Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
-        if (!analyses(entries.line(entry)) || fields.is_later_fragment) {
+        if (!has_analysis()) {
+            return;
+        }
+        const bool is_first = fields.protocol == ip_protocol::kTcp && !fields.is_later_fragment;
+        if (!is_first) {
             return;
         }
         if (!fields.has_tcp_segment) {
@@ -314,8 +320,9 @@ private:
         }
     }
 
-    [[nodiscard]] bool has_groups() const noexcept {
-        return Entries::kGroupBytes > 0 && layout_.has_groups();
+    /// Whether there is a group but the analysis of TCP.
+    [[nodiscard]] bool adds_to_groups() const noexcept {
+        return Entries::kGroupBytes > 0 && adds_to_groups_;
     }
     [[nodiscard]] bool is_biflow() const noexcept {
         if constexpr (Entries::kGroupBytes < sizeof(ReverseGroup)) {
@@ -366,6 +373,7 @@ private:
     Timeouts timeouts_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
+    bool adds_to_groups_;
     CacheCounters& counters_;
     TcpAnalysis analysis_;
 };

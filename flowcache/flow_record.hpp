@@ -266,9 +266,6 @@ struct RecordLayout {
                 .fragments = fragments_at != 0,
                 .tcp_analysis = tcp_analysis_at != 0};
     }
-    [[nodiscard]] constexpr bool has_groups() const noexcept {
-        return bytes > sizeof(FlowRecordCore);
-    }
 };
 
 /// A record of at most `kBytes` bytes, as cache and ring hold it.

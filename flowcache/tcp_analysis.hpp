@@ -12,6 +12,7 @@
 #include "flowcache/options.hpp"
 #include "flowcache/tcp_sequence.hpp"
 #include "flowcache/tcp_signature.hpp"
+#include "flowcache/tcp_slice.hpp"
 #include "flowcache/tcp_state.hpp"
 #include "flowcache/tcp_troubles.hpp"
 #include "parsers/packet_fields.hpp"
@@ -65,22 +66,16 @@ public:
     }
 
     /// @param segment  with `has_tcp_segment`
-    void add(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
-        count(state, segment);
+    [[gnu::always_inline]] void add(TcpState& state, const PacketFields& segment,
+                                    Timestamp seen_at) noexcept {
         const std::uint32_t signature = signature_of(segment);
-        if (is_recent(state, signature)) [[unlikely]] {
-            if (TcpTrouble* const trouble = trouble_of(state)) {
-                ++trouble->duplicates;
-            }
-            return;
-        }
-        remember(state, signature);
-        if (tcp::has(segment, tcp_flag::kSyn)) [[unlikely]] {
-            add_syn(state, segment, seen_at);
-        }
-        add_data(state, segment);
-        if (tcp::has(segment, tcp_flag::kFin)) [[unlikely]] {
-            add_fin(state, segment, seen_at);
+        if (just_goes_on(state, segment, signature)) [[likely]] {
+            ++state.segments;
+            state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
+            state.remember(signature);
+            state.next += segment.tcp.payload_bytes;
+        } else {
+            add_any(state, segment, signature, seen_at);
         }
     }
 
@@ -107,50 +102,10 @@ public:
 
     /// What a record tells of the direction; the record before it of the same flow told the rest.
     [[nodiscard]] TcpAnalysisGroup told(const TcpState& state) const noexcept {
-        TcpAnalysisGroup group{.segments = state.segments,
-                               .data_segments = state.data_segments,
-                               .handshake = state.handshake,
-                               .sequence = state.first_sequence,
-                               .window = state.first_window,
-                               .zero_windows = state.zero_windows,
-                               .syn = state.syn,
-                               .fin = state.fin,
-                               .rst = state.rst,
-                               .overflow = state.overflow};
-        if (state.has_size != 0 && state.is_size_invalid == 0) {
-            group.flow_size = state.syn_or_size;
-            group.duration = state.syn_time_or_duration;
-        }
-        if (state.trouble != TcpState::kNoTrouble) {
-            const TcpTrouble& trouble = troubles_[state.trouble];
-            group.retransmitted_octets = trouble.retransmitted_octets;
-            group.retransmissions = trouble.retransmissions;
-            group.duplicates = trouble.duplicates;
-            group.out_of_order = trouble.out_of_order;
-            group.keep_alives = trouble.keep_alives;
-        }
-        return group;
+        return tcp::told(state, trouble_if_any(state));
     }
     /// Begins the next record of a flow that goes on.
-    void begin_slice(TcpState& state) noexcept {
-        state.segments = 0;
-        state.data_segments = 0;
-        state.handshake = 0;
-        state.zero_windows = 0;
-        state.syn = 0;
-        state.fin = 0;
-        state.rst = 0;
-        state.overflow = 0;
-        state.is_size_invalid |= state.has_size;  // it was told once
-        if (state.trouble != TcpState::kNoTrouble) {
-            TcpTrouble& trouble = troubles_[state.trouble];
-            trouble.retransmitted_octets = 0;
-            trouble.retransmissions = 0;
-            trouble.duplicates = 0;
-            trouble.out_of_order = 0;
-            trouble.keep_alives = 0;
-        }
-    }
+    void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
     /// The flow has ended.
     void end(TcpState& state) noexcept {
         if (state.trouble != TcpState::kNoTrouble) {
@@ -199,30 +154,56 @@ private:
         counters_.tcp_segments_unjudged.add();
     }
 
-    [[nodiscard]] bool is_recent(const TcpState& state, std::uint32_t signature) const noexcept {
-        const bool is_here = state.recent[0] == signature || state.recent[1] == signature ||
-                             state.recent[2] == signature;
-        if (is_here || state.trouble == TcpState::kNoTrouble) {
-            return is_here;
+    /// Whether a segment changes nothing but what it adds: it follows on those before it in a
+    /// direction in which nothing went wrong. What add_any() makes of it is the same.
+    [[nodiscard]] static bool just_goes_on(const TcpState& state, const PacketFields& segment,
+                                           std::uint32_t signature) noexcept {
+        constexpr std::uint16_t kRare = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
+        const bool is_plain = !tcp::has(segment, kRare) && segment.tcp.window != 0;
+        const bool is_undisturbed =
+            state.segments != 0 && state.is_known != 0 && state.trouble == TcpState::kNoTrouble;
+        const std::uint32_t span = state.next + segment.tcp.payload_bytes - state.low;
+        return is_plain && is_undisturbed && segment.tcp.sequence == state.next &&
+               span <= static_cast<std::uint32_t>(kFarthest) && !state.is_recent(signature);
+    }
+    /// Never inlined, so that the others' way is short.
+    [[gnu::noinline]] void add_any(TcpState& state, const PacketFields& segment,
+                                   std::uint32_t signature, Timestamp seen_at) noexcept {
+        count(state, segment);
+        if (is_recent(state, signature)) [[unlikely]] {
+            if (TcpTrouble* const trouble = trouble_of(state)) {
+                ++trouble->duplicates;
+            }
+            return;
         }
-        const auto& older = troubles_[state.trouble].recent;
-        return std::ranges::find(older, signature) != older.end();
+        remember(state, signature);
+        if (tcp::has(segment, tcp_flag::kSyn)) [[unlikely]] {
+            add_syn(state, segment, seen_at);
+        }
+        add_data(state, segment);
+        if (tcp::has(segment, tcp_flag::kFin)) [[unlikely]] {
+            add_fin(state, segment, seen_at);
+        }
+    }
+
+    [[nodiscard]] bool is_recent(const TcpState& state, std::uint32_t signature) const noexcept {
+        const TcpTrouble* const trouble = trouble_if_any(state);
+        return state.is_recent(signature) ||
+               (trouble != nullptr &&
+                std::ranges::find(trouble->recent, signature) != trouble->recent.end());
     }
     void remember(TcpState& state, std::uint32_t signature) noexcept {
-        const std::uint32_t at = state.next_recent;
-        if (state.trouble != TcpState::kNoTrouble) {
-            TcpTrouble& trouble = troubles_[state.trouble];
-            trouble.recent[trouble.next_recent] = state.recent[at];
-            trouble.next_recent =
-                static_cast<std::uint16_t>((trouble.next_recent + 1U) % TcpTrouble::kRecent);
+        const std::uint32_t oldest = state.remember(signature);
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            trouble->recent[trouble->next_recent] = oldest;
+            trouble->next_recent =
+                static_cast<std::uint16_t>((trouble->next_recent + 1U) % TcpTrouble::kRecent);
         }
-        state.recent[at] = signature;
-        state.next_recent = (at == TcpState::kRecent - 1 ? 0 : at + 1) & 3U;
     }
     void forget_recent(TcpState& state) noexcept {
         state.recent = {};
-        if (state.trouble != TcpState::kNoTrouble) {
-            troubles_[state.trouble].recent = {};
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            trouble->recent = {};
         }
     }
 
@@ -379,6 +360,10 @@ private:
         }
     }
 
+    /// The direction's own; nullptr: it has none.
+    [[nodiscard]] TcpTrouble* trouble_if_any(const TcpState& state) const noexcept {
+        return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];
+    }
     /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
     [[nodiscard]] TcpTrouble* trouble_of(TcpState& state) noexcept {
         if (state.trouble == TcpState::kNoTrouble) {

@@ -24,10 +24,9 @@ struct TcpState {
     std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
     std::uint32_t handshake;            ///< ns; 0: unknown
     std::uint32_t first_sequence;       ///< of the record
-    std::array<std::uint32_t, kRecent> recent;  ///< signatures of segments; 0: none
+    std::array<std::uint32_t, kRecent> recent;  ///< signatures, of the last segment first; 0: none
     std::uint32_t trouble : 24;                 ///< which TcpTrouble is its, or kNoTrouble
-    std::uint32_t next_recent : 2;
-    std::uint32_t is_known : 1;         ///< `next` and `low` mean something
+    std::uint32_t is_known : 1;                 ///< `next` and `low` mean something
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow
     std::uint32_t has_size : 1;         ///< and a FIN behind it
@@ -39,6 +38,16 @@ struct TcpState {
     std::uint16_t fin;
     std::uint16_t rst;
     std::uint16_t overflow;
+
+    [[nodiscard]] bool is_recent(std::uint32_t signature) const noexcept {
+        return recent[0] == signature || recent[1] == signature || recent[2] == signature;
+    }
+    /// @return  the oldest one, which goes for it
+    std::uint32_t remember(std::uint32_t signature) noexcept {
+        const std::uint32_t oldest = recent[2];
+        recent = {signature, recent[0], recent[1]};
+        return oldest;
+    }
 };
 static_assert(sizeof(TcpState) == sizeof(TcpAnalysisGroup) &&
               std::is_trivially_copyable_v<TcpState>);

@@ -35,7 +35,6 @@ TEST_CASE("RecordLayout: a biflow has each chosen group once more", "[flowcache]
     CHECK(plain.forward_span_at == 120);
     CHECK(plain.bytes == 136);
     CHECK(plain.reverse_extremes_at == 0);
-    CHECK(plain.has_groups());
     CHECK(record_size(plain) == 144);
 
     const RecordLayout common = RecordLayout::of(kCommon, FlowDirection::biflow);
