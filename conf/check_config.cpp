@@ -162,9 +162,12 @@ void check_flows(const Config& config, const YamlNode& root) {
 
 void check_export(const Config& config, const YamlNode& root) {
     constexpr std::uint32_t kReverse = 29'305;
-    Section(root, "export")
-        .demand("enterprise-number", config.export_.enterprise_number != kReverse,
-                " is 29305; must be another one (it means reverse elements, RFC 5103)");
+    const Section section(root, "export");
+    section.demand("enterprise-number", config.export_.enterprise_number != kReverse,
+                   " is 29305; must be another one (it means reverse elements, RFC 5103)");
+    section.demand("ntop-elements", !config.export_.ntop_elements || config.flows.tcp_analysis,
+                   " is true, but flows.tcp-analysis is false; must be false (or "
+                   "flows.tcp-analysis true)");
 }
 
 void check_read(const Config& config, const YamlNode& root) {

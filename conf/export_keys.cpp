@@ -217,6 +217,9 @@ std::vector<Key<ExportOptions>> export_keys() {
         value("enterprise-number", whole_number(&O::enterprise_number, 1, kMost32),
               "the private enterprise number that tributary's own elements are exported under; "
               "docs/fields.md lists them"),
+        value("ntop-elements", flag(&O::ntop_elements),
+              "retransmissions and out of order also as ntop's elements (enterprise 35632), for "
+              "collectors that know nProbe's; needs flows.tcp-analysis"),
         list_of("collectors", &O::collectors, collector_keys()),
     };
 }

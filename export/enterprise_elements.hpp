@@ -83,15 +83,35 @@ inline constexpr std::array kEnterpriseElements{
     return found == kEnterpriseElements.end() ? TributaryElement::none : found->number;
 }
 
-/// @return  the element of tributary's own whose reverse has this name, or `none`
-[[nodiscard]] constexpr TributaryElement reversed_tributary_element(
-    std::string_view name) noexcept {
-    const auto is_reverse = [name](const EnterpriseElement& element) {
-        return ReverseName(element.name).c_str() == name;
-    };
-    const auto* const found =
-        std::find_if(kEnterpriseElements.begin(), kEnterpriseElements.end(), is_reverse);
-    return found == kEnterpriseElements.end() ? TributaryElement::none : found->number;
+/// @source  IANA's registry of private enterprise numbers
+inline constexpr std::uint32_t kNtopEnterprise = 35632;
+
+/// An element by which nProbe tells of TCP, and collectors that know nProbe read; each has 4
+/// octets. In and out are the directions of a biflow: from its initiator and to it.
+///
+/// @source  nProbe's user's guide, "%RETRANSMITTED_IN_PKTS" and following
+struct NtopElement {
+    const char* in;
+    std::uint16_t in_number;
+    const char* out;
+    std::uint16_t out_number;
+};
+inline constexpr std::array kNtopElements{
+    NtopElement{"RETRANSMITTED_IN_PKTS", 109, "RETRANSMITTED_OUT_PKTS", 110},
+    NtopElement{"OOORDER_IN_PKTS", 111, "OOORDER_OUT_PKTS", 112},
+};
+
+/// @return  the name of the element of ntop's with this number; nullptr: there is none here
+[[nodiscard]] constexpr const char* ntop_element(std::uint16_t number) noexcept {
+    for (const NtopElement& element : kNtopElements) {
+        if (element.in_number == number) {
+            return element.in;
+        }
+        if (element.out_number == number) {
+            return element.out;
+        }
+    }
+    return nullptr;
 }
 
 static_assert(std::all_of(kEnterpriseElements.begin(), kEnterpriseElements.end(),

@@ -72,6 +72,23 @@ void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
     }
 }
 
+void add_ntop_elements(fbInfoModel_t* model) {
+    const auto add = [model](const char* name, std::uint16_t number) {
+        fbInfoElement_t added{};
+        added.ref.name = name;
+        added.ent = kNtopEnterprise;
+        added.num = number;
+        added.len = sizeof(std::uint32_t);
+        added.flags = FB_IE_F_ENDIAN;
+        added.type = static_cast<std::uint8_t>(IpfixType::unsigned32);
+        fbInfoModelAddElement(model, &added);
+    };
+    for (const NtopElement& element : kNtopElements) {
+        add(element.in, element.in_number);
+        add(element.out, element.out_number);
+    }
+}
+
 struct ModelFree {
     void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
 };
@@ -102,6 +119,7 @@ FixbufSession::FixbufSession(const Settings& settings, std::span<const WireTempl
     : message_(settings.message_limit), library_(std::make_unique<Library>()) {
     check_sizes(templates);
     add_enterprise_elements(library_->model.get(), settings.enterprise_number);
+    add_ntop_elements(library_->model.get());
     library_->session = fbSessionAlloc(library_->model.get());
     fbSessionSetDomain(library_->session, settings.observation_domain);  // before any template
     for (const WireTemplate& each : templates) {

@@ -52,7 +52,8 @@ TemplateKeys keys_of(const RecordTemplate& made) {
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit)
     : layout_(layout),
-      templates_(make_templates(layout, options.timestamps, options.partial)),
+      templates_(make_templates(layout, options.timestamps,
+                                {.partial = options.partial, .ntop = options.ntop_elements})),
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},

@@ -50,7 +50,8 @@ void link_same_names(std::vector<IpfixField>& fields) {
 }  // namespace
 
 /// What is known about elements: the registry that comes with libfixbuf, what the input itself says
-/// in options records, and tributary's own elements under the number that they have by default.
+/// in options records, tributary's own elements under the number that they have by default, and
+/// ntop's that tributary writes.
 class IpfixReader::Elements {
 public:
     [[nodiscard]] Element find(std::uint32_t enterprise, std::uint16_t number) const {
@@ -61,6 +62,11 @@ public:
         const fbInfoElement_t* known = fbInfoModelGetElementByID(model_.get(), number, enterprise);
         if (known != nullptr) {
             return {known->ref.name, to_type(known->type)};
+        }
+        if (enterprise == kNtopEnterprise) {
+            if (const char* const name = ntop_element(number)) {
+                return {name, IpfixType::unsigned32};
+            }
         }
         const bool is_reverse = (number & kReverseBit) != 0;
         const EnterpriseElement* const own =
@@ -252,9 +258,13 @@ IpfixField IpfixReader::read_field(std::size_t end) {
     Element element = elements_->find(field.enterprise, field.element);
     field.name = std::move(element.name);
     field.type = element.type;
-    if (field.enterprise != 0) {
-        field.own = tributary_element(field.name);
-        field.own_reverse = reversed_tributary_element(field.name);
+    const auto number = static_cast<std::uint16_t>(field.element & ~kReverseBit);
+    const EnterpriseElement* const own =
+        field.enterprise != 0 ? enterprise_element(number) : nullptr;
+    if (own != nullptr) {
+        field.own = own->name == field.name ? own->number : TributaryElement::none;
+        field.own_reverse =
+            ReverseName(own->name).c_str() == field.name ? own->number : TributaryElement::none;
     }
     return field;
 }

@@ -70,7 +70,7 @@ struct IpfixField {
     std::uint16_t element{};         ///< without the enterprise bit
     std::uint16_t length{};          ///< octets, or kVariableLength
     IpfixType type{};                ///< octet_array when the element is not known
-    TributaryElement own{};          ///< none: it is not one of tributary's own
+    TributaryElement own{};          ///< none: its name and number are not those of our own
     TributaryElement own_reverse{};  ///< none: nor the reverse of one
     bool repeated{};                 ///< an earlier field has the same name
     std::size_t next_same_name{};    ///< index of the next field with this name; 0: there is none

@@ -96,6 +96,12 @@ struct PartialGroups {
     friend bool operator==(const PartialGroups&, const PartialGroups&) = default;
 };
 
+/// Which elements of the groups that records have are exported.
+struct ElementChoice {
+    PartialGroups partial;
+    bool ntop{};  ///< ntop's elements beside tributary's own (kNtopElements)
+};
+
 /// Which collectors get which records; CollectorGroup explains them.
 enum class ExportMode : std::uint8_t { copy, balance, failover };
 
@@ -161,6 +167,7 @@ struct ExportOptions {
     PartialGroups partial{};  ///< among these
     std::uint32_t enterprise_number =
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
+    bool ntop_elements = false;    ///< beside them; where TCP is analysed
     std::vector<CollectorOptions> collectors;
     friend bool operator==(const ExportOptions&, const ExportOptions&) = default;
 };

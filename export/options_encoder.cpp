@@ -144,6 +144,7 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
       tunnel_in_key_(metering.tunnel_in_key),
       groups_(metering.layout.groups()),
       has_reverse_(metering.layout.reverse_at != 0),
+      has_ntop_(options.ntop_elements),
       interfaces_(metering.interfaces),
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
@@ -212,9 +213,10 @@ void OptionsEncoder::append_interface(Messages& out, const ObservedInterface& in
 void OptionsEncoder::append_types(Messages& out) {
     constexpr std::uint8_t kDefaultSemantics = 0;
     constexpr std::uint16_t kNoUnits = 0;
-    const auto describe = [&](const std::string& name, std::uint16_t number, IpfixType type) {
+    const auto describe = [&](const std::string& name, std::uint16_t number, IpfixType type,
+                              std::uint32_t enterprise) {
         append(out, Fields(OptionsKind::element_type)
-                        .put(enterprise_number_)
+                        .put(enterprise)
                         .put(number)
                         .put(static_cast<std::uint8_t>(type))
                         .put(kDefaultSemantics)
@@ -226,10 +228,19 @@ void OptionsEncoder::append_types(Messages& out) {
         if (!(groups_.*element.group)) {
             continue;
         }
-        describe(element.name, number, element.type);
+        describe(element.name, number, element.type, enterprise_number_);
         if (has_reverse_) {
             describe(ReverseName(element.name).c_str(),
-                     static_cast<std::uint16_t>(number | kReverseBit), element.type);
+                     static_cast<std::uint16_t>(number | kReverseBit), element.type,
+                     enterprise_number_);
+        }
+    }
+    for (const NtopElement& element : kNtopElements) {
+        if (has_ntop_) {
+            describe(element.in, element.in_number, IpfixType::unsigned32, kNtopEnterprise);
+        }
+        if (has_ntop_ && has_reverse_) {
+            describe(element.out, element.out_number, IpfixType::unsigned32, kNtopEnterprise);
         }
     }
 }

@@ -69,6 +69,7 @@ private:
     bool tunnel_in_key_;
     FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
+    bool has_ntop_;       ///< so are ntop's
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;

@@ -31,8 +31,8 @@ enum class KeyRole : std::uint8_t { none, always, with_tunnel_in_key };
 
 /// One field of a template: which element, and where its value comes from.
 struct TemplateField {
-    /// The name that IANA's registry, or kEnterpriseElements, has for it; or the ReverseName of
-    /// that.
+    /// The name that IANA's registry, kEnterpriseElements or kNtopElements has for it; or the
+    /// ReverseName of that.
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
     KeyRole key;
@@ -44,6 +44,6 @@ struct TemplateField {
 [[nodiscard]] std::vector<TemplateField> fields_of(const RecordShape& shape,
                                                    const RecordLayout& layout,
                                                    TimestampUnit timestamps,
-                                                   const PartialGroups& partial = {});
+                                                   const ElementChoice& choice = {});
 
 }  // namespace tributary

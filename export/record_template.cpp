@@ -106,13 +106,13 @@ void RecordTemplate::write(const std::byte* record, std::byte* out) const noexce
 }
 
 std::vector<RecordTemplate> make_templates(const RecordLayout& layout, TimestampUnit timestamps,
-                                           const PartialGroups& partial) {
+                                           const ElementChoice& choice) {
     constexpr std::size_t kFirstTemplateId = 256;
     std::vector<RecordTemplate> templates;
     for (std::size_t index = 0; index < shape_count(layout); ++index) {
         RecordTemplate& made = templates.emplace_back();
         made.id = static_cast<std::uint16_t>(kFirstTemplateId + index);
-        made.fields = fields_of(RecordShape::at(index, layout), layout, timestamps, partial);
+        made.fields = fields_of(RecordShape::at(index, layout), layout, timestamps, choice);
         for (const TemplateField& field : made.fields) {
             made.record_octets += octets_of(field.take);
         }

@@ -29,6 +29,6 @@ struct RecordTemplate {
 /// The templates of a layout, in the order of RecordShape::index().
 [[nodiscard]] std::vector<RecordTemplate> make_templates(const RecordLayout& layout,
                                                          TimestampUnit timestamps,
-                                                         const PartialGroups& partial = {});
+                                                         const ElementChoice& choice = {});
 
 }  // namespace tributary

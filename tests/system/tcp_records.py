@@ -35,6 +35,11 @@ NO_SIZES = (2**32 - 1, 0)                        # of the direction of a biflow 
 NAMES = [name for name, _ in ELEMENTS.values()]
 ALL_FIELDS = (*PLAIN_COUNTS, *JUDGED, *FIRST, "tcpAnalysisOverflow", *SIZES)
 
+# tshark's names for ntop's elements, and what they tell of all flows of a capture
+NTOP = ("retransmitted_in_pkts", "retransmitted_out_pkts", "ooorder_in_pkts", "ooorder_out_pkts")
+NTOP_COUNTS = [("ndpi--ultrasurf.pcap", "uniflow", (21, 0, 19, 0)), ("ndpi--ultrasurf.pcap", "biflow", (21, 0, 19, 0)),
+               ("tcptrace--urgent.pcap", "uniflow", (0, 0, 4, 0)), ("tcptrace--urgent.pcap", "biflow", (0, 0, 0, 4))]
+
 HOLES = 8  # that tributaryd keeps of a direction
 
 # Why tributaryd does not tell what the oracle tells, or the reference without bounds; and how often, by capture.
@@ -155,11 +160,15 @@ def reverse(name):
     return "reverse" + name[0].upper() + name[1:]
 
 
-def tributary_records(capture, directory, *sets):
+def sets(*key_values):
+    return [word for key_value in key_values for word in ("--set", key_value)]
+
+
+def tributary_records(capture, directory, *settings):
     """tributaryd's TCP records of a capture that have a segment, a direction without one being left out."""
     out, stats, got = (os.path.join(directory, name) for name in ("out.ipfix", "stats", "got"))
-    options = [word for key_value in (*SETTINGS, *sets) for word in ("--set", key_value)]
-    run(harness.TRIBUTARYD, "--read", os.path.join(PCAPS, capture), "--write", out, "--stats", stats, *options)
+    run(harness.TRIBUTARYD, "--read", os.path.join(PCAPS, capture), "--write", out, "--stats", stats,
+        *sets(*SETTINGS, *settings))
     harness.TestCase().check_ledger(harness.read_json(stats))
     names = []
     for number, (name, kind) in ELEMENTS.items():
@@ -301,6 +310,20 @@ class TcpRecords(harness.TestCase):
 
     def test_directions_of_biflows(self):
         self.check_captures(BIFLOWS, difference_of_biflows)
+
+    def test_tshark_reads_ntops_elements(self):
+        harness.need("tshark")
+        for capture, direction, counts in NTOP_COUNTS:
+            with self.subTest(capture, direction=direction):
+                out, _, _ = self.meter("--read", os.path.join(PCAPS, capture), *sets(
+                    *SETTINGS, "export.ntop-elements=true", "flows.direction=" + direction))
+                told = dict.fromkeys(NTOP, 0)
+                fields = [word for name in NTOP for word in ("-e", "cflow.pie.ntop." + name)]
+                for line in run("tshark", "-r", out, "-o", "cflow.max_template_fields:0", "-T", "fields",
+                                "-E", "separator=;", *fields).stdout.splitlines():
+                    for name, values in zip(NTOP, line.split(";")):
+                        told[name] += sum(int(value) for value in values.split(",") if value)
+                self.assertEqual(tuple(told.values()), counts)
 
     def test_elements_are_announced(self):
         for direction, names in (("uniflow", list(NAMES)), ("biflow", [*NAMES, *map(reverse, NAMES)])):

@@ -134,6 +134,13 @@ TEST_CASE("export: the enterprise number of reverse elements is nobody's", "[con
           std::string::npos);
 }
 
+TEST_CASE("export: ntop's elements are of analysed TCP", "[conf][unit]") {
+    CHECK(refusal("export: {ntop-elements: yes}")
+              .find("export.ntop-elements is true, but flows.tcp-analysis is false; must be false "
+                    "(or flows.tcp-analysis true)") != std::string::npos);
+    CHECK(refusal("flows: {tcp-analysis: yes}\nexport: {ntop-elements: yes}") == "accepted");
+}
+
 TEST_CASE("collectors: files rotate by size or time", "[conf][unit]") {
     const auto file = [](const std::string& rotation) {
         return probe_refusal(

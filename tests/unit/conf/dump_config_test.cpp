@@ -62,6 +62,7 @@ export:
   timestamps: milliseconds
   fields: [extremes, layer2, mplsLabelStackSection2, tunnelId]
   enterprise-number: 32473
+  ntop-elements: false
   collectors:
     - transport: udp
       host: "192.0.2.1"

@@ -301,10 +301,13 @@ TEST_CASE("Biflow records: a message that is too short for the largest template 
 }
 
 TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[export][unit]") {
-    FieldGroups groups = kAllGroups;
-    groups.tcp_analysis = true;
+    ExportOptions options;
+    options.fields = kAllGroups;
+    options.fields.tcp_analysis = true;
+    options.ntop_elements = true;
+    options.timestamps = TimestampUnit::nanoseconds;
     // The least that the configuration lets through.
-    EncoderPair pair(groups, TimestampUnit::nanoseconds, 832, FlowDirection::biflow);
+    EncoderPair pair(options, 832, FlowDirection::biflow);
     RecordShape largest = RecordShape::at(shape_count(pair.layout) - 1, pair.layout);
     largest.icmp = false;
     Record record = record_of_shape(largest, pair.layout, 7);

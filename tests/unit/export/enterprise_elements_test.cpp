@@ -2,9 +2,14 @@
 #include "export/enterprise_elements.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "tests/support/encoder_pair.hpp"
 
 using namespace tributary;
+using namespace tributary::test;
 
 TEST_CASE("Enterprise elements: number, name and type, as docs/fields.md tells collectors",
           "[export][unit]") {
@@ -45,4 +50,35 @@ TEST_CASE("Enterprise elements: found by number and by name", "[export][unit]") 
     CHECK(tributary_element("tunnelDestinationIPv6Address") ==
           TributaryElement::tunnel_destination_ipv6_address);
     CHECK(tributary_element("sourceIPv4Address") == TributaryElement::none);
+}
+
+TEST_CASE("Enterprise elements: ntop's are told beside tributary's own, where they are wanted",
+          "[export][unit]") {
+    const auto told = [](FlowDirection direction) {
+        ExportOptions options;
+        options.fields = {.tcp_analysis = true};
+        options.ntop_elements = true;
+        EncoderPair pair(options, 1400, direction);
+        Record record = record_of(1);
+        record.core.key.protocol = 6;
+        record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at) = {.retransmissions = 3,
+                                                                       .out_of_order = 5};
+        if (direction == FlowDirection::biflow) {
+            record.group<ReverseGroup>(pair.layout.reverse_at).packets = 1;
+            record.group<TcpAnalysisGroup>(pair.layout.reverse_tcp_analysis_at) = {
+                .retransmissions = 30, .out_of_order = 50};
+        }
+        const auto got = pair.round_trip(record);
+        std::vector<std::uint64_t> values;
+        for (const auto& field : pair.decoder.templates().at(got.template_id)) {
+            if (field.enterprise == 35632) {
+                values.push_back(field.element & ~kOfEnterprise);
+                values.push_back(got.number(field.element));
+            }
+        }
+        return values;
+    };
+    CHECK(told(FlowDirection::uniflow) == std::vector<std::uint64_t>{109, 3, 111, 5});
+    CHECK(told(FlowDirection::biflow) ==
+          std::vector<std::uint64_t>{109, 3, 111, 5, 110, 30, 112, 50});
 }

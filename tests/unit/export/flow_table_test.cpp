@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -118,6 +119,40 @@ TEST_CASE("FlowTable: a biflow in any row gives the columns of the reverse direc
           "1970-01-01T00:00:02.000Z     1.000  TCP    -       -            ....S.    0        5  "
           "   500  -                  0          0  -");
     CHECK(lines_of({one_way}).at(0).find("Rev") == std::string::npos);
+}
+
+TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit]") {
+    FlowView tcp;
+    tcp.core.key.protocol = 6;
+    tcp.has_tcp = true;
+    tcp.tcp.retransmissions = 1;
+    tcp.tcp.duplicates = 2;
+    tcp.tcp.out_of_order = 3;
+    tcp.tcp.zero_windows = 4;
+    FlowView biflow = tcp;
+    biflow.reverse.packets = 1;
+    biflow.reverse_tcp.duplicates = 5;
+    const auto columns_of = [](const std::string& line) {
+        std::istringstream words(line);
+        std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+        return columns;
+    };
+    const std::vector<std::string> lines = lines_of({tcp, FlowView{}});
+    const std::vector<std::string> titles = columns_of(lines.at(0));
+    const auto at = std::ranges::find(titles, "Retrans") - titles.begin();
+    REQUIRE(titles.size() == static_cast<std::size_t>(at) + 5);
+    CHECK(std::vector(titles.begin() + at, titles.end()) ==
+          std::vector<std::string>{"Retrans", "Dups", "OutOfOrder", "ZeroWindow", "End"});
+    const std::vector<std::string> cells = columns_of(lines.at(1));
+    CHECK(std::vector(cells.begin() + at, cells.end()) ==
+          std::vector<std::string>{"1", "2", "3", "4", "-"});
+    const std::vector<std::string> without = columns_of(lines.at(2));
+    CHECK(std::vector(without.begin() + at, without.end()) ==
+          std::vector<std::string>{"-", "-", "-", "-", "-"});
+    const std::vector<std::string> both = columns_of(lines_of({biflow}).at(1));
+    CHECK(std::vector(both.begin() + at, both.begin() + at + 4) ==
+          std::vector<std::string>{"1/0", "2/5", "3/0", "4/0"});
+    CHECK(lines_of({FlowView{}}).at(0).find("Retrans") == std::string::npos);
 }
 
 TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {

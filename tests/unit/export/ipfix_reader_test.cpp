@@ -154,7 +154,7 @@ TEST_CASE("IpfixReader: tributary's own elements, are known under their default 
 
 TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "[export][unit]") {
     const std::uint32_t enterprise = GENERATE(32473U, 12345U);
-    const std::string name = enterprise == 12345 ? "tunnelId" : "beerGlobalTemperature";
+    const std::string name = GENERATE("tunnelType", "tunnelId", "beerGlobalTemperature");
     const IpfixBytes types = template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2);
     const IpfixBytes type = IpfixBytes().u32(enterprise).u16(1).u8(3).u8(name.size()).text(name);
     const IpfixBytes layout = template_record(300, {{1, 4, enterprise}});
@@ -167,8 +167,24 @@ TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "
     const IpfixRecord* record = reader.next();
     REQUIRE(record != nullptr);
     CHECK(record->layout->fields[0].name == name);
+    // Another number makes it somebody else's.
     CHECK(record->layout->fields[0].own ==
-          (enterprise == 12345 ? TributaryElement::tunnel_id : TributaryElement::none));
+          (name == "tunnelType" ? TributaryElement::tunnel_type : TributaryElement::none));
+}
+
+TEST_CASE("IpfixReader: ntop's elements that tributary writes, are known", "[export][unit]") {
+    const IpfixBytes layout =
+        template_record(300, {{109, 4, 35632}, {112, 4, 35632}, {9, 4, 35632}});
+    const IpfixBytes data = IpfixBytes().u32(4).u32(5).u32(6);
+    std::istringstream input(
+        IpfixBytes().message(IpfixBytes().set(2, layout).set(300, data)).octets());
+    IpfixReader reader(input, "x.ipfix");
+    const IpfixRecord* record = reader.next();
+    REQUIRE(record != nullptr);
+    CHECK(record->layout->fields[0].name == "RETRANSMITTED_IN_PKTS");
+    CHECK(record->layout->fields[0].type == IpfixType::unsigned32);
+    CHECK(record->layout->fields[1].name == "OOORDER_OUT_PKTS");
+    CHECK(record->layout->fields[2].name == "e35632id9");
 }
 
 TEST_CASE("IpfixReader: templates, belong to their domain and can change", "[export][unit]") {

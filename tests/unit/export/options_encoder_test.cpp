@@ -20,9 +20,11 @@ namespace {
 /// The records of one round of options, as a decoder that heard the templates finds them.
 struct Round {
     explicit Round(const MeteringProcess& metering, std::size_t limit = 1400,
-                   const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {}) {
+                   const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
+                   bool ntop_elements = false) {
         ExportOptions options;
         options.observation_domain = 42;
+        options.ntop_elements = ntop_elements;
         OptionsEncoder encoder(options, metering, limit);
         MessageNumbering numbering;
         const auto hear = [&](std::vector<std::byte> octets, std::uint32_t count) {
@@ -163,6 +165,14 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).with(kElement);
     REQUIRE(of_tcp.size() == 12);
     CHECK(of_tcp[0].text(kElementName) == "segments");
+    const auto with_ntop =
+        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, true)
+            .with(kElement);
+    REQUIRE(with_ntop.size() == 2 * 12 + 4);
+    CHECK(with_ntop.back().number(kEnterprise) == 35632);
+    CHECK(with_ntop.back().number(kElement) == 112);
+    CHECK(with_ntop.back().number(kElementType) == 3);
+    CHECK(with_ntop.back().text(kElementName) == "OOORDER_OUT_PKTS");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
     const std::vector<IpfixRecord> types = round.with(kElement);
     REQUIRE(types.size() == 12);
