@@ -80,9 +80,9 @@ int hear_message(const mg_connection* connection, const char* text) {
 
 struct TelemetryServer::Server {
     Server(const std::string& address, Pages pages) : handler(std::move(pages)) {
-        // A scrape takes milliseconds: two at a time are enough. Who stalls is cut off.
+        // A scrape takes milliseconds. Who stalls keeps a thread until he is cut off.
         const std::vector<std::string> options{
-            "listening_ports",    address, "num_threads",       "2",
+            "listening_ports",    address, "num_threads",       "8",
             "request_timeout_ms", "5000",  "enable_keep_alive", "no"};
         CivetCallbacks callbacks;
         callbacks.log_message = hear_message;

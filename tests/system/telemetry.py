@@ -17,10 +17,10 @@ import service
 SAMPLE = re.compile(r'^(tributary_\w+)(?:\{(.*)\})? (\S+)$')
 
 
-def get(port, page):
+def get(port, page, patience=10):
     """Status and text of a page."""
     try:
-        with urllib.request.urlopen("http://127.0.0.1:%d%s" % (port, page), timeout=10) as answer:
+        with urllib.request.urlopen("http://127.0.0.1:%d%s" % (port, page), timeout=patience) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -224,20 +224,25 @@ class Telemetry(ProbeCase):
         self.assertEqual(get(self.port, "/healthz")[0], 200)
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
-    def test_clients_that_stall_are_cut_off_and_do_not_hold_up_the_end(self):
-        def stall(clients):
-            for _ in range(clients):
-                self.enter(socket.create_connection(("127.0.0.1", self.port))).sendall(b"GET /metr")
+    def stall(self, clients):
+        for _ in range(clients):
+            self.enter(socket.create_connection(("127.0.0.1", self.port))).sendall(b"GET /metr")
 
+    def test_a_few_clients_that_stall_hold_up_nobody(self):
+        self.probe()
+        self.stall(6)
+        self.assertEqual(get(self.port, "/healthz", patience=4)[0], 200)    # they are cut off after 5 s
+
+    def test_clients_that_stall_are_cut_off_and_do_not_hold_up_the_end(self):
         def answers():
             try:
                 return get(self.port, "/healthz")[0] == 200
             except OSError:
                 return False    # it took too long
         daemon = self.probe()
-        stall(4)
+        self.stall(12)
         harness.wait_until(answers, 60, "an answer")
-        stall(4)
+        self.stall(12)
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
     def test_an_address_that_is_taken_costs_the_metrics_and_nothing_else(self):
