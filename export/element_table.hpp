@@ -9,8 +9,8 @@
 #include "export/reverse_elements.hpp"
 #include "flowcache/flow_record.hpp"
 
-/// Which elements there are, from where in a record each is taken, and when a template has it.
-/// record_elements.cpp puts templates together from it, and nobody else reads it.
+// Which elements there are, from where in a record each is taken, and when a template has it.
+// record_elements.cpp puts templates together from it, and nobody else reads it.
 namespace tributary::element_table {
 
 enum class Group : std::uint8_t {

@@ -58,34 +58,34 @@ bool is_swapped(IpfixType type) noexcept {
     }
 }
 
-void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
-    for (const EnterpriseElement& element : kEnterpriseElements) {
-        fbInfoElement_t added{};
-        added.ref.name = element.name;
-        added.ent = enterprise;
-        added.num = static_cast<std::uint16_t>(element.number);
-        added.len = element.octets;
-        added.flags = FB_IE_F_REVERSIBLE;  // libfixbuf adds the reverse element
-        added.flags |= is_swapped(element.type) ? FB_IE_F_ENDIAN : FB_IE_F_NONE;
-        added.type = static_cast<std::uint8_t>(element.type);
-        fbInfoModelAddElement(model, &added);
-    }
+fbInfoElement_t element_of(const char* name, std::uint32_t enterprise, std::uint16_t number,
+                           IpfixType type, std::uint16_t octets) {
+    fbInfoElement_t element{};
+    element.ref.name = name;
+    element.ent = enterprise;
+    element.num = number;
+    element.len = octets;
+    element.flags = is_swapped(type) ? FB_IE_F_ENDIAN : FB_IE_F_NONE;
+    element.type = static_cast<std::uint8_t>(type);
+    return element;
 }
 
-void add_ntop_elements(fbInfoModel_t* model) {
-    const auto add = [model](const char* name, std::uint16_t number) {
-        fbInfoElement_t added{};
-        added.ref.name = name;
-        added.ent = kNtopEnterprise;
-        added.num = number;
-        added.len = sizeof(std::uint32_t);
-        added.flags = FB_IE_F_ENDIAN;
-        added.type = static_cast<std::uint8_t>(IpfixType::unsigned32);
-        fbInfoModelAddElement(model, &added);
+/// @param enterprise  of tributary's own ones
+void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
+    for (const EnterpriseElement& own : kEnterpriseElements) {
+        fbInfoElement_t element = element_of(
+            own.name, enterprise, static_cast<std::uint16_t>(own.number), own.type, own.octets);
+        element.flags |= FB_IE_F_REVERSIBLE;  // libfixbuf adds the reverse element
+        fbInfoModelAddElement(model, &element);
+    }
+    const auto add_ntops = [model](const char* name, std::uint16_t number) {
+        fbInfoElement_t element =
+            element_of(name, kNtopEnterprise, number, IpfixType::unsigned32, 4);
+        fbInfoModelAddElement(model, &element);
     };
-    for (const NtopElement& element : kNtopElements) {
-        add(element.in, element.in_number);
-        add(element.out, element.out_number);
+    for (const NtopElement& ntops : kNtopElements) {
+        add_ntops(ntops.in, ntops.in_number);
+        add_ntops(ntops.out, ntops.out_number);
     }
 }
 
@@ -119,7 +119,6 @@ FixbufSession::FixbufSession(const Settings& settings, std::span<const WireTempl
     : message_(settings.message_limit), library_(std::make_unique<Library>()) {
     check_sizes(templates);
     add_enterprise_elements(library_->model.get(), settings.enterprise_number);
-    add_ntop_elements(library_->model.get());
     library_->session = fbSessionAlloc(library_->model.get());
     fbSessionSetDomain(library_->session, settings.observation_domain);  // before any template
     for (const WireTemplate& each : templates) {

@@ -299,11 +299,7 @@ private:
     [[gnu::always_inline]] void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
                                         const KeyedPacket& packet, Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
-        if (!has_analysis()) {
-            return;
-        }
-        const bool is_first = fields.protocol == ip_protocol::kTcp && !fields.is_later_fragment;
-        if (!is_first) {
+        if (!has_analysis() || fields.protocol != ip_protocol::kTcp || fields.is_later_fragment) {
             return;
         }
         if (!fields.has_tcp_segment) {

@@ -116,6 +116,7 @@ public:
 
 private:
     using Range = tcp::Range;
+    static constexpr std::uint16_t kRare = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
 
     [[nodiscard]] static std::int64_t nanoseconds(Timestamp time) noexcept {
         return time.time_since_epoch().count();
@@ -127,7 +128,6 @@ private:
     }
 
     static void count(TcpState& state, const PacketFields& segment) noexcept {
-        constexpr std::uint16_t kRare = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
         if (state.segments == 0) {
             state.first_sequence = segment.tcp.sequence;
             state.first_window = segment.tcp.window;
@@ -158,7 +158,6 @@ private:
     /// direction in which nothing went wrong. What add_any() makes of it is the same.
     [[nodiscard]] static bool just_goes_on(const TcpState& state, const PacketFields& segment,
                                            std::uint32_t signature) noexcept {
-        constexpr std::uint16_t kRare = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
         const bool is_plain = !tcp::has(segment, kRare) && segment.tcp.window != 0;
         const bool is_undisturbed =
             state.segments != 0 && state.is_known != 0 && state.trouble == TcpState::kNoTrouble;
@@ -209,8 +208,8 @@ private:
 
     void forget_octets(TcpState& state) noexcept {
         state.is_known = 0;
-        if (state.trouble != TcpState::kNoTrouble) {
-            troubles_[state.trouble].hole_count = 0;
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            trouble->hole_count = 0;
         }
     }
     /// These octets are the first that are known to be seen.
@@ -284,8 +283,8 @@ private:
         if (tcp::ahead(state.low, next) > kFarthest || tcp::ahead(state.low, next) < 0)
             [[unlikely]] {
             raise_low(state, next - static_cast<std::uint32_t>(kFarthest));
-            if (state.trouble != TcpState::kNoTrouble) {
-                troubles_[state.trouble].drop_holes_below(state.low);
+            if (TcpTrouble* const trouble = trouble_if_any(state)) {
+                trouble->drop_holes_below(state.low);
             }
         }
     }
@@ -328,8 +327,8 @@ private:
     }
     /// Data that cannot be judged was seen nevertheless.
     void pass_unjudged(TcpState& state, const Range& data) noexcept {
-        if (state.trouble != TcpState::kNoTrouble) {
-            const TcpTrouble::Filled filled = troubles_[state.trouble].fill_holes(data);
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            const TcpTrouble::Filled filled = trouble->fill_holes(data);
             if (filled.rest.begin != filled.rest.end) {
                 insert_hole(state, filled.rest);
             }

@@ -322,7 +322,7 @@ class ManyReloads(ControlCase):
         with open("/proc/%d/status" % daemon.popen.pid) as source:
             return next(int(line.split()[1]) for line in source if line.startswith("VmRSS"))
 
-    def test_a_thousand_reloads_under_traffic_lose_nothing(self):
+    def test_reloads_under_traffic_lose_nothing(self):
         ports = [harness.free_port(socket.SOCK_STREAM) for _ in range(2)]
         first, second = (self.enterContext(collectors.TcpCollector(None, port, self.path("tcp%d" % port)))
                          for port in ports)

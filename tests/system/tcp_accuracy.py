@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the tables in docs/tcp-records.md: what tributaryd misses and invents in the TCP captures of the shared
+"""Prints the numbers of the table in docs/tcp-records.md: what tributaryd misses and invents in the TCP captures of the shared
 collection, and what the rule of gpu-tcp-flow-records does, both judged by a reference that remembers every octet.
 
 Run by hand; tcp_records.py judges each number of each flow.
 """
 import collections
 import os
+import sys
 import tempfile
 
 import tcp_records
@@ -48,6 +49,8 @@ def judge(capture, directory, methods, totals):
 
 
 def main():
+    if not os.path.isdir(tcp_records.PCAPS):
+        sys.exit("no captures in " + tcp_records.PCAPS)
     methods, totals = collections.defaultdict(Method), collections.Counter()
     captures = sorted(name for name in os.listdir(tcp_records.PCAPS) if name.endswith((".pcap", ".pcapng")))
     with tempfile.TemporaryDirectory(prefix="tributary-accuracy-") as directory:
