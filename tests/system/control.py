@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running probe that is asked, told and given other configurations: judged by its ledger and its collectors."""
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -19,10 +20,10 @@ NO_MORE = bytes(4)
 
 CONFIG = """
     inputs: [{name: up, device: "net_pcap0,rx_pcap=%(capture)s%(more)s", filter: "%(filter)s"}]
-    flows: {max-flows: 4096, idle-timeout: %(idle)s, active-timeout: %(active)s}
+    flows: {max-flows: 4096, idle-timeout: %(idle)s, active-timeout: %(active)s, tcp-analysis: %(analysis)s}
     telemetry: {listen: ""}
     log: {level: %(level)s}
-    export: {fields: [%(fields)s], flush-interval: 0.05, options-interval: %(options)s, drain-timeout: 5,
+    export: {fields: [%(fields)s], ntop-elements: %(ntop)s, flush-interval: 0.05, options-interval: %(options)s, drain-timeout: 5,
              collectors: [%(collectors)s]}
     """
 
@@ -32,7 +33,7 @@ class ControlCase(harness.TestCase):
         super().setUp()
         self.enterContext(harness.huge_pages())
         self.values = {"capture": harness.DEMO, "more": "", "filter": "", "idle": 30, "active": 300, "level": "info",
-                       "fields": "", "options": 0, "collectors": "{transport: file, path: %s}" % self.path("out.ipfix")}
+                       "analysis": "false", "fields": "", "ntop": "false", "options": 0, "collectors": "{transport: file, path: %s}" % self.path("out.ipfix")}
 
     def configure(self, **values):
         self.values.update(values)
@@ -279,6 +280,32 @@ class Reload(ControlCase):
         self.assertEqual(len(exported), harness.DEMO_FLOWS)
         self.assertTrue(any("tcpSynTotalCount" in flow for flow in exported))
         self.assertFalse(any("sourceMacAddress" in flow or "tcpFinTotalCount" in flow for flow in exported))
+
+    def test_of_analysed_tcp_as_much_is_exported_as_is_wanted(self):
+        port = harness.free_port(socket.SOCK_STREAM)
+        collector = self.enterContext(collectors.TcpCollector(None, port, self.path("tcp")))
+        wanted = [({"fields": "", "ntop": "false"}, {"outOfOrder", "keepAlives"}),
+                  ({"fields": "", "ntop": "true"}, {"outOfOrder", "keepAlives", "OOORDER_IN_PKTS"}),
+                  ({"fields": "outOfOrder", "ntop": "true"}, {"outOfOrder", "OOORDER_IN_PKTS"}),
+                  ({"fields": "segments", "ntop": "false"}, set()),
+                  ({"fields": "tcp-analysis", "ntop": "false"}, {"outOfOrder", "keepAlives"})]
+        daemon = self.probe(analysis="true", more=",infinite_rx=1", **wanted[0][0],
+                            collectors="{transport: tcp, host: 127.0.0.1, port: %d}" % port)
+        self.wait_for_received(daemon)
+        for values, _ in wanted[1:]:
+            enough = daemon.stats()["flows"]["exported"] + harness.DEMO_FLOWS
+            self.ask(daemon, "flush")
+            daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] >= enough, 30, "records")
+            self.configure(**values)
+            self.assertIn("reloaded: export.", self.ask(daemon, "reload"))
+        self.configure(analysis="false")
+        self.assertIn("flows.tcp-analysis would change; that needs a restart",
+                      self.ask(daemon, "reload", expect=EX_UNAVAILABLE))
+        self.assertEqual(self.end(daemon)["flows"]["lost"], 0)
+        elements = set.union(*(names for _, names in wanted))
+        of_tcp = [elements.intersection(flow) for flow in self.flows(*collector.files())
+                  if flow["protocolIdentifier"] == 6]
+        self.assertEqual([names for names, _ in itertools.groupby(of_tcp)], [names for _, names in wanted])
 
     def test_the_log_says_less(self):
         daemon = self.probe()

@@ -253,6 +253,22 @@ TEST_CASE("load_config: the group tunnel without tunnels is warned of", "[conf][
     CHECK(warnings("flows.tunnel=inner").empty());
 }
 
+TEST_CASE("load_config: what TCP analysis cannot tell is warned of", "[conf][unit]") {
+    const auto warnings = [](const std::vector<std::string>& sets) {
+        return load(kTwoInputs, sets, ConfigUse::probe).warnings;
+    };
+    CHECK(
+        warnings({"export.fields=[tcp-analysis]"}) ==
+        std::vector<std::string>{"export.fields has tcp-analysis, but flows.tcp-analysis is false: "
+                                 "records do not have it then"});
+    CHECK(warnings({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"}).empty());
+    CHECK(warnings({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
+          std::vector<std::string>{"flows.tcp-analysis is true, but packets are sampled: what is "
+                                   "passed over leaves holes, and most segments cannot be judged"});
+    CHECK(warnings({"flows.tcp-analysis=true"}).empty());
+    CHECK(warnings({"inputs.1.sampling=2"}).empty());
+}
+
 TEST_CASE("load_config: places of values are known to later checks", "[conf][unit]") {
     const LoadedConfig loaded = load("flows: {}\nread:\n  filter: tcp\n", {"read.queues=2"});
     CHECK(place_of(loaded.source, "read.filter") == "probe.yaml:3");
