@@ -56,9 +56,14 @@ public:
     }
 
     /// The direction's next segment comes after so long a time; negative when packets are late.
+    /// With the segments of before forgotten, a direction may need no trouble any more.
     void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
         if (silence > duplicate_time_) [[unlikely]] {
             forget_recent(state);
+            const TcpTrouble* const trouble = trouble_if_any(state);
+            if (trouble != nullptr && trouble->is_over()) {
+                end(state);
+            }
         }
         if (silence > retransmission_time_ && retransmission_time_.count() > 0) {
             forget_octets(state);
@@ -106,7 +111,7 @@ public:
     }
     /// Begins the next record of a flow that goes on.
     void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
-    /// The flow has ended.
+    /// The flow has ended, or needs no trouble any more.
     void end(TcpState& state) noexcept {
         if (state.trouble != TcpState::kNoTrouble) {
             troubles_.give_back(state.trouble);

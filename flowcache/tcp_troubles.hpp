@@ -31,6 +31,12 @@ struct TcpTrouble {
     std::array<Range, kHoles> holes;            ///< octets not seen, in their order
     std::array<std::uint32_t, kRecent> recent;  ///< older ones than TcpState has
 
+    /// Whether nothing is left of it, and no record would tell of it.
+    [[nodiscard]] bool is_over() const noexcept {
+        return hole_count == 0 && retransmissions == 0 && duplicates == 0 && out_of_order == 0 &&
+               keep_alives == 0;
+    }
+
     /// @return  the hole that had to go for it: the lowest, which may be itself
     std::optional<Range> insert_hole(const Range& hole) noexcept {
         std::optional<Range> dropped;

@@ -261,6 +261,37 @@ TEST_CASE("TcpAnalysis: troubles given back are taken again, as new ones", "[flo
     CHECK(flows.counters.tcp_segments_unjudged.read() == 0);
 }
 
+TEST_CASE(
+    "TcpAnalysis: a direction without holes, and with nothing to tell, gives its trouble back",
+    "[flowcache][unit]") {
+    Flows flows(1);
+    flows.add(1000, 100);
+    flows.add(1000, 100);
+    flows.add(1110, 100);  // leaves a hole
+    const auto others_find_one_left = [&] {
+        flows.choose(1);
+        flows.add(flows.add(1000, 100));
+        const bool has_found = flows.found() == Found{.duplicates = 1};
+        flows.renew();
+        flows.choose(0);
+        return has_found;
+    };
+    flows.begin_slice();
+    flows.wait(2s);
+    CHECK_FALSE(others_find_one_left());  // there is the hole
+    flows.add(1100, 10);
+    flows.wait(2s);
+    CHECK_FALSE(others_find_one_left());  // it was filled, which is not told yet
+    CHECK(flows.found() == Found{.out_of_order = 1});
+    flows.begin_slice();
+    flows.wait(1s);
+    CHECK_FALSE(others_find_one_left());  // copies may still come
+    flows.wait(2s);
+    CHECK(others_find_one_left());
+    flows.add(1000, 310);  // what was seen is known all the same
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 210});
+}
+
 TEST_CASE("TcpAnalysis: each side's answer in the handshake is timed, once", "[flowcache][unit]") {
     constexpr std::size_t kClient = 0;
     constexpr std::size_t kServer = 1;
