@@ -5,6 +5,8 @@
 #include <array>
 #include <chrono>
 
+#include "flowcache/prefetch.hpp"
+
 namespace tributary {
 namespace {
 
@@ -61,8 +63,8 @@ CaptureItem PcapReader::next(CaptureFrame& out) noexcept {
     constexpr std::size_t kAhead = 4096;
     constexpr std::size_t kLine = 64;
     if (rest_.size() > kAhead + kLine) {
-        __builtin_prefetch(rest_.data() + kAhead);
-        __builtin_prefetch(rest_.data() + kAhead + kLine);
+        prefetch_to_read(rest_.data() + kAhead);
+        prefetch_to_read(rest_.data() + kAhead + kLine);
     }
     const auto header = rest_.first<kRecordHeader>();
     const std::uint32_t captured_bytes = order_.u32(header.subspan<8, 4>());

@@ -8,6 +8,7 @@
 
 #include "flowcache/cache_size.hpp"
 #include "flowcache/flow_line.hpp"
+#include "flowcache/prefetch.hpp"
 
 namespace tributary {
 
@@ -88,7 +89,7 @@ private:
         }
         const FlowLine& line = entries.line(entry);
         constexpr std::ptrdiff_t kAhead = 4;
-        __builtin_prefetch(&line + kAhead);
+        prefetch_to_read(&line + kAhead);
         if (!line.is_running()) {
             return {};
         }

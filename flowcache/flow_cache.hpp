@@ -22,6 +22,7 @@
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/options.hpp"
 #include "flowcache/packet_selector.hpp"
+#include "flowcache/prefetch.hpp"
 #include "flowcache/record_stream.hpp"
 
 namespace tributary {
@@ -274,7 +275,7 @@ private:
     template <class Sink>
     void visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
         for (const EntryIndex entry : found) {
-            __builtin_prefetch(&entries_.line(entry), 1);
+            prefetch_to_write(&entries_.line(entry));
         }
         for (const EntryIndex entry : found) {
             index_.prefetch_bucket(entries_.line(entry).bucket);

@@ -10,6 +10,7 @@
 
 #include "flowcache/counter.hpp"
 #include "flowcache/flow_line.hpp"
+#include "flowcache/prefetch.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {
@@ -34,15 +35,15 @@ struct EntryPlaces {
 
     /// Asks for what a packet of this entry will touch.
     void prefetch(EntryIndex entry, const ShortKey& key) const noexcept {
-        __builtin_prefetch(lines + entry, 1);
+        prefetch_to_write(lines + entry);
         if (key.ip_version != 4) {
-            __builtin_prefetch(ipv6 + entry * sizeof(AddressPair));
+            prefetch_to_read(ipv6 + entry * sizeof(AddressPair));
         }
         if (has_tcp_groups_only && key.protocol != ip_protocol::kTcp) {
             return;
         }
         for (std::size_t at = 0; at < group_stride; at += 64) {
-            __builtin_prefetch(groups + entry * group_stride + at, 1);
+            prefetch_to_write(groups + entry * group_stride + at);
         }
     }
 };

@@ -12,6 +12,7 @@
 
 #include "flowcache/flow_hasher.hpp"
 #include "flowcache/flow_line.hpp"
+#include "flowcache/prefetch.hpp"
 
 namespace tributary {
 
@@ -70,7 +71,7 @@ public:
         std::ranges::fill(buckets_, Bucket{});
     }
 
-    void prefetch(FlowHash hash) const noexcept { __builtin_prefetch(&buckets_[home(hash)]); }
+    void prefetch(FlowHash hash) const noexcept { prefetch_to_read(&buckets_[home(hash)]); }
 
     /// The first entry of the home bucket with the hash's tag, most likely the flow's; or kNoEntry.
     [[nodiscard]] EntryIndex guess(FlowHash hash) const noexcept {
@@ -131,7 +132,7 @@ public:
         return buckets_[home(hash)].entries[0];
     }
     void prefetch_bucket(std::uint32_t bucket) const noexcept {
-        __builtin_prefetch(&buckets_[bucket], 1);
+        prefetch_to_write(&buckets_[bucket]);
     }
 
 private:

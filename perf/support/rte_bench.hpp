@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "flowcache/prefetch.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/made_burst.hpp"
@@ -60,7 +61,7 @@ public:
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
             keep(find([this] { return random_.below(flows_); }));
             for (const std::uint32_t number : numbers_) {
-                __builtin_prefetch(&lines_[number], 1);
+                prefetch_to_write(&lines_[number]);
             }
             for (const std::uint32_t number : numbers_) {
                 lines_[number].packets += 1;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "flowcache/prefetch.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/random.hpp"
 
@@ -51,7 +52,7 @@ public:
     }
 
     /// Of a flow that sends soon: its state lies anywhere.
-    void prefetch(std::uint32_t slot) const noexcept { __builtin_prefetch(&states_[slot], 1); }
+    void prefetch(std::uint32_t slot) const noexcept { prefetch_to_write(&states_[slot]); }
 
     /// @param slot        of the flow
     /// @param generation  of the flow: how many the slot has had before

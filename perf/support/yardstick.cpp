@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "flowcache/prefetch.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/random.hpp"
 
@@ -28,7 +29,7 @@ void Yardstick::work(std::uint64_t accesses) noexcept {
     for (std::uint64_t done = 0; done < accesses; done += kBatch) {
         for (std::uint32_t& line : next) {
             line = random.below(count);
-            __builtin_prefetch(&lines_[line], 1);
+            prefetch_to_write(&lines_[line]);
         }
         for (const std::uint32_t line : batch) {
             lines_[line].accesses += 1;

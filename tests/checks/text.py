@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every file must have: licence line, bounded length, no unfinished work; the README's directory table."""
+"""What every file must have: licence line, bounded length, no unfinished work, no prefetch that g++ may drop; the README's
+directory table."""
 import os
 import re
 
@@ -9,6 +10,7 @@ LONGEST = 400
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 NOT_IN_THE_TABLE = {"build", "subprojects"}
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+PREFETCH, PREFETCHES = "__builtin_" "prefetch(", "flowcache/prefetch.hpp"
 
 
 def file_faults(path):
@@ -22,6 +24,8 @@ def file_faults(path):
     for number, line in enumerate(lines, 1):
         if UNFINISHED.search(line):
             yield "%s:%d: unfinished work belongs in an issue" % (path, number)
+        if PREFETCH in line and path != PREFETCHES:
+            yield "%s:%d: g++ may drop this prefetch; those of %s stay" % (path, number, PREFETCHES)
     if text and not text.endswith("\n"):
         yield "%s: no newline at the end" % path
 
