@@ -88,8 +88,8 @@ private:
             return {};
         }
         const FlowLine& line = entries.line(entry);
-        constexpr std::ptrdiff_t kAhead = 4;
-        prefetch_to_read(&line + kAhead);
+        constexpr EntryIndex kAhead = 4;
+        prefetch_to_read(&entries.line(std::min(entry + kAhead, entries.used() - 1)));
         if (!line.is_running()) {
             return {};
         }

@@ -29,7 +29,7 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory:  | TCP troubles | index | entries: lines, IPv6 addresses, groups | due times |
+//   memory:  | TCP troubles | index | entries: lines with groups, IPv6 addresses | due times |
 //
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
@@ -50,8 +50,8 @@ public:
     using Record = FlowRecord<kRecordBytes>;
 
     /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
-    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, one of TCP
-    /// that is analysed 64 more, its due time 4.
+    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4; where
+    /// TCP is analysed, 64 more.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +

@@ -23,9 +23,9 @@ struct FlowHandle {
 };
 
 /// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
-/// groups has nothing else; IPv6 addresses and groups lie in arrays of their own, at the same
-/// index. Of a biflow the line has the direction from the initiator, but the times of both, which
-/// its deadlines come from.
+/// groups has nothing else; groups lie behind it, IPv6 addresses in an array of their own, at the
+/// same index. Of a biflow the line has the direction from the initiator, but the times of both,
+/// which its deadlines come from.
 struct alignas(64) FlowLine {
     ShortKey key;  ///< of a biflow: the canonical one
     std::uint16_t tcp_control_bits;
