@@ -56,14 +56,9 @@ public:
     }
 
     /// The direction's next segment comes after so long a time; negative when packets are late.
-    /// With the segments of before forgotten, a direction may need no trouble any more.
     void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
         if (silence > duplicate_time_) [[unlikely]] {
             forget_recent(state);
-            const TcpTrouble* const trouble = trouble_if_any(state);
-            if (trouble != nullptr && trouble->is_over()) {
-                end(state);
-            }
         }
         if (silence > retransmission_time_ && retransmission_time_.count() > 0) {
             forget_octets(state);
@@ -111,11 +106,10 @@ public:
     }
     /// Begins the next record of a flow that goes on.
     void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
-    /// The flow has ended, or needs no trouble any more.
+    /// The flow has ended.
     void end(TcpState& state) noexcept {
         if (state.trouble != TcpState::kNoTrouble) {
-            troubles_.give_back(state.trouble);
-            state.trouble = TcpState::kNoTrouble;
+            give_trouble_back(state);
         }
     }
 
@@ -206,8 +200,13 @@ private:
     }
     void forget_recent(TcpState& state) noexcept {
         state.recent = {};
-        if (TcpTrouble* const trouble = trouble_if_any(state)) {
-            trouble->recent = {};
+        TcpTrouble* const trouble = trouble_if_any(state);
+        if (trouble == nullptr) {
+            return;
+        }
+        trouble->recent = {};
+        if (trouble->is_over()) {
+            give_trouble_back(state);
         }
     }
 
@@ -364,6 +363,10 @@ private:
         }
     }
 
+    void give_trouble_back(TcpState& state) noexcept {
+        troubles_.give_back(state.trouble);
+        state.trouble = TcpState::kNoTrouble;
+    }
     /// The direction's own; nullptr: it has none.
     [[nodiscard]] TcpTrouble* trouble_if_any(const TcpState& state) const noexcept {
         return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];

@@ -31,7 +31,7 @@ struct TcpTrouble {
     std::array<Range, kHoles> holes;            ///< octets not seen, in their order
     std::array<std::uint32_t, kRecent> recent;  ///< older ones than TcpState has
 
-    /// Whether nothing is left of it, and no record would tell of it.
+    /// Whether nothing is left of it but recent segments, and the record would tell nothing of it.
     [[nodiscard]] bool is_over() const noexcept {
         return hole_count == 0 && retransmissions == 0 && duplicates == 0 && out_of_order == 0 &&
                keep_alives == 0;

@@ -10,7 +10,8 @@ LONGEST = 400
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 NOT_IN_THE_TABLE = {"build", "subprojects"}
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
-PREFETCH, PREFETCHES = "__builtin_" "prefetch(", "flowcache/prefetch.hpp"
+PREFETCH_CALL = "__builtin_" "prefetch("
+PREFETCH_HEADER = "flowcache/prefetch.hpp"
 
 
 def file_faults(path):
@@ -24,8 +25,8 @@ def file_faults(path):
     for number, line in enumerate(lines, 1):
         if UNFINISHED.search(line):
             yield "%s:%d: unfinished work belongs in an issue" % (path, number)
-        if PREFETCH in line and path != PREFETCHES:
-            yield "%s:%d: g++ may drop this prefetch; those of %s stay" % (path, number, PREFETCHES)
+        if PREFETCH_CALL in line and path != PREFETCH_HEADER:
+            yield "%s:%d: g++ may drop this prefetch; those of %s stay" % (path, number, PREFETCH_HEADER)
     if text and not text.endswith("\n"):
         yield "%s: no newline at the end" % path
 

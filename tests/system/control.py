@@ -23,8 +23,8 @@ CONFIG = """
     flows: {max-flows: 4096, idle-timeout: %(idle)s, active-timeout: %(active)s, tcp-analysis: %(analysis)s}
     telemetry: {listen: ""}
     log: {level: %(level)s}
-    export: {fields: [%(fields)s], ntop-elements: %(ntop)s, flush-interval: 0.05, options-interval: %(options)s, drain-timeout: 5,
-             collectors: [%(collectors)s]}
+    export: {fields: [%(fields)s], ntop-elements: %(ntop)s, flush-interval: 0.05, options-interval: %(options)s,
+             drain-timeout: 5, collectors: [%(collectors)s]}
     """
 
 
@@ -33,7 +33,8 @@ class ControlCase(harness.TestCase):
         super().setUp()
         self.enterContext(harness.huge_pages())
         self.values = {"capture": harness.DEMO, "more": "", "filter": "", "idle": 30, "active": 300, "level": "info",
-                       "analysis": "false", "fields": "", "ntop": "false", "options": 0, "collectors": "{transport: file, path: %s}" % self.path("out.ipfix")}
+                       "analysis": "false", "fields": "", "ntop": "false", "options": 0,
+                       "collectors": "{transport: file, path: %s}" % self.path("out.ipfix")}
 
     def configure(self, **values):
         self.values.update(values)

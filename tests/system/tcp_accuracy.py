@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the numbers of the table in docs/tcp-records.md: what tributaryd misses and invents in the TCP captures of the shared
-collection, and what the rule of gpu-tcp-flow-records does, both judged by a reference that remembers every octet.
+"""Prints the numbers of the table in docs/tcp-records.md: what tributaryd misses and invents in the TCP captures of the
+shared collection, and what the rule of gpu-tcp-flow-records does, both judged by a reference that remembers every octet.
 
 Run by hand; tcp_records.py judges each number of each flow.
 """

@@ -105,7 +105,7 @@ def captures_in(folder):
 
 
 class Captures(harness.TestCase):
-    """Every capture there is (under sanitizers: but the largest): the same records, and the same ledger, by either way."""
+    """Every capture there is (under sanitizers: but the largest): the same records and ledger, by either way."""
 
     def check(self, setting):
         captures = [harness.DEMO, *captures_in(PCAPS)]
