@@ -66,6 +66,7 @@ struct ToldSegments {
     std::uint64_t retransmitted_octets{};
     std::uint64_t duplicates{};
     std::uint64_t out_of_order{};
+    std::uint64_t zero_windows{};
 
     void add(const FlowRecordCore& record, const RecordLayout& layout) {
         tally += record.tally();
@@ -81,6 +82,7 @@ struct ToldSegments {
         retransmitted_octets += group.retransmitted_octets;
         duplicates += group.duplicates;
         out_of_order += group.out_of_order;
+        zero_windows += group.zero_windows;
     }
     /// Adds each record that it sees; this outlives it.
     [[nodiscard]] Metering::Listener listener() {
@@ -118,6 +120,7 @@ void check_told(const Metering& metering, const Kind& kind, const ToldSegments& 
     }
     demand(counters.tcp_segments_unread.read() == 0, what + ": a segment was not read");
     demand(told.segments == sent.segments, what + ": segments");
+    demand(told.zero_windows == 0, what + ": a window that is not zero");
     demand(told.retransmitted_octets == told.retransmissions * TcpSender::kPayloadBytes,
            what + ": retransmitted octets");
     const std::uint64_t unjudged = counters.tcp_segments_unjudged.read();

@@ -179,7 +179,7 @@ private:
     static Way tcp_forward() {
         return Way(test::ethernet()
                        .ipv4({.source = "0.0.0.0"})
-                       .tcp(1000, 80)
+                       .tcp(1000, 80, tcp_flag::kAck, TcpSender::kWindow)
                        .payload(TcpSender::kPayloadBytes)
                        .build(),
                    14 + 12);

@@ -33,6 +33,7 @@ struct SentSegments {
 class TcpSender {
 public:
     static constexpr std::uint32_t kPayloadBytes = 100;
+    static constexpr std::uint16_t kWindow = 502;  ///< what a Linux host often announces
 
     struct Segment {
         std::uint32_t sequence;  ///< of a flow whose first one is 0

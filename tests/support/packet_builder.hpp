@@ -173,11 +173,12 @@ public:
     }
 
     PacketBuilder& tcp(std::uint16_t source_port, std::uint16_t destination_port,
-                       std::uint16_t control_bits = tcp_flag::kAck) {
+                       std::uint16_t control_bits = tcp_flag::kAck, std::uint16_t window = 0) {
         ports(ip_protocol::kTcp, source_port, destination_port);
         append(0, 8);
         append(0x5000U | control_bits, 2);
-        return bytes(6);
+        append(window, 2);
+        return bytes(4);
     }
     PacketBuilder& udp(std::uint16_t source_port, std::uint16_t destination_port) {
         const std::size_t at = bytes_.size();
