@@ -104,30 +104,21 @@ public:
                packet.packet->clock <= deadline(entries, entry).at;
     }
 
-    void add(Entries& entries, EntryIndex entry, const KeyedPacket& packet) noexcept {
-        FlowLine& line = entries.line(entry);
-        if (!is_biflow()) {
-            analyse(entries, entry, false, packet, line.end);
-            add_counts(line, counts_of(packet));
-            widen(line, packet.packet->seen_at, packet.packet->seen_at);
-            if (adds_to_groups()) {
-                add_to_groups(entries.groups(entry), layout_, packet);
-            }
+    [[gnu::always_inline]] void add(Entries& entries, EntryIndex entry,
+                                    const KeyedPacket& packet) noexcept {
+        if (is_biflow()) {
+            add_to_biflow(entries, entry, packet);
             return;
         }
+        FlowLine& line = entries.line(entry);
+        const Timestamp before = line.end;
+        // The analysis comes last: what is needed around it would have to be kept for it.
+        add_counts(line, counts_of(packet));
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
-        ReverseGroup& reverse = reverse_of(entries, entry);
-        if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
-            line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
+        if (adds_to_groups()) {
+            add_to_groups(entries.groups(entry), layout_, packet);
         }
-        if (line.is_reverse(packet)) {
-            analyse(entries, entry, true, packet, reverse.end);
-            add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
-        } else {
-            PacketSpan& span = forward_span(entries, entry);
-            analyse(entries, entry, false, packet, span.end);
-            add_to_direction(line, span, entries.groups(entry), layout_, packet);
-        }
+        analyse(entries, entry, false, packet, before);
     }
 
     /// Adds what somebody else has counted of one direction.
@@ -325,6 +316,23 @@ private:
             return false;
         } else {
             return layout_.reverse_at != 0;
+        }
+    }
+    [[gnu::noinline]] void add_to_biflow(Entries& entries, EntryIndex entry,
+                                         const KeyedPacket& packet) noexcept {
+        FlowLine& line = entries.line(entry);
+        widen(line, packet.packet->seen_at, packet.packet->seen_at);
+        ReverseGroup& reverse = reverse_of(entries, entry);
+        if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
+            line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
+        }
+        if (line.is_reverse(packet)) {
+            analyse(entries, entry, true, packet, reverse.end);
+            add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
+        } else {
+            PacketSpan& span = forward_span(entries, entry);
+            analyse(entries, entry, false, packet, span.end);
+            add_to_direction(line, span, entries.groups(entry), layout_, packet);
         }
     }
     [[nodiscard]] PacketSpan& forward_span(const Entries& entries,

@@ -26,18 +26,18 @@ namespace tcp_signature {
 /// @param segment  with `has_tcp_segment`
 /// @source         gpu-tcp-flow-records (2015), 2.3, whose rule has addresses, ports, sequence
 ///                 number and identification only
-[[nodiscard]] inline std::uint32_t signature_of(const PacketFields& segment) noexcept {
+[[nodiscard, gnu::always_inline]] inline std::uint32_t signature_of(
+    const PacketFields& segment) noexcept {
     const TcpSegment& tcp = segment.tcp;
     const std::uint64_t numbers = tcp.sequence | std::uint64_t{tcp.acknowledgement} << 32U;
-    const std::uint64_t header = std::uint64_t{segment.tcp_control_bits} << 48U |
+    const std::uint64_t header = tcp.window | std::uint64_t{tcp.copy_id} << 16U |
                                  std::uint64_t{segment.ttl} << 32U |
-                                 std::uint64_t{tcp.window} << 16U | tcp.copy_id;
-    const std::uint64_t folded =
-        tcp_signature::fold(numbers ^ 0x9E37'79B9'7F4A'7C15U,
-                            tcp_signature::fold(header ^ 0xD6E8'FEB8'6659'FD93U,
-                                                segment.ip_bytes ^ 0xA076'1D64'78BD'642FU));
+                                 std::uint64_t{segment.tcp_control_bits} << 48U;
+    const std::uint64_t length = segment.ip_bytes * 0xA076'1D64'78BD'642FU;
+    const std::uint64_t folded = tcp_signature::fold(numbers ^ 0x9E37'79B9'7F4A'7C15U,
+                                                     header ^ length ^ 0xD6E8'FEB8'6659'FD93U);
     const auto signature = static_cast<std::uint32_t>(folded ^ (folded >> 32U));
-    return signature != 0 ? signature : 1;
+    return signature + (signature == 0 ? 1 : 0);
 }
 
 }  // namespace tributary

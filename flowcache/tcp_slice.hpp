@@ -1,13 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "flowcache/flow_record.hpp"
+#include "flowcache/tcp_sequence.hpp"
 #include "flowcache/tcp_state.hpp"
 #include "flowcache/tcp_troubles.hpp"
+#include "parsers/packet_fields.hpp"
 
-// One record of a direction, of several where the active timeout cuts: what it tells, and how the
-// next one begins.
+// One record of a direction, of several where the active timeout cuts: what each of its segments
+// adds, what it tells, and how the next one begins.
 namespace tributary::tcp {
+
+/// One that counts as a segment, maybe with data, and as nothing else.
+[[nodiscard]] inline bool is_plain(const PacketFields& segment) noexcept {
+    return !has(segment, tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst) &&
+           segment.tcp.window != 0;
+}
+
+/// Stays at the highest number.
+inline void increase(std::uint16_t& counter) noexcept {
+    if (counter < std::numeric_limits<std::uint16_t>::max()) {
+        ++counter;
+    }
+}
+
+/// Counts what a segment shows by itself.
+inline void count(TcpState& state, const PacketFields& segment) noexcept {
+    if (state.segments == 0) {
+        state.first_sequence = segment.tcp.sequence;
+        state.first_window = segment.tcp.window;
+    }
+    ++state.segments;
+    state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
+    if (is_plain(segment)) [[likely]] {
+        return;
+    }
+    if (has(segment, tcp_flag::kSyn)) {
+        increase(state.syn);
+    }
+    if (has(segment, tcp_flag::kFin)) {
+        increase(state.fin);
+    }
+    if (has(segment, tcp_flag::kRst)) {
+        increase(state.rst);
+    } else if (segment.tcp.window == 0) {
+        increase(state.zero_windows);
+    }
+}
 
 /// @param trouble  the direction's; nullptr: it has none
 [[nodiscard]] inline TcpAnalysisGroup told(const TcpState& state,
