@@ -90,8 +90,9 @@ public:
         // First, lest somebody sees records leave with packets that were never counted.
         counters_.packets.add(packets.size());
         counters_.octets.add(octets);
-        for (const KeyedPacket& packet : packets) {
-            account(packet, sink);
+        for (; !packets.empty(); packets = packets.subspan(1)) {
+            meter_.look_ahead(entries_, packets);
+            account(packets.front(), sink);
         }
     }
 

@@ -95,6 +95,21 @@ public:
         }
     }
 
+    /// Asks for what the analysis of a packet further on will touch beside its entry, which is
+    /// there by now. Its guess may be wrong, and the trouble too.
+    ///
+    /// @param packets  of a burst, those that are not added yet
+    [[gnu::always_inline]] void look_ahead(const Entries& entries,
+                                           std::span<const KeyedPacket> packets) const noexcept {
+        constexpr std::size_t kAhead = 8;
+        if (!has_analysis() || packets.size() <= kAhead || packets[kAhead].guess == kNoEntry) {
+            return;
+        }
+        const KeyedPacket& next = packets[kAhead];
+        const bool is_reverse = is_biflow() && entries.line(next.guess).is_reverse(next);
+        analysis_.prefetch_trouble(
+            tcp_state(entries, next.guess, is_reverse ? reverse_layout_ : layout_));
+    }
     /// Whether a packet of a running entry changes nothing but what it adds: its record has begun,
     /// no later than the packet, and its deadline has not passed.
     [[nodiscard]] bool just_goes_on(const Entries& entries, EntryIndex entry,

@@ -66,6 +66,11 @@ public:
         }
     }
 
+    /// @param state  of the direction or of any other; or an entry's bytes that are no state
+    [[gnu::always_inline]] void prefetch_trouble(const TcpState& state) const noexcept {
+        troubles_.prefetch(state.trouble);
+    }
+
     /// @param segment  with `has_tcp_segment`
     [[gnu::always_inline]] void add(TcpState& state, const PacketFields& segment,
                                     Timestamp seen_at) noexcept {

@@ -9,6 +9,7 @@
 #include <span>
 #include <type_traits>
 
+#include "flowcache/prefetch.hpp"
 #include "flowcache/tcp_sequence.hpp"
 #include "flowcache/tcp_state.hpp"
 
@@ -132,6 +133,14 @@ public:
     void give_back(std::uint32_t trouble) noexcept {
         troubles_[trouble].next_free = first_free_;
         first_free_ = trouble;
+    }
+    /// @param trouble  any number; of those that never were taken nothing is asked for
+    [[gnu::always_inline]] void prefetch(std::uint32_t trouble) const noexcept {
+        if (trouble < used_) [[unlikely]] {
+            const TcpTrouble& wanted = troubles_[trouble];
+            prefetch_to_write(&wanted);
+            prefetch_to_write(&wanted.holes.back());
+        }
     }
     [[nodiscard]] TcpTrouble& operator[](std::uint32_t trouble) const noexcept {
         return troubles_[trouble];
