@@ -305,11 +305,11 @@ private:
     [[gnu::always_inline]] void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
                                         const KeyedPacket& packet, Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
-        if (!has_analysis() || fields.protocol != ip_protocol::kTcp || fields.is_later_fragment) {
+        if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
             return;
         }
         if (!fields.has_tcp_segment) {
-            counters_.tcp_segments_unread.add();
+            counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
             return;
         }
         const Timestamp seen_at = packet.packet->seen_at;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "flowcache/cache_tour.hpp"
 #include "tests/support/biflow_harness.hpp"
@@ -86,13 +87,46 @@ TEST_CASE("TCP in the cache: other protocols have zeros, and a header that is mi
     PacketFields fragment = cut;
     fragment.is_later_fragment = true;
     harness.packet(fragment, at_ms(2));
-    auto records = biflow::end_all(harness, at_ms(3));
+    PacketFields claimed = flow_packet(1);  // as a unified header may claim
+    claimed.has_tcp_segment = true;
+    claimed.tcp = {.sequence = 1, .payload_bytes = 100};
+    harness.packet(claimed, at_ms(3));
+    harness.packet(claimed, at_ms(3));
+    auto records = biflow::end_all(harness, at_ms(4));
     REQUIRE(records.size() == 2);
     for (auto& record : records) {
         CHECK(tcp_of(record).segments == 0);
         CHECK_FALSE(tcp_of(record).has_size());
     }
     CHECK(harness.counters.tcp_segments_unread.read() == 1);
+}
+
+TEST_CASE("TCP in the cache: disturbed flows in one burst are told apart", "[flowcache][unit]") {
+    constexpr std::uint32_t kFlows = 4;
+    Harness harness(kUniflows, kLayout);
+    const auto packet = [](std::uint32_t flow, std::uint32_t sequence) {
+        PacketFields fields = segment(sequence, 100);
+        fields.source_port = {static_cast<std::uint16_t>(1000 + flow)};
+        return TimedPacket{fields, at_ms(0), at_ms(0)};
+    };
+    std::vector<TimedPacket> packets;
+    for (std::uint32_t n = 0; n < kBurstPackets; ++n) {  // flow f retransmits f times in each burst
+        const std::uint32_t flow = n % kFlows;
+        const std::uint32_t turn = n / kFlows;
+        packets.push_back(packet(flow, turn < flow ? 0 : 100 * (turn - flow)));
+    }
+    for (int burst = 0; burst < 3; ++burst) {  // at first nothing is known of them
+        harness.packets(packets);
+    }
+    auto records = biflow::end_all(harness, at_ms(1));
+    REQUIRE(records.size() == kFlows);
+    for (auto& record : records) {
+        const std::uint32_t flow = record.core.key.source_port.value - 1000U;
+        INFO("flow " << flow);
+        CHECK(tcp_of(record).segments == 3 * kBurstPackets / kFlows);
+        CHECK(tcp_of(record).retransmissions == flow + 2 * kBurstPackets / kFlows);
+        CHECK(tcp_of(record).duplicates == 0);
+    }
 }
 
 TEST_CASE("TCP in the cache: a slice goes on where the one before it was cut",
