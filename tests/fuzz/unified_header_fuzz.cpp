@@ -83,6 +83,8 @@ void check_packet(const PacketView& packet, const PacketFields& fields) {
     PacketView packet_again;
     const bool is_plain = read_unified_header(record.data(), again, packet_again);
     demand(is_plain == (fields.cut_header == CutHeader::none));
+    again.has_tcp_segment = fields.has_tcp_segment;  // stands behind the record, in version 2
+    again.tcp = fields.tcp;
     demand(again == fields && packet_again.seen_at == packet.seen_at);
 }
 
