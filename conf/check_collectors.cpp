@@ -119,9 +119,10 @@ void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
                    "datagrams)");
     const bool is_limited = is_udp && flows.direction == FlowDirection::biflow;
     section.demand("mtu", !is_limited || collector.mtu >= least,
-                   " is " + std::to_string(collector.mtu) +
-                       ", but flows.direction is biflow; must be at least " +
-                       std::to_string(least) + " (templates of biflows are long)");
+                   " is " + std::to_string(collector.mtu) + ", but flows.direction is biflow" +
+                       (flows.tcp_analysis ? " and flows.tcp-analysis true" : "") +
+                       "; must be at least " + std::to_string(least) +
+                       " (templates of biflows are long)");
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {

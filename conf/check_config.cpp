@@ -162,9 +162,13 @@ void check_flows(const Config& config, const YamlNode& root) {
 
 void check_export(const Config& config, const YamlNode& root) {
     constexpr std::uint32_t kReverse = 29'305;
+    constexpr std::uint32_t kNtop = 35'632;
     const Section section(root, "export");
     section.demand("enterprise-number", config.export_.enterprise_number != kReverse,
                    " is 29305; must be another one (it means reverse elements, RFC 5103)");
+    section.demand("enterprise-number", config.export_.enterprise_number != kNtop,
+                   " is 35632; must be another one (it is ntop's, whose elements mean other "
+                   "things)");
     section.demand("ntop-elements", !config.export_.ntop_elements || config.flows.tcp_analysis,
                    " is true, but flows.tcp-analysis is false; must be false (or "
                    "flows.tcp-analysis true)");

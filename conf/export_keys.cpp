@@ -80,7 +80,7 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               "local address to send from; when empty, the system's choice"),
         value("mtu", whole_number(&O::mtu, 512, 65507),
               "octets of the longest IPFIX message, for udp; at least 576 for biflows, 832 "
-              "with TCP analysis"),
+              "for biflows with TCP analysis"),
         value("path", text(&O::path, "the path of a file or empty", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),
@@ -215,8 +215,8 @@ std::vector<Key<ExportOptions>> export_keys() {
               "fields that records have beside the default ones: groups, or elements of them by "
               "name (docs/fields.md)"),
         value("enterprise-number", whole_number(&O::enterprise_number, 1, kMost32),
-              "the private enterprise number that tributary's own elements are exported under; "
-              "docs/fields.md lists them"),
+              "the private enterprise number that tributary's own elements are exported under, "
+              "neither 29305 nor 35632; docs/fields.md lists them"),
         value("ntop-elements", flag(&O::ntop_elements),
               "retransmissions and out of order also as ntop's elements (enterprise 35632), for "
               "collectors that know nProbe's; needs flows.tcp-analysis"),

@@ -141,7 +141,7 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("tcp-retransmission-time",
               seconds(&O::tcp_retransmission_time, milliseconds(0), kHour),
               "octets again are a retransmission unless their direction was silent for longer, for "
-              "tcp-analysis; 0: however long it was"),
+              "tcp-analysis; 0: however long it was while the flow runs"),
     };
 }
 

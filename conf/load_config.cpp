@@ -34,14 +34,13 @@ std::vector<std::string> warnings_about(const Config& config) {
     }
     if (config.export_.fields.tcp_analysis && !config.flows.tcp_analysis) {
         warnings.emplace_back(
-            "export.fields has tcp-analysis, but flows.tcp-analysis is false: records do not have "
-            "it then");
+            "export.fields has tcp-analysis or elements of it, but flows.tcp-analysis is false: "
+            "records do not have them then");
     }
     if (config.flows.tcp_analysis && is_sampled(config)) {
         warnings.emplace_back(
             "flows.tcp-analysis is true, but packets are sampled: what is passed over leaves "
-            "holes, "
-            "and most segments cannot be judged");
+            "holes, and what comes again is mostly not seen twice");
     }
     for (const InputOptions& input : config.inputs) {
         if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&

@@ -59,6 +59,17 @@ Json flows_of(const QueueLedger& queue) {
             {"ended_by_reason", queue.ended_by_reason()}};
 }
 
+/// Where TCP was not analysed, zeros in the records don't mean that all went well.
+std::string unanalysed_text(const NamedCounts& segments) {
+    std::string text;
+    for (const auto& [why, count] : segments) {
+        if (count > 0) {
+            text += fmt::format("{} {} {}", text.empty() ? "; TCP segments:" : ",", count, why);
+        }
+    }
+    return text;
+}
+
 }  // namespace
 
 std::uint64_t QueueLedger::ignored_sum() const noexcept {
@@ -228,10 +239,10 @@ std::string to_line(const Ledger& ledger) {
     return fmt::format(
         "packets: {} received, {} metered, {} ignored, {} filtered, {} NIC missed, {} no buffer, "
         "{} bad "
-        "timestamp; flows: {} created, {} exported, {} lost, {} active",
+        "timestamp; flows: {} created, {} exported, {} lost, {} active{}",
         total.received, total.metered.packets, total.ignored_sum(), total.filtered, nic.missed,
         nic.no_buffer, total.bad_timestamp, total.metered.records, total.exported.records,
-        total.lost_sum().records, total.active().records);
+        total.lost_sum().records, total.active().records, unanalysed_text(total.tcp_unanalysed));
 }
 
 std::string imbalance(const Ledger& ledger) {

@@ -90,14 +90,20 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
            address_text(std::span(tunnel.destination).first(octets));
 }
 
-/// A count of analysed TCP, for instance "3", or of both directions "3/0".
-template <class Count>
-std::string tcp_text(const FlowView& flow, Count TcpAnalysisGroup::*count) {
-    if (!flow.has_tcp) {
-        return "-";
+using TcpCount = std::optional<std::uint64_t> TcpCountsView::*;
+
+/// A count of one direction; "-" where the record does not have it, or no segment was analysed.
+std::string tcp_text(const TcpCountsView& tcp, TcpCount count) {
+    return !(tcp.*count) || tcp.segments == 0U ? "-" : std::to_string(*(tcp.*count));
+}
+
+/// For instance "3", or of both directions "3/0".
+std::string tcp_text(const FlowView& flow, TcpCount count) {
+    const std::string forward = tcp_text(flow.tcp, count);
+    if (!flow.has_reverse() || !(flow.reverse_tcp.*count)) {
+        return forward;
     }
-    const std::string forward = std::to_string(flow.tcp.*count);
-    return flow.has_reverse() ? forward + '/' + std::to_string(flow.reverse_tcp.*count) : forward;
+    return forward + '/' + tcp_text(flow.reverse_tcp, count);
 }
 
 std::string end_reason_text(FlowEndReason reason) {
@@ -150,7 +156,9 @@ void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
     unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
-    unused_ &= flow.has_tcp ? ~kTcpColumns : ~std::bitset<columns>();
+    for (const auto& [column, count] : kTcpCounts) {
+        unused_[column] = unused_[column] && !(flow.tcp.*count) && !(flow.reverse_tcp.*count);
+    }
     unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
     if (rows_.size() >= rows_per_block_) {
         flush();
@@ -197,10 +205,9 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) {
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
-    row[retransmissions] = tcp_text(view, &TcpAnalysisGroup::retransmissions);
-    row[duplicates] = tcp_text(view, &TcpAnalysisGroup::duplicates);
-    row[out_of_order] = tcp_text(view, &TcpAnalysisGroup::out_of_order);
-    row[zero_windows] = tcp_text(view, &TcpAnalysisGroup::zero_windows);
+    for (const auto& [column, count] : kTcpCounts) {
+        row[column] = tcp_text(view, count);
+    }
     row[reverse_flags] = view.has_reverse() ? flags_text(flow.key.protocol, reverse_bits) : "-";
     row[reverse_packets] = std::to_string(view.reverse.packets);
     row[reverse_octets] = std::to_string(view.reverse.octets);

@@ -21,8 +21,8 @@ namespace tributary {
 /// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN
 /// and Tunnel come with the first block that has one, and those of the reverse direction with the
 /// first that has a biflow of two directions: its start and duration are those of both. The
-/// columns of analysed TCP come with the first such flow; a biflow has both directions in each,
-/// "3/0".
+/// columns of analysed TCP come with the first flow that has their count; a biflow has both
+/// directions in each, "3/0".
 class FlowTable {
 public:
     static constexpr std::size_t kRowsPerBlock = 1000;
@@ -64,6 +64,15 @@ private:
 
     static constexpr std::bitset<columns> kTcpColumns =
         1U << retransmissions | 1U << duplicates | 1U << out_of_order | 1U << zero_windows;
+    struct TcpColumn {
+        Column column;
+        std::optional<std::uint64_t> TcpCountsView::*count;
+    };
+    static constexpr std::array<TcpColumn, 4> kTcpCounts{
+        {{retransmissions, &TcpCountsView::retransmissions},
+         {duplicates, &TcpCountsView::duplicates},
+         {out_of_order, &TcpCountsView::out_of_order},
+         {zero_windows, &TcpCountsView::zero_windows}}};
 
     [[nodiscard]] static Row to_row(const FlowView& view);
     void print(const Row& row);

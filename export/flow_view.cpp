@@ -188,25 +188,25 @@ void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noe
     }
 }
 
-/// What a listing shows of them.
-///
-/// @return  whether the element is one of these
-bool view_tcp(TcpAnalysisGroup& tcp, TributaryElement element, Bytes bytes) noexcept {
+void view_tcp(TcpCountsView& tcp, TributaryElement element, Bytes bytes) noexcept {
     switch (element) {
+        case TributaryElement::segments:
+            tcp.segments = read_unsigned(bytes);
+            return;
         case TributaryElement::retransmissions:
-            tcp.retransmissions = read_as<std::uint32_t>(bytes);
-            return true;
+            tcp.retransmissions = read_unsigned(bytes);
+            return;
         case TributaryElement::duplicates:
-            tcp.duplicates = read_as<std::uint32_t>(bytes);
-            return true;
+            tcp.duplicates = read_unsigned(bytes);
+            return;
         case TributaryElement::out_of_order:
-            tcp.out_of_order = read_as<std::uint32_t>(bytes);
-            return true;
+            tcp.out_of_order = read_unsigned(bytes);
+            return;
         case TributaryElement::zero_window:
-            tcp.zero_windows = read_as<std::uint16_t>(bytes);
-            return true;
+            tcp.zero_windows = read_unsigned(bytes);
+            return;
         default:
-            return false;
+            return;
     }
 }
 
@@ -235,9 +235,8 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
             view_measures(flow.reverse, field.element, value);
         } else if (field.enterprise != 0) {
             view_tunnel(flow.tunnel, field.own, value);
-            const bool is_tcp = view_tcp(flow.tcp, field.own, value) ||
-                                view_tcp(flow.reverse_tcp, field.own_reverse, value);
-            flow.has_tcp = flow.has_tcp || is_tcp;
+            view_tcp(flow.tcp, field.own, value);
+            view_tcp(flow.reverse_tcp, field.own_reverse, value);
         } else if (field.element == flow_end_reason) {
             flow.core.end_reason = static_cast<FlowEndReason>(
                 std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));

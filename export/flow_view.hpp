@@ -2,20 +2,30 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "export/ipfix_template.hpp"
 #include "flowcache/flow_record.hpp"
 
 namespace tributary {
 
+/// Counts of analysed TCP of one direction; none: the record does not have that element.
+struct TcpCountsView {
+    std::optional<std::uint64_t> segments;
+    std::optional<std::uint64_t> retransmissions;
+    std::optional<std::uint64_t> duplicates;
+    std::optional<std::uint64_t> out_of_order;
+    std::optional<std::uint64_t> zero_windows;
+};
+
 /// The parts of a data record that flows are listed, sorted and filtered by.
 struct FlowView {
     FlowRecordCore core;
     ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
     TunnelGroup tunnel;    ///< kind none: the record names no tunnel
-    TcpAnalysisGroup tcp;
-    TcpAnalysisGroup reverse_tcp;
-    bool has_tcp{};  ///< the record has at least one of these counts
+    TcpCountsView tcp;
+    TcpCountsView reverse_tcp;
 
     [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
     /// Packets and octets of both directions.

@@ -129,8 +129,10 @@ TEST_CASE("collectors: two spellings of a file are one file", "[conf][unit]") {
               .find("export.collectors.1 is at /a/z; must differ") != std::string::npos);
 }
 
-TEST_CASE("export: the enterprise number of reverse elements is nobody's", "[conf][unit]") {
+TEST_CASE("export: enterprise numbers of other elements are refused", "[conf][unit]") {
     CHECK(refusal("export: {enterprise-number: 29305}").find("is 29305; must be another one") !=
+          std::string::npos);
+    CHECK(refusal("export: {enterprise-number: 35632}").find("is 35632; must be another one") !=
           std::string::npos);
 }
 

@@ -192,6 +192,11 @@ TEST_CASE("biflows: their templates fit the collector's messages", "[conf][unit]
           "--set export.collectors.0.mtu=575: export.collectors.0.mtu is 575, but flows.direction "
           "is biflow; must be at least 576 (templates of biflows are long)");
     CHECK(with("biflow", "576", "udp") == "accepted");
+    CHECK(probe_refusal(kProbe, {"flows.direction=biflow", "flows.tcp-analysis=true",
+                                 "export.collectors.0.mtu=831"}) ==
+          "--set export.collectors.0.mtu=831: export.collectors.0.mtu is 831, but flows.direction "
+          "is biflow and flows.tcp-analysis true; must be at least 832 (templates of biflows are "
+          "long)");
     CHECK(with("uniflow", "512", "udp") == "accepted");
 }
 

@@ -257,14 +257,14 @@ TEST_CASE("load_config: what TCP analysis cannot tell is warned of", "[conf][uni
     const auto warnings = [](const std::vector<std::string>& sets) {
         return load(kTwoInputs, sets, ConfigUse::probe).warnings;
     };
-    CHECK(
-        warnings({"export.fields=[tcp-analysis]"}) ==
-        std::vector<std::string>{"export.fields has tcp-analysis, but flows.tcp-analysis is false: "
-                                 "records do not have it then"});
+    CHECK(warnings({"export.fields=[tcp-analysis]"}) ==
+          std::vector<std::string>{"export.fields has tcp-analysis or elements of it, but "
+                                   "flows.tcp-analysis is false: records do not have them then"});
     CHECK(warnings({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"}).empty());
     CHECK(warnings({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
           std::vector<std::string>{"flows.tcp-analysis is true, but packets are sampled: what is "
-                                   "passed over leaves holes, and most segments cannot be judged"});
+                                   "passed over leaves holes, and what comes again is mostly "
+                                   "not seen twice"});
     CHECK(warnings({"flows.tcp-analysis=true"}).empty());
     CHECK(warnings({"inputs.1.sampling=2"}).empty());
 }

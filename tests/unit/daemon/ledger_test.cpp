@@ -34,6 +34,20 @@ QueueLedger some_queue() {
 
 }  // namespace
 
+TEST_CASE("ledger: its line names TCP segments that were not analysed", "[daemon][unit]") {
+    Ledger ledger;
+    ledger.queues = {some_queue(), some_queue()};
+    CHECK(to_line(ledger).ends_with(" 2 active; TCP segments: 6 unjudged, 2 unread"));
+    for (QueueLedger& queue : ledger.queues) {
+        queue.tcp_unanalysed = {{"unread", 1}, {"unjudged", 0}};
+    }
+    CHECK(to_line(ledger).ends_with(" 2 active; TCP segments: 2 unread"));
+    for (QueueLedger& queue : ledger.queues) {
+        queue.tcp_unanalysed = {{"unread", 0}, {"unjudged", 0}};
+    }
+    CHECK(to_line(ledger).ends_with(" 2 active"));
+}
+
 TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "[daemon][unit]") {
     const Ledger ledger{.captures_cut = 0,
                         .queues = {some_queue(), some_queue()},

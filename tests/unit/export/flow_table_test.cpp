@@ -124,14 +124,12 @@ TEST_CASE("FlowTable: a biflow in any row gives the columns of the reverse direc
 TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit]") {
     FlowView tcp;
     tcp.core.key.protocol = 6;
-    tcp.has_tcp = true;
-    tcp.tcp.retransmissions = 1;
-    tcp.tcp.duplicates = 2;
-    tcp.tcp.out_of_order = 3;
-    tcp.tcp.zero_windows = 4;
+    tcp.tcp = {
+        .segments = 9, .retransmissions = 1, .duplicates = 2, .out_of_order = 3, .zero_windows = 4};
     FlowView biflow = tcp;
     biflow.reverse.packets = 1;
-    biflow.reverse_tcp.duplicates = 5;
+    biflow.reverse_tcp = {
+        .segments = 1, .retransmissions = 0, .duplicates = 5, .out_of_order = 0, .zero_windows = 0};
     const auto columns_of = [](const std::string& line) {
         std::istringstream words(line);
         std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
@@ -153,6 +151,26 @@ TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit
     CHECK(std::vector(both.begin() + at, both.begin() + at + 4) ==
           std::vector<std::string>{"1/0", "2/5", "3/0", "4/0"});
     CHECK(lines_of({FlowView{}}).at(0).find("Retrans") == std::string::npos);
+
+    INFO("of a direction without a segment that was analysed nothing is known");
+    biflow.reverse_tcp.segments = 0;
+    const std::vector<std::string> half = columns_of(lines_of({biflow}).at(1));
+    CHECK(std::vector(half.begin() + at, half.begin() + at + 4) ==
+          std::vector<std::string>{"1/-", "2/-", "3/-", "4/-"});
+}
+
+TEST_CASE("FlowTable: counts that no record has give no column", "[export][unit]") {
+    FlowView tcp;
+    tcp.core.key.protocol = 6;
+    tcp.tcp.duplicates = 7;
+    FlowView other = tcp;
+    other.tcp = {};
+    const std::vector<std::string> lines = lines_of({tcp, other});
+    CHECK(lines.at(0).find("Dups") != std::string::npos);
+    CHECK(lines.at(0).find("Retrans") == std::string::npos);
+    CHECK(lines.at(0).find("ZeroWindow") == std::string::npos);
+    CHECK(lines.at(1).ends_with("    7  -"));
+    CHECK(lines.at(2).ends_with("    -  -"));
 }
 
 TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {

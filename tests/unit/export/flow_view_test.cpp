@@ -122,22 +122,24 @@ TEST_CASE("view_flow: a biflow's reverse direction, and the times of both", "[ex
 
 TEST_CASE("view_flow: what a listing shows of analysed TCP, of both directions", "[export][unit]") {
     constexpr std::uint16_t kReverse = 0x4000;
-    const FlowView flow = view_of({{9, 4, kOurs},
+    const FlowView flow = view_of({{7, 4, kOurs},
+                                   {9, 4, kOurs},
                                    {11, 4, kOurs},
                                    {12, 4, kOurs},
                                    {13, 2, kOurs},
                                    {kReverse | 9, 4, kOurs},
                                    {kReverse | 13, 2, kOurs}},
-                                  IpfixBytes().u32(1).u32(2).u32(3).u16(4).u32(5).u16(6));
-    CHECK(flow.has_tcp);
+                                  IpfixBytes().u32(9).u32(1).u32(2).u32(3).u16(4).u32(5).u16(6));
+    CHECK(flow.tcp.segments == 9);
     CHECK(flow.tcp.retransmissions == 1);
     CHECK(flow.tcp.duplicates == 2);
     CHECK(flow.tcp.out_of_order == 3);
     CHECK(flow.tcp.zero_windows == 4);
     CHECK(flow.reverse_tcp.retransmissions == 5);
     CHECK(flow.reverse_tcp.zero_windows == 6);
-    CHECK(flow.reverse_tcp.duplicates == 0);
-    CHECK_FALSE(view_of({{7, 4, kOurs}, {9, 4, 12345}}, IpfixBytes().u32(1).u32(1)).has_tcp);
+    CHECK_FALSE(flow.reverse_tcp.segments);
+    CHECK_FALSE(flow.reverse_tcp.duplicates);
+    CHECK_FALSE(view_of({{9, 4, 12345}}, IpfixBytes().u32(1)).tcp.retransmissions);
 }
 
 TEST_CASE("view_flow: total counts of the reverse, whose times are not given", "[export][unit]") {
