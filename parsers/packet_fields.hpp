@@ -73,6 +73,9 @@ inline constexpr std::size_t kCutHeaderCount = static_cast<std::size_t>(CutHeade
 /// What tells the segments of a TCP connection apart. Integers in host byte order, sequence numbers
 /// modulo 2^32.
 struct TcpSegment {
+    /// More octets cannot be told from a sequence number's leap; there are no such packets.
+    static constexpr std::uint32_t kMostPayload = 1U << 30U;
+
     std::uint32_t sequence{};
     std::uint32_t acknowledgement{};
     std::uint32_t payload_bytes{};  ///< by the IP length, whatever was captured; 0 where the data
@@ -105,7 +108,8 @@ struct PacketFields {
     bool is_later_fragment{};            ///< the fragment offset is not 0
     CutHeader cut_header{};              ///< trimmed path only
     std::uint8_t mpls_labels{};          ///< entries of the first label stack, saturating at 255
-    bool has_tcp_segment{};              ///< ParseOptions::tcp_segments, and its header was there
+    bool has_tcp_segment{};              ///< ParseOptions::tcp_segments, its header was there, and
+                                         ///< says no more than kMostPayload octets
     std::uint32_t fragment_id{};         ///< identification; IPv6: 0 without a fragment header
     std::uint32_t flow_label{};          ///< IPv6, 20 bits
     const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or

@@ -74,7 +74,7 @@ inline void parse_tcp_segment(CapturedBytes frame, const IpLayer& ip,
     const std::size_t bytes = ip.end - ip.payload_at;
     const std::size_t header_bytes = (header.u8<12>() >> 4U) * std::size_t{4};
     const bool is_sound = header_bytes >= kLeastHeader && header_bytes <= bytes;
-    fields.has_tcp_segment = true;
+    fields.has_tcp_segment = bytes <= TcpSegment::kMostPayload;
     fields.tcp = {.sequence = header.u32<4>(),
                   .acknowledgement = header.u32<8>(),
                   .payload_bytes = static_cast<std::uint32_t>(is_sound ? bytes - header_bytes : 0),

@@ -179,7 +179,7 @@ static_assert(offsetof(PacketFields, tcp_control_bits) == kFirstPiece &&
               offsetof(PacketFields, ip_version) == kFirstPiece + 7);
 
 /// Protocol, class of service, TTL, fragment flags and cut header, as PacketFields has them. There
-/// are no MPLS labels in a record.
+/// are no MPLS labels in a record, and no segment: its octet becomes 0, whatever was read before.
 [[nodiscard]] constexpr std::uint64_t second_piece(std::uint64_t tail) noexcept {
     constexpr unsigned kFlagsUp = 16;  // MF and DF at once, to where fragment_flags has them
     constexpr unsigned kLaterFragmentTo = 32;
@@ -246,7 +246,8 @@ inline void read_unified_segment(const std::byte* segment, PacketFields& fields)
                   offsetof(TcpSegment, window) == segment_at::kWindow &&
                   offsetof(TcpSegment, copy_id) == segment_at::kCopyId);
     std::memcpy(&fields.tcp, segment, kSegmentBytes);
-    fields.has_tcp_segment = fields.tcp.payload_bytes != kNoSegment;
+    static_assert(kNoSegment > TcpSegment::kMostPayload);
+    fields.has_tcp_segment = fields.tcp.payload_bytes <= TcpSegment::kMostPayload;
 }
 
 /// What a record says of its packet.

@@ -140,6 +140,33 @@ TEST_CASE(
     CHECK(fixture.source.released == 2);
 }
 
+TEST_CASE("UnifiedHeaderInput: versions may change within a stream, for each of its workers",
+          "[flowcache][unit]") {
+    const std::uint16_t workers = GENERATE(std::uint16_t{1}, std::uint16_t{2});
+    std::vector<ToldPacket> with_segments = told(0, 20);
+    for (ToldPacket& packet : with_segments) {
+        packet.fields.protocol = ip_protocol::kTcp;
+        packet.fields.has_tcp_segment = true;
+        packet.fields.tcp = {.sequence = packet.wire_bytes, .payload_bytes = 7, .window = 3};
+    }
+    const std::vector<ToldPacket> without = told(20, 60);
+    std::size_t packets = 0;
+    for (std::uint16_t worker = 0; worker < workers; ++worker) {
+        Fixture fixture({.worker = worker, .workers = workers});
+        fixture.source.add({unified_frame(with_segments, 0, 0, true), unified_frame(without, 20),
+                            unified_frame(with_segments, 80, 0, true)});
+        fixture.drain();
+        packets += fixture.packets.size();
+        for (const ToldPacket& packet : fixture.packets) {
+            INFO("packet " << packet.wire_bytes - 1000);
+            const bool is_tcp = packet.wire_bytes < 1020;
+            CHECK(packet.fields.has_tcp_segment == is_tcp);
+            CHECK((!is_tcp || packet.fields.tcp.sequence == packet.wire_bytes));
+        }
+    }
+    CHECK(packets == 100);
+}
+
 TEST_CASE("UnifiedHeaderInput: refused frames are ignored by name and harm nothing",
           "[flowcache][unit]") {
     using namespace unified_header;
