@@ -162,8 +162,11 @@ bool is_told(const Element& element, const RecordLayout& layout, const ElementCh
     if (element.group == Group::ntop) {
         return choice.ntop;
     }
-    const bool is_twice = element.group == Group::tcp_flags && layout.tcp_counts_at != 0;
-    return is_twice != is_chosen(element, choice.partial);
+    if (element.group == Group::tcp_flags) {
+        // In each record, but those that group tcp-counts tells already.
+        return layout.tcp_counts_at == 0 || !is_chosen(element, choice.partial);
+    }
+    return is_chosen(element, choice.partial);
 }
 
 /// What an element is called in the other direction of a biflow.

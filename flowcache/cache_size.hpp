@@ -20,7 +20,7 @@ inline constexpr std::size_t kSmallCache = 4096;
 }
 
 /// TcpTroubles of a cache: one for each eight flows where TCP is analysed, and some for a small
-/// one.
+/// one. Each direction of a biflow may take one.
 [[nodiscard]] inline std::size_t troubles_for(const FlowCacheOptions& options) noexcept {
     constexpr std::size_t kLeast = 64;
     const std::size_t some = std::max<std::size_t>(options.max_flows / 8, kLeast);

@@ -51,7 +51,7 @@ public:
 
     /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
     /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4; where
-    /// TCP is analysed, 64 more.
+    /// TCP is analysed, each direction 64 more, and 128 where something goes wrong.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +

@@ -17,6 +17,7 @@
 #include "flowcache/options.hpp"
 #include "flowcache/record_update.hpp"
 #include "flowcache/tcp_analysis.hpp"
+#include "flowcache/tcp_connection.hpp"
 
 namespace tributary {
 
@@ -106,6 +107,9 @@ public:
             return;
         }
         const KeyedPacket& next = packets[kAhead];
+        if (next.key.protocol != ip_protocol::kTcp) {
+            return;  // nobody asked for its groups
+        }
         const bool is_reverse = is_biflow() && entries.line(next.guess).is_reverse(next);
         analysis_.prefetch_trouble(
             tcp_state(entries, next.guess, is_reverse ? reverse_layout_ : layout_));
@@ -308,17 +312,17 @@ private:
         if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
             return;
         }
+        const Timestamp seen_at = packet.packet->seen_at;
+        TcpState& state = tcp_state(entries, entry, is_reverse ? reverse_layout_ : layout_);
+        analysis_.pause(state, seen_at - before);
         if (!fields.has_tcp_segment) {
             counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
             return;
         }
-        const Timestamp seen_at = packet.packet->seen_at;
-        TcpState& state = tcp_state(entries, entry, is_reverse ? reverse_layout_ : layout_);
-        analysis_.pause(state, seen_at - before);
         analysis_.add(state, fields, seen_at);
         if (is_biflow()) {
             const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
-            analysis_.add_answer(state, tcp_state(entries, entry, other), fields, seen_at);
+            tcp::add_answer(state, tcp_state(entries, entry, other), fields, seen_at);
         }
     }
 
@@ -359,33 +363,21 @@ private:
         return entries.groups(entry).template get<ReverseGroup>(layout_.reverse_at);
     }
 
-    /// Makes both directions of a biflow such as have no packet yet.
+    /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of
+    /// them stays, which lies before group `reverse`.
     ///
     /// @param tunnel  as packets from the initiator have it. It is there before they are, because
     ///                it may be part of the key.
     void clear_directions(Entries& entries, EntryIndex entry, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
+        constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
+        static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
+                      kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
         entries.clear_groups(entry, layout_.reverse_at);
         reverse_of(entries, entry).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
             entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
         }
-    }
-
-    /// @param counts, span  of the packet's direction: two parts of one entry, or the same
-    template <class Counts, class Span>
-    static void add_to_direction(Counts& counts, Span& span, GroupBytes groups,
-                                 const RecordLayout& layout, const KeyedPacket& packet) noexcept {
-        const Timestamp seen_at = packet.packet->seen_at;
-        if (counts.packets == 0) {
-            counts.ip_class_of_service = packet.fields->ip_class_of_service;
-            span.start = seen_at;
-            span.end = seen_at;
-            start_groups(groups, layout, *packet.fields);
-        }
-        add_counts(counts, counts_of(packet));
-        widen(span, seen_at, seen_at);
-        add_to_groups(groups, layout, packet);
     }
 
     FlowCacheOptions options_;

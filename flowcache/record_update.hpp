@@ -158,4 +158,22 @@ void widen(Span& span, Timestamp first, Timestamp last) noexcept {
     span.end = std::max(span.end, last);
 }
 
+/// Adds a packet to one direction of a biflow, which begins with its first one.
+///
+/// @param counts, span  of the packet's direction: two parts of one entry, or the same
+template <class Counts, class Span>
+void add_to_direction(Counts& counts, Span& span, GroupBytes groups, const RecordLayout& layout,
+                      const KeyedPacket& packet) noexcept {
+    const Timestamp seen_at = packet.packet->seen_at;
+    if (counts.packets == 0) {
+        counts.ip_class_of_service = packet.fields->ip_class_of_service;
+        span.start = seen_at;
+        span.end = seen_at;
+        start_groups(groups, layout, *packet.fields);
+    }
+    add_counts(counts, counts_of(packet));
+    widen(span, seen_at, seen_at);
+    add_to_groups(groups, layout, packet);
+}
+
 }  // namespace tributary

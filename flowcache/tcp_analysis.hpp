@@ -10,6 +10,7 @@
 
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/options.hpp"
+#include "flowcache/tcp_connection.hpp"
 #include "flowcache/tcp_sequence.hpp"
 #include "flowcache/tcp_signature.hpp"
 #include "flowcache/tcp_slice.hpp"
@@ -85,27 +86,6 @@ public:
         }
     }
 
-    /// A segment of a biflow's direction, once added, may answer the other direction's SYN: with
-    /// SYN and ACK, or with ACK where it has begun with a SYN itself. A SYN that was sent twice is
-    /// not timed: nobody knows which one was answered.
-    void add_answer(TcpState& state, const TcpState& other, const PacketFields& segment,
-                    Timestamp seen_at) noexcept {
-        if (state.has_handshake != 0 || other.has_syn == 0 || other.has_size != 0) [[likely]] {
-            return;
-        }
-        const bool is_timed = other.is_size_invalid == 0 && state.is_size_invalid == 0;
-        const bool is_answer = state.has_syn != 0 && tcp::has(segment, tcp_flag::kAck) &&
-                               !tcp::has(segment, tcp_flag::kRst);
-        if (!is_timed || !is_answer || segment.tcp.acknowledgement != other.syn_or_size + 1) {
-            return;
-        }
-        state.has_handshake = 1;
-        const std::int64_t time = nanoseconds(seen_at) - other.syn_time_or_duration;
-        if (time > 0 && time <= std::numeric_limits<std::uint32_t>::max()) {
-            state.handshake = static_cast<std::uint32_t>(time);
-        }
-    }
-
     /// What a record tells of the direction; the record before it of the same flow told the rest.
     [[nodiscard]] TcpAnalysisGroup told(const TcpState& state) const noexcept {
         return tcp::told(state, trouble_if_any(state));
@@ -122,9 +102,6 @@ public:
 private:
     using Range = tcp::Range;
 
-    [[nodiscard]] static std::int64_t nanoseconds(Timestamp time) noexcept {
-        return time.time_since_epoch().count();
-    }
     void give_up(TcpState& state) noexcept {
         tcp::increase(state.overflow);
         counters_.tcp_segments_unjudged.add();
@@ -157,7 +134,7 @@ private:
         }
         add_data(state, segment);
         if (tcp::has(segment, tcp_flag::kFin)) [[unlikely]] {
-            add_fin(state, segment, seen_at);
+            tcp::add_fin(state, segment, seen_at);
         }
     }
 
@@ -224,22 +201,7 @@ private:
         if (!repeats && !begins_what_is_known) {
             know(state, {sequence + 1, sequence + 1});
         }
-        state.is_size_invalid |= state.has_syn;
-        state.has_syn = 1;
-        state.has_size = 0;
-        state.syn_or_size = sequence;
-        state.syn_time_or_duration = nanoseconds(seen_at);
-    }
-    static void add_fin(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
-        if (state.has_size != 0 || state.has_syn == 0) {
-            state.is_size_invalid = 1;
-            return;
-        }
-        state.has_size = 1;
-        state.syn_or_size = tcp::data_of(segment).end - state.syn_or_size - 1;
-        // A capture's times may run backwards.
-        state.syn_time_or_duration =
-            std::max<std::int64_t>(nanoseconds(seen_at) - state.syn_time_or_duration, 0);
+        tcp::add_syn(state, segment, repeats, seen_at);
     }
 
     void add_data(TcpState& state, const PacketFields& segment) noexcept {
@@ -260,6 +222,9 @@ private:
         } else if (from_next > kFarthest || from_next < -kFarthest) {
             give_up(state);
             know(state, data);
+            raise_low(state, data.begin);
+        } else if (from_next > 0 && state.low == state.next && state.is_low_raised == 0) {
+            know(state, data);  // the first octets: before, only numbers were seen
         } else if (from_next > 0) {
             insert_hole(state, {state.next, data.begin});
             go_on_to(state, data.end);

@@ -83,6 +83,8 @@ inline void begin_slice(TcpState& state, TcpTrouble* trouble) noexcept {
     state.segments = 0;
     state.data_segments = 0;
     state.handshake = 0;
+    state.first_sequence = 0;
+    state.first_window = 0;
     state.zero_windows = 0;
     state.syn = 0;
     state.fin = 0;

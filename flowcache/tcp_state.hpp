@@ -30,8 +30,10 @@ struct TcpState {
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow
     std::uint32_t has_size : 1;         ///< and a FIN behind it
-    std::uint32_t has_handshake : 1;    ///< it was measured, in whatever record of the flow
+    std::uint32_t has_handshake : 1;    ///< its step of the last handshake is over, timed or not
     std::uint32_t is_size_invalid : 1;  ///< more than one SYN or FIN, or told already
+    std::uint32_t is_syn_repeated : 1;  ///< the last connection's SYN was sent more than once
+    std::uint32_t is_responder : 1;     ///< the last connection's SYN had ACK
     std::uint16_t first_window;         ///< of the record
     std::uint16_t zero_windows;
     std::uint16_t syn;

@@ -15,8 +15,9 @@
 
 namespace tributary {
 
-/// What the analysis keeps, beside its TcpState, of a direction in which something went wrong.
-struct TcpTrouble {
+/// What the analysis keeps, beside its TcpState, of a direction in which something went wrong: two
+/// cache lines.
+struct alignas(64) TcpTrouble {
     using Range = tcp::Range;
     static constexpr std::size_t kHoles = 8;
     static constexpr std::size_t kRecent = 8;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flowcache/tcp_analysis.hpp"
+#include "flowcache/tcp_connection.hpp"
 
 namespace tributary::test {
 
@@ -76,7 +77,7 @@ public:
     /// A segment of the chosen flow that may answer a SYN of the other one.
     void answer(std::size_t other, const PacketFields& segment) {
         add(segment);
-        analysis_.add_answer(state(), states_[other], segment, now_);
+        tcp::add_answer(state(), states_[other], segment, now_);
     }
     void choose(std::size_t flow) { chosen_ = flow; }
     void wait(std::chrono::nanoseconds silence) {

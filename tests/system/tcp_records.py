@@ -326,7 +326,11 @@ class TcpRecords(harness.TestCase):
                 self.assertEqual(tuple(told.values()), counts)
 
     def test_elements_are_announced(self):
-        for direction, names in (("uniflow", list(NAMES)), ("biflow", [*NAMES, *map(reverse, NAMES)])):
+        types = {"u16": 2, "u32": 3, "u64": 4}  # RFC 5610 §3.1
+        wanted = {(number, name, types[kind]) for number, (name, kind) in ELEMENTS.items()}
+        of_biflows = wanted | {(18, "tcpHandshakeNanoseconds", 3)}
+        of_biflows |= {(number | REVERSE_BIT, reverse(name), kind) for number, name, kind in of_biflows}
+        for direction, elements in (("uniflow", wanted), ("biflow", of_biflows)):
             with self.subTest(direction):
                 out, _, _ = self.meter("--read", harness.DEMO, "--set", "flows.tcp-analysis=true", "--set",
                                        "flows.direction=" + direction)
@@ -334,8 +338,10 @@ class TcpRecords(harness.TestCase):
                 python("ipfix2json.py", out, "--strict", "--export-slack", "0", "--out", got)
                 with open(got) as lines:
                     records = [json.loads(line) for line in lines]
-                announced = {record.get("informationElementName") for record in records}
-                self.assertEqual([name for name in names if name not in announced], [])
+                announced = {(record["informationElementId"], record["informationElementName"],
+                              record["informationElementDataType"]) for record in records
+                             if record.get("privateEnterpriseNumber") == ENTERPRISE}
+                self.assertEqual(elements - announced, set())
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "flowcache/cache_size.hpp"
 #include "flowcache/tcp_analysis.hpp"
 #include "tests/support/tcp_flows.hpp"
 
-// What TcpAnalysis remembers, and for how long: copies, sizes, handshakes, troubles.
+// What TcpAnalysis remembers, and for how long: copies, troubles.
 
 using namespace tributary;
 using namespace tributary::test;
@@ -58,8 +59,7 @@ TEST_CASE("TcpAnalysis: after a silence longer than the duplicate time there are
           "[flowcache][unit]") {
     const bool is_longer = GENERATE(false, true);
     Flows flows(1, {.tcp_duplicate_time = 200ms});
-    const PacketFields first = flows.add(1000, 100);
-    for (std::uint32_t segment = 1; segment < 3; ++segment) {
+    for (std::uint32_t segment = 0; segment < 3; ++segment) {
         flows.add(1000 + 100 * segment, 100);
     }
     const PacketFields late = flows.add(1000, 300);  // from now on the older ones are kept, too
@@ -76,7 +76,6 @@ TEST_CASE("TcpAnalysis: after a silence longer than the duplicate time there are
     flows.wait(-5s);  // packets that come late by their time are no silence
     flows.add(last);
     CHECK(flows.told().duplicates == (is_longer ? 1 : 3));
-    CHECK(first.tcp.sequence == 1000);
 }
 
 TEST_CASE("TcpAnalysis: whatever differs makes another segment", "[flowcache][unit]") {
@@ -129,44 +128,6 @@ TEST_CASE("TcpAnalysis: rare segments are counted to 65535", "[flowcache][unit]"
     CHECK(flows.told().syn == 65'535);
     CHECK(flows.told().fin == 65'535);
     CHECK(flows.told().rst == 65'535);
-}
-
-TEST_CASE("TcpAnalysis: size and duration are those between one SYN and one FIN",
-          "[flowcache][unit]") {
-    struct Case {
-        std::uint32_t initial;
-        std::vector<int> flags;  // of segments, each behind the data of the one before
-        std::uint32_t size;
-    };
-    const auto [initial, flags, size] = GENERATE(
-        Case{100, {kSyn, kAck, kAck | kFin}, 200}, Case{0xFFFF'FFFF, {kSyn, kAck, kFin}, 200},
-        Case{0xFFFF'FF80, {kSyn, kAck, kFin}, 200}, Case{7, {kSyn | kFin}, 0},
-        Case{100, {kSyn, kAck}, kNoSize}, Case{100, {kAck, kFin}, kNoSize},
-        Case{100, {kFin, kSyn}, kNoSize}, Case{100, {kFin, kSyn, kFin}, kNoSize},
-        Case{100, {kSyn, kSyn, kFin}, kNoSize}, Case{100, {kSyn, kFin, kFin}, kNoSize},
-        Case{100, {kSyn, kFin, kSyn}, kNoSize}, Case{100, {kSyn, kFin, kSyn, kFin}, kNoSize});
-    Flows flows;
-    std::uint32_t sequence = initial;
-    for (const int flag : flags) {
-        const std::uint32_t octets = (flag & kSyn) != 0 ? 0 : 100;
-        flows.add(sequence, octets, flag);
-        sequence += octets + ((flag & kSyn) != 0 ? 1 : 0);
-    }
-    const TcpAnalysisGroup told = flows.told();
-    CHECK(told.flow_size == size);
-    const bool has_size = size != kNoSize;
-    CHECK(told.duration == (has_size ? 1'000'000 * (std::int64_t(flags.size()) - 1) : 0));
-}
-
-TEST_CASE("TcpAnalysis: copies of SYN and FIN spoil no size", "[flowcache][unit]") {
-    Flows flows;
-    flows.add(flows.add(99, 0, kSyn));
-    flows.add(100, 50);
-    flows.add(flows.add(150, 50, kAck | kFin));
-    CHECK(flows.told().flow_size == 100);
-    CHECK(flows.told().duration == 3'000'000);
-    CHECK(flows.told().syn == 2);
-    CHECK(flows.told().fin == 2);
 }
 
 TEST_CASE("TcpAnalysis: a slice begins with zeros, and knows what was seen", "[flowcache][unit]") {
@@ -292,66 +253,6 @@ TEST_CASE(
     CHECK(flows.found() == Found{.retransmissions = 1, .octets = 210});
 }
 
-TEST_CASE("TcpAnalysis: each side's answer in the handshake is timed, once", "[flowcache][unit]") {
-    constexpr std::size_t kClient = 0;
-    constexpr std::size_t kServer = 1;
-    Flows flows;
-    const auto from = [&](std::size_t side, std::uint32_t sequence, std::uint32_t acknowledgement,
-                          int flags) {
-        flows.choose(side);
-        flows.answer(1 - side, flows.segment(sequence, acknowledgement, flags));
-        return flows.told().handshake;
-    };
-    CHECK(from(kClient, 0xFFFF'FFFF, 0, kSyn) == 0);
-    SECTION("as it should be") {
-        CHECK(from(kServer, 500, 0, kSyn | kAck) == 1'000'000);
-        flows.wait(20ms);
-        CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
-        CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
-        CHECK(from(kServer, 501, 0, kAck) == 1'000'000);
-        flows.begin_slice();
-        CHECK(from(kServer, 501, 0, kAck) == 0);
-        flows.choose(kClient);
-        flows.begin_slice();
-        CHECK(from(kClient, 0, 501, kAck) == 0);
-    }
-    SECTION("an acknowledgement of something else, or none") {
-        CHECK(from(kServer, 500, 1, kSyn | kAck) == 0);
-        CHECK(from(kClient, 0, 500, kAck) == 0);
-        CHECK(from(kClient, 0, 501, tcp_flag::kRst) == 0);
-        CHECK(from(kClient, 0, 501, kAck) == 3'000'000);
-    }
-    SECTION("a connection that is refused") {
-        CHECK(from(kServer, 0, 0, tcp_flag::kRst | kAck) == 0);
-    }
-    SECTION("a server whose SYN was not seen") { CHECK(from(kServer, 501, 0, kAck) == 0); }
-    SECTION("a SYN that was repeated") {
-        CHECK(from(kClient, 0xFFFF'FFFF, 0, kSyn) == 0);
-        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
-        CHECK(from(kClient, 0, 501, kAck) == 0);
-    }
-    SECTION("an answer that was repeated") {
-        CHECK(from(kServer, 500, 9, kSyn | kAck) == 0);
-        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
-        CHECK(from(kClient, 0, 501, kAck) == 0);
-    }
-    SECTION("a longer time than there is room for") {
-        flows.wait(4'293'967'295ns);
-        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0xFFFF'FFFF);
-        flows.wait(4'293'967'296ns);
-        CHECK(from(kClient, 0, 501, kAck) == 0);
-        CHECK(from(kClient, 0, 501, kAck) == 0);
-    }
-    SECTION("a time that runs backwards") {
-        flows.wait(-5ms);
-        CHECK(from(kServer, 500, 0, kSyn | kAck) == 0);
-    }
-    SECTION("after the other side's FIN") {
-        CHECK(from(kClient, 0, 0, kFin) == 0);
-        CHECK(from(kServer, 500, 1, kAck) == 0);
-    }
-}
-
 TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen nevertheless",
           "[flowcache][unit]") {
     Flows flows;
@@ -384,4 +285,42 @@ TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen neverth
         flows.add(900, 100);
         CHECK(flows.found() == Found{.overflow = 2});
     }
+}
+
+TEST_CASE("TcpAnalysis: a cache has a trouble for each eight flows, and at least 64",
+          "[flowcache][unit]") {
+    const auto troubles = [](std::uint32_t flows, bool tcp_analysis) {
+        return troubles_for({.max_flows = flows, .tcp_analysis = tcp_analysis});
+    };
+    CHECK(troubles(1, true) == 64);
+    CHECK(troubles(512, true) == 64);
+    CHECK(troubles(520, true) == 65);
+    CHECK(troubles(1'000'000, true) == 125'000);
+    CHECK(troubles(200'000'000, true) == TcpState::kNoTrouble);
+    CHECK(troubles(1'000'000, false) == 0);
+}
+
+TEST_CASE("TcpAnalysis: numbers before the first data take no trouble", "[flowcache][unit]") {
+    Flows flows(0);
+    SECTION("a keep-alive of the flow that was forgotten") { flows.add(999, 0); }
+    SECTION("a SYN whose data was lost before the probe") { flows.add(500, 0, kSyn); }
+    SECTION("a RST") { flows.add(0, 0, tcp_flag::kRst); }
+    flows.add(1000, 100);
+    flows.add(1100, 100);
+    CHECK(flows.found() == Found{});
+    CHECK(flows.counters.tcp_segments_unjudged.read() == 0);
+}
+
+TEST_CASE("TcpAnalysis: what comes late behind a SYN is out of order once", "[flowcache][unit]") {
+    Flows flows;
+    flows.add(999, 0, kSyn);
+    flows.add(1300, 100);
+    flows.add(1100, 100);
+    CHECK(flows.found() == Found{.out_of_order = 1});
+    flows.add(1000, 100);
+    flows.add(1200, 100);
+    CHECK(flows.found() == Found{.out_of_order = 3});
+    flows.add(1000, 400);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 400, .out_of_order = 3});
+    CHECK(flows.told().syn == 1);
 }

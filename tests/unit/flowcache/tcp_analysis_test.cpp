@@ -219,6 +219,12 @@ TEST_CASE("TcpAnalysis: data further away than 2^30 begins anew", "[flowcache][u
         flows.add(0U - kFarthest - 1, 100);
         CHECK(flows.found() == Found{.retransmissions = 1, .octets = 100, .overflow = 1});
     }
+    SECTION("ahead and back: what was seen before is not judged any more") {
+        flows.add(kFarthest + 1, 100);
+        flows.add(0, 100);
+        flows.add(0U - 100, 100);
+        CHECK(flows.found() == Found{.overflow = 3});
+    }
     SECTION("without data") {
         flows.add(kFarthest + 1, 0);
         flows.add(0U - 100, 100);

@@ -271,11 +271,74 @@ TEST_CASE("TCP in the cache: a biflow's slice goes on in both directions", "[flo
     CHECK(tcp_of(records[1], kBiflowLayout.reversed()).retransmissions == 1);
 }
 
+TEST_CASE("TCP in the cache: silence goes on over the active timeout", "[flowcache][unit]") {
+    const bool is_biflow = GENERATE(false, true);
+    const bool is_longer = GENERATE(false, true);
+    const RecordLayout layout = is_biflow ? kBiflowLayout : kLayout;
+    BiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
+    PacketFields last;
+    for (int second = 0; second <= 60; second += 6) {
+        last = segment(1000 + 100 * static_cast<std::uint32_t>(second), 600);
+        harness.packet(last, Timestamp{std::chrono::seconds{second}});
+    }
+    // The other direction cuts the biflow; of a uniflow the copy does.
+    if (is_biflow) {
+        PacketFields back = segment(9000, 10);
+        std::swap(back.source, back.destination);
+        std::swap(back.source_port, back.destination_port);
+        harness.packet(back, Timestamp{60'500ms});
+    }
+    harness.packet(last, Timestamp{is_longer ? 61'500ms : 60'900ms});
+    auto records = biflow::end_all(harness, Timestamp{62s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[1], layout).duplicates == (is_longer ? 0 : 1));
+    CHECK(tcp_of(records[1], layout).retransmissions == (is_longer ? 1 : 0));
+}
+
+TEST_CASE("TCP in the cache: a packet that is not read does not hide a silence",
+          "[flowcache][unit]") {
+    const bool is_biflow = GENERATE(false, true);
+    const bool is_fragment = GENERATE(false, true);
+    const RecordLayout layout = is_biflow ? kBiflowLayout : kLayout;
+    BiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
+    const PacketFields first = segment(1000, 100);
+    harness.packet(first, Timestamp{0s});
+    PacketFields unread = segment(0, 0);
+    unread.has_tcp_segment = false;
+    unread.is_later_fragment = is_fragment;
+    harness.packet(unread, Timestamp{5s});
+    harness.packet(first, Timestamp{5'100ms});
+    auto records = biflow::end_all(harness, Timestamp{6s});
+    REQUIRE(records.size() == 1);
+    CHECK(tcp_of(records[0], layout).duplicates == 0);
+    CHECK(tcp_of(records[0], layout).retransmissions == 1);
+    CHECK(harness.counters.tcp_segments_unread.read() == (is_fragment ? 0 : 1));
+}
+
+TEST_CASE("TCP in the cache: a slice without a segment tells nothing of the one before",
+          "[flowcache][unit]") {
+    BiflowHarness harness(kBiflows, kBiflowLayout);
+    harness.packet(segment(1000, 100), Timestamp{0s});
+    for (int second = 0; second <= 65; second += 5) {
+        PacketFields back = segment(9000 + static_cast<std::uint32_t>(second), 5);
+        std::swap(back.source, back.destination);
+        std::swap(back.source_port, back.destination_port);
+        harness.packet(back, Timestamp{std::chrono::seconds{second}});
+    }
+    auto records = biflow::end_all(harness, Timestamp{66s});
+    REQUIRE(records.size() == 2);
+    CHECK(tcp_of(records[0], kBiflowLayout).sequence == 1000);
+    CHECK(tcp_of(records[1], kBiflowLayout).segments == 0);
+    CHECK(tcp_of(records[1], kBiflowLayout).sequence == 0);
+    CHECK(tcp_of(records[1], kBiflowLayout).window == 0);
+}
+
 TEST_CASE("TCP in the cache: what a flow in trouble has is free again, however the flow ends",
           "[flowcache][unit]") {
     // As many troubles as directions of flows: one that is not given back is missing soon.
     FlowCacheOptions options = kBiflows;
     options.max_flows = 32;
+    options.active_timeout = 12s;
     options.tcp_end = GENERATE(false, true);
     BiflowHarness harness(options, kBiflowLayout);
     Timestamp now{};
@@ -309,6 +372,19 @@ TEST_CASE("TCP in the cache: what a flow in trouble has is free again, however t
         for (int flow = 0; flow < 20; ++flow) {
             trouble(tcp_flag::kAck | tcp_flag::kFin);
         }
+        for (int flow = 0; flow < 20; ++flow) {  // cut, one half while the sink is full; then idle
+            trouble(tcp_flag::kAck);
+        }
+        now += 7s;
+        port = static_cast<std::uint16_t>(port - 20);
+        for (int flow = 0; flow < 20; ++flow) {
+            trouble(tcp_flag::kAck);
+        }
+        harness.sink.room = harness.sink.records.size() + 10;
+        harness.expire(now + 7s);
+        harness.sink.room = std::numeric_limits<std::size_t>::max();
+        now += 7s + 11s;
+        harness.expire(now);
         PacketFields named = segment(1000, 100);
         named.source_port = {port};
         if (const auto handle = harness.handle_of(named)) {
@@ -318,5 +394,7 @@ TEST_CASE("TCP in the cache: what a flow in trouble has is free again, however t
         harness.expire(now);
     }
     CHECK(harness.counters.lost_ring_full.read().records > 0);
+    constexpr auto kActive = static_cast<std::size_t>(FlowEndReason::active_timeout);
+    CHECK(harness.counters.ended[kActive].read() > 0);
     CHECK(harness.counters.tcp_segments_unjudged.read() == 0);
 }

@@ -253,7 +253,7 @@ TEST_CASE("TcpAnalysis: the records of a flow's slices sum up to the flow", "[fl
         for (const std::size_t counted : {0U, 2U, 3U, 4U, 5U, 6U, 7U, 12U, 13U, 14U, 15U}) {
             CHECK(sum[counted] == truth[counted]);
         }
-        CHECK(sizes <= 1);
+        CHECK(sizes <= model.truth().syn);  // ports may be used again
         CHECK(sizes >= (model.truth().has_size() ? 1 : 0));
     }
 }
