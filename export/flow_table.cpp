@@ -90,16 +90,14 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
            address_text(std::span(tunnel.destination).first(octets));
 }
 
-using TcpCount = std::optional<std::uint64_t> TcpCountsView::*;
-
 /// A count of one direction; "-" where the record does not have it, or no segment was analysed.
-std::string tcp_text(const TcpCountsView& tcp, TcpCount count) {
+std::string tcp_text(const TcpCountsView& tcp, TcpCountsView::Count count) {
     const std::optional<std::uint64_t>& told = tcp.*count;
     return told && tcp.segments != 0U ? std::to_string(*told) : "-";
 }
 
 /// For instance "3", or of both directions "3/0".
-std::string tcp_text(const FlowView& flow, TcpCount count) {
+std::string tcp_text(const FlowView& flow, TcpCountsView::Count count) {
     std::string forward = tcp_text(flow.tcp, count);
     if (!flow.has_reverse() || !(flow.reverse_tcp.*count)) {
         return forward;

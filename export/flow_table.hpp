@@ -66,7 +66,7 @@ private:
         1U << retransmissions | 1U << duplicates | 1U << out_of_order | 1U << zero_windows;
     struct TcpColumn {
         Column column;
-        std::optional<std::uint64_t> TcpCountsView::*count;
+        TcpCountsView::Count count;
     };
     static constexpr std::array<TcpColumn, 4> kTcpCounts{
         {{retransmissions, &TcpCountsView::retransmissions},

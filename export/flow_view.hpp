@@ -17,6 +17,8 @@ struct TcpCountsView {
     std::optional<std::uint64_t> duplicates;
     std::optional<std::uint64_t> out_of_order;
     std::optional<std::uint64_t> zero_windows;
+
+    using Count = std::optional<std::uint64_t> TcpCountsView::*;
 };
 
 /// The parts of a data record that flows are listed, sorted and filtered by.

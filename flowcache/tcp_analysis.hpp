@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "flowcache/cache_counters.hpp"

@@ -10,22 +10,20 @@
 #include "parsers/packet_fields.hpp"
 
 // What SYN, its answer and FIN say of a connection: how large it was, how long it took, and the
-// times of its handshake. No copies come here.
+// times of its handshake.
 namespace tributary::tcp {
 
 [[nodiscard]] inline std::int64_t nanoseconds(Timestamp time) noexcept {
     return time.time_since_epoch().count();
 }
 
-/// A SYN, once count() has counted it.
+/// A SYN that is no duplicate, once count() has counted it.
 ///
 /// @param repeats  it has the number of the SYN before it; otherwise a connection begins
 inline void add_syn(TcpState& state, const PacketFields& segment, bool repeats,
                     Timestamp seen_at) noexcept {
-    if (repeats) {
-        state.is_syn_repeated = 1;
-    } else {
-        state.is_syn_repeated = 0;
+    state.is_syn_repeated = repeats ? 1 : 0;
+    if (!repeats) {
         state.has_handshake = 0;
     }
     state.is_responder = has(segment, tcp_flag::kAck) ? 1 : 0;
@@ -38,6 +36,7 @@ inline void add_syn(TcpState& state, const PacketFields& segment, bool repeats,
     state.syn_time_or_duration = nanoseconds(seen_at);
 }
 
+/// A FIN that is no duplicate.
 inline void add_fin(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
     if (state.has_size != 0 || state.has_syn == 0) {
         state.is_size_invalid = 1;
