@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every header compiles by itself: headers_alone.py COMPILER..."""
+"""Every header compiles by itself: headers_alone.py COMPILER...
+
+Where a source file has its header's name it includes that first, so the build has compiled the header alone already;
+only the others are compiled here.
+"""
 import concurrent.futures
 import os
+import re
 import sys
 
 import tree
@@ -12,6 +17,18 @@ def compiles(header):
     return None if result.returncode == 0 else "%s does not compile alone:\n%s" % (header, result.stderr[:2000])
 
 
-headers = tree.sources(".hpp")
+def source_of(header):
+    return header.removesuffix(".hpp") + ".cpp"
+
+
+def is_first(header):
+    first = re.search(r'^#include [<"](.+)[>"]', tree.read(source_of(header)), re.MULTILINE)
+    return None if first and first.group(1) == header else "%s does not include %s first" % (source_of(header), header)
+
+
+headers, built = tree.sources(".hpp"), set(tree.sources(".cpp"))
+alone = [header for header in headers if source_of(header) not in built]
+faults = [is_first(header) for header in headers if header not in alone]
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    tree.report([fault for fault in pool.map(compiles, headers) if fault], headers)
+    faults += pool.map(compiles, alone)
+tree.report([fault for fault in faults if fault], headers)

@@ -124,7 +124,8 @@ class Socket(ControlCase):
         client = self.enterContext(socket.socket(socket.AF_UNIX))
         client.settimeout(30)
         client.connect(daemon.control_socket)
-        client.sendall(line)
+        with contextlib.suppress(BrokenPipeError):    # who was turned away before it spoke still reads why
+            client.sendall(line)
         return client
 
     def answer(self, daemon, line):

@@ -115,7 +115,7 @@ TEST_CASE("File rotation: by time, each file whole and readable alone", "[export
 
 TEST_CASE("File rotation: a name is not given twice, also when its file is moved away",
           "[export][unit]") {
-    constexpr std::size_t kRecords = 300'000;  // 15 MB, in far less than 15 s
+    constexpr std::size_t kRecords = 100'000;  // 5 MB, in far less than 5 s
     const TemporaryDirectory directory;
     fs::create_directory(directory / "archive");
     FileRotation rotation;

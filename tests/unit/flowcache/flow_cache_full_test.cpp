@@ -22,7 +22,7 @@ std::uint64_t evicted(const CacheCounters& counters) {
 TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 10'000;
     constexpr std::uint32_t kLongLived = 1000;
-    constexpr std::uint32_t kFlood = 1'000'000;
+    constexpr std::uint32_t kFlood = 500'000;
     CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 30s, .active_timeout = 300s});
     Timestamp clock = at_ms(1'700'000'000'000);
     // Those that were there before the flood lie side by side in the cache.
@@ -32,9 +32,9 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
     }
     std::uint32_t next = 0;
     for (std::uint32_t n = 0; n < kFlood; ++n) {
-        clock += 50us;  // 50 s in all
+        clock += 100us;  // 50 s in all
         harness.packet(flow_packet(1'000'000 + n), clock);
-        if (n % 2 == 0) {  // each long-lived flow has a packet every tenth of a second
+        if (n % 2 == 0) {  // each long-lived flow has five packets a second
             harness.packet(flow_packet(next % kLongLived), clock);
             ++next;
         }
@@ -67,11 +67,11 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many act
     for (std::uint32_t n = 0; n < 2 * kLongLived; ++n) {
         harness.packet(flow_packet(n % kLongLived), clock);
     }
-    for (std::uint32_t n = 0; n < 1'000'000; ++n) {
-        clock += 50us;  // 50 s in all; the flood fills the cache anew in half a second
+    for (std::uint32_t n = 0; n < 500'000; ++n) {
+        clock += 100us;  // 50 s in all; the flood fills the cache anew every second
         harness.packet(flow_packet(1'000'000 + n), clock);
-        if (n % 200 == 0) {  // each long-lived flow has one packet a second
-            harness.packet(flow_packet(n / 200 % kLongLived), clock);
+        if (n % 100 == 0) {  // each long-lived flow has one packet a second
+            harness.packet(flow_packet(n / 100 % kLongLived), clock);
         }
         if (n % 64 == 0) {
             harness.cache.expire_some(clock, 128, harness.sink);

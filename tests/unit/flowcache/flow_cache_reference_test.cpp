@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -31,15 +32,16 @@ public:
         if (found == flows_.end()) {
             found = flows_.emplace(flow, Flow{time, time, 0}).first;
         }
+        dues_.erase({due_of(found->second), flow});
         found->second.start = std::min(found->second.start, time);
         found->second.end = std::max(found->second.end, time);
         ++found->second.packets;
+        dues_.emplace(due_of(found->second), flow);
     }
-    /// Flows that need an entry when a packet of `flow` has just come.
-    [[nodiscard]] std::size_t running(std::uint32_t flow, Timestamp clock) const {
-        return static_cast<std::size_t>(std::ranges::count_if(flows_, [&](const auto& other) {
-            return other.first == flow || reason_at(other.second, clock) == FlowEndReason::none;
-        }));
+    /// Flows that need an entry when a packet of `flow` has just come. The clock never goes back.
+    [[nodiscard]] std::size_t running(std::uint32_t flow, Timestamp clock) {
+        dues_.erase(dues_.begin(), dues_.lower_bound({clock, 0}));
+        return dues_.size() + (due_of(flows_.at(flow)) < clock ? 1 : 0);
     }
     std::vector<Line> finish_all(Timestamp clock) {
         while (!flows_.empty()) {
@@ -56,21 +58,26 @@ private:
         Timestamp start, end;
         std::uint64_t packets;
     };
+    [[nodiscard]] Timestamp due_of(const Flow& flow) const {
+        return std::min(flow.end + options_.idle_timeout, flow.start + options_.active_timeout);
+    }
     [[nodiscard]] FlowEndReason reason_at(const Flow& flow, Timestamp clock) const {
-        const Timestamp idle = flow.end + options_.idle_timeout;
-        const Timestamp active = flow.start + options_.active_timeout;
-        if (clock <= std::min(idle, active)) {
+        if (clock <= due_of(flow)) {
             return FlowEndReason::none;
         }
-        return idle <= active ? FlowEndReason::idle_timeout : FlowEndReason::active_timeout;
+        return due_of(flow) == flow.end + options_.idle_timeout ? FlowEndReason::idle_timeout
+                                                                : FlowEndReason::active_timeout;
     }
     void finish(std::uint32_t flow, FlowEndReason reason) {
         const Flow& ended = flows_.at(flow);
         lines_.emplace_back(flow, ended.start, ended.end, ended.packets, reason);
+        dues_.erase({due_of(ended), flow});
         flows_.erase(flow);
     }
     FlowCacheOptions options_;
     std::map<std::uint32_t, Flow> flows_;
+    std::set<std::pair<Timestamp, std::uint32_t>>
+        dues_;  // of flows that were not due when last asked
     std::vector<Line> lines_;
 };
 
