@@ -67,7 +67,8 @@ public:
 
     /// @param fields  written when the status is `ok`
     /// @return        `ok`, or why the packet is ignored
-    [[nodiscard]] ParseStatus parse(const PacketView& packet, PacketFields& fields) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
+                                                           PacketFields& fields) noexcept {
         const ParseStatus status = parse_fields(packet, fields);
         if (status != ParseStatus::ok) {
             counters_.count_ignored(status, packet.wire_bytes);
@@ -87,8 +88,8 @@ private:
         return static_cast<std::size_t>(std::popcount(packets));
     }
 
-    [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
-                                           PacketFields& fields) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] ParseStatus parse_fields(const PacketView& packet,
+                                                                  PacketFields& fields) noexcept {
         const ParseStatus status = parse_packet(packet, parts_.parse, fields);
         if constexpr (kChecksNicHints) {
             if (packet.nic_hint != NicHint::none) {

@@ -40,23 +40,29 @@ void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
     fields.mac_addresses = frame.template bytes<0, 12>();
 }
 
-/// @return  where the packet's payload lies; status not_ip: it has to be parsed fully
-template <std::uint8_t kProtocol>
-IpLayer parse_ipv4(CapturedBytes captured, PacketFields& fields) noexcept {
-    constexpr std::size_t kHeader = 20;
-    constexpr std::size_t kSize = kIpAt + kHeader + transport_bytes(kProtocol);
+/// Whether a frame is IPv4 without tags, options and fragmentation, and carries this protocol.
+template <std::size_t kSize>
+[[nodiscard]] [[gnu::always_inline]] inline bool is_plain_ipv4(HeaderBytes<kSize> frame,
+                                                               std::uint8_t protocol) noexcept {
     constexpr std::uint32_t kEthertypeVersionAndLength = 0xffff'ff00;
     constexpr std::uint32_t kPlain = std::uint32_t{ethertype::kIpv4} << 16U | 0x4500;
     constexpr std::uint32_t kMoreFragmentsOffsetAndProtocol = 0x3fff'00ff;
+    return (frame.template u32<12>() & kEthertypeVersionAndLength) == kPlain &&
+           (frame.template u32<kIpAt + 6>() & kMoreFragmentsOffsetAndProtocol) == protocol;
+}
+
+/// @return  where the packet's payload lies; status not_ip: it has to be parsed fully
+template <std::uint8_t kProtocol>
+[[gnu::always_inline]] inline IpLayer parse_ipv4(CapturedBytes captured,
+                                                 PacketFields& fields) noexcept {
+    constexpr std::size_t kHeader = 20;
+    constexpr std::size_t kSize = kIpAt + kHeader + transport_bytes(kProtocol);
     const auto frame = captured.header<kSize>(0);
     if (!frame) {
         return {ParseStatus::not_ip};
     }
     const std::size_t total_bytes = frame.template u16<kIpAt + 2>();
-    const bool is_plain =
-        (frame.template u32<12>() & kEthertypeVersionAndLength) == kPlain &&
-        (frame.template u32<kIpAt + 6>() & kMoreFragmentsOffsetAndProtocol) == kProtocol;
-    if (!is_plain || total_bytes < kSize - kIpAt) {
+    if (!is_plain_ipv4(frame, kProtocol) || total_bytes < kSize - kIpAt) {
         return {ParseStatus::not_ip};
     }
     fields.ip_version = 4;
@@ -74,7 +80,8 @@ IpLayer parse_ipv4(CapturedBytes captured, PacketFields& fields) noexcept {
 
 /// The same for IPv6.
 template <std::uint8_t kProtocol>
-IpLayer parse_ipv6(CapturedBytes captured, PacketFields& fields) noexcept {
+[[gnu::always_inline]] inline IpLayer parse_ipv6(CapturedBytes captured,
+                                                 PacketFields& fields) noexcept {
     constexpr std::size_t kSize = kIpAt + kIpv6HeaderBytes + transport_bytes(kProtocol);
     const auto frame = captured.header<kSize>(0);
     if (!frame) {
@@ -103,23 +110,25 @@ IpLayer parse_ipv6(CapturedBytes captured, PacketFields& fields) noexcept {
 
 }  // namespace hinted
 
-/// What an Ethernet frame most likely is that the NIC says nothing about.
-[[nodiscard]] inline NicHint likely_hint(CapturedBytes frame) noexcept {
-    constexpr std::size_t kBehindProtocol = hinted::kIpAt + 10;
-    const auto start = frame.header<kBehindProtocol>(0);
+/// What an Ethernet frame most likely is that the NIC says nothing about. It asks what
+/// parse_hinted() asks again, which costs nothing where both are inlined.
+[[nodiscard]] [[gnu::always_inline]] inline NicHint likely_hint(CapturedBytes frame) noexcept {
+    constexpr std::size_t kLeast = hinted::kIpAt + 20 + hinted::transport_bytes(ip_protocol::kUdp);
+    const auto start = frame.header<kLeast>(0);
     if (!start) {
         return NicHint::none;
     }
-    switch (start.u16<12>()) {
-        case ethertype::kIpv4:
-            return start.u8<hinted::kIpAt + 9>() == ip_protocol::kTcp ? NicHint::ipv4_tcp
-                                                                      : NicHint::ipv4_udp;
-        case ethertype::kIpv6:
-            return start.u8<hinted::kIpAt + 6>() == ip_protocol::kTcp ? NicHint::ipv6_tcp
-                                                                      : NicHint::ipv6_udp;
-        default:
-            return NicHint::none;
+    if (hinted::is_plain_ipv4(start, ip_protocol::kUdp)) {
+        return NicHint::ipv4_udp;
     }
+    if (hinted::is_plain_ipv4(start, ip_protocol::kTcp)) {
+        return NicHint::ipv4_tcp;
+    }
+    if (start.u16<12>() == ethertype::kIpv6) {
+        return start.u8<hinted::kIpAt + 6>() == ip_protocol::kTcp ? NicHint::ipv6_tcp
+                                                                  : NicHint::ipv6_udp;
+    }
+    return NicHint::none;
 }
 
 /// Whether every packet with a hint is parsed fully too, and the two are compared.
@@ -164,8 +173,8 @@ inline constexpr bool kChecksNicHints = true;
 ///                packet's payload lies; any other status: the frame has to be parsed fully
 /// @cost          no loop
 /// @source        as parse_ethernet(), parse_ipv4(), parse_ipv6(), parse_transport()
-[[nodiscard]] inline IpLayer parse_hinted(NicHint hint, CapturedBytes frame,
-                                          PacketFields& fields) noexcept {
+[[nodiscard]] [[gnu::always_inline]] inline IpLayer parse_hinted(NicHint hint, CapturedBytes frame,
+                                                                 PacketFields& fields) noexcept {
     switch (hint) {
         case NicHint::ipv4_tcp:
             return hinted::parse_ipv4<ip_protocol::kTcp>(frame, fields);

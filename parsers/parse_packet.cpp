@@ -6,7 +6,6 @@
 
 #include "parsers/captured_bytes.hpp"
 #include "parsers/ethernet.hpp"
-#include "parsers/hinted_packet.hpp"
 #include "parsers/ip_layer.hpp"
 #include "parsers/ipv4.hpp"
 #include "parsers/ipv6.hpp"
@@ -97,10 +96,10 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
     }
 }
 
-/// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
-/// good one counts.
-[[gnu::noinline]] void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
-                                       std::size_t wire_bytes, PacketFields& fields) noexcept {
+}  // namespace
+
+void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
+                     std::size_t wire_bytes, PacketFields& fields) noexcept {
     for (int depth = 0; depth < kMostTunnels && !fields.is_fragment(); ++depth) {
         const CapturedBytes packet = frame.before(ip.end);
         PacketFields outer = fields;
@@ -126,21 +125,10 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
     }
 }
 
-/// The part of a frame that is parsed.
-[[gnu::always_inline]] inline CapturedBytes bytes_of(const PacketView& packet,
-                                                     const ParseOptions& options) noexcept {
-    const std::size_t bytes = std::min(packet.captured.size(), options.most_bytes);
-    return CapturedBytes(packet.captured.first(bytes),
-                         options.keep_cut_headers && bytes < packet.wire_bytes);
-}
-
-/// Walks over the headers of any frame. Never inlined, so that the short way, which most packets
-/// take, needs few registers.
-///
-/// @param fields  cleared by the caller
-[[gnu::noinline]] ParseStatus walk_headers(const PacketView& packet, CapturedBytes frame,
-                                           const ParseOptions& options,
-                                           PacketFields& fields) noexcept {
+ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
+                                   PacketFields& fields) noexcept {
+    fields = PacketFields{};
+    const CapturedBytes frame = bytes_to_parse(packet, options);
     const LinkLayer link = parse_to_network_layer(packet.link_type, frame, options, fields);
     const IpLayer ip = parse_ip_packet(frame, link, packet.wire_bytes, fields);
     if (ip.status != ParseStatus::ok) {
@@ -153,35 +141,6 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
     }
     return ParseStatus::ok;
-}
-
-}  // namespace
-
-ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
-                         PacketFields& fields) noexcept {
-    fields = PacketFields{};
-    const CapturedBytes frame = bytes_of(packet, options);
-    NicHint hint = packet.nic_hint;
-    if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
-        hint = likely_hint(frame);
-    }
-    const IpLayer ip = parse_hinted(hint, frame, fields);
-    if (ip.status != ParseStatus::ok) {
-        return walk_headers(packet, frame, options, fields);
-    }
-    if (options.tcp_segments) {
-        parse_tcp_segment(frame, ip, fields);
-    }
-    if (options.tunnel == TunnelMode::inner && fields.protocol == ip_protocol::kUdp) {
-        parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
-    }
-    return ParseStatus::ok;
-}
-
-ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
-                                   PacketFields& fields) noexcept {
-    fields = PacketFields{};
-    return walk_headers(packet, bytes_of(packet, options), options, fields);
 }
 
 }  // namespace tributary
