@@ -65,6 +65,8 @@ public:
         return taken;
     }
 
+    /// Inlined with parse_packet(), so that a plain packet is asked nothing more.
+    ///
     /// @param fields  written when the status is `ok`
     /// @return        `ok`, or why the packet is ignored
     [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,

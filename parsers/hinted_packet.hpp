@@ -19,6 +19,9 @@
 // Intel name a packet with VLAN tags like one without, and most name IPv4 with options like IPv4
 // without. They are also so cheap that a frame without a hint is looked at first, for a hint of its
 // own: plain packets take half the instructions of the walk, the others a few more.
+//
+// All of it is inlined, into one loop over packets: with a call in between, results go through
+// memory and what is known of them is lost, which is 35 to 60 of a packet's 256 instructions.
 
 namespace tributary {
 
