@@ -27,7 +27,8 @@ namespace tributary {
 
 namespace hinted {
 
-inline constexpr std::size_t kIpAt = 14;  ///< behind an Ethernet header without tags
+inline constexpr std::size_t kIpAt = 14;             ///< behind an Ethernet header without tags
+inline constexpr std::size_t kIpv4HeaderBytes = 20;  ///< without options
 /// Up to where a header is read: the ports, for TCP also the control bits.
 [[nodiscard]] constexpr std::size_t transport_bytes(std::uint8_t protocol) noexcept {
     return protocol == ip_protocol::kTcp ? 14 : 4;
@@ -58,8 +59,7 @@ template <std::size_t kSize>
 template <std::uint8_t kProtocol>
 [[gnu::always_inline]] inline IpLayer parse_ipv4(CapturedBytes captured,
                                                  PacketFields& fields) noexcept {
-    constexpr std::size_t kHeader = 20;
-    constexpr std::size_t kSize = kIpAt + kHeader + transport_bytes(kProtocol);
+    constexpr std::size_t kSize = kIpAt + kIpv4HeaderBytes + transport_bytes(kProtocol);
     const auto frame = captured.header<kSize>(0);
     if (!frame) {
         return {ParseStatus::not_ip};
@@ -78,7 +78,7 @@ template <std::uint8_t kProtocol>
     std::copy_n(frame.template bytes<kIpAt + 12, 4>(), 4, fields.source.begin());
     std::copy_n(frame.template bytes<kIpAt + 16, 4>(), 4, fields.destination.begin());
     read_transport<kProtocol>(frame, fields);
-    return {ParseStatus::ok, kIpAt + kHeader, kIpAt + total_bytes, kIpAt};
+    return {ParseStatus::ok, kIpAt + kIpv4HeaderBytes, kIpAt + total_bytes, kIpAt};
 }
 
 /// The same for IPv6.
@@ -116,7 +116,8 @@ template <std::uint8_t kProtocol>
 /// What an Ethernet frame most likely is that the NIC says nothing about. It asks what
 /// parse_hinted() asks again, which costs nothing where both are inlined.
 [[nodiscard]] [[gnu::always_inline]] inline NicHint likely_hint(CapturedBytes frame) noexcept {
-    constexpr std::size_t kLeast = hinted::kIpAt + 20 + hinted::transport_bytes(ip_protocol::kUdp);
+    constexpr std::size_t kLeast =
+        hinted::kIpAt + hinted::kIpv4HeaderBytes + hinted::transport_bytes(ip_protocol::kUdp);
     const auto start = frame.header<kLeast>(0);
     if (!start) {
         return NicHint::none;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "parsers/captured_bytes.hpp"
 #include "parsers/hinted_packet.hpp"
@@ -20,11 +21,15 @@ namespace tributary {
 inline constexpr int kMostTunnels = 8;
 
 /// The part of a frame that is parsed.
+[[nodiscard]] inline std::span<const std::byte> part_to_parse(
+    const PacketView& packet, const ParseOptions& options) noexcept {
+    return packet.captured.first(std::min(packet.captured.size(), options.most_bytes));
+}
+/// The same, with whether headers may be cut at its end.
 [[nodiscard]] inline CapturedBytes bytes_to_parse(const PacketView& packet,
                                                   const ParseOptions& options) noexcept {
-    const std::size_t bytes = std::min(packet.captured.size(), options.most_bytes);
-    return CapturedBytes(packet.captured.first(bytes),
-                         options.keep_cut_headers && bytes < packet.wire_bytes);
+    const std::span<const std::byte> part = part_to_parse(packet, options);
+    return CapturedBytes(part, options.keep_cut_headers && part.size() < packet.wire_bytes);
 }
 
 /// Parses any frame as parse_packet() says, without the short way that it tries first, and without
@@ -57,8 +62,7 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
 [[nodiscard]] [[gnu::always_inline]] inline ParseStatus parse_packet(
     const PacketView& packet, const ParseOptions& options, PacketFields& fields) noexcept {
     fields = PacketFields{};
-    const std::size_t bytes = std::min(packet.captured.size(), options.most_bytes);
-    const CapturedBytes frame(packet.captured.first(bytes));
+    const CapturedBytes frame(part_to_parse(packet, options));  // the short way wants whole headers
     NicHint hint = packet.nic_hint;
     if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
         hint = likely_hint(frame);

@@ -12,7 +12,7 @@ import sys
 import tree
 
 
-def compiles(header):
+def compile_fault(header):
     result = tree.compile_only(sys.argv[1:], '#include "%s"\n' % header, "-Wall", "-Wextra", "-Wpedantic", "-Werror")
     return None if result.returncode == 0 else "%s does not compile alone:\n%s" % (header, result.stderr[:2000])
 
@@ -21,14 +21,14 @@ def source_of(header):
     return header.removesuffix(".hpp") + ".cpp"
 
 
-def is_first(header):
+def order_fault(header):
     first = re.search(r'^#include [<"](.+)[>"]', tree.read(source_of(header)), re.MULTILINE)
     return None if first and first.group(1) == header else "%s does not include %s first" % (source_of(header), header)
 
 
-headers, built = tree.sources(".hpp"), set(tree.sources(".cpp"))
-alone = [header for header in headers if source_of(header) not in built]
-faults = [is_first(header) for header in headers if header not in alone]
+headers, sources = tree.sources(".hpp"), set(tree.sources(".cpp"))
+alone = [header for header in headers if source_of(header) not in sources]
+faults = [order_fault(header) for header in headers if header not in alone]
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    faults += pool.map(compiles, alone)
+    faults += pool.map(compile_fault, alone)
 tree.report([fault for fault in faults if fault], headers)
