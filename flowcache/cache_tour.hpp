@@ -64,11 +64,7 @@ public:
     [[nodiscard]] bool schedule_some(Cache& cache, std::size_t most) noexcept {
         for (; most > 0 && has_more(cache); --most) {
             const EntryIndex entry = next_++;
-            const bool is_running = cache.entries_.line(entry).is_running();
-            if (is_running && cache.meter_.is_empty(cache.entries_, entry)) {
-                cache.meter_.start_empty_slice(cache.entries_, entry);
-            }
-            if (is_running) {
+            if (cache.entries_.line(entry).is_running()) {
                 cache.schedule(entry);
             }
         }

@@ -120,7 +120,7 @@ public:
                                     const KeyedPacket& packet) const noexcept {
         const FlowLine& line = entries.line(entry);
         return packet.packet->seen_at >= line.start && !is_empty(entries, entry) &&
-               packet.packet->clock <= deadline(entries, entry).at;
+               packet.packet->clock <= deadline_of(line.start, line.end, timeouts_).at;
     }
 
     [[gnu::always_inline]] void add(Entries& entries, EntryIndex entry,
@@ -182,6 +182,9 @@ public:
 
     [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {
         const FlowLine& line = entries.line(entry);
+        if (is_empty(entries, entry)) {  // only silence ends a slice without a packet
+            return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
+        }
         return deadline_of(line.start, line.end, timeouts_);
     }
 
@@ -251,8 +254,6 @@ public:
         FlowLine& line = entries.line(entry);
         clear_counts(line);
         line.was_cut = 1;
-        // Both deadlines are the idle one: only silence ends it.
-        line.start = line.end + timeouts_.idle - timeouts_.active;
         if (is_biflow()) {
             const TunnelGroup tunnel =
                 layout_.tunnel_at != 0

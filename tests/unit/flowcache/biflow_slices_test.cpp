@@ -137,3 +137,22 @@ TEST_CASE("FlowCache: an empty slice makes room first, and without a record", "[
     CHECK(harness.counters.entries.read() == 2);
     CHECK(end_all(harness, at_ms(7000)).size() == 3);
 }
+
+TEST_CASE("FlowCache: an empty slice outlasts a shorter active timeout", "[flowcache][unit]") {
+    FlowCacheOptions options = kOptions;
+    options.active_timeout = 20s;
+    options.idle_timeout = 30s;
+    BiflowHarness harness(options, kLayout);
+    harness.packet(request(0x002), at_ms(1000));
+    harness.packet(request(), at_ms(15'000));
+    harness.expire(at_ms(22'000));
+    CHECK(harness.sink.records.size() == 1);
+    options.active_timeout = 1s;
+    harness.cache.set_timeouts(Timeouts(options));
+    harness.expire(at_ms(44'000));
+    harness.packet(answer_to(request()), at_ms(45'000));  // silent for an idle timeout, no longer
+    const auto records = end_all(harness, at_ms(45'000));
+    REQUIRE(records.size() == 2);
+    CHECK(records[1].core.key.source_port.value == 40000);
+    CHECK(records[1].core.packets == 0);
+}
