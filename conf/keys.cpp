@@ -93,7 +93,7 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
     return {
         value("max-flows", whole_number(&O::max_flows, 1, 1U << 30U),
               "flows that the cache of one queue holds at once without evicting one, IPv4 and IPv6 "
-              "together; above 4096 a flood of flows may take a thirty-second more"),
+              "together; above 4096 a flood of flows may take a sixteenth more"),
         value("idle-timeout", whole_seconds(&O::idle_timeout, 1, kLongestTimeout),
               "a flow without a packet for this long is exported"),
         value("active-timeout", whole_seconds(&O::active_timeout, 1, kLongestTimeout),

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <tuple>
 
-#include "flowcache/cache_size.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/prefetch.hpp"
+#include "flowcache/slice_map.hpp"
 
 namespace tributary {
 
@@ -25,31 +25,25 @@ namespace tributary {
 /// would need a list that every packet reorders, and gives up a slow long-lived flow before the
 /// flood's latest packets.
 ///
-/// An empty slice is a long-lived flow, but has no record: it has to go before a flow that has one
-/// as long as there are no more of these than have to fit. Its history goes with it. So while a
-/// flood lasts, long-lived flows are safe as long as no more of them are cut within one idle
-/// timeout, before their next packets, than a large cache has entries to spare: a thirty-second.
+/// An empty slice is a long-lived flow, but has no record: while there are more of them than a full
+/// cache leaves entries to, one of them goes first, and its history with it. So while a flood
+/// lasts, long-lived flows are safe as long as no more of them are cut within one idle timeout,
+/// before their next packets, than that: in a large cache a thirty-second of `max_flows`.
 class EvictionCursor {
 public:
-    /// @param entries        all are taken, and at least one of them is running
-    /// @param meter          tells how many packets an entry has
-    /// @param slice_must_go  an empty slice, if one is found among as many as a small cache has
-    /// @cost                 kCandidates lines, each next to the one of the call before; more only
-    ///                       where entries do not run. For a slice, lines in a row until there is
-    ///                       one: in a large cache some thirty, because that many share a spare
-    ///                       entry; in a small one all
+    /// @param most_slices  that stay when the cache is full
+    explicit EvictionCursor(std::size_t most_slices) noexcept : most_slices_(most_slices) {}
+
+    /// @param entries  all are taken, and at least one of them is running
+    /// @param meter    tells how many packets an entry has
+    /// @cost           kCandidates lines, each next to the one of the call before; more only where
+    ///                 entries do not run
     template <class Entries, class Meter>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter,
-                                    bool slice_must_go) noexcept {
-        const EntryIndex slice = slice_must_go ? choose_slice(entries, meter) : kNoEntry;
-        return slice != kNoEntry ? slice : choose_flow(entries, meter);
-    }
-
-private:
-    static constexpr std::size_t kCandidates = 8;
-
-    template <class Entries, class Meter>
-    [[nodiscard]] EntryIndex choose_flow(const Entries& entries, const Meter& meter) noexcept {
+                                    SliceMap& slices) noexcept {
+        if (slices.count() > most_slices_) {
+            return slices.next();
+        }
         const std::size_t part = (entries.used() + kCandidates - 1) / kCandidates;
         Candidate best;
         do {
@@ -62,17 +56,8 @@ private:
         return best.entry;
     }
 
-    template <class Entries, class Meter>
-    [[nodiscard]] EntryIndex choose_slice(const Entries& entries, const Meter& meter) noexcept {
-        const std::size_t most = std::min<std::size_t>(entries.used(), kSmallCache);
-        for (std::size_t n = 0; n < most; ++n) {
-            next_slice_ = next_slice_ + 1 < entries.used() ? next_slice_ + 1 : 0;
-            if (entries.line(next_slice_).is_running() && meter.is_empty(entries, next_slice_)) {
-                return next_slice_;
-            }
-        }
-        return kNoEntry;
-    }
+private:
+    static constexpr std::size_t kCandidates = 8;
 
     struct Candidate {
         EntryIndex entry = kNoEntry;
@@ -103,8 +88,8 @@ private:
                                                                                              : a;
     }
 
+    std::size_t most_slices_;
     std::size_t next_ = 0;
-    EntryIndex next_slice_ = 0;
 };
 
 }  // namespace tributary

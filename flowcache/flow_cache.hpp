@@ -24,12 +24,13 @@
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/prefetch.hpp"
 #include "flowcache/record_stream.hpp"
+#include "flowcache/slice_map.hpp"
 
 namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory:  | TCP troubles | index | entries: lines with groups, IPv6 addresses | due times |
+//   memory:  | TCP troubles | index | entries: lines, groups, IPv6 addresses | due times | slices |
 //
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
@@ -56,7 +57,8 @@ public:
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
                Entries::bytes_needed(entries) + sizeof(TcpTrouble) * (troubles_for(options) + 1) +
-               sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1);
+               sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1) +
+               sizeof(SliceMap::Word) * (SliceMap::words_for(entries) + 1);
     }
 
     /// @param memory    bytes_needed() bytes that outlive the cache, best huge pages of its node
@@ -69,7 +71,9 @@ public:
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
           entries_(memory, entries_for(options), counters.entries),
-          due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))) {}
+          due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
+          slices_(take<SliceMap::Word>(memory, SliceMap::words_for(entries_for(options)))),
+          eviction_(entries_for_slices(options)) {}
 
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
@@ -104,9 +108,7 @@ public:
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
         release_waiting(budget, sink);
-        if (due_.needs_new_base(now)) {
-            set_base(now);
-        }
+        renew_base(now);
         std::size_t pace = walk_pace_.entries_until(now, due_.walked());
         const std::size_t asked = pace;
         const DueTimes::Tick tick = due_.tick_of(now);
@@ -173,8 +175,7 @@ private:
     friend class CacheTour;
     using Entries = FlowEntries<kRecordBytes>;
 
-    /// Entries that a new flow looks at when the cache is nearly full, and a large one also when it
-    /// is.
+    /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
     /// Entries that are visited between two looks at the due times.
     static constexpr std::size_t kVisits = 32;
@@ -200,12 +201,11 @@ private:
         EntryIndex entry = find(packet);
         if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
-            ++without_record_;
         }
         const bool is_late = packet.packet->seen_at < entries_.line(entry).start;
         const bool begins = meter_.is_empty(entries_, entry);
         if (begins) {
-            --without_record_;
+            slices_.remove(entry);
             counters_.flows_created.add();
             meter_.begin_record(entries_, entry, packet);
         }
@@ -220,13 +220,12 @@ private:
     /// whether the entry still runs.
     template <class Sink>
     [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
-        Deadline deadline = meter_.deadline(entries_, entry);
-        while (clock > deadline.at) {
-            end(entry, deadline.reason, sink);
+        for (Deadline due = meter_.deadline(entries_, entry); clock > due.at;
+             due = meter_.deadline(entries_, entry)) {
+            end(entry, due.reason, sink);
             if (!entries_.line(entry).is_running()) {
                 return false;
             }
-            deadline = meter_.deadline(entries_, entry);
         }
         return true;
     }
@@ -240,9 +239,7 @@ private:
     template <class Sink>
     [[nodiscard]] EntryIndex open(const KeyedPacket& packet, Sink& sink) noexcept {
         const Timestamp clock = packet.packet->clock;
-        if (due_.needs_new_base(clock)) {
-            set_base(clock);
-        }
+        renew_base(clock);
         make_room(clock, sink);
         const EntryIndex entry = entries_.allocate();
         FlowIndex::Place place{};
@@ -262,8 +259,11 @@ private:
         due_.set(entry, deadline);
         search_.scheduled(deadline);
     }
-    /// Ticks are counted anew from `now`.
-    void set_base(Timestamp now) noexcept {
+    /// Counts ticks anew from `now` where they run out.
+    void renew_base(Timestamp now) noexcept {
+        if (!due_.needs_new_base(now)) {
+            return;
+        }
         due_.set_base(now);
         for (EntryIndex entry = 0; entry < entries_.used(); ++entry) {
             if (entries_.line(entry).is_running()) {
@@ -295,7 +295,7 @@ private:
         entries_.line(entry).end_reason = reason;
         bool has_left = true;
         if (meter_.is_empty(entries_, entry)) {
-            --without_record_;
+            slices_.remove(entry);
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
@@ -323,7 +323,7 @@ private:
             meter_.settle(entries_, entries_.set_apart(entry));
         }
         meter_.start_empty_slice(entries_, entry);
-        ++without_record_;
+        slices_.insert(entry);
         schedule(entry);
     }
 
@@ -352,10 +352,10 @@ private:
         const bool only_glances = had_room || entries_.capacity() > kSmallCache;
         end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
-            const std::size_t records = entries_.taken() - without_record_;
-            const bool slice_must_go = without_record_ > 0 && records < options_.max_flows;
-            end(eviction_.choose(entries_, meter_, slice_must_go), FlowEndReason::lack_of_resources,
-                sink);
+            const EntryIndex victim = eviction_.choose(entries_, meter_, slices_);
+            if (outlasts(victim, now, sink)) {  // its deadline comes first
+                end(victim, FlowEndReason::lack_of_resources, sink);
+            }
         }
         if (!entries_.has_room()) {
             counters_.lost_ring_full.add(meter_.tally(entries_, entries_.first_waiting()));
@@ -389,12 +389,12 @@ private:
     FlowIndex index_;
     Entries entries_;
     DueTimes due_;
+    SliceMap slices_;
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;
     CacheTour last_tour_;  ///< how far end_all() has come
     EvictionCursor eviction_;
-    std::size_t without_record_ = 0;  ///< running entries: empty slices, and one just opened
 };
 
 }  // namespace tributary

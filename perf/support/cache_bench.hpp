@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "flowcache/cache_size.hpp"
 #include "flowcache/flow_cache.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/made_burst.hpp"
@@ -49,9 +50,11 @@ public:
     /// Then those that a large cache holds beyond max_flows; the next one evicts.
     void overfill() {
         stop_the_clock();
-        account_new(options_.max_flows / kSpare);
+        account_new(spare());
     }
-    static constexpr std::uint32_t kSpare = 32;
+    [[nodiscard]] std::uint64_t spare() const noexcept {
+        return entries_for(options_) - options_.max_flows;
+    }
 
     /// Packets of flows that the cache has.
     void account_known(std::uint64_t packets) {

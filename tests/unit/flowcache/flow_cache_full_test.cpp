@@ -42,7 +42,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
             harness.cache.expire_some(clock, 128, harness.sink);
         }
     }
-    CHECK(harness.counters.entries.read() <= kMaxFlows + kMaxFlows / 32);
+    CHECK(harness.counters.entries.read() <= kMaxFlows + kMaxFlows / 16);
     CHECK(evicted(harness.counters) > kFlood - 2 * kMaxFlows);
     for (const auto& record : harness.sink.records) {
         CHECK(record.core.packets == 1);  // none of the long-lived ones so far
@@ -132,6 +132,52 @@ TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without ev
     CHECK(evicted(harness.counters) == 0);
     CHECK(harness.cache.end_all(clock, harness.sink));
     CHECK(harness.sink.records.size() == std::size_t{10} * kPerSecond);
+}
+
+TEST_CASE("FlowCache: empty slices leave room for what is due and not found yet",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kMaxFlows = 20'000;
+    const std::uint32_t cut = kMaxFlows / GENERATE(32U, 16U);  // into some spare entries, or all
+    constexpr std::uint32_t kLater = 1000;
+    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 10s});
+    const auto send = [&harness](std::uint32_t from, std::uint32_t count, Timestamp time) {
+        for (std::uint32_t n = from; n < from + count; ++n) {
+            harness.packet(flow_packet(n), time);
+        }
+    };
+    send(0, cut, at_ms(0));
+    send(100'000, kMaxFlows / 2, at_ms(600));
+    harness.expire(at_ms(10'550));  // the first ones are empty slices now
+    send(200'000, kMaxFlows / 2, at_ms(10'560));
+    send(100'000, kMaxFlows / 2, at_ms(10'700));
+    harness.expire(at_ms(20'559));
+    CHECK(harness.counters.entries.read() == kMaxFlows + cut);
+    // Half of the flows are due now, and those that are looked at first are not.
+    send(300'000, kLater, at_ms(20'561));
+    CHECK(evicted(harness.counters) == 0);
+    CHECK(harness.cache.end_all(at_ms(20'561), harness.sink));
+    CHECK(harness.sink.records.size() == cut + 3 * (kMaxFlows / 2) + kLater);
+}
+
+TEST_CASE("FlowCache: an empty slice makes room wherever it lies", "[flowcache][unit]") {
+    constexpr std::uint32_t kMaxFlows = 20'000;
+    constexpr std::uint32_t kCut = kMaxFlows / 8;
+    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 10s});
+    const auto send = [&harness](std::uint32_t from, std::uint32_t count, Timestamp time) {
+        for (std::uint32_t n = from; n < from + count; ++n) {
+            harness.packet(flow_packet(n), time);
+        }
+    };
+    send(0, kMaxFlows / 2, at_ms(600));
+    send(100'000, kCut, at_ms(600));  // side by side, behind more than a small cache has
+    send(0, kMaxFlows / 2, at_ms(10'700));
+    harness.expire(at_ms(13'000));
+    const auto free = static_cast<std::uint32_t>(kMaxFlows + kMaxFlows / 16 - kMaxFlows / 2 - kCut);
+    send(200'000, free, at_ms(13'000));
+    send(300'000, 1000, at_ms(13'001));
+    CHECK(evicted(harness.counters) == 0);
+    CHECK(harness.cache.end_all(at_ms(13'001), harness.sink));
+    CHECK(harness.sink.records.size() == 2 * (kMaxFlows / 2) + kCut + free + 1000);
 }
 
 TEST_CASE("FlowCache: many flows of one second leave spread over half a second",
