@@ -50,9 +50,9 @@ class FlowCache {
 public:
     using Record = FlowRecord<kRecordBytes>;
 
-    /// Memory that a cache of these options needs, in bytes; apart from 13 per flow it is touched
-    /// only as far as it is used. An IPv4 flow uses 64, one of IPv6 32 more, its due time 4; where
-    /// TCP is analysed, each direction 64 more, and 128 where something goes wrong.
+    /// Memory that a cache of these options needs, in bytes; it is touched only as far as it is
+    /// used. An IPv4 flow uses 64, one of IPv6 32 more, the index 13, its due time 4; where TCP is
+    /// analysed, each direction 64 more, and 128 where something goes wrong.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
@@ -61,7 +61,7 @@ public:
                sizeof(SliceMap::Word) * (SliceMap::words_for(entries) + 1);
     }
 
-    /// @param memory    bytes_needed() bytes that outlive the cache, best huge pages of its node
+    /// @param memory    bytes_needed() zeros that outlive the cache, best huge pages of its node
     /// @param counters  outlive the cache; written by the thread that owns it
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept

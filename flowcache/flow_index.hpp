@@ -66,10 +66,8 @@ public:
         return flows / kMeanLoad + 1;
     }
 
-    /// @param buckets  buckets_for() of them; overwritten
-    explicit FlowIndex(std::span<Bucket> buckets) noexcept : buckets_(buckets) {
-        std::ranges::fill(buckets_, Bucket{});
-    }
+    /// @param buckets  buckets_for() of them, all zeros
+    explicit FlowIndex(std::span<Bucket> buckets) noexcept : buckets_(buckets) {}
 
     void prefetch(FlowHash hash) const noexcept { prefetch_to_read(&buckets_[home(hash)]); }
 

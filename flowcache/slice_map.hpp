@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +20,8 @@ public:
         return entries / kBits + 1;
     }
 
-    /// @param words  words_for() the entries; overwritten
-    explicit SliceMap(std::span<Word> words) noexcept : words_(words) {
-        std::ranges::fill(words_, 0);
-    }
+    /// @param words  words_for() the entries, all zeros
+    explicit SliceMap(std::span<Word> words) noexcept : words_(words) {}
 
     /// @param entry  is none
     void insert(EntryIndex entry) noexcept {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +37,7 @@ public:
     /// An empty cache in the same memory.
     void start_anew() {
         cache_.reset();
+        std::ranges::fill(memory_.bytes(), std::byte{});
         sink = {};
         counters = std::make_unique<CacheCounters>();
         cache_.emplace(options_, RecordLayout{}, hasher_, memory_.bytes(), *counters);

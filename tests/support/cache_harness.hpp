@@ -59,7 +59,7 @@ struct CacheHarness {
     using Cache = FlowCache<kRecordBytes>;
 
     explicit CacheHarness(const FlowCacheOptions& options, const RecordLayout& layout = {})
-        : memory(Cache::bytes_needed(options), std::byte{0xA5}),
+        : memory(Cache::bytes_needed(options)),
           cache(options, layout, FlowHasher(7), memory, counters) {}
 
     /// Accounts one packet that came at `time`, when the clock stood at `clock`.

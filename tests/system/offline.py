@@ -3,6 +3,7 @@
 """Offline metering of the bundled capture: exact totals, the same records for any number of queues."""
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -75,6 +76,11 @@ class Offline(harness.TestCase):
         _, ledger, _ = self.meter("--read", harness.DEMO, "--set", "read.queues=4")
         for queue in ledger["queues"]:
             self.assertGreater(queue["packets"]["received"], 0)
+
+    def test_room_for_flows_takes_memory_only_as_it_is_used(self):
+        _, ledger, _ = self.meter("--read", harness.DEMO, "--set", "flows.max-flows=1073741824", "--set", "read.queues=2")
+        self.check_demo(ledger)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 1 << 20)  # KiB, of the largest so far
 
     def test_more_fragments_than_a_live_table_holds_give_the_same_records(self):
         # 30000 first fragments, then those that come behind them.

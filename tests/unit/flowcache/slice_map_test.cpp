@@ -10,7 +10,7 @@ using namespace tributary;
 TEST_CASE("SliceMap: finds each that was inserted, and none that was removed",
           "[flowcache][unit]") {
     constexpr std::size_t kEntries = 1000;
-    std::vector<SliceMap::Word> words(SliceMap::words_for(kEntries), ~SliceMap::Word{0});
+    std::vector<SliceMap::Word> words(SliceMap::words_for(kEntries));
     SliceMap slices(words);
     CHECK(slices.count() == 0);
     CHECK(slices.next() == kNoEntry);
