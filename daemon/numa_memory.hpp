@@ -13,7 +13,8 @@ namespace tributary {
 enum class PageUse : std::uint8_t {
     live,  ///< huge pages where enough are free, all touched at once: no page fault on the packet
            ///< path
-    offline,  ///< transparent huge pages, touched as they are used: a small capture costs little
+    offline,  ///< transparent huge pages, or small ones of more than the machine has; touched as
+              ///< they are used: a small capture costs little
 };
 
 /// A block of anonymous memory for one thread's cache or ring, on one NUMA node. It is not DPDK's
