@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conf/config.hpp"
+#include "daemon/input_queue.hpp"
 
 using namespace tributary;
 using Catch::Contains;
@@ -212,7 +213,32 @@ TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]
     const std::vector<NodeMemory> memory = memory_of(plan_probe(config), config);
     REQUIRE(memory.size() == 1);
     CHECK_FALSE(memory[0].node.has_value());
-    // Two caches of 121 bytes a flow, the pool's buffers, two rings, and what DPDK needs.
-    CHECK(memory[0].pages > 2 * 60 + 32);
-    CHECK(memory[0].pages < 2 * 60 + 32 + 40);
+    // Two caches of 125 bytes a flow, the pool's buffers, two rings, and what DPDK needs.
+    CHECK(memory[0].pages > 2 * 62 + 32);
+    CHECK(memory[0].pages < 2 * 62 + 32 + 40);
+}
+
+TEST_CASE("plan: a flow takes the memory that README names", "[daemon][unit]") {
+    const auto bytes_per_flow = [](FieldGroups groups, bool tcp_analysis, FlowDirection direction) {
+        FlowCacheOptions flows{.max_flows = 1U << 20U, .direction = direction};
+        flows.tcp_analysis = groups.tcp_analysis = tcp_analysis;
+        const QueueParts parts{.flows = flows, .layout = RecordLayout::of(groups, direction)};
+        return (queue_memory(parts).front() + flows.max_flows - 1) / flows.max_flows;
+    };
+    constexpr FieldGroups kNone{};
+    constexpr FieldGroups kAll{.extremes = true,
+                               .layer2 = true,
+                               .tcp_counts = true,
+                               .flow_label = true,
+                               .mpls = true,
+                               .tunnel = true,
+                               .fragments = true};
+    CHECK(bytes_per_flow(kNone, false, FlowDirection::uniflow) == 125);
+    CHECK(bytes_per_flow(kNone, false, FlowDirection::biflow) == 193);
+    CHECK(bytes_per_flow(kNone, true, FlowDirection::uniflow) == 209);
+    CHECK(bytes_per_flow(kNone, true, FlowDirection::biflow) == 345);
+    CHECK(bytes_per_flow(kAll, false, FlowDirection::uniflow) == 329);
+    CHECK(bytes_per_flow(kAll, false, FlowDirection::biflow) == 533);
+    CHECK(bytes_per_flow(kAll, true, FlowDirection::uniflow) == 549);
+    CHECK(bytes_per_flow(kAll, true, FlowDirection::biflow) == 685);
 }
