@@ -12,18 +12,18 @@ namespace tributary {
 /// Flows of a small cache: one that can be searched whole for a single packet.
 inline constexpr std::size_t kSmallCache = 4096;
 
-/// Entries that a full cache leaves to empty slices, which have no record. A small one none.
-[[nodiscard]] inline std::size_t entries_for_slices(const FlowCacheOptions& options) noexcept {
+/// Empty slices, which have no record, that stay in a cache that is full: in a small one none.
+[[nodiscard]] inline std::size_t most_slices(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
     return flows <= kSmallCache ? 0 : flows / 32;
 }
 
 /// Entries of a cache. A small one has as many as flows. A larger one has a thirty-second more, so
-/// that what is due is found, a few entries per new flow, before they are used up; and those for
-/// slices, lest they take these.
+/// that what is due is found, a few entries per new flow, before they are used up; and
+/// most_slices(), so that slices do not use them up.
 [[nodiscard]] inline std::size_t entries_for(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
-    return flows <= kSmallCache ? flows : flows + flows / 32 + entries_for_slices(options);
+    return flows <= kSmallCache ? flows : flows + flows / 32 + most_slices(options);
 }
 
 /// TcpTroubles of a cache: one for each eight flows where TCP is analysed, and some for a small

@@ -25,19 +25,20 @@ namespace tributary {
 /// would need a list that every packet reorders, and gives up a slow long-lived flow before the
 /// flood's latest packets.
 ///
-/// An empty slice is a long-lived flow, but has no record: while there are more of them than a full
-/// cache leaves entries to, one of them goes first, and its history with it. So while a flood
-/// lasts, long-lived flows are safe as long as no more of them are cut within one idle timeout,
-/// before their next packets, than that: in a large cache a thirty-second of `max_flows`.
+/// An empty slice is a long-lived flow, but has no record: while there are more than most_slices(),
+/// one of them goes first, and its history with it. So while a flood lasts, long-lived flows are
+/// safe as long as no more of them are cut within one idle timeout, before their next packets: in a
+/// large cache a thirty-second of `max_flows`. In a small one, any that is cut may go.
 class EvictionCursor {
 public:
-    /// @param most_slices  that stay when the cache is full
+    /// @param most_slices  of cache_size.hpp
     explicit EvictionCursor(std::size_t most_slices) noexcept : most_slices_(most_slices) {}
 
     /// @param entries  all are taken, and at least one of them is running
     /// @param meter    tells how many packets an entry has
+    /// @param slices   the empty ones
     /// @cost           kCandidates lines, each next to the one of the call before; more only where
-    ///                 entries do not run
+    ///                 entries do not run. A slice: SliceMap::next()
     template <class Entries, class Meter>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter,
                                     SliceMap& slices) noexcept {

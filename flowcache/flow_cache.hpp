@@ -31,7 +31,6 @@ namespace tributary {
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
 //   memory:  | TCP troubles | index | entries: lines, groups, IPv6 addresses | due times | slices |
-//
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
@@ -50,9 +49,8 @@ class FlowCache {
 public:
     using Record = FlowRecord<kRecordBytes>;
 
-    /// Memory that a cache of these options needs, in bytes; it is touched only as far as it is
-    /// used. An IPv4 flow uses 64, one of IPv6 32 more, the index 13, its due time 4; where TCP is
-    /// analysed, each direction 64 more, and 128 where something goes wrong.
+    /// Bytes that a cache of these options needs. They are touched as flows need them: 85 for each,
+    /// one of IPv6 32 more, each direction with TCP analysis 64, and 128 if something goes wrong.
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
@@ -73,7 +71,7 @@ public:
           entries_(memory, entries_for(options), counters.entries),
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
           slices_(take<SliceMap::Word>(memory, SliceMap::words_for(entries_for(options)))),
-          eviction_(entries_for_slices(options)) {}
+          eviction_(most_slices(options)) {}
 
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
@@ -164,11 +162,11 @@ public:
     /// @return  false: the flow has ended before
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end(FlowHandle handle, FlowEndReason reason, Sink& sink) noexcept {
-        if (!is_running(handle)) {
-            return false;
+        const bool runs = is_running(handle);
+        if (runs) {
+            end(handle.entry, reason, sink);
         }
-        end(handle.entry, reason, sink);
-        return true;
+        return runs;
     }
 
 private:
@@ -177,8 +175,7 @@ private:
 
     /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
-    /// Entries that are visited between two looks at the due times.
-    static constexpr std::size_t kVisits = 32;
+    static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
 
     template <class Sink>
     [[gnu::always_inline]] void account(const KeyedPacket& packet, Sink& sink) noexcept {
@@ -216,8 +213,7 @@ private:
         return entry;
     }
 
-    /// Ends an entry whose deadline has passed; one exactly at it still belongs to it. Returns
-    /// whether the entry still runs.
+    /// Ends an entry whose deadline is before `clock`. Returns whether it still runs.
     template <class Sink>
     [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
         for (Deadline due = meter_.deadline(entries_, entry); clock > due.at;
@@ -340,8 +336,9 @@ private:
         }
     }
 
-    /// Sees to it that an entry is free: where none is, ends what is due, else hands on a waiting
-    /// record, else evicts, else (the sink is full) loses the record that has waited longest.
+    /// Sees to it that an entry is free: where none is, hands on a waiting record, ends what is
+    /// due, evicts, or (the sink is full) forgets an empty slice, or loses the record that waits
+    /// longest.
     template <class Sink>
     void make_room(Timestamp now, Sink& sink) noexcept {
         if (entries_.taken() < entries_.capacity() - entries_.capacity() / 8) {
@@ -351,11 +348,14 @@ private:
         release_waiting(had_room ? 0 : 1, sink);
         const bool only_glances = had_room || entries_.capacity() > kSmallCache;
         end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
-        if (!entries_.has_room() && entries_.first_waiting() == kNoEntry) {
+        if (!entries_.has_room() && !has_waiting()) {
             const EntryIndex victim = eviction_.choose(entries_, meter_, slices_);
-            if (outlasts(victim, now, sink)) {  // its deadline comes first
+            if (outlasts(victim, now, sink)) {  // its deadline comes first; if that cuts, both go
                 end(victim, FlowEndReason::lack_of_resources, sink);
             }
+        }
+        if (!entries_.has_room() && slices_.count() > 0) {  // it has no record to lose
+            end(slices_.next(), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
             counters_.lost_ring_full.add(meter_.tally(entries_, entries_.first_waiting()));

@@ -32,8 +32,8 @@ namespace tributary {
 ///
 /// An entry without a packet gives no record. It was just opened, or is an empty slice: its record
 /// has ended by the active timeout, and no packet has come since. It stays for one idle timeout: it
-/// is a flow that runs, whose handle stays good, whose initiator is known, and which eviction
-/// spares before flows that came only now.
+/// is a flow that runs, whose handle stays good and whose initiator is known. EvictionCursor tells
+/// how long it stays in a full cache.
 ///
 /// Where TCP is analysed, group tcp-analysis of an entry is the TcpState of its direction until its
 /// record is written.
@@ -115,7 +115,7 @@ public:
             tcp_state(entries, next.guess, is_reverse ? reverse_layout_ : layout_));
     }
     /// Whether a packet of a running entry changes nothing but what it adds: its record has begun,
-    /// no later than the packet, and its deadline has not passed.
+    /// no later than the packet, and its deadline() has not passed, which is that of a record.
     [[nodiscard]] bool just_goes_on(const Entries& entries, EntryIndex entry,
                                     const KeyedPacket& packet) const noexcept {
         const FlowLine& line = entries.line(entry);

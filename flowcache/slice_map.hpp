@@ -11,7 +11,7 @@
 namespace tributary {
 
 /// Which entries are empty slices: of flows that go on, but have no record. A bit each, so that one
-/// is found wherever it lies: a look at 20 million of them reads 2.5 MB in order.
+/// is found wherever it lies: of 20 million entries that is 2.5 MB, read in order.
 class SliceMap {
 public:
     using Word = std::uint64_t;
@@ -23,10 +23,11 @@ public:
     /// @param words  words_for() the entries, all zeros
     explicit SliceMap(std::span<Word> words) noexcept : words_(words) {}
 
-    /// @param entry  is none
+    /// @param entry  any; what is an empty slice stays one
     void insert(EntryIndex entry) noexcept {
-        words_[entry / kBits] |= bit_of(entry);
-        ++count_;
+        Word& word = words_[entry / kBits];
+        count_ += (word & bit_of(entry)) == 0 ? 1 : 0;
+        word |= bit_of(entry);
     }
     /// @param entry  any; what is no empty slice stays none
     void remove(EntryIndex entry) noexcept {
@@ -36,10 +37,11 @@ public:
     }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// One of them; from call to call it goes round.
+    /// One of them; when that was removed, the next one, and behind the last the first again.
     ///
     /// @return  kNoEntry: there is none
-    /// @cost    a word for 64 entries, all of them at the most
+    /// @cost    a word for each 64 entries up to the next slice, so at the most all words; but that
+    ///          is one round, in which all slices had their turn
     [[nodiscard]] EntryIndex next() noexcept {
         if (count_ == 0) {
             return kNoEntry;

@@ -168,7 +168,7 @@ constexpr std::uint64_t kCheckPackets = 2'000'000;
 constexpr std::chrono::nanoseconds kCheckPacketTime{2'000};  ///< four seconds in all
 
 /// The flood fills this cache in 100 ms. Of its entries a fiftieth are long-lived flows, which are
-/// cut all at once: fewer than it has to spare beyond max_flows.
+/// cut all at once: fewer than most_slices().
 Setup check_setup(std::chrono::seconds active_timeout) {
     return {50'000, active_timeout, std::chrono::milliseconds{300}};
 }

@@ -36,8 +36,10 @@ public:
 
     /// An empty cache in the same memory.
     void start_anew() {
-        cache_.reset();
-        std::ranges::fill(memory_.bytes(), std::byte{});
+        if (cache_) {
+            cache_.reset();
+            std::ranges::fill(memory_.bytes(), std::byte{});
+        }
         sink = {};
         counters = std::make_unique<CacheCounters>();
         cache_.emplace(options_, RecordLayout{}, hasher_, memory_.bytes(), *counters);

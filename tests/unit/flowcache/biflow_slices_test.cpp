@@ -149,7 +149,12 @@ TEST_CASE("FlowCache: an empty slice outlasts a shorter active timeout", "[flowc
     CHECK(harness.sink.records.size() == 1);
     options.active_timeout = 1s;
     harness.cache.set_timeouts(Timeouts(options));
+    if (GENERATE(false, true)) {  // the whole of a reload, or that a packet comes first
+        CacheTour tour;
+        CHECK(tour.schedule_some(harness.cache, options.max_flows));
+    }
     harness.expire(at_ms(44'000));
+    CHECK(harness.counters.entries.read() == 1);
     harness.packet(answer_to(request()), at_ms(45'000));  // silent for an idle timeout, no longer
     const auto records = end_all(harness, at_ms(45'000));
     REQUIRE(records.size() == 2);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "flowcache/cache_size.hpp"
 #include "flowcache/flow_cache.hpp"
 #include "tests/support/cache_harness.hpp"
 
@@ -13,8 +14,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
+std::uint64_t ended(const CacheCounters& counters, FlowEndReason reason) {
+    return counters.ended[static_cast<std::size_t>(reason)].read();
+}
 std::uint64_t evicted(const CacheCounters& counters) {
-    return counters.ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)].read();
+    return ended(counters, FlowEndReason::lack_of_resources);
+}
+
+/// A packet of each of the flows `from` .. `from + count - 1`.
+void send(CacheHarness<>& harness, std::uint32_t from, std::uint32_t count, Timestamp time) {
+    for (std::uint32_t flow = from; flow < from + count; ++flow) {
+        harness.packet(flow_packet(flow), time);
+    }
 }
 
 }  // namespace
@@ -137,44 +148,72 @@ TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without ev
 TEST_CASE("FlowCache: empty slices leave room for what is due and not found yet",
           "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 20'000;
-    const std::uint32_t cut = kMaxFlows / GENERATE(32U, 16U);  // into some spare entries, or all
-    constexpr std::uint32_t kLater = 1000;
-    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 10s});
-    const auto send = [&harness](std::uint32_t from, std::uint32_t count, Timestamp time) {
-        for (std::uint32_t n = from; n < from + count; ++n) {
-            harness.packet(flow_packet(n), time);
-        }
-    };
-    send(0, cut, at_ms(0));
-    send(100'000, kMaxFlows / 2, at_ms(600));
-    harness.expire(at_ms(10'550));  // the first ones are empty slices now
-    send(200'000, kMaxFlows / 2, at_ms(10'560));
-    send(100'000, kMaxFlows / 2, at_ms(10'700));
-    harness.expire(at_ms(20'559));
-    CHECK(harness.counters.entries.read() == kMaxFlows + cut);
-    // Half of the flows are due now, and those that are looked at first are not.
-    send(300'000, kLater, at_ms(20'561));
+    constexpr std::uint32_t kHalf = kMaxFlows / 2;
+    constexpr std::uint32_t kCut = kMaxFlows / 32;
+    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 25s, .active_timeout = 30s});
+    send(harness, 0, kCut, at_ms(0));
+    send(harness, 0, kCut, at_ms(15'000));
+    send(harness, 100'000, kHalf, at_ms(26'000));
+    send(harness, 200'000, kHalf, at_ms(26'100));
+    send(harness, 0, kCut, at_ms(29'000));
+    harness.expire(at_ms(31'000));
+    send(harness, 100'000, kHalf, at_ms(40'000));
+    harness.expire(at_ms(51'100));
+    CHECK(harness.counters.entries.read() == kMaxFlows + kCut);  // and so many empty slices
+    CHECK(harness.sink.records.size() == kCut);
+    // The later half of the flows is idle now; those that are looked at first are not.
+    send(harness, 300'000, kHalf, at_ms(51'101));
     CHECK(evicted(harness.counters) == 0);
-    CHECK(harness.cache.end_all(at_ms(20'561), harness.sink));
-    CHECK(harness.sink.records.size() == cut + 3 * (kMaxFlows / 2) + kLater);
+    CHECK(ended(harness.counters, FlowEndReason::idle_timeout) > kHalf / 2);
+    CHECK(harness.cache.end_all(at_ms(51'101), harness.sink));
+    CHECK(harness.sink.records.size() == kCut + 3 * kHalf);
+}
+
+TEST_CASE("FlowCache: a flow that has to go and is due leaves as idle", "[flowcache][unit]") {
+    constexpr std::uint32_t kMaxFlows = 20'000;
+    constexpr std::uint32_t kHalf = kMaxFlows / 2;
+    const FlowCacheOptions options{
+        .max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 300s};
+    const auto entries = static_cast<std::uint32_t>(entries_for(options));
+    CacheHarness<> harness(options);
+    send(harness, 0, entries, at_ms(0));
+    send(harness, 0, kHalf, at_ms(50'000));
+    send(harness, entries, 1, at_ms(101'000));  // too few entries are looked at to find one
+    CHECK(evicted(harness.counters) == 0);
+    CHECK(ended(harness.counters, FlowEndReason::idle_timeout) == 1);
+}
+
+TEST_CASE("FlowCache: while the sink is full, empty slices go before records",
+          "[flowcache][unit]") {
+    const FlowCacheOptions options{
+        .max_flows = GENERATE(1000U, 20'000U), .idle_timeout = 100s, .active_timeout = 10s};
+    const auto entries = static_cast<std::uint32_t>(entries_for(options));
+    const std::uint32_t cut = options.max_flows / 40;
+    CacheHarness<> harness(options);
+    send(harness, 0, cut, at_ms(0));
+    harness.expire(at_ms(11'000));
+    CHECK(harness.sink.records.size() == cut);  // their flows are empty slices now
+    harness.sink.room = cut;
+    send(harness, 100'000, entries - cut, at_ms(11'000));
+    send(harness, 200'000, cut, at_ms(11'000));
+    CHECK(harness.counters.lost_ring_full.read().records == 0);
+    send(harness, 300'000, 1, at_ms(11'000));
+    CHECK(harness.counters.lost_ring_full.read().records == 1);
 }
 
 TEST_CASE("FlowCache: an empty slice makes room wherever it lies", "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 20'000;
     constexpr std::uint32_t kCut = kMaxFlows / 8;
-    CacheHarness<> harness({.max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 10s});
-    const auto send = [&harness](std::uint32_t from, std::uint32_t count, Timestamp time) {
-        for (std::uint32_t n = from; n < from + count; ++n) {
-            harness.packet(flow_packet(n), time);
-        }
-    };
-    send(0, kMaxFlows / 2, at_ms(600));
-    send(100'000, kCut, at_ms(600));  // side by side, behind more than a small cache has
-    send(0, kMaxFlows / 2, at_ms(10'700));
+    const FlowCacheOptions options{
+        .max_flows = kMaxFlows, .idle_timeout = 100s, .active_timeout = 10s};
+    CacheHarness<> harness(options);
+    send(harness, 0, kMaxFlows / 2, at_ms(600));
+    send(harness, 100'000, kCut, at_ms(600));  // side by side, behind more than a small cache has
+    send(harness, 0, kMaxFlows / 2, at_ms(10'700));
     harness.expire(at_ms(13'000));
-    const auto free = static_cast<std::uint32_t>(kMaxFlows + kMaxFlows / 16 - kMaxFlows / 2 - kCut);
-    send(200'000, free, at_ms(13'000));
-    send(300'000, 1000, at_ms(13'001));
+    const auto free = static_cast<std::uint32_t>(entries_for(options) - kMaxFlows / 2 - kCut);
+    send(harness, 200'000, free, at_ms(13'000));
+    send(harness, 300'000, 1000, at_ms(13'001));
     CHECK(evicted(harness.counters) == 0);
     CHECK(harness.cache.end_all(at_ms(13'001), harness.sink));
     CHECK(harness.sink.records.size() == 2 * (kMaxFlows / 2) + kCut + free + 1000);

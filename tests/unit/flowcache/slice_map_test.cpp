@@ -18,12 +18,14 @@ TEST_CASE("SliceMap: finds each that was inserted, and none that was removed",
     for (const EntryIndex entry : {0U, 63U, 64U, 77U, 500U, 999U}) {
         slices.insert(entry);
     }
+    slices.insert(500);
     slices.remove(77);
     slices.remove(77);
     slices.remove(1);
     CHECK(slices.count() == expected.size());
     while (!expected.empty()) {
         const EntryIndex next = slices.next();
+        CHECK(slices.next() == next);  // until it is removed
         CHECK(expected.erase(next) == 1);
         slices.remove(next);
     }
