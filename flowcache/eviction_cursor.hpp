@@ -27,8 +27,8 @@ namespace tributary {
 ///
 /// An empty slice is a long-lived flow, but has no record: while there are more than most_slices(),
 /// one of them goes first, and its history with it. So while a flood lasts, long-lived flows are
-/// safe as long as no more of them are cut within one idle timeout, before their next packets: in a
-/// large cache a thirty-second of `max_flows`. In a small one, any that is cut may go.
+/// safe as long as no more of them than that are cut within one idle timeout, before their next
+/// packets: in a large cache a thirty-second of `max_flows`, in a small one none.
 class EvictionCursor {
 public:
     /// @param most_slices  of cache_size.hpp
