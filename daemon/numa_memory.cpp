@@ -56,10 +56,10 @@ std::span<std::byte> NumaMemory::map(std::size_t bytes, std::optional<unsigned> 
         bind_to_node(at, bytes, *node);
     }
     if (!huge_pages) {
-        // A wish; small pages work as well. Of room that can't all be used, which a flow here and
-        // there would touch, a small page at a time.
-        const bool fits = use == PageUse::live || bytes <= available_memory();
-        ::madvise(at, bytes, fits ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+        // A wish; small pages work as well. They are better for more than the machine has: flows
+        // touch it here and there, and each would take a huge page.
+        const bool can_be_used_up = use == PageUse::live || bytes <= available_memory();
+        ::madvise(at, bytes, can_be_used_up ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     }
     // Populating reports a node that has too few pages as an error; touching them would raise
     // SIGBUS.

@@ -61,7 +61,7 @@ private:
 
     std::span<Word> words_;
     std::size_t count_ = 0;
-    std::size_t at_ = 0;  ///< word
+    std::size_t at_ = 0;  ///< the word where next() looks first
 };
 
 }  // namespace tributary
