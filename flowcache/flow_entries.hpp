@@ -34,14 +34,19 @@ struct EntryPlaces {
     std::size_t entry_bytes;   ///< of line and groups
     bool has_tcp_groups_only;  ///< no group but tcp-analysis, which TCP alone touches
 
+    [[nodiscard]] bool has_groups() const noexcept { return entry_bytes > sizeof(FlowLine); }
     /// Asks for what a packet of this entry will touch.
-    void prefetch(EntryIndex entry, const ShortKey& key) const noexcept {
-        const std::byte* const line = entries + entry * entry_bytes;
+    ///
+    /// @param kHasGroups  has_groups(), of which a loop over packets asks once
+    template <bool kHasGroups>
+    [[gnu::always_inline]] void prefetch(EntryIndex entry, const ShortKey& key) const noexcept {
+        const std::byte* const line =
+            entries + entry * (kHasGroups ? entry_bytes : sizeof(FlowLine));
         prefetch_to_write(line);
         if (key.ip_version != 4) {
             prefetch_to_read(ipv6 + entry * sizeof(AddressPair));
         }
-        if (has_tcp_groups_only && key.protocol != ip_protocol::kTcp) {
+        if (!kHasGroups || (has_tcp_groups_only && key.protocol != ip_protocol::kTcp)) {
             return;
         }
         for (std::size_t at = sizeof(FlowLine); at < entry_bytes; at += 64) {

@@ -15,10 +15,23 @@ class FlowIdentity {
 public:
     /// @param tunnel_in_key  needs a layout with the group `tunnel`
     FlowIdentity(FlowHasher hasher, const RecordLayout& layout, bool tunnel_in_key) noexcept
-        : hasher_(hasher), tunnel_at_(tunnel_in_key ? layout.tunnel_at : std::uint16_t{0}) {}
+        : hasher_(hasher),
+          tunnel_at_(tunnel_in_key ? layout.tunnel_at : std::uint16_t{0}),
+          version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0) {}
 
+    /// The hash of a packet.
     [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
-        FlowHash hash = hasher_(packet.key);
+        const FlowHash of_key = hash_of_key(packet.key);
+        return goes_beyond(packet.key) ? extended(of_key, packet) : of_key;
+    }
+    // The same in steps, for a loop in which few packets take the last one.
+    [[nodiscard]] FlowHash hash_of_key(const ShortKey& key) const noexcept { return hasher_(key); }
+    /// Whether a packet with this key has more that tells its flow: IPv6 addresses, or a tunnel.
+    [[nodiscard]] bool goes_beyond(const ShortKey& key) const noexcept {
+        return key.ip_version != version_of_key_alone_;
+    }
+    /// @param hash  of the packet's key
+    [[nodiscard]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
         if (packet.key.ip_version != 4) {
             hash = hasher_(hash, ipv6_addresses(packet));
         }
@@ -33,14 +46,22 @@ public:
                                const KeyedPacket& packet) const noexcept {
         const FlowLine& line = entries.line(entry);
         return line.key == packet.key && line.is_running() &&
-               (packet.key.ip_version == 4 || entries.ipv6(entry) == ipv6_addresses(packet)) &&
-               (tunnel_at_ == 0 || entries.groups(entry).template get<TunnelGroup>(tunnel_at_) ==
-                                       turned(tunnel_of(*packet.fields), line.is_reverse(packet)));
+               (!goes_beyond(packet.key) || is_same_beyond_key(entries, entry, packet));
     }
 
 private:
+    template <class Entries>
+    [[nodiscard]] bool is_same_beyond_key(Entries& entries, EntryIndex entry,
+                                          const KeyedPacket& packet) const noexcept {
+        return (packet.key.ip_version == 4 || entries.ipv6(entry) == ipv6_addresses(packet)) &&
+               (tunnel_at_ == 0 ||
+                entries.groups(entry).template get<TunnelGroup>(tunnel_at_) ==
+                    turned(tunnel_of(*packet.fields), entries.line(entry).is_reverse(packet)));
+    }
+
     FlowHasher hasher_;
-    std::uint16_t tunnel_at_;  ///< 0: not in the key
+    std::uint16_t tunnel_at_;            ///< 0: not in the key
+    std::uint8_t version_of_key_alone_;  ///< IP version whose keys tell all; 0: none does
 };
 
 }  // namespace tributary

@@ -21,10 +21,10 @@ namespace tributary {
 //     bytes   0 ............ 19   20 ..... 21   22 .. 23   24 ........... 63
 //             tags[10]            overflowed    unused     entries[10]
 //
-//   home bucket   the hash's lower 32 bits, scaled to the number of buckets (no power of two)
-//   tag           the hash's upper 16 bits, never 0, which is a free slot
+//   home bucket   the hash, scaled to the number of buckets (no power of two), so its upper bits
+//   tag           the hash's lower 16 bits made odd, because 0 is a free slot
 //   find          one AVX2 comparison gives all slots with the tag; of two flows in a bucket that
-//                 is one in 65 000, so a hit reads one bucket and one entry
+//                 is one in 32 000, so a hit reads one bucket and one entry
 //   insert        into the home bucket, or, where that is full, the next one that is not; each full
 //                 bucket passed over counts it in `overflowed`
 //   a miss        ends at the first bucket that nothing was passed on from: `overflowed` is 0
@@ -75,7 +75,14 @@ public:
     [[nodiscard]] EntryIndex guess(FlowHash hash) const noexcept {
         const Bucket& bucket = buckets_[home(hash)];
         const std::uint32_t found = slots_with(bucket, tag(hash));
-        return found == 0 ? kNoEntry : bucket.entries[slot_of(found)];
+        if (found == 0) {
+            return kNoEntry;
+        }
+        const EntryIndex entry = bucket.entries[slot_of(found)];
+        if (entry == kNoEntry) {
+            __builtin_unreachable();  // insert() wants none: whoever asks again asks nothing
+        }
+        return entry;
     }
 
     /// @param is_same  whether an entry is the one that is sought
@@ -95,6 +102,7 @@ public:
         return kNoEntry;
     }
 
+    /// @param entry  not kNoEntry
     /// @return  false: kMostProbes buckets from the home bucket on are full; nothing has changed.
     ///          With buckets_for() as many as there are flows and a keyed hash this does not
     ///          happen.
@@ -135,11 +143,11 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t home(FlowHash hash) const noexcept {
-        return static_cast<std::uint32_t>((hash & 0xFFFF'FFFFU) * buckets_.size() >> 32U);
+        __extension__ using Product = unsigned __int128;
+        return static_cast<std::uint32_t>(Product{hash} * buckets_.size() >> 64U);
     }
     [[nodiscard]] static std::uint16_t tag(FlowHash hash) noexcept {
-        const auto upper = static_cast<std::uint16_t>(hash >> 48U);
-        return upper == 0 ? std::uint16_t{1} : upper;
+        return static_cast<std::uint16_t>(hash | 1U);
     }
     [[nodiscard]] std::uint32_t next(std::uint32_t bucket) const noexcept {
         return bucket + 1 == buckets_.size() ? 0 : bucket + 1;

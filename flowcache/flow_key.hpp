@@ -30,10 +30,10 @@ struct FlowKey {
 };
 static_assert(std::has_unique_object_representations_v<FlowKey> && sizeof(FlowKey) == 44);
 
-/// The part of a key that is hashed and compared for every packet: all of it for IPv4, all but the
-/// addresses for IPv6, whose addresses are an AddressPair beside it. It has no padding either.
+/// The part of a key that is hashed and compared for every packet: all of it for IPv4; for IPv6
+/// there are whole addresses beside it, as an AddressPair. It has no padding either.
 struct ShortKey {
-    std::array<std::byte, 8> ipv4_addresses{};  ///< source, destination; IPv6: zeros
+    std::array<std::byte, 8> addresses{};  ///< the first four octets of source and destination
     L4Port source_port{};
     L4Port destination_port{};
     VlanId vlan{};
@@ -87,20 +87,18 @@ static_assert(std::has_unique_object_representations_v<AddressPair>);
 ///                   branch predictor
 inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex ingress_interface,
                       bool vlan_in_key, bool is_turned) noexcept {
+    constexpr std::uint64_t kPorts = 0xFFFF'FFFF;
+    constexpr std::uint64_t kVlan = std::uint64_t{0xFFFF} << 32U;
     const auto turn = static_cast<int>(is_turned);
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     std::memcpy(&source, fields.source.data(), sizeof source);
     std::memcpy(&destination, fields.destination.data(), sizeof destination);
-    const std::uint64_t addresses =
-        fields.ip_version == 4 ? source | std::uint64_t{destination} << 32U : 0;
-    const std::uint32_t ports = std::rotl(
-        fields.source_port.value | std::uint32_t{fields.destination_port.value} << 16U, 16 * turn);
-    const std::uint32_t vlan = vlan_in_key ? fields.outer_vlan.value : 0;
-    const std::uint64_t rest = ports | std::uint64_t{vlan} << 32U |
-                               std::uint64_t{fields.protocol} << 48U |
-                               std::uint64_t{fields.ip_version} << 56U;
-    key.set_words({std::rotl(addresses, 32 * turn), rest, ingress_interface.value});
+    const std::uint64_t addresses = source | std::uint64_t{destination} << 32U;
+    const std::uint64_t word = fields.flow_word() & (vlan_in_key ? ~std::uint64_t{0} : ~kVlan);
+    const std::uint32_t ports = std::rotl(static_cast<std::uint32_t>(word & kPorts), 16 * turn);
+    key.set_words(
+        {std::rotl(addresses, 32 * turn), (word & ~kPorts) | ports, ingress_interface.value});
 }
 
 /// @param ipv6  read for IPv6 only
@@ -112,8 +110,8 @@ inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex 
                   .ip_version = key.ip_version,
                   .ingress_interface = key.ingress_interface};
     if (key.ip_version == 4) {
-        std::memcpy(whole.source.data(), key.ipv4_addresses.data(), 4);
-        std::memcpy(whole.destination.data(), key.ipv4_addresses.data() + 4, 4);
+        std::memcpy(whole.source.data(), key.addresses.data(), 4);
+        std::memcpy(whole.destination.data(), key.addresses.data() + 4, 4);
     } else {
         whole.source = ipv6.source;
         whole.destination = ipv6.destination;

@@ -131,9 +131,11 @@ public:
         }
         FlowLine& line = entries.line(entry);
         const Timestamp before = line.end;
+        const Timestamp seen_at =
+            packet.packet->seen_at;  // once: stores to the line might be to it
         // The analysis comes last: what is needed around it would have to be kept for it.
         add_counts(line, counts_of(packet));
-        widen(line, packet.packet->seen_at, packet.packet->seen_at);
+        widen(line, seen_at, seen_at);
         if (adds_to_groups()) {
             add_to_groups(entries.groups(entry), layout_, packet);
         }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <span>
 
 #include "flowcache/frame_parser.hpp"
 #include "flowcache/input_path.hpp"
@@ -23,13 +24,11 @@ public:
 
     [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
         const Burst burst = source_.receive();
-        PacketFields* fields = fields_.data();
         keyed.clear();
-        const PacketMask passed = parser_.filter(burst.packets);
-        for (PacketMask left = parser_.sample(burst.packets, passed); left != 0; left &= left - 1) {
-            const PacketView& packet =
-                burst.packets[static_cast<std::size_t>(std::countr_zero(left))];
-            if (parser_.parse(packet, *fields) == ParseStatus::ok) {
+        PacketFields* fields = fields_.data();
+        FrameParser parser = parser_;  // a copy, which no store to fields can change
+        for (const PacketView& packet : chosen_of(burst.packets)) {
+            if (parser.parse(packet, *fields) == ParseStatus::ok) {
                 keyed.add(packet, *fields);
                 ++fields;
             }
@@ -48,9 +47,25 @@ public:
     }
 
 private:
+    /// Those packets that pass the filter and are sampled, in their order.
+    [[nodiscard]] std::span<const PacketView> chosen_of(
+        std::span<const PacketView> packets) noexcept {
+        const PacketMask passed = parser_.filter(packets);
+        const PacketMask chosen = parser_.sample(packets, passed);
+        if (chosen == mask_of_all(packets)) {
+            return packets;
+        }
+        PacketView* end = chosen_.data();
+        for (PacketMask left = chosen; left != 0; left &= left - 1) {
+            *end++ = packets[static_cast<std::size_t>(std::countr_zero(left))];
+        }
+        return {chosen_.data(), end};
+    }
+
     Source& source_;
     FrameParser parser_;
     std::array<PacketFields, kBurstPackets> fields_;
+    std::array<PacketView, kBurstPackets> chosen_;  ///< where not all of a burst are
 };
 
 }  // namespace tributary

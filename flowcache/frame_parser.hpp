@@ -40,7 +40,7 @@ public:
     /// @param packets  at most kBurstPackets
     /// @return         those that pass the filter
     [[nodiscard]] PacketMask filter(std::span<const PacketView> packets) noexcept {
-        const PacketMask all = packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
+        const PacketMask all = mask_of_all(packets);
         if (parts_.filter == nullptr) {
             return all;
         }
@@ -65,24 +65,17 @@ public:
         return taken;
     }
 
-    /// Inlined with parse_packet(), so that a plain packet is asked nothing more.
+    /// Inlined, so that a plain packet takes a short way.
     ///
     /// @param fields  written when the status is `ok`
     /// @return        `ok`, or why the packet is ignored
     [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
                                                            PacketFields& fields) noexcept {
-        const ParseStatus status = parse_fields(packet, fields);
-        if (status != ParseStatus::ok) {
-            counters_.count_ignored(status, packet.wire_bytes);
-            return status;
+        const bool is_checked = kChecksNicHints && packet.nic_hint != NicHint::none;
+        if (!is_checked && parse_plain(packet, parts_.parse, fields)) [[likely]] {
+            return ParseStatus::ok;  // with no header cut, and no fragment
         }
-        if (fields.cut_header != CutHeader::none) [[unlikely]] {
-            counters_.cut_headers[static_cast<std::size_t>(fields.cut_header)].add();
-        }
-        if (parts_.fragments != nullptr && fields.is_fragment()) [[unlikely]] {
-            parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
-        }
-        return status;
+        return parse_any(packet, fields);
     }
 
 private:
@@ -90,15 +83,30 @@ private:
         return static_cast<std::size_t>(std::popcount(packets));
     }
 
-    [[nodiscard]] [[gnu::always_inline]] ParseStatus parse_fields(const PacketView& packet,
-                                                                  PacketFields& fields) noexcept {
-        const ParseStatus status = parse_packet(packet, parts_.parse, fields);
+    [[nodiscard]] [[gnu::noinline]] ParseStatus parse_any(const PacketView& packet,
+                                                          PacketFields& fields) noexcept {
+        const ParseStatus status = parse_fields(packet, fields);
+        if (status != ParseStatus::ok) {
+            counters_.count_ignored(status, packet.wire_bytes);
+            return status;
+        }
+        if (fields.cut_header != CutHeader::none) {
+            counters_.cut_headers[static_cast<std::size_t>(fields.cut_header)].add();
+        }
+        if (parts_.fragments != nullptr && fields.is_fragment()) {
+            parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
+        }
+        return status;
+    }
+    [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
+                                           PacketFields& fields) noexcept {
         if constexpr (kChecksNicHints) {
             if (packet.nic_hint != NicHint::none) {
+                const ParseStatus status = parse_packet(packet, parts_.parse, fields);
                 return check_hint(packet, status, fields);
             }
         }
-        return status;
+        return parse_header_by_header(packet, parts_.parse, fields);
     }
 
     /// Parses a packet again without its hint, and counts it if that makes a difference.

@@ -15,26 +15,23 @@ namespace tributary {
 /// A cache line, so that the next one is found without a multiplication.
 struct alignas(64) KeyedPacket {
     ShortKey key;                 ///< of biflows: the canonical one, which both directions have
-    bool is_backward{};           ///< the packet goes from the key's destination to its source
+    bool is_backward{};           ///< of biflows: it goes from the key's destination to its source
     FlowHash hash{};              ///< the cache's
     EntryIndex guess = kNoEntry;  ///< its flow's entry, most likely
     const PacketView* packet{};
     const PacketFields* fields{};
 };
 
-/// Makes a packet's key.
-inline void key_packet(KeyedPacket& keyed, const PacketView& packet, const PacketFields& fields,
-                       const FlowCacheOptions& options) noexcept {
-    if (options.direction == FlowDirection::uniflow) {
-        keyed.is_backward = false;
-        write_key(keyed.key, fields, packet.ingress_interface, options.vlan_in_key, false);
-    } else {
-        keyed.is_backward = is_backward(fields);
-        write_key(keyed.key, fields, packet.ingress_interface, options.vlan_in_key,
-                  keyed.is_backward);
+/// Makes a packet's key of its view and its fields. Of uniflows `is_backward` is left alone: it is
+/// false from the start.
+[[gnu::always_inline]] inline void key_packet(KeyedPacket& keyed, FlowDirection direction,
+                                              bool vlan_in_key) noexcept {
+    const PacketFields& fields = *keyed.fields;
+    const bool is_turned = direction == FlowDirection::biflow && is_backward(fields);
+    if (direction == FlowDirection::biflow) {
+        keyed.is_backward = is_turned;
     }
-    keyed.packet = &packet;
-    keyed.fields = &fields;
+    write_key(keyed.key, fields, keyed.packet->ingress_interface, vlan_in_key, is_turned);
 }
 
 /// The IPv6 addresses that belong to the packet's key.

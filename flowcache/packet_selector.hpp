@@ -12,6 +12,11 @@ namespace tributary {
 using PacketMask = std::uint64_t;
 static_assert(kBurstPackets <= 64);
 
+/// @param packets  at most kBurstPackets
+[[nodiscard]] inline PacketMask mask_of_all(std::span<const PacketView> packets) noexcept {
+    return packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
+}
+
 /// Decides which frames of an input are looked at. Virtual, because it is called once per burst.
 class PacketSelector {
 public:

@@ -147,9 +147,9 @@ private:
             }
         }
         // Every record moves the clock, also one of another worker.
-        const PacketMask bad = clock_.stamp(std::span(packets_).subspan(first, count));
-        const PacketMask all = count == 0 ? 0 : ~PacketMask{0} >> (kBurstPackets - count);
-        if (plain == all && bad == 0 && share_.is_everything()) [[likely]] {
+        const auto read = std::span(packets_).subspan(first, count);
+        const PacketMask bad = clock_.stamp(read);
+        if (plain == mask_of_all(read) && bad == 0 && share_.is_everything()) [[likely]] {
             tally.received += count;
             tally.metered += count;
         } else {

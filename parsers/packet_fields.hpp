@@ -92,25 +92,25 @@ struct TcpSegment {
 struct PacketFields {
     IpAddress source{};
     IpAddress destination{};
-    L4Port source_port{};
+    L4Port source_port{};       ///< this and the next four are flow_word()
     L4Port destination_port{};  ///< for ICMP and ICMPv6: type * 256 + code
+    VlanId outer_vlan{};        ///< of the first tag; 0 without one, and for a priority tag
+    std::uint8_t protocol{};    ///< after all IPv6 extension headers
+    std::uint8_t ip_version{};  ///< 4 or 6
     std::uint32_t ip_bytes{};   ///< IP total length; IPv6: 40 + payload length; never the captured
                                 ///< bytes
-    std::uint16_t tcp_control_bits{};  ///< the 12 bits beside the data offset; 0 unless TCP
-    VlanId outer_vlan{};               ///< of the first tag; 0 without one, and for a priority tag
-    VlanId customer_vlan{};            ///< of the second tag
-    std::uint8_t vlan_tags{};          ///< number of tags, saturating at 255
-    std::uint8_t ip_version{};         ///< 4 or 6
-    std::uint8_t protocol{};           ///< after all IPv6 extension headers
+    std::uint32_t fragment_id{};         ///< identification; IPv6: 0 without a fragment header
+    std::uint16_t tcp_control_bits{};    ///< the 12 bits beside the data offset; 0 unless TCP
     std::uint8_t ip_class_of_service{};  ///< ToS or traffic class
     std::uint8_t ttl{};                  ///< or hop limit
     std::uint8_t fragment_flags{};       ///< of fragment_flag
     bool is_later_fragment{};            ///< the fragment offset is not 0
     CutHeader cut_header{};              ///< trimmed path only
     std::uint8_t mpls_labels{};          ///< entries of the first label stack, saturating at 255
+    VlanId customer_vlan{};              ///< of the second tag
+    std::uint8_t vlan_tags{};            ///< number of tags, saturating at 255
     bool has_tcp_segment{};              ///< ParseOptions::tcp_segments, its header was there, and
                                          ///< says no more than kMostPayload octets
-    std::uint32_t fragment_id{};         ///< identification; IPv6: 0 without a fragment header
     std::uint32_t flow_label{};          ///< IPv6, 20 bits
     const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or
                                          ///< nullptr
@@ -118,11 +118,19 @@ struct PacketFields {
     TunnelFields tunnel{};
     TcpSegment tcp{};  ///< where has_tcp_segment
 
-    /// One store for both, because a key reads both with one load, which would wait for two.
-    void set_ports(std::uint16_t source_value, std::uint16_t destination_value) noexcept {
-        const std::uint32_t both = source_value | std::uint32_t{destination_value} << 16U;
-        std::memcpy(reinterpret_cast<std::byte*>(this) + offsetof(PacketFields, source_port), &both,
-                    sizeof both);
+    /// Ports, outer VLAN id, protocol and IP version, as they lie here: what every key has, read at
+    /// once.
+    [[nodiscard]] std::uint64_t flow_word() const noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word,
+                    reinterpret_cast<const std::byte*>(this) + offsetof(PacketFields, source_port),
+                    sizeof word);
+        return word;
+    }
+    /// All of it with one store: a load waits long for several stores that it spans.
+    void set_flow_word(std::uint64_t word) noexcept {
+        std::memcpy(reinterpret_cast<std::byte*>(this) + offsetof(PacketFields, source_port), &word,
+                    sizeof word);
     }
     [[nodiscard]] bool is_fragment() const noexcept {
         return is_later_fragment || (fragment_flags & fragment_flag::kMoreFragments) != 0;
@@ -130,6 +138,9 @@ struct PacketFields {
     friend bool operator==(const PacketFields&, const PacketFields&) = default;
 };
 static_assert(std::endian::native == std::endian::little &&
-              offsetof(PacketFields, destination_port) == offsetof(PacketFields, source_port) + 2);
+              offsetof(PacketFields, destination_port) == offsetof(PacketFields, source_port) + 2 &&
+              offsetof(PacketFields, outer_vlan) == offsetof(PacketFields, source_port) + 4 &&
+              offsetof(PacketFields, protocol) == offsetof(PacketFields, source_port) + 6 &&
+              offsetof(PacketFields, ip_version) == offsetof(PacketFields, source_port) + 7);
 
 }  // namespace tributary

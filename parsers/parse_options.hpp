@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -20,7 +19,7 @@ struct ParseOptions {
     /// past the captured bytes; PacketFields::cut_header says which.
     bool keep_cut_headers = false;
     /// Bytes of a frame that are looked at.
-    std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+    std::uint32_t most_bytes = std::numeric_limits<std::uint32_t>::max();
 };
 
 }  // namespace tributary

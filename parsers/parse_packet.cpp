@@ -17,8 +17,7 @@ namespace tributary {
 
 namespace {
 
-/// Parses what stands before the frame's first IP header. IP right behind Ethernet takes the short
-/// way: inlined, it halves the cost of plain packets.
+/// Parses what stands before the frame's first IP header, which most often is Ethernet's alone.
 [[gnu::always_inline]] inline LinkLayer parse_to_network_layer(LinkType type, CapturedBytes frame,
                                                                const ParseOptions& options,
                                                                PacketFields& fields) noexcept {
@@ -32,8 +31,8 @@ namespace {
     return find_network_layer(frame, link, options, fields);
 }
 
-/// Parses an IP packet from its header to its transport ports. Inlined, because it is on every
-/// packet's way, and its arguments and result would go through memory.
+/// Parses an IP packet from its header to its transport ports. Inlined, because its arguments and
+/// result would go through memory.
 ///
 /// @param link  what find_network_layer() returned
 [[gnu::always_inline]] inline IpLayer parse_ip_packet(CapturedBytes frame, LinkLayer link,
@@ -96,8 +95,11 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
     }
 }
 
-}  // namespace
-
+/// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
+/// good one counts.
+///
+/// @param ip          of the packet that `fields` tells about
+/// @param wire_bytes  the frame's length on the wire
 void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
                      std::size_t wire_bytes, PacketFields& fields) noexcept {
     for (int depth = 0; depth < kMostTunnels && !fields.is_fragment(); ++depth) {
@@ -125,6 +127,8 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
     }
 }
 
+}  // namespace
+
 ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
                                    PacketFields& fields) noexcept {
     fields = PacketFields{};
@@ -141,6 +145,12 @@ ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions&
         parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
     }
     return ParseStatus::ok;
+}
+
+ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
+                         PacketFields& fields) noexcept {
+    return parse_plain(packet, options, fields) ? ParseStatus::ok
+                                                : parse_header_by_header(packet, options, fields);
 }
 
 }  // namespace tributary

@@ -13,6 +13,7 @@
 #include "parsers/parse_options.hpp"
 #include "parsers/parse_status.hpp"
 #include "parsers/transport.hpp"
+#include "parsers/tunnel.hpp"
 
 namespace tributary {
 
@@ -23,7 +24,7 @@ inline constexpr int kMostTunnels = 8;
 /// The part of a frame that is parsed.
 [[nodiscard]] inline std::span<const std::byte> part_to_parse(
     const PacketView& packet, const ParseOptions& options) noexcept {
-    return packet.captured.first(std::min(packet.captured.size(), options.most_bytes));
+    return packet.captured.first(std::min<std::size_t>(packet.captured.size(), options.most_bytes));
 }
 /// The same, with whether headers may be cut at its end.
 [[nodiscard]] inline CapturedBytes bytes_to_parse(const PacketView& packet,
@@ -32,19 +33,39 @@ inline constexpr int kMostTunnels = 8;
     return CapturedBytes(part, options.keep_cut_headers && part.size() < packet.wire_bytes);
 }
 
-/// Parses any frame as parse_packet() says, without the short way that it tries first, and without
-/// a NIC's hint.
+/// Parses any frame as parse_packet() says, without asking first whether it is plain, and without a
+/// NIC's hint.
 [[nodiscard]] ParseStatus parse_header_by_header(const PacketView& packet,
                                                  const ParseOptions& options,
                                                  PacketFields& fields) noexcept;
 
-/// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
-/// good one counts.
+/// Parses a frame that is a plain packet: TCP or UDP over IP right behind Ethernet, no fragment,
+/// without IPv4 options or IPv6 extension headers, captured up to its ports, of TCP up to the
+/// control bits, and no tunnel's that is to be looked into.
 ///
-/// @param ip          of the packet that `fields` tells about
-/// @param wire_bytes  the frame's length on the wire
-void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
-                     std::size_t wire_bytes, PacketFields& fields) noexcept;
+/// @param fields  written where it is one; otherwise its content is unspecified
+/// @return        false: it is not plain, and parse_packet() says what it is
+/// @thread        any; pure
+/// @cost          no call, no loop. It is inlined into loops over packets: with a call in between,
+///                results go through memory.
+[[nodiscard]] [[gnu::always_inline]] inline bool parse_plain(const PacketView& packet,
+                                                             const ParseOptions& options,
+                                                             PacketFields& fields) noexcept {
+    fields = PacketFields{};
+    const CapturedBytes frame(part_to_parse(packet, options));  // whole headers: none is cut here
+    NicHint hint = packet.nic_hint;
+    if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
+        hint = likely_hint(frame);
+    }
+    const auto go_on = [&](auto protocol, const IpLayer& ip) __attribute__((always_inline)) {
+        constexpr bool kIsTcp = protocol == ip_protocol::kTcp;
+        if (kIsTcp && options.tcp_segments) {
+            parse_tcp_segment(frame, ip, fields);
+        }
+        return kIsTcp || options.tunnel == TunnelMode::outer || !has_tunnel_port(fields);
+    };
+    return parse_hinted(hint, frame, fields, go_on);
+}
 
 /// Parses one frame from its link-layer header to the transport ports of the packet that is
 /// metered.
@@ -57,27 +78,8 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
 /// @param fields  written when the status is `ok`; otherwise its content is unspecified
 /// @return        `ok`, or why the frame is in no flow
 /// @thread        any; pure
-/// @cost          no allocation; loops are bounded by the captured bytes. The short way is inlined:
-///                its caller knows what a plain packet's fields cannot be.
-[[nodiscard]] [[gnu::always_inline]] inline ParseStatus parse_packet(
-    const PacketView& packet, const ParseOptions& options, PacketFields& fields) noexcept {
-    fields = PacketFields{};
-    const CapturedBytes frame(part_to_parse(packet, options));  // the short way wants whole headers
-    NicHint hint = packet.nic_hint;
-    if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
-        hint = likely_hint(frame);
-    }
-    const IpLayer ip = parse_hinted(hint, frame, fields);
-    if (ip.status != ParseStatus::ok) [[unlikely]] {
-        return parse_header_by_header(packet, options, fields);
-    }
-    if (options.tcp_segments) {
-        parse_tcp_segment(frame, ip, fields);
-    }
-    if (options.tunnel == TunnelMode::inner && fields.protocol == ip_protocol::kUdp) {
-        parse_tunnelled(bytes_to_parse(packet, options), ip, options, packet.wire_bytes, fields);
-    }
-    return ParseStatus::ok;
-}
+/// @cost          no allocation; loops are bounded by the captured bytes
+[[nodiscard]] ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,
+                                       PacketFields& fields) noexcept;
 
 }  // namespace tributary

@@ -37,7 +37,8 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
         case ip_protocol::kSctp:
         case ip_protocol::kDccp:
             if (const auto ports = packet.header<4>(at)) {
-                fields.set_ports(ports.u16<0>(), ports.u16<2>());
+                fields.source_port = {ports.u16<0>()};
+                fields.destination_port = {ports.u16<2>()};
             } else {
                 note_cut();
             }

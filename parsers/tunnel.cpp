@@ -125,11 +125,7 @@ LinkLayer parse_gtp_u_payload(CapturedBytes packet, std::size_t at,
 }
 
 Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
-    constexpr L4Port kVxlan{4789};
-    constexpr L4Port kGeneve{6081};
-    constexpr L4Port kGtpU{2152};
-    const bool is_gtp_u = fields.source_port == kGtpU || fields.destination_port == kGtpU;
-    if (fields.destination_port != kVxlan && fields.destination_port != kGeneve && !is_gtp_u) {
+    if (!has_tunnel_port(fields)) {
         return {};
     }
     const auto header = packet.header<16>(at);
@@ -137,13 +133,15 @@ Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fiel
         return {TunnelKind::vxlan, 0, kTruncated};
     }
     constexpr std::uint8_t kHasVni = 0x08;
-    if (fields.destination_port == kVxlan && (header.u8<8>() & kHasVni) != 0) {
+    if (fields.destination_port == tunnel_port::kVxlan && (header.u8<8>() & kHasVni) != 0) {
         return {TunnelKind::vxlan, header.u32<12>() >> 8U, parse_ethernet(packet, at + 16, fields)};
     }
     constexpr std::uint8_t kGeneveVersion = 0;
-    if (fields.destination_port == kGeneve && header.u8<8>() >> 6U == kGeneveVersion) {
+    if (fields.destination_port == tunnel_port::kGeneve && header.u8<8>() >> 6U == kGeneveVersion) {
         return parse_geneve(packet, at, header, fields);
     }
+    const bool is_gtp_u =
+        fields.source_port == tunnel_port::kGtpU || fields.destination_port == tunnel_port::kGtpU;
     constexpr std::uint8_t kVersion1OfGtp = 0x3;  // with the bit that tells it from GTP'
     constexpr std::uint8_t kUserPacket = 0xff;    // the message type G-PDU
     if (is_gtp_u && header.u8<8>() >> 4U == kVersion1OfGtp && header.u8<9>() == kUserPacket) {

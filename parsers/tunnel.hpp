@@ -17,6 +17,20 @@ struct Tunnel {
     LinkLayer payload;  ///< what the tunnel carries; its status tells of headers that are not there
 };
 
+namespace tunnel_port {  // registered for UDP
+inline constexpr L4Port kGtpU{2152};
+inline constexpr L4Port kVxlan{4789};
+inline constexpr L4Port kGeneve{6081};
+}  // namespace tunnel_port
+
+/// Whether a UDP packet has a port of a tunnel that is looked into; without one it is none.
+[[nodiscard]] inline bool has_tunnel_port(const PacketFields& fields) noexcept {
+    return fields.destination_port == tunnel_port::kVxlan ||
+           fields.destination_port == tunnel_port::kGeneve ||
+           fields.destination_port == tunnel_port::kGtpU ||
+           fields.source_port == tunnel_port::kGtpU;
+}
+
 /// Looks for a tunnel in a packet that is no fragment: IP in IP, GRE and ERSPAN (types I and II),
 /// VXLAN, GENEVE, GTP-U. UDP tunnels are known by their registered ports.
 ///

@@ -150,65 +150,77 @@ void write_unified_segment(ParseStatus status, const PacketFields& fields, std::
 
 namespace unified_header {
 
-// What reading costs is the number of stores. So a record goes into PacketFields as four pieces,
-// for which the members lie as the record has them, or as two integers made of its tail:
+// What reading costs is the number of stores. So a record goes into PacketFields as its addresses,
+// and as four integers that are made of its ports, its IP length and its tail. What a record does
+// not carry of these, identification, inner VLAN id, MPLS labels, flow label and segment, becomes
+// 0, whatever was read before.
 inline constexpr std::size_t kAddressBytes = 32;
-inline constexpr std::size_t kPortsAndIpBytes = 8;
-inline constexpr std::size_t kFirstPiece = 40;   ///< offset in PacketFields
-inline constexpr std::size_t kSecondPiece = 48;  ///< offset in PacketFields
+inline constexpr std::size_t kLengthWord = 40;  ///< offset in PacketFields
+inline constexpr std::size_t kTailWord = 48;    ///< offset in PacketFields
+inline constexpr std::size_t kTagsWord = 56;    ///< offset in PacketFields
 static_assert(std::is_standard_layout_v<PacketFields> &&
               std::is_trivially_copyable_v<PacketFields>);
 static_assert(offsetof(PacketFields, source) == record_at::kSource &&
-              offsetof(PacketFields, destination) == record_at::kDestination);
-static_assert(offsetof(PacketFields, source_port) == kAddressBytes &&
-              offsetof(PacketFields, destination_port) == kAddressBytes + 2 &&
-              offsetof(PacketFields, ip_bytes) == kAddressBytes + 4);
+              offsetof(PacketFields, destination) == record_at::kDestination &&
+              offsetof(PacketFields, source_port) == kAddressBytes);
+static_assert(record_at::kDestinationPort == record_at::kSourcePort + 2 &&
+              record_at::kIpBytes == record_at::kSourcePort + 4);
 
-/// TCP control bits, VLAN ids, number of tags and IP version, as PacketFields has them. The inner
-/// VLAN id is not in a record: it becomes 0, and the tags never more than one.
-[[nodiscard]] constexpr std::uint64_t first_piece(std::uint64_t tail) noexcept {
-    constexpr unsigned kVersionTo = 56;
-    constexpr unsigned kTagsTo = 48;
-    return (tail & 0x0fff'0fffU) | (tail >> tail_bit::kHasVlanTag & 1U) << kTagsTo |
-           (4U | (tail >> (tail_bit::kIpv6 - 1) & 2U)) << kVersionTo;
+/// PacketFields::flow_word() of a record.
+///
+/// @param ports_and_length  the ports, and above them the IP length
+[[nodiscard]] constexpr std::uint64_t flow_word(std::uint64_t ports_and_length,
+                                                std::uint64_t tail) noexcept {
+    return (ports_and_length & 0xffff'ffffU) | (tail >> tail_bit::kVlan & 0x0fffU) << 32U |
+           (tail >> tail_bit::kProtocol & 0xffU) << 48U |
+           (4U | (tail >> (tail_bit::kIpv6 - 1) & 2U)) << 56U;
 }
-static_assert(offsetof(PacketFields, tcp_control_bits) == kFirstPiece &&
-              offsetof(PacketFields, outer_vlan) == kFirstPiece + tail_bit::kVlan / 8 &&
-              offsetof(PacketFields, customer_vlan) == kFirstPiece + 4 &&
-              offsetof(PacketFields, vlan_tags) == kFirstPiece + 6 &&
-              offsetof(PacketFields, ip_version) == kFirstPiece + 7);
 
-/// Protocol, class of service, TTL, fragment flags and cut header, as PacketFields has them. There
-/// are no MPLS labels in a record, and no segment: its octet becomes 0, whatever was read before.
-[[nodiscard]] constexpr std::uint64_t second_piece(std::uint64_t tail) noexcept {
-    constexpr unsigned kFlagsUp = 16;  // MF and DF at once, to where fragment_flags has them
-    constexpr unsigned kLaterFragmentTo = 32;
-    constexpr unsigned kCutHeaderTo = 40;
+/// IP length and identification, as PacketFields has them.
+[[nodiscard]] constexpr std::uint64_t length_word(std::uint64_t ports_and_length) noexcept {
+    return ports_and_length >> 32U;
+}
+static_assert(offsetof(PacketFields, ip_bytes) == kLengthWord &&
+              offsetof(PacketFields, fragment_id) == kLengthWord + 4);
+
+/// TCP control bits, class of service, TTL, fragment flags, cut header and MPLS labels, as
+/// PacketFields has them.
+[[nodiscard]] constexpr std::uint64_t tail_word(std::uint64_t tail) noexcept {
+    constexpr unsigned kFlagsUp = 24;  // MF and DF at once, to where fragment_flags has them
     static_assert(fragment_flag::kMoreFragments ==
-                  1U << (tail_bit::kMoreFragments + kFlagsUp - 24));
-    static_assert(fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment + kFlagsUp - 24));
-    return (tail >> tail_bit::kProtocol & 0xff'ffffU) |
+                  1U << (tail_bit::kMoreFragments + kFlagsUp - 32));
+    static_assert(fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment + kFlagsUp - 32));
+    return (tail & 0x0fffU) | (tail >> tail_bit::kClassOfService & 0xffffU) << 16U |
            (tail & (1U << tail_bit::kMoreFragments | 1U << tail_bit::kDontFragment)) << kFlagsUp |
-           (tail >> tail_bit::kLaterFragment & 1U) << kLaterFragmentTo |
-           (tail >> tail_bit::kCutHeader & 7U) << kCutHeaderTo;
+           (tail >> tail_bit::kLaterFragment & 1U) << 40U |
+           (tail >> tail_bit::kCutHeader & 7U) << 48U;
 }
-static_assert(offsetof(PacketFields, has_tcp_segment) == kSecondPiece + 7 &&
-              offsetof(PacketFields, protocol) == kSecondPiece &&
-              offsetof(PacketFields, ip_class_of_service) == kSecondPiece + 1 &&
-              offsetof(PacketFields, ttl) == kSecondPiece + 2 &&
-              offsetof(PacketFields, fragment_flags) == kSecondPiece + 3 &&
-              offsetof(PacketFields, is_later_fragment) == kSecondPiece + 4 &&
-              offsetof(PacketFields, cut_header) == kSecondPiece + 5 &&
-              offsetof(PacketFields, mpls_labels) == kSecondPiece + 6);
+static_assert(offsetof(PacketFields, tcp_control_bits) == kTailWord &&
+              offsetof(PacketFields, ip_class_of_service) == kTailWord + 2 &&
+              offsetof(PacketFields, ttl) == kTailWord + 3 &&
+              offsetof(PacketFields, fragment_flags) == kTailWord + 4 &&
+              offsetof(PacketFields, is_later_fragment) == kTailWord + 5 &&
+              offsetof(PacketFields, cut_header) == kTailWord + 6 &&
+              offsetof(PacketFields, mpls_labels) == kTailWord + 7);
+
+/// Inner VLAN id, number of tags, which is never more than one, segment and flow label, as
+/// PacketFields has them.
+[[nodiscard]] constexpr std::uint64_t tags_word(std::uint64_t tail) noexcept {
+    return (tail >> tail_bit::kHasVlanTag & 1U) << 16U;
+}
+static_assert(offsetof(PacketFields, customer_vlan) == kTagsWord &&
+              offsetof(PacketFields, vlan_tags) == kTagsWord + 2 &&
+              offsetof(PacketFields, has_tcp_segment) == kTagsWord + 3 &&
+              offsetof(PacketFields, flow_label) == kTagsWord + 4);
 
 }  // namespace unified_header
 
 /// Reads the record of one packet: loads, masks and stores, without a condition.
 ///
 /// @param record  unified_header::kRecordBytes octets, of any content and alignment
-/// @param fields  gets what a record carries, good where the record is plain or its status `ok`;
-///                all else is left as it is, so fields that only this function has written need no
-///                clearing
+/// @param fields  gets what a record carries, good where the record is plain or its status `ok`,
+///                and 0 for what it does not; MAC addresses, MPLS stack, tunnel and segment are
+///                left as they are, so fields that only this function has written need no clearing
 /// @param packet  gets wire length, interface and, as seen_at, the time, which is not checked;
 ///                whatever the status
 /// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
@@ -225,11 +237,13 @@ static_assert(offsetof(PacketFields, has_tcp_segment) == kSecondPiece + 7 &&
     packet.ingress_interface = {load<std::uint32_t>(record + record_at::kInterface)};
 
     auto* const out = reinterpret_cast<std::byte*>(&fields);
+    const auto ports_and_length = load<std::uint64_t>(record + record_at::kSourcePort);
     const auto tail = load<std::uint64_t>(record + record_at::kTail);
     std::memcpy(out, record + record_at::kSource, kAddressBytes);
-    std::memcpy(out + kAddressBytes, record + record_at::kSourcePort, kPortsAndIpBytes);
-    store(out + kFirstPiece, first_piece(tail));
-    store(out + kSecondPiece, second_piece(tail));
+    fields.set_flow_word(flow_word(ports_and_length, tail));
+    store(out + kLengthWord, length_word(ports_and_length));
+    store(out + kTailWord, tail_word(tail));
+    store(out + kTagsWord, tags_word(tail));
     return (tail & kNotPlain) == 0;
 }
 

@@ -112,7 +112,10 @@ using BurstViews = std::array<PacketView, kBurstPackets>;
 
 void parse_burst(const Frames& frames, BurstFields& fields) {
     for (std::size_t i = 0; i < kBurstPackets; ++i) {
-        keep(parse_packet(frames.packets[i], frames.options, fields[i]));
+        const PacketView& packet = frames.packets[i];
+        keep(parse_plain(packet, frames.options, fields[i])
+                 ? ParseStatus::ok
+                 : parse_header_by_header(packet, frames.options, fields[i]));
     }
     keep(fields);
 }

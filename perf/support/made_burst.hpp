@@ -19,11 +19,13 @@ public:
     MadeBurst() {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             fields_[i] = {
-                .ip_bytes = 46, .ip_version = 4, .protocol = ip_protocol::kUdp, .ttl = 64};
+                .protocol = ip_protocol::kUdp, .ip_version = 4, .ip_bytes = 46, .ttl = 64};
             fields_[i].destination = {std::byte{192}, std::byte{0}, std::byte{2}, std::byte{1}};
             fields_[i].source_port = {1000};
             fields_[i].destination_port = {53};
             views_[i].ingress_interface = {1};
+            keyed_[i].packet = &views_[i];
+            keyed_[i].fields = &fields_[i];
         }
     }
 
@@ -33,7 +35,7 @@ public:
     [[nodiscard]] std::span<const KeyedPacket> make(NextFlow next_flow, Timestamp now) noexcept {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             describe(i, next_flow(), now);
-            key_packet(keyed_[i], views_[i], fields_[i], {});
+            key_packet(keyed_[i], FlowDirection::uniflow, true);
         }
         return keyed_;
     }

@@ -71,7 +71,7 @@ void check(const FuzzedFrame& input) {
     const Parsed full = parse(input.packet, input.options);
     ParseOptions options = input.options;
     options.keep_cut_headers = true;
-    options.most_bytes = input.cut;
+    options.most_bytes = static_cast<std::uint32_t>(input.cut);
     const Parsed by_limit = parse(input.packet, options);
     const std::size_t captured = input.packet.captured.size();
     check_against_full(full, by_limit,
@@ -81,7 +81,7 @@ void check(const FuzzedFrame& input) {
     const FrameCopy frame(input.packet.captured.first(std::min(input.cut, captured)));
     PacketView delivered = input.packet;
     delivered.captured = frame.bytes();
-    options.most_bytes = captured;
+    options.most_bytes = static_cast<std::uint32_t>(captured);
     const Parsed by_source = parse(delivered, options);
     demand(by_source.status == by_limit.status);
     demand(by_source.status != ParseStatus::ok || same(by_source.fields, by_limit.fields));

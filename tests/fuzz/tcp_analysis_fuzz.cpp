@@ -117,7 +117,7 @@ std::uint32_t number(std::span<const std::byte> bytes) {
 void check_any(Direction& direction, std::span<const std::byte> input) {
     Timestamp now{std::chrono::seconds{1000}};
     for (; input.size() >= 8; input = input.subspan(8)) {
-        PacketFields segment{.ip_version = 4, .protocol = ip_protocol::kTcp};
+        PacketFields segment{.protocol = ip_protocol::kTcp, .ip_version = 4};
         segment.has_tcp_segment = true;
         segment.tcp_control_bits = static_cast<std::uint16_t>(number(input.subspan(1, 1)) & 0x1FU);
         segment.tcp = {.sequence = number(input.subspan(2, 4)),
@@ -179,7 +179,7 @@ void check_by_memory(Direction& direction, std::span<const std::byte> input) {
     for (; input.size() >= 8 && id < 60'000; input = input.subspan(8)) {
         const std::uint32_t begin = number(input.first(2));
         const std::uint32_t octets = number(input.subspan(2, 2)) & 0x3FFFU;
-        PacketFields segment{.ip_bytes = 40 + octets, .ip_version = 4};
+        PacketFields segment{.ip_version = 4, .ip_bytes = 40 + octets};
         segment.has_tcp_segment = true;
         segment.protocol = ip_protocol::kTcp;
         segment.tcp_control_bits = tcp_flag::kAck | tcp_flag::kPsh;  // no probe

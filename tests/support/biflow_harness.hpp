@@ -29,10 +29,10 @@ inline PacketFields request(std::uint16_t tcp_control_bits = kPushAck) {
             .destination = ip_address("198.51.100.2"),
             .source_port = {40000},
             .destination_port = {443},
-            .ip_bytes = 100,
-            .tcp_control_bits = tcp_control_bits,
+            .protocol = ip_protocol::kTcp,
             .ip_version = 4,
-            .protocol = ip_protocol::kTcp};
+            .ip_bytes = 100,
+            .tcp_control_bits = tcp_control_bits};
 }
 
 inline PacketFields answer_to(PacketFields fields, std::uint16_t tcp_control_bits = kPushAck) {

@@ -38,7 +38,7 @@ inline Timestamp at_ms(std::int64_t milliseconds) {
 /// A packet of the IPv4 UDP flow number `flow`.
 inline PacketFields flow_packet(std::uint32_t flow, std::uint32_t ip_bytes = 100) {
     PacketFields fields{
-        .ip_bytes = ip_bytes, .ip_version = 4, .protocol = ip_protocol::kUdp, .ttl = 64};
+        .protocol = ip_protocol::kUdp, .ip_version = 4, .ip_bytes = ip_bytes, .ttl = 64};
     for (std::size_t byte = 0; byte < 4; ++byte) {
         fields.source[byte] = static_cast<std::byte>(flow >> (8 * byte));
     }

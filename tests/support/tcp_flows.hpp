@@ -51,10 +51,10 @@ public:
     /// A segment like no other one.
     PacketFields segment(std::uint32_t sequence, std::uint32_t acknowledgement, int flags,
                          std::uint32_t octets = 0) {
-        PacketFields made{.ip_bytes = 40 + octets,
-                          .tcp_control_bits = static_cast<std::uint16_t>(flags),
+        PacketFields made{.protocol = ip_protocol::kTcp,
                           .ip_version = 4,
-                          .protocol = ip_protocol::kTcp,
+                          .ip_bytes = 40 + octets,
+                          .tcp_control_bits = static_cast<std::uint16_t>(flags),
                           .ttl = 60,
                           .has_tcp_segment = true};
         made.tcp = {.sequence = sequence,

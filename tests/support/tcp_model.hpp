@@ -212,10 +212,10 @@ private:
     /// A packet like no other: it has an identification, a checksum over a time stamp, or at least
     /// acknowledges something else.
     PacketFields segment(std::uint32_t sequence, std::uint32_t octets, int flags) {
-        PacketFields fields{.ip_bytes = (host_.is_ipv6 ? 72 : 52) + octets,
-                            .tcp_control_bits = static_cast<std::uint16_t>(flags),
+        PacketFields fields{.protocol = ip_protocol::kTcp,
                             .ip_version = static_cast<std::uint8_t>(host_.is_ipv6 ? 6 : 4),
-                            .protocol = ip_protocol::kTcp,
+                            .ip_bytes = (host_.is_ipv6 ? 72 : 52) + octets,
+                            .tcp_control_bits = static_cast<std::uint16_t>(flags),
                             .ttl = 57,
                             .has_tcp_segment = true};
         ++packets_;

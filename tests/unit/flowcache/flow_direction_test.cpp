@@ -29,8 +29,8 @@ PacketFields packet_of(const std::string& source, std::uint16_t source_port,
             .destination = ip_address(destination),
             .source_port = {source_port},
             .destination_port = {destination_port},
-            .ip_version = static_cast<std::uint8_t>(source.find(':') == std::string::npos ? 4 : 6),
-            .protocol = protocol};
+            .protocol = protocol,
+            .ip_version = static_cast<std::uint8_t>(source.find(':') == std::string::npos ? 4 : 6)};
 }
 
 PacketFields other_direction(PacketFields fields) {
@@ -49,7 +49,9 @@ ShortKey key_of(const PacketFields& fields, bool is_turned = false) {
 FlowKey canonical(const PacketFields& fields) {
     const PacketView view{.ingress_interface = {7}};
     KeyedPacket keyed;
-    key_packet(keyed, view, fields, {.direction = FlowDirection::biflow});
+    keyed.packet = &view;
+    keyed.fields = &fields;
+    key_packet(keyed, FlowDirection::biflow, true);
     return whole_key(keyed.key, ipv6_addresses(keyed));
 }
 

@@ -17,7 +17,7 @@ using Ports = std::pair<std::uint16_t, std::uint16_t>;
 constexpr Timestamp kStart{std::chrono::seconds{1'000'000}};
 
 PacketFields fragment(std::uint32_t id, std::uint8_t protocol, std::uint8_t ip_version = 4) {
-    PacketFields fields{.ip_version = ip_version, .protocol = protocol};
+    PacketFields fields{.protocol = protocol, .ip_version = ip_version};
     fields.source = ip_address("192.0.2.1");
     fields.destination = ip_address("198.51.100.2");
     fields.fragment_flags = fragment_flag::kMoreFragments;

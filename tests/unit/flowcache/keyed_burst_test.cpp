@@ -109,7 +109,9 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, hashes and gu
     for (std::size_t i = 0; i < count; ++i) {
         INFO("packet " << i);
         KeyedPacket expected;
-        key_packet(expected, packets.views[i], packets.fields[i], options);
+        expected.packet = &packets.views[i];
+        expected.fields = &packets.fields[i];
+        key_packet(expected, direction, options.vlan_in_key);
         CHECK(keyed[i].packet == &packets.views[i]);
         CHECK(keyed[i].fields == &packets.fields[i]);
         CHECK(keyed[i].key == expected.key);

@@ -41,7 +41,8 @@ bool is_same(const Frame& frame, const ParseOptions& options) {
 /// Whether the straight path takes the frame.
 bool is_taken(NicHint hint, const Frame& frame) {
     PacketFields fields;
-    return parse_hinted(hint, CapturedBytes(frame.captured), fields).status == ParseStatus::ok;
+    return parse_hinted(hint, CapturedBytes(frame.captured), fields,
+                        [](auto /*protocol*/, const IpLayer& /*ip*/) { return true; });
 }
 
 std::vector<Frame> plain_frames() {
@@ -121,12 +122,21 @@ TEST_CASE("likely_hint: tells plain packets by their looks", "[parsers][unit]") 
           NicHint::none);
 }
 
-TEST_CASE("parse_hinted: says where the payload lies", "[parsers][unit]") {
+TEST_CASE("parse_hinted: says where the payload lies, and returns what is made of that",
+          "[parsers][unit]") {
     PacketFields fields;
     const Frame udp = ethernet().ipv4().udp(1, 2).payload(9).padding(18).build();
-    const IpLayer ip = parse_hinted(NicHint::ipv4_udp, CapturedBytes(udp.captured), fields);
-    CHECK(ip.payload_at == 34);
-    CHECK(ip.end == 34 + 8 + 9);
+    const bool answer = GENERATE(false, true);
+    bool is_asked = false;
+    const auto then = [&](auto protocol, const IpLayer& ip) {
+        is_asked = true;
+        CHECK(protocol == ip_protocol::kUdp);
+        CHECK(ip.payload_at == 34);
+        CHECK(ip.end == 34 + 8 + 9);
+        return answer;
+    };
+    CHECK(parse_hinted(NicHint::ipv4_udp, CapturedBytes(udp.captured), fields, then) == answer);
+    CHECK(is_asked);
 }
 
 TEST_CASE("parse_packet: with a right hint every field is the same", "[parsers][unit]") {

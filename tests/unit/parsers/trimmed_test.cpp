@@ -5,7 +5,7 @@ namespace tributary::test {
 
 namespace {
 
-ParseOptions trimmed(std::size_t bytes, TunnelMode tunnel = TunnelMode::outer) {
+ParseOptions trimmed(std::uint32_t bytes, TunnelMode tunnel = TunnelMode::outer) {
     return {.tunnel = tunnel, .keep_cut_headers = true, .most_bytes = bytes};
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("trimmed: at every cut, what is found is what full parsing finds, or t
         for (const TunnelMode tunnel : {TunnelMode::outer, TunnelMode::inner}) {
             const Parsed full = parse(frame, {.tunnel = tunnel});
             REQUIRE(full.status == ParseStatus::ok);
-            for (std::size_t cut = 0; cut <= frame.captured.size(); ++cut) {
+            for (std::uint32_t cut = 0; cut <= frame.captured.size(); ++cut) {
                 CAPTURE(frame.captured.size(), cut);
                 const Parsed found = parse(frame, trimmed(cut, tunnel));
                 if (found.status != ParseStatus::ok) {
