@@ -131,8 +131,8 @@ public:
         }
         FlowLine& line = entries.line(entry);
         const Timestamp before = line.end;
-        const Timestamp seen_at =
-            packet.packet->seen_at;  // once: stores to the line might be to it
+        // Read once: for all the compiler knows, stores to the line change it.
+        const Timestamp seen_at = packet.packet->seen_at;
         // The analysis comes last: what is needed around it would have to be kept for it.
         add_counts(line, counts_of(packet));
         widen(line, seen_at, seen_at);

@@ -39,6 +39,7 @@ inline constexpr std::size_t kIpv4HeaderBytes = 20;  ///< without options
     return protocol == ip_protocol::kTcp ? 14 : 4;
 }
 
+/// Reads the transport header, and writes protocol and IP version with the ports: one word.
 template <std::uint8_t kIpVersion, std::uint8_t kProtocol, std::size_t kSize>
 void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
     constexpr std::size_t kAt = kSize - transport_bytes(kProtocol);
