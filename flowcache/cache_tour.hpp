@@ -48,7 +48,7 @@ public:
         for (; most > 0 && has_more(cache) && wants_more; --most) {
             const EntryIndex entry = next_++;
             if (cache.entries_.line(entry).is_running() &&
-                !cache.meter_.is_empty(cache.entries_, entry)) {
+                !cache.meter_.is_empty(cache.entries_.line(entry))) {
                 typename Cache::Record record;
                 cache.meter_.write_record(cache.entries_, entry, record);
                 wants_more = look(record);

@@ -73,13 +73,13 @@ private:
         if (entry >= entries.used()) {
             return {};
         }
-        const FlowLine& line = entries.line(entry);
+        FlowLine& line = entries.line(entry);
         constexpr EntryIndex kAhead = 4;
         prefetch_to_read(&entries.line(std::min(entry + kAhead, entries.used() - 1)));
         if (!line.is_running()) {
             return {};
         }
-        return {entry, line.was_cut != 0, meter.tally(entries, entry).packets, line.end};
+        return {entry, line.was_cut != 0, meter.tally(line).packets, line.end};
     }
     [[nodiscard]] static Candidate better(const Candidate& a, const Candidate& b) noexcept {
         if (a.entry == kNoEntry || b.entry == kNoEntry) {

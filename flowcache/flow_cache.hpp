@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "flowcache/burst_counts.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/cache_size.hpp"
 #include "flowcache/cache_tour.hpp"
@@ -81,21 +82,17 @@ public:
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
     /// @param packets  at most kBurstPackets, from burst()
-    /// @cost           no allocation; two prefetched cache lines per packet of a running IPv4 flow,
-    ///                 three where its TCP is analysed
+    /// @cost  two prefetched cache lines per packet of a running IPv4 flow, three where its TCP is
+    ///        analysed; no allocation. Never inlined, so that what packets need is in registers.
     template <RecordSink<Record> Sink>
-    void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
-        std::uint64_t octets = 0;
-        for (const KeyedPacket& packet : packets) {
-            octets += packet.fields->ip_bytes;
+    [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
+        BurstCounts counts(packets.data());
+        const KeyedPacket* const end = packets.data() + packets.size();
+        for (const KeyedPacket* packet = packets.data(); packet != end; ++packet) {
+            meter_.look_ahead({packet, end});
+            account(*packet, counts, sink);
         }
-        // First, lest somebody sees records leave with packets that were never counted.
-        counters_.packets.add(packets.size());
-        counters_.octets.add(octets);
-        for (; !packets.empty(); packets = packets.subspan(1)) {
-            meter_.look_ahead(entries_, packets);
-            account(packets.front(), sink);
-        }
+        counts.move_to(counters_, end);
     }
 
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
@@ -151,7 +148,7 @@ public:
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
         if (!is_running(handle) || !outlasts(handle.entry, span.start, sink) ||
-            !meter_.add_counted(entries_, handle, counts, span)) {
+            !meter_.add_counted(entries_.line(handle.entry), handle.is_reverse, counts, span)) {
             return false;
         }
         schedule(handle.entry);
@@ -178,48 +175,51 @@ private:
     static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
 
     template <class Sink>
-    [[gnu::always_inline]] void account(const KeyedPacket& packet, Sink& sink) noexcept {
-        EntryIndex entry = packet.guess;
-        if (entry != kNoEntry && identity_.is_same(entries_, entry, packet) &&
-            meter_.just_goes_on(entries_, entry, packet)) [[likely]] {
-            meter_.add(entries_, entry, packet);
+    [[gnu::always_inline]] void account(const KeyedPacket& packet, BurstCounts& counts,
+                                        Sink& sink) noexcept {
+        counts.add(packet);
+        FlowLine* line = packet.guess;
+        if (line != nullptr && identity_.is_same(entries_, *line, packet) &&
+            meter_.just_goes_on(*line, packet)) [[likely]] {
+            meter_.add(*line, packet);
         } else {
-            entry = account_change(packet, sink);
+            counts.move_to(counters_, &packet + 1);
+            line = &account_change(packet, sink);
         }
-        if (options_.tcp_end && meter_.is_tcp_end(entries_, entry, packet)) {
-            end(entry, FlowEndReason::end_of_flow, sink);
+        if (options_.tcp_end && meter_.is_tcp_end(*line, packet)) {
+            counts.move_to(counters_, &packet + 1);
+            end(entries_.index_of(*line), FlowEndReason::end_of_flow, sink);
         }
     }
-
-    /// Accounts a packet that may begin or end a record, or move a deadline. Never inlined, so that
-    /// the others' way is short.
+    /// Accounts one that may begin or end a record, or move a deadline: never inlined, as few do.
     template <class Sink>
-    [[gnu::noinline]] EntryIndex account_change(const KeyedPacket& packet, Sink& sink) noexcept {
+    [[gnu::noinline]] FlowLine& account_change(const KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
         if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
             entry = open(packet, sink);
         }
-        const bool is_late = packet.packet->seen_at < entries_.line(entry).start;
-        const bool begins = meter_.is_empty(entries_, entry);
+        FlowLine& line = entries_.line(entry);
+        const bool is_late = packet.packet->seen_at < line.start;
+        const bool begins = meter_.is_empty(line);
         if (begins) {
             slices_.remove(entry);
             counters_.flows_created.add();
-            meter_.begin_record(entries_, entry, packet);
+            meter_.begin_record(line, packet);
         }
-        meter_.add(entries_, entry, packet);
+        meter_.add(line, packet);
         if (begins || is_late) {  // one that is late has moved the active deadline forward
             schedule(entry);
         }
-        return entry;
+        return line;
     }
 
     /// Ends an entry whose deadline is before `clock`. Returns whether it still runs.
     template <class Sink>
     [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
-        for (Deadline due = meter_.deadline(entries_, entry); clock > due.at;
-             due = meter_.deadline(entries_, entry)) {
+        FlowLine& line = entries_.line(entry);
+        for (Deadline due = meter_.deadline(line); clock > due.at; due = meter_.deadline(line)) {
             end(entry, due.reason, sink);
-            if (!entries_.line(entry).is_running()) {
+            if (!line.is_running()) {
                 return false;
             }
         }
@@ -227,8 +227,8 @@ private:
     }
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
-        return index_.find(packet.hash, [&](EntryIndex entry) {
-            return identity_.is_same(entries_, entry, packet);
+        return index_.find(packet.home, [&](EntryIndex entry) {
+            return identity_.is_same(entries_, entries_.line(entry), packet);
         });
     }
 
@@ -239,8 +239,8 @@ private:
         make_room(clock, sink);
         const EntryIndex entry = entries_.allocate();
         FlowIndex::Place place{};
-        while (!index_.insert(packet.hash, entry, place)) {
-            end(index_.any_in_home_of(packet.hash), FlowEndReason::lack_of_resources, sink);
+        while (!index_.insert(packet.home, entry, place)) {
+            end(index_.any_in(packet.home), FlowEndReason::lack_of_resources, sink);
         }
         meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
@@ -250,7 +250,7 @@ private:
     }
 
     void schedule(EntryIndex entry) noexcept {
-        const Timestamp deadline = meter_.deadline(entries_, entry).at;
+        const Timestamp deadline = meter_.deadline(entries_.line(entry)).at;
         due_.grow(entries_.used());
         due_.set(entry, deadline);
         search_.scheduled(deadline);
@@ -288,9 +288,10 @@ private:
     /// the entry is free, unless the flow outlives its record.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
-        entries_.line(entry).end_reason = reason;
+        FlowLine& line = entries_.line(entry);
+        line.end_reason = reason;
         bool has_left = true;
-        if (meter_.is_empty(entries_, entry)) {
+        if (meter_.is_empty(line)) {
             slices_.remove(entry);
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
@@ -302,11 +303,10 @@ private:
                 return;
             }
         }
-        FlowLine& line = entries_.line(entry);
         index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
         due_.clear(entry);
         line.make_handles_stale();
-        meter_.close(entries_, entry, !has_left);
+        meter_.close(line, !has_left);
         if (has_left) {
             entries_.free(entry);
         } else {
@@ -316,9 +316,9 @@ private:
     /// Begins an empty slice after a record that has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
         if (!has_left) {
-            meter_.settle(entries_, entries_.set_apart(entry));
+            meter_.settle(entries_.line(entries_.set_apart(entry)));
         }
-        meter_.start_empty_slice(entries_, entry);
+        meter_.start_empty_slice(entries_.line(entry));
         slices_.insert(entry);
         schedule(entry);
     }
@@ -358,7 +358,7 @@ private:
             end(slices_.next(), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
-            counters_.lost_ring_full.add(meter_.tally(entries_, entries_.first_waiting()));
+            counters_.lost_ring_full.add(meter_.tally(entries_.line(entries_.first_waiting())));
             entries_.free_first_waiting();
         }
     }

@@ -29,7 +29,7 @@ template <class T>
 
 /// Where the parts of each entry lie, whatever the size of its records.
 struct EntryPlaces {
-    const std::byte* entries;
+    std::byte* entries;
     const std::byte* ipv6;
     std::size_t entry_bytes;   ///< of line and groups
     bool has_tcp_groups_only;  ///< no group but tcp-analysis, which TCP alone touches
@@ -38,20 +38,23 @@ struct EntryPlaces {
     /// Asks for what a packet of this entry will touch.
     ///
     /// @param kHasGroups  has_groups(), of which a loop over packets asks once
+    /// @return            the entry's line
     template <bool kHasGroups>
-    [[gnu::always_inline]] void prefetch(EntryIndex entry, const ShortKey& key) const noexcept {
-        const std::byte* const line =
-            entries + entry * (kHasGroups ? entry_bytes : sizeof(FlowLine));
+    [[gnu::always_inline]] FlowLine* prefetch(EntryIndex entry,
+                                              const ShortKey& key) const noexcept {
+        std::byte* const at = entries + entry * (kHasGroups ? entry_bytes : sizeof(FlowLine));
+        auto* const line = reinterpret_cast<FlowLine*>(at);
         prefetch_to_write(line);
         if (key.ip_version != 4) {
             prefetch_to_read(ipv6 + entry * sizeof(AddressPair));
         }
         if (!kHasGroups || (has_tcp_groups_only && key.protocol != ip_protocol::kTcp)) {
-            return;
+            return line;
         }
-        for (std::size_t at = sizeof(FlowLine); at < entry_bytes; at += 64) {
-            prefetch_to_write(line + at);
+        for (std::size_t group = sizeof(FlowLine); group < entry_bytes; group += 64) {
+            prefetch_to_write(at + group);
         }
+        return line;
     }
 };
 
@@ -89,17 +92,21 @@ public:
 
     [[nodiscard]] FlowLine& line(EntryIndex entry) const noexcept { return entries_[entry].line; }
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
-    [[nodiscard]] GroupBytes groups(EntryIndex entry) const noexcept {
-        return GroupBytes(group_bytes(entry));
+    [[nodiscard]] EntryIndex index_of(const FlowLine& line) const noexcept {
+        return static_cast<EntryIndex>(reinterpret_cast<const Entry*>(&line) - entries_.data());
+    }
+    /// @param line  of an entry
+    [[nodiscard]] static GroupBytes groups(FlowLine& line) noexcept {
+        return GroupBytes(group_bytes(line));
     }
     /// @param from  the first group's offset in a record
-    void clear_groups(EntryIndex entry, std::uint16_t from) const noexcept {
+    static void clear_groups(FlowLine& line, std::uint16_t from) noexcept {
         const std::size_t kept = from - sizeof(FlowRecordCore);
-        std::memset(group_bytes(entry) + kept, 0, kGroupBytes - kept);
+        std::memset(group_bytes(line) + kept, 0, kGroupBytes - kept);
     }
     [[nodiscard]] EntryPlaces places(const RecordLayout& layout) const noexcept {
         static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
-        return {reinterpret_cast<const std::byte*>(entries_.data()),
+        return {reinterpret_cast<std::byte*>(entries_.data()),
                 reinterpret_cast<const std::byte*>(ipv6_.data()), sizeof(Entry),
                 layout.groups() == FieldGroups{.tcp_analysis = true} && layout.reverse_at == 0};
     }
@@ -163,7 +170,7 @@ public:
 
     /// The record of an entry; of a biflow as if it were a uniflow with the canonical key.
     void write_record(EntryIndex entry, Record& record) const noexcept {
-        const FlowLine& line = entries_[entry].line;
+        FlowLine& line = entries_[entry].line;
         record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
                        .tcp_control_bits = line.tcp_control_bits,
                        .ip_class_of_service = line.ip_class_of_service,
@@ -173,7 +180,7 @@ public:
                        .start = line.start,
                        .end = line.end};
         if constexpr (kGroupBytes != 0) {
-            std::memcpy(record.groups.data(), group_bytes(entry), record.groups.size());
+            std::memcpy(record.groups.data(), group_bytes(line), record.groups.size());
         }
     }
 
@@ -199,8 +206,8 @@ private:
         ipv6_[to] = ipv6_[from];
     }
     /// Without groups: where they would be, of which nothing is read.
-    [[nodiscard]] std::byte* group_bytes(EntryIndex entry) const noexcept {
-        return reinterpret_cast<std::byte*>(&entries_[entry]) + sizeof(FlowLine);
+    [[nodiscard]] static std::byte* group_bytes(FlowLine& line) noexcept {
+        return reinterpret_cast<std::byte*>(&line) + sizeof(FlowLine);
     }
 
     Counter& gauge_;

@@ -40,23 +40,23 @@ public:
         }
         return hash;
     }
-    /// @return  whether `entry` runs, and is this packet's flow
+    /// @param line  of one of the entries
+    /// @return      whether it runs, and is that of this packet's flow
     template <class Entries>
-    [[nodiscard]] bool is_same(Entries& entries, EntryIndex entry,
+    [[nodiscard]] bool is_same(const Entries& entries, FlowLine& line,
                                const KeyedPacket& packet) const noexcept {
-        const FlowLine& line = entries.line(entry);
         return line.key == packet.key && line.is_running() &&
-               (!goes_beyond(packet.key) || is_same_beyond_key(entries, entry, packet));
+               (!goes_beyond(packet.key) || is_same_beyond_key(entries, line, packet));
     }
 
 private:
     template <class Entries>
-    [[nodiscard]] bool is_same_beyond_key(Entries& entries, EntryIndex entry,
+    [[nodiscard]] bool is_same_beyond_key(const Entries& entries, FlowLine& line,
                                           const KeyedPacket& packet) const noexcept {
-        return (packet.key.ip_version == 4 || entries.ipv6(entry) == ipv6_addresses(packet)) &&
-               (tunnel_at_ == 0 ||
-                entries.groups(entry).template get<TunnelGroup>(tunnel_at_) ==
-                    turned(tunnel_of(*packet.fields), entries.line(entry).is_reverse(packet)));
+        return (packet.key.ip_version == 4 ||
+                entries.ipv6(entries.index_of(line)) == ipv6_addresses(packet)) &&
+               (tunnel_at_ == 0 || Entries::groups(line).template get<TunnelGroup>(tunnel_at_) ==
+                                       turned(tunnel_of(*packet.fields), line.is_reverse(packet)));
     }
 
     FlowHasher hasher_;

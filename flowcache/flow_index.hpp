@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "flowcache/entry_index.hpp"
 #include "flowcache/flow_hasher.hpp"
-#include "flowcache/flow_line.hpp"
 #include "flowcache/prefetch.hpp"
 
 namespace tributary {
@@ -69,12 +69,17 @@ public:
     /// @param buckets  buckets_for() of them, all zeros
     explicit FlowIndex(std::span<Bucket> buckets) noexcept : buckets_(buckets) {}
 
-    void prefetch(FlowHash hash) const noexcept { prefetch_to_read(&buckets_[home(hash)]); }
+    [[nodiscard]] IndexHome home(FlowHash hash) const noexcept {
+        __extension__ using Product = unsigned __int128;
+        return {static_cast<std::uint32_t>(Product{hash} * buckets_.size() >> 64U),
+                static_cast<std::uint16_t>(hash | 1U)};
+    }
+    void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
 
     /// The first entry of the home bucket with the hash's tag, most likely the flow's; or kNoEntry.
-    [[nodiscard]] EntryIndex guess(FlowHash hash) const noexcept {
-        const Bucket& bucket = buckets_[home(hash)];
-        const std::uint32_t found = slots_with(bucket, tag(hash));
+    [[nodiscard]] EntryIndex guess(IndexHome home) const noexcept {
+        const Bucket& bucket = buckets_[home.bucket];
+        const std::uint32_t found = slots_with(bucket, home.tag);
         if (found == 0) {
             return kNoEntry;
         }
@@ -89,11 +94,11 @@ public:
     /// @return         kNoEntry: none is
     /// @cost           one bucket, rarely two, never more than kMostProbes
     template <class IsSame>
-    [[nodiscard]] EntryIndex find(FlowHash hash, const IsSame& is_same) const noexcept {
-        std::uint32_t at = home(hash);
+    [[nodiscard]] EntryIndex find(IndexHome home, const IsSame& is_same) const noexcept {
+        std::uint32_t at = home.bucket;
         for (std::uint32_t probe = 0; probe < kMostProbes; ++probe) {
             const Bucket& bucket = buckets_[at];
-            const EntryIndex entry = find_in(bucket, tag(hash), is_same);
+            const EntryIndex entry = find_in(bucket, home.tag, is_same);
             if (entry != kNoEntry || bucket.overflowed == 0) {
                 return entry;
             }
@@ -106,13 +111,13 @@ public:
     /// @return  false: kMostProbes buckets from the home bucket on are full; nothing has changed.
     ///          With buckets_for() as many as there are flows and a keyed hash this does not
     ///          happen.
-    [[nodiscard]] bool insert(FlowHash hash, EntryIndex entry, Place& place) noexcept {
-        std::uint32_t at = home(hash);
+    [[nodiscard]] bool insert(IndexHome home, EntryIndex entry, Place& place) noexcept {
+        std::uint32_t at = home.bucket;
         const auto most = std::min<std::size_t>(kMostProbes, buckets_.size());
         for (std::uint32_t distance = 0; distance < most; ++distance) {
             Bucket& bucket = buckets_[at];
             if (const std::uint32_t free = slots_with(bucket, 0); free != 0) {
-                bucket.tags[slot_of(free)] = tag(hash);
+                bucket.tags[slot_of(free)] = home.tag;
                 bucket.entries[slot_of(free)] = entry;
                 place = {.bucket = at, .distance = distance};
                 count_overflow(place, +1);
@@ -133,22 +138,15 @@ public:
         count_overflow(place, -1);
     }
 
-    /// One of the entries in the home bucket of a hash, which is full.
-    [[nodiscard]] EntryIndex any_in_home_of(FlowHash hash) const noexcept {
-        return buckets_[home(hash)].entries[0];
+    /// One of the entries in a home bucket, which is full.
+    [[nodiscard]] EntryIndex any_in(IndexHome home) const noexcept {
+        return buckets_[home.bucket].entries[0];
     }
     void prefetch_bucket(std::uint32_t bucket) const noexcept {
         prefetch_to_write(&buckets_[bucket]);
     }
 
 private:
-    [[nodiscard]] std::uint32_t home(FlowHash hash) const noexcept {
-        __extension__ using Product = unsigned __int128;
-        return static_cast<std::uint32_t>(Product{hash} * buckets_.size() >> 64U);
-    }
-    [[nodiscard]] static std::uint16_t tag(FlowHash hash) noexcept {
-        return static_cast<std::uint16_t>(hash | 1U);
-    }
     [[nodiscard]] std::uint32_t next(std::uint32_t bucket) const noexcept {
         return bucket + 1 == buckets_.size() ? 0 : bucket + 1;
     }

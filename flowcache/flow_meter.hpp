@@ -60,7 +60,7 @@ public:
     void set_timeouts(const Timeouts& timeouts) noexcept { timeouts_ = timeouts; }
 
     /// Makes an entry that of a packet's flow, without a record.
-    void open(Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+    void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         FlowLine& line = entries.line(entry);
         line.key = first.key;
         clear_counts(line);
@@ -74,16 +74,15 @@ public:
             const PacketFields& fields = *first.fields;
             const bool from_initiator = is_initiator(fields, options_.initiator_by_port);
             line.is_turned = first.is_backward == from_initiator ? 1 : 0;
-            clear_directions(entries, entry, biflow_direction(fields, options_.initiator_by_port),
+            clear_directions(line, biflow_direction(fields, options_.initiator_by_port),
                              turned(tunnel_of(fields), !from_initiator));
         }
-        for_each_tcp_state(entries, entry, &TcpAnalysis::begin);
+        for_each_tcp_state(line, &TcpAnalysis::begin);
     }
     /// Begins the record of an empty entry with its first packet, which it does not count yet.
-    void begin_record(Entries& entries, EntryIndex entry, const KeyedPacket& first) noexcept {
-        FlowLine& line = entries.line(entry);
+    void begin_record(FlowLine& line, const KeyedPacket& first) noexcept {
         if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
-            analysis_.pause(tcp_state(entries, entry, layout_), first.packet->seen_at - line.end);
+            analysis_.pause(tcp_state(line, layout_), first.packet->seen_at - line.end);
         }
         line.start = first.packet->seen_at;
         line.end = first.packet->seen_at;
@@ -92,7 +91,7 @@ public:
         }
         line.ip_class_of_service = first.fields->ip_class_of_service;
         if (adds_to_groups()) {
-            start_groups(entries.groups(entry), layout_, *first.fields);
+            start_groups(Entries::groups(line), layout_, *first.fields);
         }
     }
 
@@ -100,36 +99,31 @@ public:
     /// there by now. Its guess may be wrong, and the trouble too.
     ///
     /// @param packets  of a burst, those that are not added yet
-    [[gnu::always_inline]] void look_ahead(const Entries& entries,
-                                           std::span<const KeyedPacket> packets) const noexcept {
+    [[gnu::always_inline]] void look_ahead(std::span<const KeyedPacket> packets) const noexcept {
         constexpr std::size_t kAhead = 8;
-        if (!has_analysis() || packets.size() <= kAhead || packets[kAhead].guess == kNoEntry) {
+        if (!has_analysis() || packets.size() <= kAhead || packets[kAhead].guess == nullptr) {
             return;
         }
         const KeyedPacket& next = packets[kAhead];
         if (next.key.protocol != ip_protocol::kTcp) {
             return;  // nobody asked for its groups
         }
-        const bool is_reverse = is_biflow() && entries.line(next.guess).is_reverse(next);
-        analysis_.prefetch_trouble(
-            tcp_state(entries, next.guess, is_reverse ? reverse_layout_ : layout_));
+        const bool is_reverse = is_biflow() && next.guess->is_reverse(next);
+        analysis_.prefetch_trouble(tcp_state(*next.guess, is_reverse ? reverse_layout_ : layout_));
     }
     /// Whether a packet of a running entry changes nothing but what it adds: its record has begun,
     /// no later than the packet, and its deadline() has not passed, which is that of a record.
-    [[nodiscard]] bool just_goes_on(const Entries& entries, EntryIndex entry,
+    [[nodiscard]] bool just_goes_on(const FlowLine& line,
                                     const KeyedPacket& packet) const noexcept {
-        const FlowLine& line = entries.line(entry);
-        return packet.packet->seen_at >= line.start && !is_empty(entries, entry) &&
+        return packet.packet->seen_at >= line.start &&  // never of an empty entry
                packet.packet->clock <= deadline_of(line.start, line.end, timeouts_).at;
     }
 
-    [[gnu::always_inline]] void add(Entries& entries, EntryIndex entry,
-                                    const KeyedPacket& packet) noexcept {
+    [[gnu::always_inline]] void add(FlowLine& line, const KeyedPacket& packet) noexcept {
         if (is_biflow()) {
-            add_to_biflow(entries, entry, packet);
+            add_to_biflow(line, packet);
             return;
         }
-        FlowLine& line = entries.line(entry);
         const Timestamp before = line.end;
         // Read once: for all the compiler knows, stores to the line change it.
         const Timestamp seen_at = packet.packet->seen_at;
@@ -137,26 +131,24 @@ public:
         add_counts(line, counts_of(packet));
         widen(line, seen_at, seen_at);
         if (adds_to_groups()) {
-            add_to_groups(entries.groups(entry), layout_, packet);
+            add_to_groups(Entries::groups(line), layout_, packet);
         }
-        analyse(entries, entry, false, packet, before);
+        analyse(line, false, packet, before);
     }
 
     /// Adds what somebody else has counted of one direction.
     ///
     /// @return  false: nothing was added, because there is no record, or that direction has no
     ///          packet of its own in it
-    [[nodiscard]] bool add_counted(Entries& entries, const FlowHandle& flow,
-                                   const PacketCounts& counts,
+    [[nodiscard]] bool add_counted(FlowLine& line, bool is_reverse, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
-        FlowLine& line = entries.line(flow.entry);
         if (!is_biflow()) {
             if (line.packets == 0) {
                 return false;
             }
             add_counts(line, counts);
-        } else if (flow.is_reverse) {
-            ReverseGroup& reverse = reverse_of(entries, flow.entry);
+        } else if (is_reverse) {
+            ReverseGroup& reverse = reverse_of(line);
             if (reverse.packets == 0) {
                 return false;
             }
@@ -167,7 +159,7 @@ public:
                 return false;
             }
             add_counts(line, counts);
-            widen(forward_span(entries, flow.entry), span.start, span.end);
+            widen(forward_span(line), span.start, span.end);
         }
         widen(line, span.start, span.end);
         return true;
@@ -175,36 +167,32 @@ public:
 
     /// Whether a packet that was just added ends its flow (`tcp_end`): one with RST, or with FIN;
     /// of a biflow the second direction's FIN.
-    [[nodiscard]] bool is_tcp_end(const Entries& entries, EntryIndex entry,
-                                  const KeyedPacket& packet) const noexcept {
+    [[nodiscard]] bool is_tcp_end(const FlowLine& line, const KeyedPacket& packet) const noexcept {
         const std::uint16_t flags = packet.fields->tcp_control_bits;
-        const bool is_last_fin = !is_biflow() || entries.line(entry).finished == 3;
+        const bool is_last_fin = !is_biflow() || line.finished == 3;
         return (flags & tcp_flag::kRst) != 0 || ((flags & tcp_flag::kFin) != 0 && is_last_fin);
     }
 
-    [[nodiscard]] Deadline deadline(const Entries& entries, EntryIndex entry) const noexcept {
-        const FlowLine& line = entries.line(entry);
-        if (is_empty(entries, entry)) {  // only silence ends a slice without a packet
+    [[nodiscard]] Deadline deadline(FlowLine& line) const noexcept {
+        if (is_empty(line)) {  // only silence ends a slice without a packet
             return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
         }
         return deadline_of(line.start, line.end, timeouts_);
     }
 
     /// Packets and octets of a record, of both directions.
-    [[nodiscard]] RecordTally tally(const Entries& entries, EntryIndex entry) const noexcept {
-        const FlowLine& line = entries.line(entry);
+    [[nodiscard]] RecordTally tally(FlowLine& line) const noexcept {
         RecordTally tally{1, line.packets, line.octets};
         if (is_biflow()) {
-            const ReverseGroup& reverse = reverse_of(entries, entry);
+            const ReverseGroup& reverse = reverse_of(line);
             tally.packets += reverse.packets;
             tally.octets += reverse.octets;
         }
         return tally;
     }
     /// Whether the entry has no packet: it was just opened, or is an empty slice.
-    [[nodiscard]] bool is_empty(const Entries& entries, EntryIndex entry) const noexcept {
-        return entries.line(entry).packets == 0 &&
-               (!is_biflow() || reverse_of(entries, entry).packets == 0);
+    [[nodiscard]] bool is_empty(FlowLine& line) const noexcept {
+        return line.packets == 0 && (!is_biflow() || reverse_of(line).packets == 0);
     }
 
     /// The record of an entry that runs, or ends now.
@@ -215,30 +203,29 @@ public:
              entries.line(entry));
     }
     /// An entry got a copy of a flow's record, which is to wait there, while the flow goes on.
-    void settle(Entries& entries, EntryIndex entry) const noexcept {
-        tell(entries.groups(entry), entries.line(entry));
-    }
+    void settle(FlowLine& line) const noexcept { tell(Entries::groups(line), line); }
     /// The flow of an entry has ended. @param waits  its record is to wait there
-    void close(Entries& entries, EntryIndex entry, bool waits) noexcept {
+    void close(FlowLine& line, bool waits) noexcept {
         if (!has_analysis()) {
             return;
         }
         std::array<TcpState, 2> states;  // they have to be ended when they have told
         std::size_t count = 0;
-        for_each_tcp_state(entries, entry, [&](TcpState& state) { states[count++] = state; });
+        for_each_tcp_state(line, [&](TcpState& state) { states[count++] = state; });
         if (waits) {
-            settle(entries, entry);
+            settle(line);
         }
         std::for_each_n(states.begin(), count, [this](TcpState& state) { analysis_.end(state); });
     }
     /// The record of an entry that waits.
     void write_waiting(const Entries& entries, EntryIndex entry,
                        typename Entries::Record& record) const noexcept {
+        FlowLine& line = entries.line(entry);
         entries.write_record(entry, record);
         if (is_biflow()) {
-            const ReverseGroup& reverse = reverse_of(entries, entry);
-            const PacketSpan& span = forward_span(entries, entry);
-            record.core.key = turned(record.core.key, entries.line(entry).is_turned != 0);
+            const ReverseGroup& reverse = reverse_of(line);
+            const PacketSpan& span = forward_span(line);
+            record.core.key = turned(record.core.key, line.is_turned != 0);
             // Without a packet a direction has no times; those of a record are never unset.
             record.core.start = record.core.packets != 0 ? span.start : reverse.start;
             record.core.end = record.core.packets != 0 ? span.end : reverse.start;
@@ -252,23 +239,21 @@ public:
     [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
         return reason == FlowEndReason::active_timeout;
     }
-    void start_empty_slice(Entries& entries, EntryIndex entry) noexcept {
-        FlowLine& line = entries.line(entry);
+    void start_empty_slice(FlowLine& line) noexcept {
         clear_counts(line);
         line.was_cut = 1;
         if (is_biflow()) {
             const TunnelGroup tunnel =
                 layout_.tunnel_at != 0
-                    ? entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at)
+                    ? Entries::groups(line).template get<TunnelGroup>(layout_.tunnel_at)
                     : TunnelGroup{};
-            const Timestamp forward_end = forward_span(entries, entry).end;
-            const Timestamp reverse_end = reverse_of(entries, entry).end;
-            clear_directions(entries, entry, reverse_of(entries, entry).biflow_direction, tunnel);
-            forward_span(entries, entry).end = forward_end;  // what comes next follows on them
-            reverse_of(entries, entry).end = reverse_end;
+            const Timestamp forward_end = forward_span(line).end;
+            const Timestamp reverse_end = reverse_of(line).end;
+            clear_directions(line, reverse_of(line).biflow_direction, tunnel);
+            forward_span(line).end = forward_end;  // what comes next follows on them
+            reverse_of(line).end = reverse_end;
         }
-        for_each_tcp_state(entries, entry,
-                           [this](TcpState& state) { analysis_.begin_slice(state); });
+        for_each_tcp_state(line, [this](TcpState& state) { analysis_.begin_slice(state); });
     }
 
 private:
@@ -279,17 +264,16 @@ private:
     [[nodiscard]] bool analyses(const FlowLine& line) const noexcept {
         return has_analysis() && line.key.protocol == ip_protocol::kTcp;
     }
-    [[nodiscard]] TcpState& tcp_state(const Entries& entries, EntryIndex entry,
-                                      const RecordLayout& layout) const noexcept {
-        return entries.groups(entry).template get<TcpState>(layout.tcp_analysis_at);
+    [[nodiscard]] TcpState& tcp_state(FlowLine& line, const RecordLayout& layout) const noexcept {
+        return Entries::groups(line).template get<TcpState>(layout.tcp_analysis_at);
     }
     /// Of each direction of a TCP flow; of others there is none.
     template <class Use>
-    void for_each_tcp_state(const Entries& entries, EntryIndex entry, Use use) const noexcept {
-        if (analyses(entries.line(entry))) {
-            use(tcp_state(entries, entry, layout_));
+    void for_each_tcp_state(FlowLine& line, Use use) const noexcept {
+        if (analyses(line)) {
+            use(tcp_state(line, layout_));
             if (is_biflow()) {
-                use(tcp_state(entries, entry, reverse_layout_));
+                use(tcp_state(line, reverse_layout_));
             }
         }
     }
@@ -309,14 +293,14 @@ private:
     }
     /// @param is_reverse  of a biflow: the packet goes to the initiator
     /// @param before      time of its direction's packet before
-    [[gnu::always_inline]] void analyse(const Entries& entries, EntryIndex entry, bool is_reverse,
-                                        const KeyedPacket& packet, Timestamp before) noexcept {
+    [[gnu::always_inline]] void analyse(FlowLine& line, bool is_reverse, const KeyedPacket& packet,
+                                        Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
         if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
             return;
         }
         const Timestamp seen_at = packet.packet->seen_at;
-        TcpState& state = tcp_state(entries, entry, is_reverse ? reverse_layout_ : layout_);
+        TcpState& state = tcp_state(line, is_reverse ? reverse_layout_ : layout_);
         analysis_.pause(state, seen_at - before);
         if (!fields.has_tcp_segment) {
             counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
@@ -325,7 +309,7 @@ private:
         analysis_.add(state, fields, seen_at);
         if (is_biflow()) {
             const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
-            tcp::add_answer(state, tcp_state(entries, entry, other), fields, seen_at);
+            tcp::add_answer(state, tcp_state(line, other), fields, seen_at);
         }
     }
 
@@ -340,30 +324,26 @@ private:
             return layout_.reverse_at != 0;
         }
     }
-    [[gnu::noinline]] void add_to_biflow(Entries& entries, EntryIndex entry,
-                                         const KeyedPacket& packet) noexcept {
-        FlowLine& line = entries.line(entry);
+    [[gnu::noinline]] void add_to_biflow(FlowLine& line, const KeyedPacket& packet) noexcept {
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
-        ReverseGroup& reverse = reverse_of(entries, entry);
+        ReverseGroup& reverse = reverse_of(line);
         if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
             line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
         }
         if (line.is_reverse(packet)) {
-            analyse(entries, entry, true, packet, reverse.end);
-            add_to_direction(reverse, reverse, entries.groups(entry), reverse_layout_, packet);
+            analyse(line, true, packet, reverse.end);
+            add_to_direction(reverse, reverse, Entries::groups(line), reverse_layout_, packet);
         } else {
-            PacketSpan& span = forward_span(entries, entry);
-            analyse(entries, entry, false, packet, span.end);
-            add_to_direction(line, span, entries.groups(entry), layout_, packet);
+            PacketSpan& span = forward_span(line);
+            analyse(line, false, packet, span.end);
+            add_to_direction(line, span, Entries::groups(line), layout_, packet);
         }
     }
-    [[nodiscard]] PacketSpan& forward_span(const Entries& entries,
-                                           EntryIndex entry) const noexcept {
-        return entries.groups(entry).template get<PacketSpan>(layout_.forward_span_at);
+    [[nodiscard]] PacketSpan& forward_span(FlowLine& line) const noexcept {
+        return Entries::groups(line).template get<PacketSpan>(layout_.forward_span_at);
     }
-    [[nodiscard]] ReverseGroup& reverse_of(const Entries& entries,
-                                           EntryIndex entry) const noexcept {
-        return entries.groups(entry).template get<ReverseGroup>(layout_.reverse_at);
+    [[nodiscard]] ReverseGroup& reverse_of(FlowLine& line) const noexcept {
+        return Entries::groups(line).template get<ReverseGroup>(layout_.reverse_at);
     }
 
     /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of
@@ -371,15 +351,15 @@ private:
     ///
     /// @param tunnel  as packets from the initiator have it. It is there before they are, because
     ///                it may be part of the key.
-    void clear_directions(Entries& entries, EntryIndex entry, BiflowDirection direction,
+    void clear_directions(FlowLine& line, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
         constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
         static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
                       kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
-        entries.clear_groups(entry, layout_.reverse_at);
-        reverse_of(entries, entry).biflow_direction = direction;
+        Entries::clear_groups(line, layout_.reverse_at);
+        reverse_of(line).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
-            entries.groups(entry).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+            Entries::groups(line).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
         }
     }
 

@@ -57,7 +57,7 @@ public:
 
     void clear() noexcept {
         end_ = packets_.data();
-        left_in_group_ = kGroup;
+        group_end_ = end_ + kGroup;
         keyed_ = packets_.data();
         guessed_ = packets_.data();
     }
@@ -69,8 +69,8 @@ public:
         end_->packet = &packet;
         end_->fields = &fields;
         ++end_;
-        if (--left_in_group_ == 0) {
-            left_in_group_ = kGroup;
+        if (end_ == group_end_) {
+            group_end_ += kGroup;
             advance(kAhead);
         }
     }
@@ -112,37 +112,40 @@ private:
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
             key_packet(*packet, kDirection, vlan_in_key);
-            packet->hash = identity.hash_of_key(packet->key);
+            FlowHash hash = identity.hash_of_key(packet->key);
             if (identity.goes_beyond(packet->key)) {
-                packet->hash = extended_hash(*packet);
+                hash = extended(hash, *packet);
             }
-            index.prefetch(packet->hash);
+            packet->home = index.home(hash);
+            index.prefetch(packet->home);
         }
         keyed_ = end;
     }
     /// Never inlined, so that the others' way is short.
-    [[gnu::noinline]] FlowHash extended_hash(const KeyedPacket& packet) const noexcept {
-        return identity_.extended(packet.hash, packet);
+    [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
+        return identity_.extended(hash, packet);
     }
     template <bool kHasGroups>
     [[gnu::always_inline]] void guess_until(KeyedPacket* end) noexcept {
         const FlowIndex index = index_;
         const EntryPlaces entries = entries_;
         for (KeyedPacket* packet = guessed_; packet != end; ++packet) {
-            packet->guess = index.guess(packet->hash);
-            if (packet->guess != kNoEntry) {
-                entries.prefetch<kHasGroups>(packet->guess, packet->key);
+            const EntryIndex guess = index.guess(packet->home);
+            if (guess == kNoEntry) {
+                packet->guess = nullptr;
+                continue;
             }
+            packet->guess = entries.prefetch<kHasGroups>(guess, packet->key);
         }
         guessed_ = end;
     }
 
     // In an order that leaves no gaps.
     std::array<KeyedPacket, kBurstPackets> packets_;
-    KeyedPacket* end_ = packets_.data();      ///< behind the last one
-    KeyedPacket* keyed_ = packets_.data();    ///< the first one without a key
-    KeyedPacket* guessed_ = packets_.data();  ///< the first one without a guess
-    std::ptrdiff_t left_in_group_ = kGroup;   ///< packets until the next step
+    KeyedPacket* end_ = packets_.data();                 ///< behind the last one
+    KeyedPacket* keyed_ = packets_.data();               ///< the first one without a key
+    KeyedPacket* guessed_ = packets_.data();             ///< the first one without a guess
+    KeyedPacket* group_end_ = packets_.data() + kGroup;  ///< when it is full, the next step comes
     FlowIndex index_;
     EntryPlaces entries_;
     FlowIdentity identity_;

@@ -3,7 +3,6 @@
 
 #include "flowcache/entry_index.hpp"
 #include "flowcache/flow_direction.hpp"
-#include "flowcache/flow_hasher.hpp"
 #include "flowcache/flow_key.hpp"
 #include "flowcache/options.hpp"
 #include "parsers/packet.hpp"
@@ -11,13 +10,15 @@
 
 namespace tributary {
 
+struct FlowLine;
+
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
 /// A cache line, so that the next one is found without a multiplication.
 struct alignas(64) KeyedPacket {
-    ShortKey key;                 ///< of biflows: the canonical one, which both directions have
-    bool is_backward{};           ///< of biflows: it goes from the key's destination to its source
-    FlowHash hash{};              ///< the cache's
-    EntryIndex guess = kNoEntry;  ///< its flow's entry, most likely
+    ShortKey key;        ///< of biflows: the canonical one, which both directions have
+    bool is_backward{};  ///< of biflows: it goes from the key's destination to its source
+    IndexHome home;      ///< of its hash, in the cache's index
+    FlowLine* guess{};   ///< line of its flow, most likely; nullptr: it has none
     const PacketView* packet{};
     const PacketFields* fields{};
 };

@@ -123,13 +123,14 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
     }
 }
 
-/// Makes a flow's line one that has counted nothing.
+/// Makes a flow's line one that has counted nothing. It starts later than any packet comes.
 inline void clear_counts(FlowLine& line) noexcept {
     line.tcp_control_bits = 0;
     line.ip_class_of_service = 0;
     line.end_reason = FlowEndReason::none;
     line.packets = 0;
     line.octets = 0;
+    line.start = Timestamp::max();
 }
 
 /// What some packets of one direction add to its record.

@@ -111,10 +111,10 @@ private:
     [[nodiscard, gnu::always_inline]] static bool just_goes_on(const TcpState& state,
                                                                const PacketFields& segment,
                                                                std::uint32_t signature) noexcept {
-        const bool is_undisturbed =
-            state.segments != 0 && state.is_known != 0 && state.trouble == TcpState::kNoTrouble;
         const std::uint32_t span = state.next + segment.tcp.payload_bytes - state.low;
-        return tcp::is_plain(segment) && is_undisturbed && segment.tcp.sequence == state.next &&
+        return segment.tcp.sequence == state.next && tcp::is_plain(segment) &&
+               state.segments != 0 && state.is_known != 0 &&
+               state.trouble == TcpState::kNoTrouble &&
                span <= static_cast<std::uint32_t>(kFarthest) && !state.is_recent(signature);
     }
     /// Never inlined, so that the others' way is short.

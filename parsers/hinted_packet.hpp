@@ -17,12 +17,11 @@
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
-// Packets of which the NIC has said what they are, or that look like it: all fields lie at fixed
-// offsets, so that one bounds check and few comparisons stand for the walk over the headers. The
-// comparisons make a hint safe in every build. They are needed, because hints are coarse: NICs of
-// Intel name a packet with VLAN tags like one without, and most name IPv4 with options like IPv4
-// without. They are also so cheap that a frame without a hint is looked at first, for a hint of its
-// own: plain packets take half the instructions of the walk, the others a few more.
+// Plain packets: all fields lie at fixed offsets, so that one bounds check and few comparisons
+// stand for the walk over the headers, and half the instructions; the others take a few more. What
+// a NIC says of a packet spares none of it, because hints are coarse: NICs of Intel name a packet
+// with VLAN tags like one without, and most name IPv4 with options like IPv4 without. A packet that
+// looks like something else than its hint is walked over.
 //
 // All of it is inlined, with parse_plain() into the loop over packets: with a call in between,
 // results go through memory and what is known of them is lost, which was 35 to 60 of a packet's 256
@@ -32,12 +31,20 @@ namespace tributary {
 
 namespace hinted {
 
+template <NicHint kKind>
+using Kind = std::integral_constant<NicHint, kKind>;
+
 inline constexpr std::size_t kIpAt = 14;             ///< behind an Ethernet header without tags
 inline constexpr std::size_t kIpv4HeaderBytes = 20;  ///< without options
 /// Up to where a header is read: the ports, for TCP also the control bits.
 [[nodiscard]] constexpr std::size_t transport_bytes(std::uint8_t protocol) noexcept {
     return protocol == ip_protocol::kTcp ? 14 : 4;
 }
+/// Up to there, of a whole frame.
+template <std::uint8_t kProtocol>
+inline constexpr std::size_t kIpv4Bytes = kIpAt + kIpv4HeaderBytes + transport_bytes(kProtocol);
+template <std::uint8_t kProtocol>
+inline constexpr std::size_t kIpv6Bytes = kIpAt + kIpv6HeaderBytes + transport_bytes(kProtocol);
 
 /// Reads the transport header, and writes protocol and IP version with the ports: one word.
 template <std::uint8_t kIpVersion, std::uint8_t kProtocol, std::size_t kSize>
@@ -53,9 +60,9 @@ void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
 }
 
 /// Writes the 16 octets of fields from ip_bytes on, out of the first 16 of an IPv4 header without
-/// options and fragmentation: length and identification become host byte order, all but the don't
-/// fragment flag goes, and what such a packet does not have becomes 0. Each field by itself takes
-/// three times the instructions.
+/// options and fragmentation, whose flags are don't fragment alone, or none: length and
+/// identification become host byte order, and what such a packet does not have becomes 0. Each
+/// field by itself takes three times the instructions.
 [[gnu::always_inline]] inline void write_ipv4_words(const std::byte* header,
                                                     PacketFields& fields) noexcept {
     constexpr std::size_t kAt = offsetof(PacketFields, ip_bytes);
@@ -68,60 +75,33 @@ void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
     constexpr char kZero = -1;
     const __m128i places = _mm_setr_epi8(3, 2, kZero, kZero, 5, 4, kZero, kZero,  //
                                          kZero, kZero, 1, 8, 6, kZero, kZero, kZero);
-    const __m128i mask = _mm_setr_epi32(-1, -1, -1, fragment_flag::kDontFragment);
     const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(header));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(reinterpret_cast<std::byte*>(&fields) + kAt),
-                     _mm_and_si128(_mm_shuffle_epi8(words, places), mask));
+                     _mm_shuffle_epi8(words, places));
 }
 
-/// Whether a frame is IPv4 without tags, options and fragmentation, and carries this protocol.
-template <std::size_t kSize>
-[[nodiscard]] [[gnu::always_inline]] inline bool is_plain_ipv4(HeaderBytes<kSize> frame,
-                                                               std::uint8_t protocol) noexcept {
-    constexpr std::uint32_t kEthertypeVersionAndLength = 0xffff'ff00;
-    constexpr std::uint32_t kPlain = std::uint32_t{ethertype::kIpv4} << 16U | 0x4500;
-    constexpr std::uint32_t kMoreFragmentsOffsetAndProtocol = 0x3fff'00ff;
-    return (frame.template u32<12>() & kEthertypeVersionAndLength) == kPlain &&
-           (frame.template u32<kIpAt + 6>() & kMoreFragmentsOffsetAndProtocol) == protocol;
-}
-
-/// @return  where the packet's payload lies; status not_ip: it has to be parsed fully
+/// Writes the fields of a packet that is of this plain_kind().
+///
+/// @return  where the packet's payload lies
 template <std::uint8_t kProtocol>
-[[gnu::always_inline]] inline IpLayer parse_ipv4(CapturedBytes captured,
-                                                 PacketFields& fields) noexcept {
-    constexpr std::size_t kSize = kIpAt + kIpv4HeaderBytes + transport_bytes(kProtocol);
-    const auto frame = captured.header<kSize>(0);
-    if (!frame) {
-        return {ParseStatus::not_ip};
-    }
-    const std::size_t total_bytes = frame.template u16<kIpAt + 2>();
-    if (!is_plain_ipv4(frame, kProtocol) || total_bytes < kSize - kIpAt) {
-        return {ParseStatus::not_ip};
-    }
+[[gnu::always_inline]] inline IpLayer read_ipv4(CapturedBytes captured,
+                                                PacketFields& fields) noexcept {
+    const auto frame = captured.header<kIpv4Bytes<kProtocol>>(0);
     write_ipv4_words(frame.template bytes<kIpAt, 16>(), fields);
     std::copy_n(frame.template bytes<kIpAt + 12, 4>(), 4, fields.source.begin());
     std::copy_n(frame.template bytes<kIpAt + 16, 4>(), 4, fields.destination.begin());
     read_transport<4, kProtocol>(frame, fields);
-    return {ParseStatus::ok, kIpAt + kIpv4HeaderBytes, kIpAt + total_bytes, kIpAt};
+    return {ParseStatus::ok, kIpAt + kIpv4HeaderBytes, kIpAt + fields.ip_bytes, kIpAt};
 }
 
 /// The same for IPv6.
 template <std::uint8_t kProtocol>
-[[gnu::always_inline]] inline IpLayer parse_ipv6(CapturedBytes captured,
-                                                 PacketFields& fields) noexcept {
-    constexpr std::size_t kSize = kIpAt + kIpv6HeaderBytes + transport_bytes(kProtocol);
-    const auto frame = captured.header<kSize>(0);
-    if (!frame) {
-        return {ParseStatus::not_ip};
-    }
+[[gnu::always_inline]] inline IpLayer read_ipv6(CapturedBytes captured,
+                                                PacketFields& fields) noexcept {
+    constexpr std::size_t kPayloadAt = kIpAt + kIpv6HeaderBytes;
+    const auto frame = captured.header<kIpv6Bytes<kProtocol>>(0);
     const std::uint32_t version_class_label = frame.template u32<kIpAt>();
     const std::size_t payload_bytes = frame.template u16<kIpAt + 4>();
-    const bool is_plain = frame.template u16<12>() == ethertype::kIpv6 &&
-                          version_class_label >> 28U == 6 &&
-                          frame.template u8<kIpAt + 6>() == kProtocol;
-    if (!is_plain || payload_bytes < transport_bytes(kProtocol)) {
-        return {ParseStatus::not_ip};
-    }
     fields.ip_class_of_service = static_cast<std::uint8_t>(version_class_label >> 20U);
     fields.flow_label = version_class_label & 0xf'ffffU;
     fields.ip_bytes = static_cast<std::uint32_t>(kIpv6HeaderBytes + payload_bytes);
@@ -129,32 +109,51 @@ template <std::uint8_t kProtocol>
     std::copy_n(frame.template bytes<kIpAt + 8, 16>(), 16, fields.source.begin());
     std::copy_n(frame.template bytes<kIpAt + 24, 16>(), 16, fields.destination.begin());
     read_transport<6, kProtocol>(frame, fields);
-    constexpr std::size_t kPayloadAt = kIpAt + kIpv6HeaderBytes;
     return {ParseStatus::ok, kPayloadAt, kPayloadAt + payload_bytes, kIpAt};
 }
 
 }  // namespace hinted
 
-/// What an Ethernet frame most likely is that the NIC says nothing about. It asks what
-/// parse_hinted() asks again, which costs nothing where both are inlined.
-[[nodiscard]] [[gnu::always_inline]] inline NicHint likely_hint(CapturedBytes frame) noexcept {
-    constexpr std::size_t kLeast =
-        hinted::kIpAt + hinted::kIpv4HeaderBytes + hinted::transport_bytes(ip_protocol::kUdp);
-    const auto start = frame.header<kLeast>(0);
+/// What an Ethernet frame is if it is plain: TCP or UDP over IP right behind the Ethernet header,
+/// without IPv4 options or IPv6 extension headers, no fragment, captured up to what is read of its
+/// transport header. Otherwise `none`.
+[[nodiscard]] [[gnu::always_inline]] inline NicHint plain_kind(CapturedBytes frame) noexcept {
+    using namespace hinted;
+    constexpr auto kUdp = ip_protocol::kUdp;
+    constexpr auto kTcp = ip_protocol::kTcp;
+    constexpr std::uint32_t kAllButTypeOfService = 0xffff'ff00;
+    constexpr std::uint32_t kIpv4WithoutOptions = std::uint32_t{ethertype::kIpv4} << 16U | 0x4500;
+    constexpr std::uint32_t kFragmentationAndProtocol = 0xbfff'00ff;  // don't fragment may be set
+    constexpr std::uint32_t kEthertypeAndVersion = 0xffff'f000;
+    constexpr std::uint32_t kIpv6 = std::uint32_t{ethertype::kIpv6} << 16U | 0x6000;
+    const auto start = frame.header<kIpv4Bytes<kUdp>>(0);
     if (!start) {
         return NicHint::none;
     }
-    if (hinted::is_plain_ipv4(start, ip_protocol::kUdp)) {
-        return NicHint::ipv4_udp;
+    const std::uint32_t ethertype_and_more = start.u32<12>();
+    if ((ethertype_and_more & kAllButTypeOfService) == kIpv4WithoutOptions) {
+        const std::uint32_t protocol = start.u32<kIpAt + 6>() & kFragmentationAndProtocol;
+        const std::uint16_t total_bytes = start.u16<kIpAt + 2>();
+        if (protocol == kUdp) {
+            return total_bytes >= kIpv4Bytes<kUdp> - kIpAt ? NicHint::ipv4_udp : NicHint::none;
+        }
+        if (protocol != kTcp || total_bytes < kIpv4Bytes<kTcp> - kIpAt) {
+            return NicHint::none;
+        }
+        return frame.hold(0, kIpv4Bytes<kTcp>) ? NicHint::ipv4_tcp : NicHint::none;
     }
-    if (hinted::is_plain_ipv4(start, ip_protocol::kTcp)) {
-        return NicHint::ipv4_tcp;
+    if ((ethertype_and_more & kEthertypeAndVersion) != kIpv6) {
+        return NicHint::none;
     }
-    if (start.u16<12>() == ethertype::kIpv6) {
-        return start.u8<hinted::kIpAt + 6>() == ip_protocol::kTcp ? NicHint::ipv6_tcp
-                                                                  : NicHint::ipv6_udp;
+    const std::uint8_t protocol = start.u8<kIpAt + 6>();
+    const std::uint16_t payload_bytes = start.u16<kIpAt + 4>();
+    if (protocol == kUdp && payload_bytes >= transport_bytes(kUdp)) {
+        return frame.hold(0, kIpv6Bytes<kUdp>) ? NicHint::ipv6_udp : NicHint::none;
     }
-    return NicHint::none;
+    if (protocol != kTcp || payload_bytes < transport_bytes(kTcp)) {
+        return NicHint::none;
+    }
+    return frame.hold(0, kIpv6Bytes<kTcp>) ? NicHint::ipv6_tcp : NicHint::none;
 }
 
 /// Whether every packet with a hint is parsed fully too, and the two are compared.
@@ -192,12 +191,14 @@ inline constexpr bool kChecksNicHints = true;
            fields.protocol != (is_tcp ? ip_protocol::kTcp : ip_protocol::kUdp);
 }
 
-/// Parses an Ethernet frame that is as its hint says, plain, and there up to what is read.
+/// Parses an Ethernet frame that is plain, and as its hint says, up to what is read of its
+/// transport header.
 ///
+/// @param hint    none: a plain frame of any kind is taken
 /// @param fields  cleared by the caller; written only if it is so
 /// @param then    called once all fields are as full parsing would have found them, with the
-///                packet's protocol, as a constant, and with where its payload lies. It is inlined
-///                for each kind of packet, where these are known.
+///                packet's kind, as a constant, and with where its payload lies. It is inlined for
+///                each kind, where these are known.
 /// @return        what `then` does; false: the frame has to be parsed fully
 /// @cost          no loop
 /// @source        as parse_ethernet(), parse_ipv4(), parse_ipv6(), parse_transport()
@@ -205,20 +206,22 @@ template <class Then>
 [[nodiscard]] [[gnu::always_inline]] inline bool parse_hinted(NicHint hint, CapturedBytes frame,
                                                               PacketFields& fields,
                                                               Then then) noexcept {
-    using Tcp = std::integral_constant<std::uint8_t, ip_protocol::kTcp>;
-    using Udp = std::integral_constant<std::uint8_t, ip_protocol::kUdp>;
-    const auto go_on = [&](auto protocol, const IpLayer& ip) __attribute__((always_inline)) {
-        return ip.status == ParseStatus::ok && then(protocol, ip);
-    };
-    switch (hint) {
+    using namespace hinted;
+    constexpr auto kTcp = ip_protocol::kTcp;
+    constexpr auto kUdp = ip_protocol::kUdp;
+    const NicHint kind = plain_kind(frame);
+    if (hint != NicHint::none && hint != kind) {
+        return false;
+    }
+    switch (kind) {
         case NicHint::ipv4_tcp:
-            return go_on(Tcp{}, hinted::parse_ipv4<Tcp::value>(frame, fields));
+            return then(Kind<NicHint::ipv4_tcp>{}, read_ipv4<kTcp>(frame, fields));
         case NicHint::ipv4_udp:
-            return go_on(Udp{}, hinted::parse_ipv4<Udp::value>(frame, fields));
+            return then(Kind<NicHint::ipv4_udp>{}, read_ipv4<kUdp>(frame, fields));
         case NicHint::ipv6_tcp:
-            return go_on(Tcp{}, hinted::parse_ipv6<Tcp::value>(frame, fields));
+            return then(Kind<NicHint::ipv6_tcp>{}, read_ipv6<kTcp>(frame, fields));
         case NicHint::ipv6_udp:
-            return go_on(Udp{}, hinted::parse_ipv6<Udp::value>(frame, fields));
+            return then(Kind<NicHint::ipv6_udp>{}, read_ipv6<kUdp>(frame, fields));
         case NicHint::none:
             break;
     }

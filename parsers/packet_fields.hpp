@@ -84,6 +84,19 @@ struct TcpSegment {
     std::uint16_t copy_id{};        ///< what only copies of a packet have in common: IPv4's
                                     ///< identification, over IPv6 TCP's checksum
 
+    /// Sequence and acknowledgement numbers, as they lie here.
+    [[nodiscard]] std::uint64_t numbers() const noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word, this, sizeof word);
+        return word;
+    }
+    [[nodiscard]] std::uint32_t window_and_copy_id() const noexcept {
+        std::uint32_t word = 0;
+        std::memcpy(&word, reinterpret_cast<const std::byte*>(this) + offsetof(TcpSegment, window),
+                    sizeof word);
+        return word;
+    }
+
     friend bool operator==(const TcpSegment&, const TcpSegment&) = default;
 };
 
@@ -132,11 +145,25 @@ struct PacketFields {
         std::memcpy(reinterpret_cast<std::byte*>(this) + offsetof(PacketFields, source_port), &word,
                     sizeof word);
     }
+    /// TCP control bits and TTL, as they lie here, around a 0.
+    [[nodiscard]] std::uint32_t control_bits_and_ttl() const noexcept {
+        constexpr std::uint32_t kAllButClassOfService = 0xFF00'FFFF;
+        std::uint32_t word = 0;
+        std::memcpy(
+            &word,
+            reinterpret_cast<const std::byte*>(this) + offsetof(PacketFields, tcp_control_bits),
+            sizeof word);
+        return word & kAllButClassOfService;
+    }
     [[nodiscard]] bool is_fragment() const noexcept {
         return is_later_fragment || (fragment_flags & fragment_flag::kMoreFragments) != 0;
     }
     friend bool operator==(const PacketFields&, const PacketFields&) = default;
 };
+static_assert(offsetof(TcpSegment, acknowledgement) == offsetof(TcpSegment, sequence) + 4 &&
+              offsetof(TcpSegment, sequence) == 0 &&
+              offsetof(TcpSegment, copy_id) == offsetof(TcpSegment, window) + 2 &&
+              offsetof(PacketFields, ttl) == offsetof(PacketFields, tcp_control_bits) + 3);
 static_assert(std::endian::native == std::endian::little &&
               offsetof(PacketFields, destination_port) == offsetof(PacketFields, source_port) + 2 &&
               offsetof(PacketFields, outer_vlan) == offsetof(PacketFields, source_port) + 4 &&

@@ -52,19 +52,18 @@ inline constexpr int kMostTunnels = 8;
                                                              const ParseOptions& options,
                                                              PacketFields& fields) noexcept {
     fields = PacketFields{};
-    const CapturedBytes frame(part_to_parse(packet, options));  // whole headers: none is cut here
-    NicHint hint = packet.nic_hint;
-    if (hint == NicHint::none && packet.link_type == LinkType::ethernet) {
-        hint = likely_hint(frame);
+    if (packet.link_type != LinkType::ethernet) {
+        return false;
     }
-    const auto go_on = [&](auto protocol, const IpLayer& ip) __attribute__((always_inline)) {
-        constexpr bool kIsTcp = protocol == ip_protocol::kTcp;
+    const CapturedBytes frame(part_to_parse(packet, options));  // whole headers: none is cut here
+    const auto go_on = [&](auto kind, const IpLayer& ip) __attribute__((always_inline)) {
+        constexpr bool kIsTcp = kind == NicHint::ipv4_tcp || kind == NicHint::ipv6_tcp;
         if (kIsTcp && options.tcp_segments) {
-            parse_tcp_segment(frame, ip, fields);
+            read_tcp_segment(frame, ip, kind == NicHint::ipv4_tcp, fields);
         }
         return kIsTcp || options.tunnel == TunnelMode::outer || !has_tunnel_port(fields);
     };
-    return parse_hinted(hint, frame, fields, go_on);
+    return parse_hinted(packet.nic_hint, frame, fields, go_on);
 }
 
 /// Parses one frame from its link-layer header to the transport ports of the packet that is

@@ -57,31 +57,37 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
 }
 
 /// Reads what the analysis of TCP wants of a segment whose header, without options, is there.
+/// Inlined, because for plain packets all but the segment is a constant.
 ///
-/// @param frame   what `ip` counts in
-/// @param ip      of the packet that `fields` tells about
-/// @param fields  as parse_transport() left them
-/// @source        RFC 9293 §3.1
-inline void parse_tcp_segment(CapturedBytes frame, const IpLayer& ip,
-                              PacketFields& fields) noexcept {
+/// @param frame    what `ip` counts in
+/// @param ip       of the TCP packet that `fields` tells about
+/// @param is_ipv4  whether that is IPv4
+/// @param fields   as parse_transport() left them
+/// @source         RFC 9293 §3.1
+[[gnu::always_inline]] inline void read_tcp_segment(CapturedBytes frame, const IpLayer& ip,
+                                                    bool is_ipv4, PacketFields& fields) noexcept {
     constexpr std::size_t kLeastHeader = 20;
-    if (fields.protocol != ip_protocol::kTcp || fields.is_later_fragment) {
+    const auto header = frame.header<kLeastHeader>(ip.payload_at);
+    if (!header || ip.payload_at + kLeastHeader > ip.end) {
         return;
     }
-    const auto header = frame.before(ip.end).header<kLeastHeader>(ip.payload_at);
-    if (!header) {
-        return;
-    }
-    const std::size_t bytes = ip.end - ip.payload_at;
-    const std::size_t header_bytes = (header.u8<12>() >> 4U) * std::size_t{4};
+    const auto bytes = static_cast<std::uint64_t>(ip.end - ip.payload_at);
+    const std::uint32_t header_bytes = header.u8<12>() >> 2U & 0x3cU;  // of the octet's upper half
     const bool is_sound = header_bytes >= kLeastHeader && header_bytes <= bytes;
     fields.has_tcp_segment = bytes <= TcpSegment::kMostPayload;
-    fields.tcp = {.sequence = header.u32<4>(),
-                  .acknowledgement = header.u32<8>(),
-                  .payload_bytes = static_cast<std::uint32_t>(is_sound ? bytes - header_bytes : 0),
-                  .window = header.u16<14>(),
-                  .copy_id = fields.ip_version == 4 ? static_cast<std::uint16_t>(fields.fragment_id)
-                                                    : header.u16<16>()};
+    fields.tcp = {
+        .sequence = header.u32<4>(),
+        .acknowledgement = header.u32<8>(),
+        .payload_bytes = static_cast<std::uint32_t>(is_sound ? bytes - header_bytes : 0),
+        .window = header.u16<14>(),
+        .copy_id = is_ipv4 ? static_cast<std::uint16_t>(fields.fragment_id) : header.u16<16>()};
+}
+/// The same for a packet of any protocol.
+inline void parse_tcp_segment(CapturedBytes frame, const IpLayer& ip,
+                              PacketFields& fields) noexcept {
+    if (fields.protocol == ip_protocol::kTcp && !fields.is_later_fragment) {
+        read_tcp_segment(frame, ip, fields.ip_version == 4, fields);
+    }
 }
 
 }  // namespace tributary

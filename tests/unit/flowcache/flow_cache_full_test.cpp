@@ -100,35 +100,6 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many act
     CHECK(cut == std::size_t{8} * kLongLived);
 }
 
-TEST_CASE("FlowCache: packets are counted before a record that holds them leaves",
-          "[flowcache][unit]") {
-    struct Watcher {
-        const CacheCounters& counters;
-        std::uint64_t packets = 0;
-        std::uint64_t octets = 0;
-        bool try_push(const FlowRecord<sizeof(FlowRecordCore)>& record) noexcept {
-            packets += record.core.packets;
-            octets += record.core.octets;
-            return packets <= counters.packets.read() && octets <= counters.octets.read();
-        }
-    };
-    const FlowCacheOptions options{.max_flows = 1};
-    CacheHarness<> harness(options);
-    Watcher watcher{harness.counters};
-    const PacketFields first = flow_packet(1);
-    const PacketFields second = flow_packet(2);
-    const PacketView view{.seen_at = at_ms(1000), .clock = at_ms(1000)};
-    harness.burst.clear();
-    harness.burst.add(view, first);
-    harness.burst.add(view, second);
-    harness.burst.add(view, first);
-    harness.cache.account(harness.burst.finish(), watcher);
-    CHECK(watcher.packets == 2);
-    CHECK(harness.counters.lost_ring_full.read().records == 0);
-    CHECK(harness.cache.end_all(at_ms(1000), watcher));
-    CHECK(watcher.packets == 3);
-}
-
 TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without evicting one",
           "[flowcache][unit]") {
     // 20 000 flows a second that live for one second each, and expiry that never comes by: only the

@@ -151,11 +151,11 @@ struct Spread {
         std::vector<FlowIndex::Bucket> memory(homes.size());
         FlowIndex index(memory);
         const FlowIdentity identity(FlowHasher(seed), {}, false);
-        std::vector<FlowHash> hashes(kFlows);
+        std::vector<IndexHome> looked_for(kFlows);
         for (EntryIndex entry = 0; entry < kFlows; ++entry) {
-            hashes[entry] = hash_of(identity, pattern.flow(entry));
+            looked_for[entry] = index.home(hash_of(identity, pattern.flow(entry)));
             FlowIndex::Place place{};
-            REQUIRE(index.insert(hashes[entry], entry, place));
+            REQUIRE(index.insert(looked_for[entry], entry, place));
             ++homes[(place.bucket + homes.size() - place.distance) % homes.size()];
             passed_on += place.distance > 0 ? 1 : 0;
             const FlowIndex::Bucket& bucket = memory[place.bucket];
@@ -163,7 +163,7 @@ struct Spread {
             ++tags[bucket.tags[static_cast<std::size_t>(slot)] / 2];
         }
         for (EntryIndex entry = 0; entry < kFlows; ++entry) {
-            wrong_guesses += index.guess(hashes[entry]) != entry ? 1 : 0;
+            wrong_guesses += index.guess(looked_for[entry]) != entry ? 1 : 0;
         }
     }
 

@@ -94,6 +94,8 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, hashes and gu
     options.direction = direction;
     CacheHarness<144> harness(options, RecordLayout::of({}, direction));
     const FlowIdentity identity(FlowHasher(7), {}, false);  // the harness's
+    std::vector<FlowIndex::Bucket> buckets(FlowIndex::buckets_for(entries_for(options)));
+    const FlowIndex index(buckets);  // as large as the harness's
     std::vector<PacketFields> fields;
     for (std::uint32_t flow = 0; flow < count; ++flow) {
         fields.push_back(mixed_packet(flow));
@@ -116,10 +118,11 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, hashes and gu
         CHECK(keyed[i].fields == &packets.fields[i]);
         CHECK(keyed[i].key == expected.key);
         CHECK(keyed[i].is_backward == expected.is_backward);
-        CHECK(keyed[i].hash == identity.hash(expected));
+        CHECK(keyed[i].home == index.home(identity.hash(expected)));
         const auto handle = harness.cache.handle_of(keyed[i]);
         CHECK(handle.has_value() == (i % 3 != 1));
-        CHECK(keyed[i].guess == (handle ? handle->entry : kNoEntry));
+        CHECK((keyed[i].guess != nullptr) == handle.has_value());
+        CHECK((!handle || keyed[i].guess->key == keyed[i].key));
     }
 }
 
@@ -144,8 +147,9 @@ TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[f
         const std::span<const KeyedPacket> keyed = harness.burst.finish();
         REQUIRE(keyed.size() == 2);
         CHECK(keyed[0].fields == few.fields.data());
-        CHECK(keyed[0].guess == kNoEntry);
-        CHECK(keyed[1].guess == harness.cache.handle_of(keyed[1])->entry);
+        CHECK(keyed[0].guess == nullptr);
+        REQUIRE(keyed[1].guess != nullptr);
+        CHECK(keyed[1].guess->key == keyed[1].key);
     }
 }
 
@@ -226,6 +230,63 @@ TEST_CASE("FlowCache: a timeout that passes within a burst ends the guessed reco
     constexpr FlowEndReason kIdle = FlowEndReason::idle_timeout;
     CHECK(lines_of(harness, at_ms(31'002)) ==
           std::vector<Line>{{1, 2, kIdle}, {1, 1, kIdle}, {1, 1, kForced}, {3, 1, kForced}});
+}
+
+namespace {
+
+/// Takes records, and compares what all of them hold with the cache's counters of that moment.
+struct WatchingSink {
+    const CacheCounters& counters;
+    std::uint64_t packets = 0;
+    std::uint64_t octets = 0;
+    std::size_t too_early = 0;  ///< records with packets or octets that were not counted
+
+    bool try_push(const FlowRecord<sizeof(FlowRecordCore)>& record) noexcept {
+        packets += record.core.packets;
+        octets += record.core.octets;
+        const bool is_counted =
+            packets <= counters.packets.read() && octets <= counters.octets.read();
+        too_early += is_counted ? 0 : 1;
+        return true;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("FlowCache: packets are counted before a record takes them along, each once",
+          "[flowcache][unit]") {
+    const bool tcp_end = GENERATE(false, true);
+    CacheHarness<> harness({.max_flows = 3, .idle_timeout = 1s, .tcp_end = tcp_end});
+    WatchingSink sink{harness.counters};
+    std::mt19937 random(5);
+    std::uint64_t packets = 0;
+    std::uint64_t octets = 0;
+    Timestamp clock = at_ms(1000);
+    for (int burst = 0; burst < 200; ++burst) {
+        std::vector<PacketFields> fields;
+        const std::size_t count = 1 + random() % kBurstPackets;
+        for (std::uint32_t n = 0; n < count; ++n) {
+            fields.push_back(tcp_packet(static_cast<std::uint32_t>(random() % 5),
+                                        random() % 8 == 0 ? tcp_flag::kRst : tcp_flag::kAck));
+            fields.back().ip_bytes = 40 + n;
+            octets += fields.back().ip_bytes;
+        }
+        Packets made(fields);
+        for (PacketView& view : made.views) {
+            clock += std::chrono::milliseconds(random() % 100);
+            view.seen_at = view.clock = clock;
+        }
+        harness.burst.clear();
+        made.add_to(harness.burst);
+        harness.cache.account(harness.burst.finish(), sink);
+        packets += fields.size();
+        CHECK(harness.counters.packets.read() == packets);
+        CHECK(harness.counters.octets.read() == octets);
+    }
+    CHECK(harness.cache.end_all(clock, sink));
+    CHECK(sink.too_early == 0);
+    CHECK(sink.packets == packets);
+    CHECK(sink.octets == octets);
 }
 
 TEST_CASE("FlowCache: in tiny caches bursts give the records of single packets, in their order",

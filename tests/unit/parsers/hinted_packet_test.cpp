@@ -42,7 +42,7 @@ bool is_same(const Frame& frame, const ParseOptions& options) {
 bool is_taken(NicHint hint, const Frame& frame) {
     PacketFields fields;
     return parse_hinted(hint, CapturedBytes(frame.captured), fields,
-                        [](auto /*protocol*/, const IpLayer& /*ip*/) { return true; });
+                        [](auto /*kind*/, const IpLayer& /*ip*/) { return true; });
 }
 
 std::vector<Frame> plain_frames() {
@@ -108,18 +108,27 @@ TEST_CASE("parse_hinted: takes plain packets of its own kind and no others", "[p
         }
     }
     for (const Frame& frame : plain_frames()) {
-        CHECK_FALSE(is_taken(NicHint::none, frame));
+        CHECK(is_taken(NicHint::none, frame));
     }
+    CHECK_FALSE(is_taken(NicHint::none, ethernet().vlan(5).ipv4().tcp(1, 2).build()));
 }
 
-TEST_CASE("likely_hint: tells plain packets by their looks", "[parsers][unit]") {
+TEST_CASE("plain_kind: tells plain packets, captured up to what is read of them",
+          "[parsers][unit]") {
+    constexpr std::array<std::size_t, 4> kRead{48, 38, 68,
+                                               58};  // to the control bits, to the ports
     const std::vector<Frame> frames = plain_frames();
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        CHECK(likely_hint(CapturedBytes(frames[i].captured)) == kHints[i]);
-        CHECK(likely_hint(CapturedBytes(frames[i].cut(23).captured)) == NicHint::none);
+        CAPTURE(i);
+        CHECK(plain_kind(CapturedBytes(frames[i].captured)) == kHints[i]);
+        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i]).captured)) == kHints[i]);
+        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i] - 1).captured)) == NicHint::none);
     }
-    CHECK(likely_hint(CapturedBytes(ethernet().vlan(7).ipv4().udp(1, 2).build().captured)) ==
+    CHECK(plain_kind(CapturedBytes(ethernet().vlan(7).ipv4().udp(1, 2).build().captured)) ==
           NicHint::none);
+    Frame reserved_flag = frames[1];
+    reserved_flag.captured[20] |= std::byte{0x80};
+    CHECK(plain_kind(CapturedBytes(reserved_flag.captured)) == NicHint::none);
 }
 
 TEST_CASE("parse_hinted: says where the payload lies, and returns what is made of that",
@@ -128,9 +137,9 @@ TEST_CASE("parse_hinted: says where the payload lies, and returns what is made o
     const Frame udp = ethernet().ipv4().udp(1, 2).payload(9).padding(18).build();
     const bool answer = GENERATE(false, true);
     bool is_asked = false;
-    const auto then = [&](auto protocol, const IpLayer& ip) {
+    const auto then = [&](auto kind, const IpLayer& ip) {
         is_asked = true;
-        CHECK(protocol == ip_protocol::kUdp);
+        CHECK(kind == NicHint::ipv4_udp);
         CHECK(ip.payload_at == 34);
         CHECK(ip.end == 34 + 8 + 9);
         return answer;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "flowcache/cache_counters.hpp"
+#include "flowcache/keyed_packet.hpp"
+
+namespace tributary {
+
+/// What a burst adds to a cache's counters, in registers until a record may leave: nobody is to see
+/// one with packets that were never counted.
+class BurstCounts {
+public:
+    explicit BurstCounts(const KeyedPacket* first) noexcept : from_(first) {}
+
+    void add(const KeyedPacket& packet) noexcept { octets_ += packet.fields->ip_bytes; }
+    /// @param until  behind the last packet that was added
+    void move_to(CacheCounters& counters, const KeyedPacket* until) noexcept {
+        counters.packets.add(static_cast<std::uint64_t>(until - from_));
+        counters.octets.add(octets_);
+        *this = BurstCounts(until);
+    }
+
+private:
+    const KeyedPacket* from_;  ///< the first packet that is not in the counters
+    std::uint64_t octets_ = 0;
+};
+
+}  // namespace tributary
