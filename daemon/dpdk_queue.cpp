@@ -49,7 +49,7 @@ Burst DpdkQueue::receive() noexcept {
         clock_.end_empty_burst();
         return {.packets = {}, .now = clock_.now()};
     }
-    const bool has_hints = eth_port_.tells_packet_types();
+    const bool has_hints = kChecksNicHints && eth_port_.tells_packet_types();
     for (std::size_t i = 0; i < count_; ++i) {
         const rte_mbuf& buffer = *buffers_[i];
         const auto* const frame = rte_pktmbuf_mtod(&buffer, const std::byte*);
@@ -59,7 +59,7 @@ Burst DpdkQueue::receive() noexcept {
                        .wire_bytes = buffer.pkt_len,
                        .link_type = LinkType::ethernet,
                        .ingress_interface = ingress_interface_,
-                       .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : NicHint::none,
+                       .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : PlainKind::none,
                        .seen_at = seen_at,
                        .clock = clock_.now()};
     }

@@ -18,8 +18,8 @@ namespace tributary {
 /// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
 /// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
 /// the captured length only. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
-/// Where the driver says what a packet carries, that is its `nic_hint`. The RSS hash is used for
-/// nothing: FlowHasher says why.
+/// Where the driver says what a packet carries, that is its `nic_hint`, in debug builds. The RSS
+/// hash is used for nothing: FlowHasher says why.
 ///
 /// @thread  one input thread
 class DpdkQueue {

@@ -19,25 +19,25 @@ bool is_ipv6(std::uint32_t layer3) noexcept {
 
 }  // namespace
 
-NicHint nic_hint_of(std::uint32_t packet_type) noexcept {
+PlainKind nic_hint_of(std::uint32_t packet_type) noexcept {
     constexpr std::uint32_t kOutermost = RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK;
     if ((packet_type & RTE_PTYPE_L2_MASK) != RTE_PTYPE_L2_ETHER ||
         (packet_type & ~kOutermost) != 0) {
-        return NicHint::none;
+        return PlainKind::none;
     }
     const std::uint32_t layer3 = packet_type & RTE_PTYPE_L3_MASK;
     const std::uint32_t layer4 = packet_type & RTE_PTYPE_L4_MASK;
     if (layer4 == RTE_PTYPE_L4_TCP) {
-        return is_ipv4(layer3)   ? NicHint::ipv4_tcp
-               : is_ipv6(layer3) ? NicHint::ipv6_tcp
-                                 : NicHint::none;
+        return is_ipv4(layer3)   ? PlainKind::ipv4_tcp
+               : is_ipv6(layer3) ? PlainKind::ipv6_tcp
+                                 : PlainKind::none;
     }
     if (layer4 == RTE_PTYPE_L4_UDP) {
-        return is_ipv4(layer3)   ? NicHint::ipv4_udp
-               : is_ipv6(layer3) ? NicHint::ipv6_udp
-                                 : NicHint::none;
+        return is_ipv4(layer3)   ? PlainKind::ipv4_udp
+               : is_ipv6(layer3) ? PlainKind::ipv6_udp
+                                 : PlainKind::none;
     }
-    return NicHint::none;
+    return PlainKind::none;
 }
 
 bool are_hints_supported(std::span<const std::uint32_t> packet_types) noexcept {

@@ -13,7 +13,7 @@ namespace tributary {
 /// @param packet_type  rte_mbuf::packet_type; 0 where the driver says nothing
 /// @return             none for all that is not Ethernet with IP with TCP or UDP and nothing inside
 /// @cost               no loop
-[[nodiscard]] NicHint nic_hint_of(std::uint32_t packet_type) noexcept;
+[[nodiscard]] PlainKind nic_hint_of(std::uint32_t packet_type) noexcept;
 
 /// Whether a driver that knows these packet types can give any hint: all three layers of one are
 /// among them.

@@ -83,16 +83,16 @@ public:
     ///
     /// @param packets  at most kBurstPackets, from burst()
     /// @cost  two prefetched cache lines per packet of a running IPv4 flow, three where its TCP is
-    ///        analysed; no allocation. Never inlined, so that what packets need is in registers.
+    ///        analysed; no allocation. A call of its own, to have all registers for packets.
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         BurstCounts counts(packets.data());
-        const KeyedPacket* const end = packets.data() + packets.size();
-        for (const KeyedPacket* packet = packets.data(); packet != end; ++packet) {
-            meter_.look_ahead({packet, end});
+        const KeyedPacket* const last = packets.data() + packets.size();
+        for (const KeyedPacket* packet = packets.data(); packet != last; ++packet) {
+            meter_.look_ahead({packet, last});
             account(*packet, counts, sink);
         }
-        counts.move_to(counters_, end);
+        counts.move_to(counters_, last);
     }
 
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
@@ -191,7 +191,7 @@ private:
             end(entries_.index_of(*line), FlowEndReason::end_of_flow, sink);
         }
     }
-    /// Accounts one that may begin or end a record, or move a deadline: never inlined, as few do.
+    /// Accounts a packet that may begin or end a record, or move a deadline; few do.
     template <class Sink>
     [[gnu::noinline]] FlowLine& account_change(const KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
@@ -199,15 +199,15 @@ private:
             entry = open(packet, sink);
         }
         FlowLine& line = entries_.line(entry);
-        const bool is_late = packet.packet->seen_at < line.start;
-        const bool begins = meter_.is_empty(line);
-        if (begins) {
+        // The first one's deadline is new, and one that is late moves the active one forward.
+        const bool moves_deadline = packet.packet->seen_at < line.start;
+        if (meter_.is_empty(line)) {
             slices_.remove(entry);
             counters_.flows_created.add();
             meter_.begin_record(line, packet);
         }
         meter_.add(line, packet);
-        if (begins || is_late) {  // one that is late has moved the active deadline forward
+        if (moves_deadline) {
             schedule(entry);
         }
         return line;

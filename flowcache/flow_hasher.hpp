@@ -21,7 +21,7 @@ using FlowHash = std::uint64_t;
 ///
 /// A ShortKey takes two multiplications whose 128-bit products are folded, with secrets on both
 /// factors. That is what XXH3 does with 17 to 128 octets; written out for the one size that every
-/// packet needs, it takes 10 instructions instead of 44, and reads the key as it was written, so
+/// packet needs, it takes a quarter of the instructions, and reads the key as it was written, so
 /// that it need not wait for the stores. What else is hashed is hashed by XXH3. A CRC would be as
 /// fast but cannot be keyed: it is linear, and a pair that collides does so under every seed.
 ///

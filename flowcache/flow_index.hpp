@@ -76,7 +76,7 @@ public:
     }
     void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
 
-    /// The first entry of the home bucket with the hash's tag, most likely the flow's; or kNoEntry.
+    /// The first entry of the home bucket with the home's tag, most likely the flow's; or kNoEntry.
     [[nodiscard]] EntryIndex guess(IndexHome home) const noexcept {
         const Bucket& bucket = buckets_[home.bucket];
         const std::uint32_t found = slots_with(bucket, home.tag);

@@ -33,7 +33,7 @@ struct alignas(64) FlowLine {
     FlowEndReason end_reason;  ///< none: it runs
     std::uint64_t packets;
     std::uint64_t octets;
-    Timestamp start;
+    Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
     std::uint32_t generation : 23;

@@ -115,7 +115,7 @@ public:
     /// no later than the packet, and its deadline() has not passed, which is that of a record.
     [[nodiscard]] bool just_goes_on(const FlowLine& line,
                                     const KeyedPacket& packet) const noexcept {
-        return packet.packet->seen_at >= line.start &&  // never of an empty entry
+        return packet.packet->seen_at >= line.start &&  // no packet of an empty entry is
                packet.packet->clock <= deadline_of(line.start, line.end, timeouts_).at;
     }
 

@@ -9,10 +9,10 @@
 #include "flowcache/input_path.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/sampler.hpp"
-#include "parsers/hinted_packet.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/parse_options.hpp"
 #include "parsers/parse_packet.hpp"
+#include "parsers/plain_packet.hpp"
 
 namespace tributary {
 
@@ -71,7 +71,7 @@ public:
     /// @return        `ok`, or why the packet is ignored
     [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
                                                            PacketFields& fields) noexcept {
-        const bool is_checked = kChecksNicHints && packet.nic_hint != NicHint::none;
+        const bool is_checked = kChecksNicHints && packet.nic_hint != PlainKind::none;
         if (!is_checked && parse_plain(packet, parts_.parse, fields)) [[likely]] {
             return ParseStatus::ok;  // with no header cut, and no fragment
         }
@@ -100,25 +100,9 @@ private:
     }
     [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
                                            PacketFields& fields) noexcept {
-        if constexpr (kChecksNicHints) {
-            if (packet.nic_hint != NicHint::none) {
-                const ParseStatus status = parse_packet(packet, parts_.parse, fields);
-                return check_hint(packet, status, fields);
-            }
-        }
-        return parse_header_by_header(packet, parts_.parse, fields);
-    }
-
-    /// Parses a packet again without its hint, and counts it if that makes a difference.
-    ///
-    /// @param fields  as the hint had it; gets what full parsing finds
-    [[nodiscard]] ParseStatus check_hint(const PacketView& packet, ParseStatus hinted_status,
-                                         PacketFields& fields) noexcept {
-        const PacketFields hinted = fields;
         const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
-        const bool is_same =
-            status == hinted_status && (status != ParseStatus::ok || fields == hinted);
-        if (!is_same || contradicts(packet.nic_hint, status, fields)) {
+        if (kChecksNicHints && packet.nic_hint != PlainKind::none &&
+            contradicts(packet.nic_hint, status, fields)) {
             counters_.nic_hint_mismatches.add();
         }
         return status;

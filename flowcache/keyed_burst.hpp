@@ -140,8 +140,9 @@ private:
         guessed_ = end;
     }
 
-    // In an order that leaves no gaps.
-    std::array<KeyedPacket, kBurstPackets> packets_;
+    // In an order that leaves no gaps. One group more, which is never used, lies behind the last
+    // packet, so that group_end_ has where to point.
+    std::array<KeyedPacket, kBurstPackets + kGroup> packets_;
     KeyedPacket* end_ = packets_.data();                 ///< behind the last one
     KeyedPacket* keyed_ = packets_.data();               ///< the first one without a key
     KeyedPacket* guessed_ = packets_.data();             ///< the first one without a guess

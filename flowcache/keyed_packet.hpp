@@ -18,10 +18,12 @@ struct alignas(64) KeyedPacket {
     ShortKey key;        ///< of biflows: the canonical one, which both directions have
     bool is_backward{};  ///< of biflows: it goes from the key's destination to its source
     IndexHome home;      ///< of its hash, in the cache's index
-    FlowLine* guess{};   ///< line of its flow, most likely; nullptr: it has none
+    FlowLine* guess{};   ///< line of its flow, most likely; nullptr: no guess
     const PacketView* packet{};
     const PacketFields* fields{};
 };
+
+static_assert(sizeof(KeyedPacket) == 64);
 
 /// Makes a packet's key of its view and its fields. Of uniflows `is_backward` is left alone: it is
 /// false from the start.

@@ -123,7 +123,7 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
     }
 }
 
-/// Makes a flow's line one that has counted nothing. It starts later than any packet comes.
+/// Makes a flow's line one that has counted nothing.
 inline void clear_counts(FlowLine& line) noexcept {
     line.tcp_control_bits = 0;
     line.ip_class_of_service = 0;

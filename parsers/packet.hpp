@@ -29,9 +29,16 @@ enum class LinkType : std::uint32_t {
     linux_sll2 = 276,
 };
 
-/// What a NIC says that an Ethernet frame carries: a TCP or UDP packet that is no fragment and in
-/// no tunnel. The parser believes it only as far as the frame's bytes agree.
-enum class NicHint : std::uint8_t { none, ipv4_tcp, ipv4_udp, ipv6_tcp, ipv6_udp };
+/// A plain packet that an Ethernet frame carries: TCP or UDP over IP, no fragment, in no tunnel.
+/// `none` is anything else, or unknown.
+enum class PlainKind : std::uint8_t { none, ipv4_tcp, ipv4_udp, ipv6_tcp, ipv6_udp };
+
+/// Whether what NICs say of packets is compared with what is in them; it is never believed.
+#ifdef NDEBUG
+inline constexpr bool kChecksNicHints = false;
+#else
+inline constexpr bool kChecksNicHints = true;
+#endif
 
 /// One frame and what its source knows about it. Borrowed: good until the source's next release().
 struct PacketView {
@@ -39,8 +46,8 @@ struct PacketView {
     std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source knows it
     LinkType link_type{LinkType::ethernet};
     InterfaceIndex ingress_interface{};
-    NicHint nic_hint{};
-    Timestamp seen_at{};  ///< the packet's own time
+    PlainKind nic_hint{};  ///< what the NIC says, where kChecksNicHints
+    Timestamp seen_at{};   ///< the packet's own time
     Timestamp
         clock{};  ///< the source's clock when the packet came: deadlines are tested against it
 };

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "parsers/captured_bytes.hpp"
-#include "parsers/hinted_packet.hpp"
 #include "parsers/ip_layer.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_options.hpp"
 #include "parsers/parse_status.hpp"
+#include "parsers/plain_packet.hpp"
 #include "parsers/transport.hpp"
 #include "parsers/tunnel.hpp"
 
@@ -57,13 +57,13 @@ inline constexpr int kMostTunnels = 8;
     }
     const CapturedBytes frame(part_to_parse(packet, options));  // whole headers: none is cut here
     const auto go_on = [&](auto kind, const IpLayer& ip) __attribute__((always_inline)) {
-        constexpr bool kIsTcp = kind == NicHint::ipv4_tcp || kind == NicHint::ipv6_tcp;
+        constexpr bool kIsTcp = kind == PlainKind::ipv4_tcp || kind == PlainKind::ipv6_tcp;
         if (kIsTcp && options.tcp_segments) {
-            read_tcp_segment(frame, ip, kind == NicHint::ipv4_tcp, fields);
+            read_tcp_segment(frame, ip, kind == PlainKind::ipv4_tcp, fields);
         }
         return kIsTcp || options.tunnel == TunnelMode::outer || !has_tunnel_port(fields);
     };
-    return parse_hinted(packet.nic_hint, frame, fields, go_on);
+    return parse_if_plain(frame, fields, go_on);
 }
 
 /// Parses one frame from its link-layer header to the transport ports of the packet that is

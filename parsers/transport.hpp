@@ -57,12 +57,12 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
 }
 
 /// Reads what the analysis of TCP wants of a segment whose header, without options, is there.
-/// Inlined, because for plain packets all but the segment is a constant.
+/// Inlined, because for plain packets much of it is constant.
 ///
 /// @param frame    what `ip` counts in
 /// @param ip       of the TCP packet that `fields` tells about
 /// @param is_ipv4  whether that is IPv4
-/// @param fields   as parse_transport() left them
+/// @param fields   what else was read of the packet
 /// @source         RFC 9293 §3.1
 [[gnu::always_inline]] inline void read_tcp_segment(CapturedBytes frame, const IpLayer& ip,
                                                     bool is_ipv4, PacketFields& fields) noexcept {
@@ -71,7 +71,7 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
     if (!header || ip.payload_at + kLeastHeader > ip.end) {
         return;
     }
-    const auto bytes = static_cast<std::uint64_t>(ip.end - ip.payload_at);
+    const std::size_t bytes = ip.end - ip.payload_at;
     const std::uint32_t header_bytes = header.u8<12>() >> 2U & 0x3cU;  // of the octet's upper half
     const bool is_sound = header_bytes >= kLeastHeader && header_bytes <= bytes;
     fields.has_tcp_segment = bytes <= TcpSegment::kMostPayload;

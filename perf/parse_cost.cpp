@@ -35,12 +35,11 @@ constexpr std::uint16_t kPort = 53;
 struct Frames {
     using Build = Frame (*)(const std::string& source, std::uint16_t port);
 
-    Frames(std::string kind, Build build, const ParseOptions& parse = {}, NicHint hint = {})
+    Frames(std::string kind, Build build, const ParseOptions& parse = {})
         : name(std::move(kind)), options(parse) {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             frames[i] = build(std::to_string(i), static_cast<std::uint16_t>(1000 + i));
             packets[i] = frames[i].view();
-            packets[i].nic_hint = hint;
         }
     }
 
@@ -154,8 +153,6 @@ std::vector<Subject> make_subjects() {
     const auto plain = std::make_shared<Frames>("full: IPv4/UDP", ipv4_udp);
     const std::shared_ptr<Frames> kinds[] = {
         plain,
-        std::make_shared<Frames>("full: IPv4/UDP, told by the NIC", ipv4_udp, ParseOptions{},
-                                 NicHint::ipv4_udp),
         std::make_shared<Frames>("full: IPv4/TCP", ipv4_tcp),
         std::make_shared<Frames>("full: IPv6, two extension headers, UDP", ipv6_two_extensions),
         std::make_shared<Frames>("full: QinQ, two MPLS labels, IPv4/UDP", qinq_mpls_ipv4),

@@ -34,7 +34,7 @@ struct FuzzedFrame {
     PacketView packet;
     ParseOptions options;
     std::size_t cut{};  ///< 0 .. 255
-    NicHint hint{};     ///< true or not
+    PlainKind hint{};   ///< true or not
 };
 
 inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size_t size) {
@@ -61,7 +61,7 @@ inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size
                     .llc_snap = (data[2] & 4U) != 0,
                     .tcp_segments = true},
         .cut = data[3],
-        .hint = static_cast<NicHint>(data[3] % 5)};
+        .hint = static_cast<PlainKind>(data[3] % 5)};
 }
 
 /// A frame in memory of just its size, not aligned: the sanitizers see each byte read around it.

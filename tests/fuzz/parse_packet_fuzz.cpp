@@ -68,7 +68,7 @@ void check_copy(const FuzzedFrame& input, ParseStatus status, const PacketFields
     const FrameCopy frame(input.packet.captured);
     PacketView copy = input.packet;
     copy.captured = frame.bytes();
-    copy.nic_hint = input.packet.link_type == LinkType::ethernet ? input.hint : NicHint::none;
+    copy.nic_hint = input.hint;
     PacketFields copied_fields = old_fields();
     demand(parse_packet(copy, input.options, copied_fields) == status);
     demand(status != ParseStatus::ok || same(fields, copied_fields));

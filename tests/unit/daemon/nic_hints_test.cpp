@@ -17,13 +17,13 @@ constexpr std::uint32_t kIpv4Tcp = kEther | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_TCP
 TEST_CASE("nic_hint_of: TCP and UDP over IP over Ethernet", "[daemon][unit]") {
     for (const std::uint32_t ipv4 :
          std::vector<std::uint32_t>{RTE_PTYPE_L3_IPV4, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN}) {
-        CHECK(nic_hint_of(kEther | ipv4 | RTE_PTYPE_L4_TCP) == NicHint::ipv4_tcp);
-        CHECK(nic_hint_of(kEther | ipv4 | RTE_PTYPE_L4_UDP) == NicHint::ipv4_udp);
+        CHECK(nic_hint_of(kEther | ipv4 | RTE_PTYPE_L4_TCP) == PlainKind::ipv4_tcp);
+        CHECK(nic_hint_of(kEther | ipv4 | RTE_PTYPE_L4_UDP) == PlainKind::ipv4_udp);
     }
     for (const std::uint32_t ipv6 :
          std::vector<std::uint32_t>{RTE_PTYPE_L3_IPV6, RTE_PTYPE_L3_IPV6_EXT_UNKNOWN}) {
-        CHECK(nic_hint_of(kEther | ipv6 | RTE_PTYPE_L4_TCP) == NicHint::ipv6_tcp);
-        CHECK(nic_hint_of(kEther | ipv6 | RTE_PTYPE_L4_UDP) == NicHint::ipv6_udp);
+        CHECK(nic_hint_of(kEther | ipv6 | RTE_PTYPE_L4_TCP) == PlainKind::ipv6_tcp);
+        CHECK(nic_hint_of(kEther | ipv6 | RTE_PTYPE_L4_UDP) == PlainKind::ipv6_udp);
     }
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("nic_hint_of: all else is no hint", "[daemon][unit]") {
              kEther | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP | RTE_PTYPE_TUNNEL_VXLAN,
              kIpv4Tcp | RTE_PTYPE_INNER_L3_IPV4, kIpv4Tcp | RTE_PTYPE_INNER_L4_TCP, 0xFFFF'FFFF}) {
         CAPTURE(type);
-        CHECK(nic_hint_of(type) == NicHint::none);
+        CHECK(nic_hint_of(type) == PlainKind::none);
     }
 }
 

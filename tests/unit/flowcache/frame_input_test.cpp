@@ -124,9 +124,9 @@ TEST_CASE("FrameInput: later fragments get their ports where a table is given",
 TEST_CASE("FrameInput: what a NIC says wrongly is parsed rightly, and counted in debug builds",
           "[flowcache][unit]") {
     OneBurst source({udp(1), udp(2), ethernet().ethertype(0x0806).payload(46).build()});
-    source.packets[0].nic_hint = NicHint::ipv4_udp;
-    source.packets[1].nic_hint = NicHint::ipv6_tcp;
-    source.packets[2].nic_hint = NicHint::ipv4_udp;
+    source.packets[0].nic_hint = PlainKind::ipv4_udp;
+    source.packets[1].nic_hint = PlainKind::ipv6_tcp;
+    source.packets[2].nic_hint = PlainKind::ipv4_udp;
     FrameInput<OneBurst> path(source, {});
     const ParsedBurst burst = path.receive(burst_of_no_use());
     REQUIRE(burst.packets.size() == 2);

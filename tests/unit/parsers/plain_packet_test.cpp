@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parsers/hinted_packet.hpp"
+#include "parsers/plain_packet.hpp"
 
 #include <array>
 #include <vector>
@@ -10,39 +10,17 @@ namespace tributary::test {
 
 namespace {
 
-constexpr std::array kHints{NicHint::ipv4_tcp, NicHint::ipv4_udp, NicHint::ipv6_tcp,
-                            NicHint::ipv6_udp};
-constexpr std::array kHintsAndNone{NicHint::none, NicHint::ipv4_tcp, NicHint::ipv4_udp,
-                                   NicHint::ipv6_tcp, NicHint::ipv6_udp};
+/// Of plain_frames(), one each.
+constexpr std::array kKinds{PlainKind::ipv4_tcp, PlainKind::ipv4_udp, PlainKind::ipv6_tcp,
+                            PlainKind::ipv6_udp};
 
-Parsed parse_with(NicHint hint, const Frame& frame, const ParseOptions& options = {}) {
-    PacketView view = frame.view();
-    view.nic_hint = hint;
-    return parse(view, options);
-}
-
-/// Whether the short way, with a hint, right or wrong, or by the frame's own looks, changes nothing
-/// about what is found.
+/// Whether looking for the short way first changes nothing about what is found.
 bool is_same(const Frame& frame, const ParseOptions& options) {
     Parsed full;
     full.status = parse_header_by_header(frame.view(), options, full.fields);
-    for (const NicHint hint : kHintsAndNone) {
-        const Parsed hinted = parse_with(hint, frame, options);
-        const bool same = hinted.status == full.status &&
-                          (full.status != ParseStatus::ok || hinted.fields == full.fields);
-        if (!same) {
-            CAPTURE(static_cast<int>(hint));
-            return false;
-        }
-    }
-    return true;
-}
-
-/// Whether the straight path takes the frame.
-bool is_taken(NicHint hint, const Frame& frame) {
-    PacketFields fields;
-    return parse_hinted(hint, CapturedBytes(frame.captured), fields,
-                        [](auto /*kind*/, const IpLayer& /*ip*/) { return true; });
+    const Parsed parsed = parse(frame, options);
+    return parsed.status == full.status &&
+           (full.status != ParseStatus::ok || parsed.fields == full.fields);
 }
 
 std::vector<Frame> plain_frames() {
@@ -99,20 +77,6 @@ std::vector<ParseOptions> all_options() {
 
 }  // namespace
 
-TEST_CASE("parse_hinted: takes plain packets of its own kind and no others", "[parsers][unit]") {
-    const std::vector<Frame> frames = plain_frames();
-    for (std::size_t hint = 0; hint < kHints.size(); ++hint) {
-        for (std::size_t frame = 0; frame < frames.size(); ++frame) {
-            CAPTURE(hint, frame);
-            CHECK(is_taken(kHints[hint], frames[frame]) == (hint == frame));
-        }
-    }
-    for (const Frame& frame : plain_frames()) {
-        CHECK(is_taken(NicHint::none, frame));
-    }
-    CHECK_FALSE(is_taken(NicHint::none, ethernet().vlan(5).ipv4().tcp(1, 2).build()));
-}
-
 TEST_CASE("plain_kind: tells plain packets, captured up to what is read of them",
           "[parsers][unit]") {
     constexpr std::array<std::size_t, 4> kRead{48, 38, 68,
@@ -120,37 +84,41 @@ TEST_CASE("plain_kind: tells plain packets, captured up to what is read of them"
     const std::vector<Frame> frames = plain_frames();
     for (std::size_t i = 0; i < frames.size(); ++i) {
         CAPTURE(i);
-        CHECK(plain_kind(CapturedBytes(frames[i].captured)) == kHints[i]);
-        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i]).captured)) == kHints[i]);
-        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i] - 1).captured)) == NicHint::none);
+        CHECK(plain_kind(CapturedBytes(frames[i].captured)) == kKinds[i]);
+        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i]).captured)) == kKinds[i]);
+        CHECK(plain_kind(CapturedBytes(frames[i].cut(kRead[i] - 1).captured)) == PlainKind::none);
     }
     CHECK(plain_kind(CapturedBytes(ethernet().vlan(7).ipv4().udp(1, 2).build().captured)) ==
-          NicHint::none);
+          PlainKind::none);
     Frame reserved_flag = frames[1];
     reserved_flag.captured[20] |= std::byte{0x80};
-    CHECK(plain_kind(CapturedBytes(reserved_flag.captured)) == NicHint::none);
+    CHECK(plain_kind(CapturedBytes(reserved_flag.captured)) == PlainKind::none);
 }
 
-TEST_CASE("parse_hinted: says where the payload lies, and returns what is made of that",
+TEST_CASE("parse_if_plain: says where the payload lies, and returns what is made of that",
           "[parsers][unit]") {
     PacketFields fields;
     const Frame udp = ethernet().ipv4().udp(1, 2).payload(9).padding(18).build();
+    const Frame tagged = ethernet().vlan(5).ipv4().udp(1, 2).build();
     const bool answer = GENERATE(false, true);
     bool is_asked = false;
     const auto then = [&](auto kind, const IpLayer& ip) {
         is_asked = true;
-        CHECK(kind == NicHint::ipv4_udp);
+        CHECK(kind == PlainKind::ipv4_udp);
         CHECK(ip.payload_at == 34);
         CHECK(ip.end == 34 + 8 + 9);
         return answer;
     };
-    CHECK(parse_hinted(NicHint::ipv4_udp, CapturedBytes(udp.captured), fields, then) == answer);
+    CHECK_FALSE(parse_if_plain(CapturedBytes(tagged.captured), fields, then));
+    CHECK_FALSE(is_asked);
+    CHECK(parse_if_plain(CapturedBytes(udp.captured), fields, then) == answer);
     CHECK(is_asked);
 }
 
-TEST_CASE("parse_packet: with a right hint every field is the same", "[parsers][unit]") {
+TEST_CASE("parse_packet: of plain packets every field is as the walk over headers finds it",
+          "[parsers][unit]") {
     const std::vector<Frame> frames = plain_frames();
-    const Parsed tcp = parse_with(NicHint::ipv4_tcp, frames[0]);
+    const Parsed tcp = parse(frames[0]);
     REQUIRE(tcp.status == ParseStatus::ok);
     CHECK(tcp.fields.source == ip_address("192.0.2.1"));
     CHECK(tcp.fields.destination == ip_address("198.51.100.2"));
@@ -169,7 +137,7 @@ TEST_CASE("parse_packet: with a right hint every field is the same", "[parsers][
     }
 }
 
-TEST_CASE("parse_packet: a wrong hint changes nothing", "[parsers][unit]") {
+TEST_CASE("parse_packet: so it is of others", "[parsers][unit]") {
     std::size_t number = 0;
     for (const Frame& frame : other_frames()) {
         CAPTURE(number++);
@@ -179,8 +147,7 @@ TEST_CASE("parse_packet: a wrong hint changes nothing", "[parsers][unit]") {
     }
 }
 
-TEST_CASE("parse_packet: with a hint every cut and every change of a byte gives the same",
-          "[parsers][unit]") {
+TEST_CASE("parse_packet: so it is with every cut and every change of a byte", "[parsers][unit]") {
     std::vector<Frame> frames = plain_frames();
     for (Frame& frame : other_frames()) {
         frames.push_back(std::move(frame));
@@ -204,9 +171,9 @@ TEST_CASE("parse_packet: with a hint every cut and every change of a byte gives 
     CHECK(different == 0);
 }
 
-TEST_CASE("parse_packet: a UDP hint does not hide a tunnel", "[parsers][unit]") {
+TEST_CASE("parse_packet: the short way does not hide a tunnel", "[parsers][unit]") {
     const Frame frame = ethernet().ipv4().vxlan(7).inner_ethernet().ipv4().tcp(3, 4).build();
-    const Parsed inner = parse_with(NicHint::ipv4_udp, frame, {.tunnel = TunnelMode::inner});
+    const Parsed inner = parse(frame, {.tunnel = TunnelMode::inner});
     REQUIRE(inner.status == ParseStatus::ok);
     CHECK(inner.fields.tunnel.kind == TunnelKind::vxlan);
     CHECK(inner.fields.protocol == ip_protocol::kTcp);
@@ -214,22 +181,23 @@ TEST_CASE("parse_packet: a UDP hint does not hide a tunnel", "[parsers][unit]") 
 }
 
 TEST_CASE("contradicts: only what full parsing knows for sure", "[parsers][unit]") {
-    const auto contradicted = [](NicHint hint, const Frame& frame,
+    const auto contradicted = [](PlainKind hint, const Frame& frame,
                                  const ParseOptions& options = {}) {
         const Parsed full = parse(frame, options);
         return contradicts(hint, full.status, full.fields);
     };
     const Frame udp = ethernet().vlan(5).ipv4({.option_bytes = 4}).udp(1, 2).build();
-    CHECK_FALSE(contradicted(NicHint::ipv4_udp, udp));
-    CHECK(contradicted(NicHint::ipv4_tcp, udp));
-    CHECK(contradicted(NicHint::ipv6_udp, udp));
-    CHECK(contradicted(NicHint::ipv4_udp,
+    CHECK_FALSE(contradicted(PlainKind::ipv4_udp, udp));
+    CHECK(contradicted(PlainKind::ipv4_tcp, udp));
+    CHECK(contradicted(PlainKind::ipv6_udp, udp));
+    CHECK(contradicted(PlainKind::ipv4_udp,
                        ethernet().ipv4({.more_fragments = true}).udp(1, 2).build()));
-    CHECK(contradicted(NicHint::ipv4_udp, ethernet().ethertype(0x0806).payload(46).build()));
-    CHECK_FALSE(contradicted(NicHint::ipv4_udp, udp.cut(30)));
-    CHECK_FALSE(contradicted(NicHint::ipv4_udp, ethernet().ipv4().gtp_u(7).ipv6().tcp(3, 4).build(),
+    CHECK(contradicted(PlainKind::ipv4_udp, ethernet().ethertype(0x0806).payload(46).build()));
+    CHECK_FALSE(contradicted(PlainKind::ipv4_udp, udp.cut(30)));
+    CHECK_FALSE(contradicted(PlainKind::ipv4_udp,
+                             ethernet().ipv4().gtp_u(7).ipv6().tcp(3, 4).build(),
                              {.tunnel = TunnelMode::inner}));
-    CHECK_FALSE(contradicted(NicHint::ipv6_udp,
+    CHECK_FALSE(contradicted(PlainKind::ipv6_udp,
                              ethernet().ipv6().extension(60, 64).udp(1, 2).build(),
                              {.keep_cut_headers = true, .most_bytes = 64}));
 }

@@ -19,9 +19,8 @@
 
 // Plain packets: all fields lie at fixed offsets, so that one bounds check and few comparisons
 // stand for the walk over the headers, and half the instructions; the others take a few more. What
-// a NIC says of a packet spares none of it, because hints are coarse: NICs of Intel name a packet
-// with VLAN tags like one without, and most name IPv4 with options like IPv4 without. A packet that
-// looks like something else than its hint is walked over.
+// a NIC says of a packet would spare none of it, because it has to be checked: NICs of Intel name a
+// packet with VLAN tags like one without, and most name IPv4 with options like IPv4 without.
 //
 // All of it is inlined, with parse_plain() into the loop over packets: with a call in between,
 // results go through memory and what is known of them is lost, which was 35 to 60 of a packet's 256
@@ -29,10 +28,10 @@
 
 namespace tributary {
 
-namespace hinted {
+namespace plain {
 
-template <NicHint kKind>
-using Kind = std::integral_constant<NicHint, kKind>;
+template <PlainKind kKind>
+using Kind = std::integral_constant<PlainKind, kKind>;
 
 inline constexpr std::size_t kIpAt = 14;             ///< behind an Ethernet header without tags
 inline constexpr std::size_t kIpv4HeaderBytes = 20;  ///< without options
@@ -112,13 +111,15 @@ template <std::uint8_t kProtocol>
     return {ParseStatus::ok, kPayloadAt, kPayloadAt + payload_bytes, kIpAt};
 }
 
-}  // namespace hinted
+}  // namespace plain
 
 /// What an Ethernet frame is if it is plain: TCP or UDP over IP right behind the Ethernet header,
 /// without IPv4 options or IPv6 extension headers, no fragment, captured up to what is read of its
 /// transport header. Otherwise `none`.
-[[nodiscard]] [[gnu::always_inline]] inline NicHint plain_kind(CapturedBytes frame) noexcept {
-    using namespace hinted;
+///
+/// @thread  any; pure
+[[nodiscard]] [[gnu::always_inline]] inline PlainKind plain_kind(CapturedBytes frame) noexcept {
+    using namespace plain;
     constexpr auto kUdp = ip_protocol::kUdp;
     constexpr auto kTcp = ip_protocol::kTcp;
     constexpr std::uint32_t kAllButTypeOfService = 0xffff'ff00;
@@ -128,45 +129,38 @@ template <std::uint8_t kProtocol>
     constexpr std::uint32_t kIpv6 = std::uint32_t{ethertype::kIpv6} << 16U | 0x6000;
     const auto start = frame.header<kIpv4Bytes<kUdp>>(0);
     if (!start) {
-        return NicHint::none;
+        return PlainKind::none;
     }
     const std::uint32_t ethertype_and_more = start.u32<12>();
     if ((ethertype_and_more & kAllButTypeOfService) == kIpv4WithoutOptions) {
         const std::uint32_t protocol = start.u32<kIpAt + 6>() & kFragmentationAndProtocol;
         const std::uint16_t total_bytes = start.u16<kIpAt + 2>();
         if (protocol == kUdp) {
-            return total_bytes >= kIpv4Bytes<kUdp> - kIpAt ? NicHint::ipv4_udp : NicHint::none;
+            return total_bytes >= kIpv4Bytes<kUdp> - kIpAt ? PlainKind::ipv4_udp : PlainKind::none;
         }
         if (protocol != kTcp || total_bytes < kIpv4Bytes<kTcp> - kIpAt) {
-            return NicHint::none;
+            return PlainKind::none;
         }
-        return frame.hold(0, kIpv4Bytes<kTcp>) ? NicHint::ipv4_tcp : NicHint::none;
+        return frame.hold(0, kIpv4Bytes<kTcp>) ? PlainKind::ipv4_tcp : PlainKind::none;
     }
     if ((ethertype_and_more & kEthertypeAndVersion) != kIpv6) {
-        return NicHint::none;
+        return PlainKind::none;
     }
     const std::uint8_t protocol = start.u8<kIpAt + 6>();
     const std::uint16_t payload_bytes = start.u16<kIpAt + 4>();
     if (protocol == kUdp && payload_bytes >= transport_bytes(kUdp)) {
-        return frame.hold(0, kIpv6Bytes<kUdp>) ? NicHint::ipv6_udp : NicHint::none;
+        return frame.hold(0, kIpv6Bytes<kUdp>) ? PlainKind::ipv6_udp : PlainKind::none;
     }
     if (protocol != kTcp || payload_bytes < transport_bytes(kTcp)) {
-        return NicHint::none;
+        return PlainKind::none;
     }
-    return frame.hold(0, kIpv6Bytes<kTcp>) ? NicHint::ipv6_tcp : NicHint::none;
+    return frame.hold(0, kIpv6Bytes<kTcp>) ? PlainKind::ipv6_tcp : PlainKind::none;
 }
-
-/// Whether every packet with a hint is parsed fully too, and the two are compared.
-#ifdef NDEBUG
-inline constexpr bool kChecksNicHints = false;
-#else
-inline constexpr bool kChecksNicHints = true;
-#endif
 
 /// Whether full parsing found something else than the NIC.
 ///
 /// @param status, fields  what full parsing says of the same packet
-[[nodiscard]] inline bool contradicts(NicHint hint, ParseStatus status,
+[[nodiscard]] inline bool contradicts(PlainKind hint, ParseStatus status,
                                       const PacketFields& fields) noexcept {
     switch (status) {
         case ParseStatus::ok:
@@ -185,16 +179,14 @@ inline constexpr bool kChecksNicHints = true;
         fields.cut_header == CutHeader::ipv6_extension_header) {
         return false;
     }
-    const bool is_ipv4 = hint == NicHint::ipv4_tcp || hint == NicHint::ipv4_udp;
-    const bool is_tcp = hint == NicHint::ipv4_tcp || hint == NicHint::ipv6_tcp;
+    const bool is_ipv4 = hint == PlainKind::ipv4_tcp || hint == PlainKind::ipv4_udp;
+    const bool is_tcp = hint == PlainKind::ipv4_tcp || hint == PlainKind::ipv6_tcp;
     return fields.ip_version != (is_ipv4 ? 4 : 6) || fields.is_fragment() ||
            fields.protocol != (is_tcp ? ip_protocol::kTcp : ip_protocol::kUdp);
 }
 
-/// Parses an Ethernet frame that is plain, and as its hint says, up to what is read of its
-/// transport header.
+/// Parses an Ethernet frame if it is of a plain_kind().
 ///
-/// @param hint    none: a plain frame of any kind is taken
 /// @param fields  cleared by the caller; written only if it is so
 /// @param then    called once all fields are as full parsing would have found them, with the
 ///                packet's kind, as a constant, and with where its payload lies. It is inlined for
@@ -203,26 +195,22 @@ inline constexpr bool kChecksNicHints = true;
 /// @cost          no loop
 /// @source        as parse_ethernet(), parse_ipv4(), parse_ipv6(), parse_transport()
 template <class Then>
-[[nodiscard]] [[gnu::always_inline]] inline bool parse_hinted(NicHint hint, CapturedBytes frame,
-                                                              PacketFields& fields,
-                                                              Then then) noexcept {
-    using namespace hinted;
+[[nodiscard]] [[gnu::always_inline]] inline bool parse_if_plain(CapturedBytes frame,
+                                                                PacketFields& fields,
+                                                                Then then) noexcept {
+    using namespace plain;
     constexpr auto kTcp = ip_protocol::kTcp;
     constexpr auto kUdp = ip_protocol::kUdp;
-    const NicHint kind = plain_kind(frame);
-    if (hint != NicHint::none && hint != kind) {
-        return false;
-    }
-    switch (kind) {
-        case NicHint::ipv4_tcp:
-            return then(Kind<NicHint::ipv4_tcp>{}, read_ipv4<kTcp>(frame, fields));
-        case NicHint::ipv4_udp:
-            return then(Kind<NicHint::ipv4_udp>{}, read_ipv4<kUdp>(frame, fields));
-        case NicHint::ipv6_tcp:
-            return then(Kind<NicHint::ipv6_tcp>{}, read_ipv6<kTcp>(frame, fields));
-        case NicHint::ipv6_udp:
-            return then(Kind<NicHint::ipv6_udp>{}, read_ipv6<kUdp>(frame, fields));
-        case NicHint::none:
+    switch (plain_kind(frame)) {
+        case PlainKind::ipv4_tcp:
+            return then(Kind<PlainKind::ipv4_tcp>{}, read_ipv4<kTcp>(frame, fields));
+        case PlainKind::ipv4_udp:
+            return then(Kind<PlainKind::ipv4_udp>{}, read_ipv4<kUdp>(frame, fields));
+        case PlainKind::ipv6_tcp:
+            return then(Kind<PlainKind::ipv6_tcp>{}, read_ipv6<kTcp>(frame, fields));
+        case PlainKind::ipv6_udp:
+            return then(Kind<PlainKind::ipv6_udp>{}, read_ipv6<kUdp>(frame, fields));
+        case PlainKind::none:
             break;
     }
     return false;
