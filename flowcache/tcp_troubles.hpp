@@ -39,22 +39,32 @@ struct alignas(64) TcpTrouble {
                keep_alives == 0;
     }
 
+    /// One that a hole ends or begins at becomes part of it.
+    ///
     /// @return  the hole that had to go for it: the lowest, which may be itself
     std::optional<Range> insert_hole(const Range& hole) noexcept {
-        std::optional<Range> dropped;
-        if (hole_count == kHoles) {
-            if (is_before(hole, holes[0])) {
-                return hole;
-            }
-            dropped = holes[0];
-            remove_hole(0);
-        }
         std::size_t at = hole_count;
-        for (; at > 0 && is_before(hole, holes[at - 1]); --at) {
-            holes[at] = holes[at - 1];
+        while (at > 0 && is_before(hole, holes[at - 1])) {
+            --at;
         }
-        holes[at] = hole;
-        ++hole_count;
+        if (at > 0 && holes[at - 1].end == hole.begin) {
+            holes[at - 1].end = hole.end;
+            return std::nullopt;
+        }
+        if (at < hole_count && holes[at].begin == hole.end) {
+            holes[at].begin = hole.begin;
+            return std::nullopt;
+        }
+        if (hole_count < kHoles) {
+            insert_at(at, hole);
+            return std::nullopt;
+        }
+        if (at == 0) {
+            return hole;
+        }
+        const Range dropped = holes[0];
+        remove_hole(0);
+        insert_at(at - 1, hole);
         return dropped;
     }
 
@@ -101,6 +111,12 @@ struct alignas(64) TcpTrouble {
 private:
     [[nodiscard]] static bool is_before(const Range& a, const Range& b) noexcept {
         return tcp::ahead(b.begin, a.begin) < 0;
+    }
+    void insert_at(std::size_t at, const Range& hole) noexcept {
+        std::copy_backward(holes.begin() + static_cast<std::ptrdiff_t>(at),
+                           holes.begin() + hole_count, holes.begin() + hole_count + 1);
+        holes[at] = hole;
+        ++hole_count;
     }
     void remove_hole(std::size_t at) noexcept {
         std::copy(holes.begin() + static_cast<std::ptrdiff_t>(at) + 1, holes.begin() + hole_count,

@@ -78,6 +78,25 @@ TEST_CASE("TcpAnalysis: after a silence longer than the duplicate time there are
     CHECK(flows.told().duplicates == (is_longer ? 1 : 3));
 }
 
+TEST_CASE("TcpAnalysis: a hole on both sides of an acknowledgement's number is one",
+          "[flowcache][unit]") {
+    Flows flows;
+    flows.add(1000, 0);
+    flows.add(900, 10);
+    flows.add(1010, 10);
+    for (std::uint32_t more = 1; more < TcpTrouble::kHoles; ++more) {
+        flows.add(1010 + 20 * more, 10);
+    }
+    CHECK(flows.told().overflow == 0);
+    CHECK(flows.told().out_of_order == 1);
+    flows.add(910, 100);  // all of it
+    CHECK(flows.told().overflow == 0);
+    CHECK(flows.told().out_of_order == 2);
+    flows.add(900, 120);  // nothing of it is unseen now
+    CHECK(flows.told().retransmissions == 1);
+    CHECK(flows.told().retransmitted_octets == 120);
+}
+
 TEST_CASE("TcpAnalysis: whatever differs makes another segment", "[flowcache][unit]") {
     Flows flows;
     PacketFields segment = flows.add(1000, 100);
