@@ -12,8 +12,8 @@ namespace tributary {
 /// @cost  2 instructions
 [[nodiscard]] [[gnu::always_inline]] inline std::uint64_t folded_product(std::uint64_t a,
                                                                          std::uint64_t b) noexcept {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
+    std::uint64_t low = 0;   // NOLINT(misc-const-correctness): the instruction writes both
+    std::uint64_t high = 0;  // NOLINT(misc-const-correctness)
     asm("mulx %[b], %[low], %[high]" : [low] "=r"(low), [high] "=r"(high) : "d"(a), [b] "r"(b));
     return low ^ high;
 }
