@@ -71,14 +71,17 @@ public:
     /// @return        `ok`, or why the packet is ignored
     [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
                                                            PacketFields& fields) noexcept {
-        const bool is_checked = kChecksNicHints && packet.nic_hint != PlainKind::none;
-        if (!is_checked && parse_plain(packet, parts_.parse, fields)) [[likely]] {
+        if (!is_checked(packet) && parse_plain(packet, parts_.parse, fields)) [[likely]] {
             return ParseStatus::ok;  // with no header cut, and no fragment
         }
         return parse_any(packet, fields);
     }
 
 private:
+    /// Whether a packet takes the long way, to be compared with what the NIC says of it.
+    [[nodiscard]] static bool is_checked(const PacketView& packet) noexcept {
+        return kChecksNicHints && packet.nic_hint != PlainKind::none;
+    }
     [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
         return static_cast<std::size_t>(std::popcount(packets));
     }
@@ -101,8 +104,7 @@ private:
     [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
                                            PacketFields& fields) noexcept {
         const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
-        if (kChecksNicHints && packet.nic_hint != PlainKind::none &&
-            contradicts(packet.nic_hint, status, fields)) {
+        if (is_checked(packet) && contradicts(packet.nic_hint, status, fields)) {
             counters_.nic_hint_mismatches.add();
         }
         return status;

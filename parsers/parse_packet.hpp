@@ -33,8 +33,7 @@ inline constexpr int kMostTunnels = 8;
     return CapturedBytes(part, options.keep_cut_headers && part.size() < packet.wire_bytes);
 }
 
-/// Parses any frame as parse_packet() says, without asking first whether it is plain, and without a
-/// NIC's hint.
+/// Parses any frame as parse_packet() says, without asking first whether it is plain.
 [[nodiscard]] ParseStatus parse_header_by_header(const PacketView& packet,
                                                  const ParseOptions& options,
                                                  PacketFields& fields) noexcept;

@@ -7,7 +7,7 @@
 #include "flowcache/tcp_analysis.hpp"
 #include "tests/support/tcp_flows.hpp"
 
-// What TcpAnalysis remembers, and for how long: copies, troubles.
+// What TcpAnalysis remembers, and for how long: copies, holes, troubles.
 
 using namespace tributary;
 using namespace tributary::test;

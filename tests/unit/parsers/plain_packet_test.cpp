@@ -137,7 +137,8 @@ TEST_CASE("parse_packet: of plain packets every field is as the walk over header
     }
 }
 
-TEST_CASE("parse_packet: so it is of others", "[parsers][unit]") {
+TEST_CASE("parse_packet: what is not plain is found as the walk over headers finds it",
+          "[parsers][unit]") {
     std::size_t number = 0;
     for (const Frame& frame : other_frames()) {
         CAPTURE(number++);
@@ -147,7 +148,8 @@ TEST_CASE("parse_packet: so it is of others", "[parsers][unit]") {
     }
 }
 
-TEST_CASE("parse_packet: so it is with every cut and every change of a byte", "[parsers][unit]") {
+TEST_CASE("parse_packet: every cut and every changed byte gives what the walk over headers gives",
+          "[parsers][unit]") {
     std::vector<Frame> frames = plain_frames();
     for (Frame& frame : other_frames()) {
         frames.push_back(std::move(frame));
