@@ -21,6 +21,7 @@
 #include "flowcache/flow_meter.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/look_ahead.hpp"
 #include "flowcache/options.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/prefetch.hpp"
@@ -31,13 +32,13 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory:  | TCP troubles | index | entries: lines, groups, IPv6 addresses | due times | slices |
+//   memory:  | index | entries: lines, groups, IPv6 addresses | due times | slices | TCP troubles |
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
-// A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
-// still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
-// the cache accounts. It tests the guess: a packet before it may have moved things.
+// A burst goes in three stages, so that misses overlap: KeyedBurst, while the input path parses on,
+// hashes and asks for buckets, then guesses entries and asks for those; the cache tests and
+// accounts.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
@@ -66,30 +67,32 @@ public:
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
           identity_(hasher, layout, options.tunnel_in_key),
-          meter_(options, layout, take<TcpTrouble>(memory, troubles_for(options)), counters),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
-          entries_(memory, entries_for(options), counters.entries),
+          entries_(memory, entries_for(options), layout, counters.entries),
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
           slices_(take<SliceMap::Word>(memory, SliceMap::words_for(entries_for(options)))),
+          meter_(options, layout, entries_.groups(),
+                 take<TcpTrouble>(memory, troubles_for(options)), counters),
           eviction_(most_slices(options)) {}
 
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
-        return {options_, identity_, index_, entries_.places(meter_.layout())};
+        return {options_, identity_, index_, entries_.places()};
     }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
     /// @param packets  at most kBurstPackets, from burst()
-    /// @cost  two prefetched cache lines per packet of a running IPv4 flow, three where its TCP is
-    ///        analysed; no allocation. A call of its own, to have all registers for packets.
+    /// @cost  two prefetched cache lines per packet of a running IPv4 flow, one more where its TCP
+    ///        is disturbed; no allocation. A call of its own, to have all registers for packets.
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         BurstCounts counts(packets.data());
+        LookAhead look_ahead(meter_, packets);
         const KeyedPacket* const last = packets.data() + packets.size();
         for (const KeyedPacket* packet = packets.data(); packet != last; ++packet) {
-            meter_.look_ahead({packet, last});
+            look_ahead.step({packet, last});
             account(*packet, counts, sink);
         }
         counts.move_to(counters_, last);
@@ -179,10 +182,8 @@ private:
                                         Sink& sink) noexcept {
         counts.add(packet);
         FlowLine* line = packet.guess;
-        if (line != nullptr && identity_.is_same(entries_, *line, packet) &&
-            meter_.just_goes_on(*line, packet)) [[likely]] {
-            meter_.add(*line, packet);
-        } else {
+        if (line == nullptr || !identity_.is_same(entries_, *line, packet) ||
+            !meter_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
             counts.move_to(counters_, &packet + 1);
             line = &account_change(packet, sink);
         }
@@ -336,9 +337,8 @@ private:
         }
     }
 
-    /// Sees to it that an entry is free: where none is, hands on a waiting record, ends what is
-    /// due, evicts, or (the sink is full) forgets an empty slice, or loses the record that waits
-    /// longest.
+    /// Frees an entry: where none is free, hands on a waiting record, ends what is due, evicts, or
+    /// (the sink is full) forgets an empty slice, or loses the record that waits longest.
     template <class Sink>
     void make_room(Timestamp now, Sink& sink) noexcept {
         if (entries_.taken() < entries_.capacity() - entries_.capacity() / 8) {
@@ -384,12 +384,12 @@ private:
 
     FlowCacheOptions options_;
     FlowIdentity identity_;
-    FlowMeter<kRecordBytes> meter_;
     CacheCounters& counters_;
     FlowIndex index_;
     Entries entries_;
     DueTimes due_;
     SliceMap slices_;
+    FlowMeter<kRecordBytes> meter_;
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
-#include <type_traits>
 
 #include "flowcache/counter.hpp"
 #include "flowcache/flow_line.hpp"
+#include "flowcache/group_place.hpp"
 #include "flowcache/prefetch.hpp"
-#include "flowcache/record_update.hpp"
 
 namespace tributary {
 
@@ -29,43 +26,42 @@ template <class T>
 
 /// Where the parts of each entry lie, whatever the size of its records.
 struct EntryPlaces {
-    std::byte* entries;
+    std::byte* lines;
     const std::byte* ipv6;
-    std::size_t entry_bytes;   ///< of line and groups
-    bool has_tcp_groups_only;  ///< no group but tcp-analysis, which TCP alone touches
+    std::size_t stride;  ///< from one line to the next, over groups behind it that packets touch
 
-    [[nodiscard]] bool has_groups() const noexcept { return entry_bytes > sizeof(FlowLine); }
-    /// Asks for what a packet of this entry will touch.
+    [[nodiscard]] bool has_groups() const noexcept { return stride > sizeof(FlowLine); }
+    /// Asks for what each packet of this entry touches. Groups that are apart are not among it:
+    /// FlowMeter::LookAhead knows more.
     ///
     /// @param kHasGroups  has_groups(), of which a loop over packets asks once
     /// @return            the entry's line
     template <bool kHasGroups>
     [[gnu::always_inline]] FlowLine* prefetch(EntryIndex entry,
                                               const ShortKey& key) const noexcept {
-        std::byte* const at = entries + entry * (kHasGroups ? entry_bytes : sizeof(FlowLine));
+        std::byte* const at = lines + entry * (kHasGroups ? stride : sizeof(FlowLine));
         auto* const line = reinterpret_cast<FlowLine*>(at);
         prefetch_to_write(line);
         if (key.ip_version != 4) {
             prefetch_to_read(ipv6 + entry * sizeof(AddressPair));
         }
-        if (!kHasGroups || (has_tcp_groups_only && key.protocol != ip_protocol::kTcp)) {
-            return line;
-        }
-        for (std::size_t group = sizeof(FlowLine); group < entry_bytes; group += 64) {
-            prefetch_to_write(at + group);
+        if constexpr (kHasGroups) {
+            for (std::size_t group = sizeof(FlowLine); group < stride; group += 64) {
+                prefetch_to_write(at + group);
+            }
         }
         return line;
     }
 };
 
-/// The entries of one cache, in two arrays that one index leads into:
+/// The entries of one cache, which one index leads into:
 ///
-///     entries[i]  64 bytes of line, and whole cache lines of groups, as the record size asks for
-///     ipv6[i]     32 bytes   written and read for IPv6 flows only
+///     line    64 bytes
+///     groups  whole cache lines, as the record size asks for; GroupPlace tells where
+///     ipv6    32 bytes in an array of their own, written and read for IPv6 flows only
 ///
 /// So addresses that a flow doesn't have are never touched, and the kernel never has to find memory
-/// for them. Groups lie behind their line, in the same memory page: with an array of their own,
-/// analysed TCP took 1.1 times as long at a million flows.
+/// for them.
 ///
 /// An entry is  never used   its index is not below used()
 ///              free         in the stack of free ones
@@ -76,6 +72,7 @@ class FlowEntries {
 public:
     using Record = FlowRecord<kRecordBytes>;
     static constexpr std::size_t kGroupBytes = kRecordBytes - sizeof(FlowRecordCore);
+    using Groups = GroupPlace<kGroupBytes>;
 
     [[nodiscard]] static std::size_t bytes_needed(std::size_t entries) noexcept {
         return entries * (sizeof(Entry) + sizeof(AddressPair) + sizeof(EntryIndex)) +
@@ -84,31 +81,27 @@ public:
 
     /// @param memory  bytes_needed() bytes are taken from its front
     /// @param gauge   told of taken() whenever it changes; outlives the entries
-    FlowEntries(std::span<std::byte>& memory, std::size_t entries, Counter& gauge) noexcept
+    FlowEntries(std::span<std::byte>& memory, std::size_t entries, const RecordLayout& layout,
+                Counter& gauge) noexcept
         : gauge_(gauge),
+          place_(layout, entries),
           entries_(take<Entry>(memory, entries)),
           ipv6_(take<AlignedPair>(memory, entries)),
           free_(take<EntryIndex>(memory, entries)) {}
 
-    [[nodiscard]] FlowLine& line(EntryIndex entry) const noexcept { return entries_[entry].line; }
+    [[nodiscard]] FlowLine& line(EntryIndex entry) const noexcept {
+        return *reinterpret_cast<FlowLine*>(first_line() + entry * place_.stride());
+    }
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
     [[nodiscard]] EntryIndex index_of(const FlowLine& line) const noexcept {
-        return static_cast<EntryIndex>(reinterpret_cast<const Entry*>(&line) - entries_.data());
+        const auto bytes = reinterpret_cast<const std::byte*>(&line) - first_line();
+        return static_cast<EntryIndex>(static_cast<std::size_t>(bytes) / place_.stride());
     }
-    /// @param line  of an entry
-    [[nodiscard]] static GroupBytes groups(FlowLine& line) noexcept {
-        return GroupBytes(group_bytes(line));
-    }
-    /// @param from  the first group's offset in a record
-    static void clear_groups(FlowLine& line, std::uint16_t from) noexcept {
-        const std::size_t kept = from - sizeof(FlowRecordCore);
-        std::memset(group_bytes(line) + kept, 0, kGroupBytes - kept);
-    }
-    [[nodiscard]] EntryPlaces places(const RecordLayout& layout) const noexcept {
+    /// Where each entry's groups are, seen from its line.
+    [[nodiscard]] const Groups& groups() const noexcept { return place_; }
+    [[nodiscard]] EntryPlaces places() const noexcept {
         static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
-        return {reinterpret_cast<std::byte*>(entries_.data()),
-                reinterpret_cast<const std::byte*>(ipv6_.data()), sizeof(Entry),
-                layout.groups() == FieldGroups{.tcp_analysis = true} && layout.reverse_at == 0};
+        return {first_line(), reinterpret_cast<const std::byte*>(ipv6_.data()), place_.stride()};
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return entries_.size(); }
@@ -129,7 +122,7 @@ public:
     }
     /// @param packet  of the entry's flow
     [[nodiscard]] FlowHandle handle(EntryIndex entry, const KeyedPacket& packet) const noexcept {
-        const FlowLine& line = entries_[entry].line;
+        const FlowLine& line = this->line(entry);
         return {entry, line.generation, line.is_reverse(packet)};
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
@@ -170,7 +163,7 @@ public:
 
     /// The record of an entry; of a biflow as if it were a uniflow with the canonical key.
     void write_record(EntryIndex entry, Record& record) const noexcept {
-        const FlowLine& line = entries_[entry].line;
+        FlowLine& line = this->line(entry);
         record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
                        .tcp_control_bits = line.tcp_control_bits,
                        .ip_class_of_service = line.ip_class_of_service,
@@ -180,8 +173,7 @@ public:
                        .start = line.start,
                        .end = line.end};
         if constexpr (kGroupBytes != 0) {
-            std::memcpy(record.groups.data(), group_bytes(entries_[entry].line),
-                        record.groups.size());
+            std::memcpy(record.groups.data(), place_.begin(line), record.groups.size());
         }
     }
 
@@ -189,29 +181,22 @@ private:
     struct alignas(32) AlignedPair {
         AddressPair pair;
     };
-    struct WithoutGroups {
-        FlowLine line;
-    };
-    struct alignas(kGroupBytes <= sizeof(FlowLine) ? 2 * sizeof(FlowLine)
-                                                   : sizeof(FlowLine)) WithGroups {
-        FlowLine line;
-        std::array<std::byte, std::max<std::size_t>(kGroupBytes, 1)> groups;
-    };
-    using Entry = std::conditional_t<kGroupBytes == 0, WithoutGroups, WithGroups>;
+    using Entry = typename Groups::Entry;
 
+    [[nodiscard]] std::byte* first_line() const noexcept {
+        return reinterpret_cast<std::byte*>(entries_.data());
+    }
     /// Makes a free entry one like another; handles of it stay stale.
     void copy(EntryIndex from, EntryIndex to) const noexcept {
-        Entry entry = entries_[from];
-        entry.line.generation = line(to).generation;
-        entries_[to] = entry;
+        const auto generation = line(to).generation;
+        line(to) = line(from);
+        line(to).generation = generation & FlowLine::kGenerations;
+        std::memcpy(place_.begin(line(to)), place_.begin(line(from)), kGroupBytes);
         ipv6_[to] = ipv6_[from];
-    }
-    /// Without groups: where they would be, of which nothing is read.
-    [[nodiscard]] static std::byte* group_bytes(FlowLine& line) noexcept {
-        return reinterpret_cast<std::byte*>(&line) + sizeof(FlowLine);
     }
 
     Counter& gauge_;
+    Groups place_;
     std::span<Entry> entries_;
     std::span<AlignedPair> ipv6_;
     std::span<EntryIndex> free_;

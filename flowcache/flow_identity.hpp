@@ -55,8 +55,9 @@ private:
                                           const KeyedPacket& packet) const noexcept {
         return (packet.key.ip_version == 4 ||
                 entries.ipv6(entries.index_of(line)) == ipv6_addresses(packet)) &&
-               (tunnel_at_ == 0 || Entries::groups(line).template get<TunnelGroup>(tunnel_at_) ==
-                                       turned(tunnel_of(*packet.fields), line.is_reverse(packet)));
+               (tunnel_at_ == 0 ||
+                entries.groups().of(line).template get<TunnelGroup>(tunnel_at_) ==
+                    turned(tunnel_of(*packet.fields), line.is_reverse(packet)));
     }
 
     FlowHasher hasher_;

@@ -17,7 +17,7 @@ namespace tributary {
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
     std::uint32_t
-        generation{};   ///< 23 bits: stale handles are found out for 2^23 flows of an entry
+        generation{};   ///< 22 bits: stale handles are found out for 2^22 flows of an entry
     bool is_reverse{};  ///< of a biflow: the direction to the initiator
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
@@ -27,6 +27,8 @@ struct FlowHandle {
 /// same index. Of a biflow the line has the direction from the initiator, but the times of both,
 /// which its deadlines come from.
 struct alignas(64) FlowLine {
+    static constexpr std::uint32_t kGenerations = (1U << 22U) - 1;
+
     ShortKey key;  ///< of a biflow: the canonical one
     std::uint16_t tcp_control_bits;
     std::uint8_t ip_class_of_service;
@@ -36,19 +38,17 @@ struct alignas(64) FlowLine {
     Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
-    std::uint32_t generation : 23;
-    std::uint32_t was_cut : 1;    ///< the active timeout has ended a record of this flow
-    std::uint32_t distance : 5;   ///< buckets from its home to `bucket`
-    std::uint32_t is_turned : 1;  ///< a biflow whose initiator is the key's destination
+    std::uint32_t generation : 22;
+    std::uint32_t is_compact : 1;  ///< CompactTcp lies in place of packets, octets and start
+    std::uint32_t was_cut : 1;     ///< the active timeout has ended a record of this flow
+    std::uint32_t distance : 5;    ///< buckets from its home to `bucket`
+    std::uint32_t is_turned : 1;   ///< a biflow whose initiator is the key's destination
     /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
     /// 2 reverse.
     std::uint32_t finished : 2;
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
-    void make_handles_stale() noexcept {
-        constexpr std::uint32_t kMost = 0x7F'FFFF;
-        generation = (generation + 1) & kMost;
-    }
+    void make_handles_stale() noexcept { generation = (generation + 1) & kGenerations; }
     /// Whether a packet of this flow goes to the initiator of a biflow.
     [[nodiscard]] bool is_reverse(const KeyedPacket& packet) const noexcept {
         return packet.is_backward != (is_turned != 0);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "flowcache/cache_counters.hpp"
+#include "flowcache/compact_tcp.hpp"
 #include "flowcache/deadline.hpp"
 #include "flowcache/flow_direction.hpp"
 #include "flowcache/flow_entries.hpp"
@@ -46,7 +47,8 @@ public:
 
     /// @param troubles  as TcpAnalysis wants them
     FlowMeter(const FlowCacheOptions& options, const RecordLayout& layout,
-              std::span<TcpTrouble> troubles, CacheCounters& counters) noexcept
+              const typename Entries::Groups& groups, std::span<TcpTrouble> troubles,
+              CacheCounters& counters) noexcept
         : options_(options),
           timeouts_(options),
           layout_(layout),
@@ -54,16 +56,22 @@ public:
           adds_to_groups_(layout.groups() !=
                           FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0}),
           counters_(counters),
-          analysis_(options, troubles, counters) {}
+          analysis_(options, troubles, counters),
+          compact_limits_(timeouts_, analysis_.shortest_time()),
+          groups_(groups) {}
 
     [[nodiscard]] const RecordLayout& layout() const noexcept { return layout_; }
-    void set_timeouts(const Timeouts& timeouts) noexcept { timeouts_ = timeouts; }
+    void set_timeouts(const Timeouts& timeouts) noexcept {
+        timeouts_ = timeouts;
+        compact_limits_ = CompactTcp::Limits(timeouts_, analysis_.shortest_time());
+    }
 
     /// Makes an entry that of a packet's flow, without a record.
     void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         FlowLine& line = entries.line(entry);
         line.key = first.key;
         clear_counts(line);
+        line.is_compact = 0;
         line.was_cut = 0;
         line.is_turned = 0;
         line.finished = 0;
@@ -91,32 +99,45 @@ public:
         }
         line.ip_class_of_service = first.fields->ip_class_of_service;
         if (adds_to_groups()) {
-            start_groups(Entries::groups(line), layout_, *first.fields);
+            start_groups(groups_.of(line), layout_, *first.fields);
         }
     }
 
-    /// Asks for what the analysis of a packet further on will touch beside its entry, which is
-    /// there by now. Its guess may be wrong, and the trouble too.
-    ///
-    /// @param packets  of a burst, those that are not added yet
-    [[gnu::always_inline]] void look_ahead(std::span<const KeyedPacket> packets) const noexcept {
-        constexpr std::size_t kAhead = 8;
-        if (!has_analysis() || packets.size() <= kAhead || packets[kAhead].guess == nullptr) {
-            return;
-        }
-        const KeyedPacket& next = packets[kAhead];
-        if (next.key.protocol != ip_protocol::kTcp) {
-            return;  // nobody asked for its groups
-        }
-        const bool is_reverse = is_biflow() && next.guess->is_reverse(next);
-        analysis_.prefetch_trouble(tcp_state(*next.guess, is_reverse ? reverse_layout_ : layout_));
+    [[nodiscard]] bool has_analysis() const noexcept {
+        return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
     }
-    /// Whether a packet of a running entry changes nothing but what it adds: its record has begun,
-    /// no later than the packet, and its deadline() has not passed, which is that of a record.
-    [[nodiscard]] bool just_goes_on(const FlowLine& line,
-                                    const KeyedPacket& packet) const noexcept {
-        return packet.packet->seen_at >= line.start &&  // no packet of an empty entry is
-               packet.packet->clock <= deadline_of(line.start, line.end, timeouts_).at;
+    [[nodiscard]] bool may_be_compact() const noexcept { return groups_.is_apart(); }
+    /// Of the direction that a packet goes in, if its guess is right.
+    [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
+        const bool is_reverse = is_biflow() && packet.guess->is_reverse(packet);
+        return tcp_state(*packet.guess, is_reverse ? reverse_layout_ : layout_);
+    }
+    [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
+
+    /// Adds a packet of a running entry that changes nothing but what it adds: its record has
+    /// begun, no later than the packet, and its deadline() has not passed, which is that of a
+    /// record.
+    /// @return  false: it may change more, and nothing was added
+    [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(FlowLine& line,
+                                                             const KeyedPacket& packet) noexcept {
+        if (may_be_compact() && line.is_compact != 0) {
+            if (CompactTcp::add(line, packet, compact_limits_)) [[likely]] {
+                return true;
+            }
+            expand(line);
+        }
+        if (packet.packet->seen_at < line.start ||  // each packet of an empty entry is
+            packet.packet->clock > deadline_of(line.start, line.end, timeouts_).at) {
+            return false;
+        }
+        add(line, packet);
+        return true;
+    }
+    /// Before anything else is read of a line, or done with it: undoes what add() made compact.
+    void expand(FlowLine& line) const noexcept {
+        if (may_be_compact() && line.is_compact != 0) {
+            CompactTcp::expand(line, tcp_state(line, layout_));
+        }
     }
 
     [[gnu::always_inline]] void add(FlowLine& line, const KeyedPacket& packet) noexcept {
@@ -131,7 +152,7 @@ public:
         add_counts(line, counts_of(packet));
         widen(line, seen_at, seen_at);
         if (adds_to_groups()) {
-            add_to_groups(Entries::groups(line), layout_, packet);
+            add_to_groups(groups_.of(line), layout_, packet);
         }
         analyse(line, false, packet, before);
     }
@@ -174,6 +195,7 @@ public:
     }
 
     [[nodiscard]] Deadline deadline(FlowLine& line) const noexcept {
+        expand(line);
         if (is_empty(line)) {  // only silence ends a slice without a packet
             return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
         }
@@ -182,6 +204,7 @@ public:
 
     /// Packets and octets of a record, of both directions.
     [[nodiscard]] RecordTally tally(FlowLine& line) const noexcept {
+        expand(line);
         RecordTally tally{1, line.packets, line.octets};
         if (is_biflow()) {
             const ReverseGroup& reverse = reverse_of(line);
@@ -192,18 +215,20 @@ public:
     }
     /// Whether the entry has no packet: it was just opened, or is an empty slice.
     [[nodiscard]] bool is_empty(FlowLine& line) const noexcept {
-        return line.packets == 0 && (!is_biflow() || reverse_of(line).packets == 0);
+        return line.is_compact == 0 && line.packets == 0 &&
+               (!is_biflow() || reverse_of(line).packets == 0);
     }
 
     /// The record of an entry that runs, or ends now.
     void write_record(const Entries& entries, EntryIndex entry,
                       typename Entries::Record& record) const noexcept {
+        expand(entries.line(entry));
         write_waiting(entries, entry, record);
         tell(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
              entries.line(entry));
     }
     /// An entry got a copy of a flow's record, which is to wait there, while the flow goes on.
-    void settle(FlowLine& line) const noexcept { tell(Entries::groups(line), line); }
+    void settle(FlowLine& line) const noexcept { tell(groups_.of(line), line); }
     /// The flow of an entry has ended. @param waits  its record is to wait there
     void close(FlowLine& line, bool waits) noexcept {
         if (!has_analysis()) {
@@ -243,10 +268,9 @@ public:
         clear_counts(line);
         line.was_cut = 1;
         if (is_biflow()) {
-            const TunnelGroup tunnel =
-                layout_.tunnel_at != 0
-                    ? Entries::groups(line).template get<TunnelGroup>(layout_.tunnel_at)
-                    : TunnelGroup{};
+            const GroupBytes groups = groups_.of(line);
+            const std::uint16_t at = layout_.tunnel_at;
+            const TunnelGroup tunnel = at != 0 ? groups.get<TunnelGroup>(at) : TunnelGroup{};
             const Timestamp forward_end = forward_span(line).end;
             const Timestamp reverse_end = reverse_of(line).end;
             clear_directions(line, reverse_of(line).biflow_direction, tunnel);
@@ -257,15 +281,12 @@ public:
     }
 
 private:
-    [[nodiscard]] bool has_analysis() const noexcept {
-        return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
-    }
     /// Whether segments of this flow are analysed.
     [[nodiscard]] bool analyses(const FlowLine& line) const noexcept {
         return has_analysis() && line.key.protocol == ip_protocol::kTcp;
     }
     [[nodiscard]] TcpState& tcp_state(FlowLine& line, const RecordLayout& layout) const noexcept {
-        return Entries::groups(line).template get<TcpState>(layout.tcp_analysis_at);
+        return groups_.of(line).template get<TcpState>(layout.tcp_analysis_at);
     }
     /// Of each direction of a TCP flow; of others there is none.
     template <class Use>
@@ -306,7 +327,9 @@ private:
             counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
             return;
         }
-        analysis_.add(state, fields, seen_at);
+        if (analysis_.add(state, fields, seen_at) && may_be_compact()) {
+            CompactTcp::compact(line, state);
+        }
         if (is_biflow()) {
             const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
             tcp::add_answer(state, tcp_state(line, other), fields, seen_at);
@@ -332,18 +355,18 @@ private:
         }
         if (line.is_reverse(packet)) {
             analyse(line, true, packet, reverse.end);
-            add_to_direction(reverse, reverse, Entries::groups(line), reverse_layout_, packet);
+            add_to_direction(reverse, reverse, groups_.of(line), reverse_layout_, packet);
         } else {
             PacketSpan& span = forward_span(line);
             analyse(line, false, packet, span.end);
-            add_to_direction(line, span, Entries::groups(line), layout_, packet);
+            add_to_direction(line, span, groups_.of(line), layout_, packet);
         }
     }
     [[nodiscard]] PacketSpan& forward_span(FlowLine& line) const noexcept {
-        return Entries::groups(line).template get<PacketSpan>(layout_.forward_span_at);
+        return groups_.of(line).template get<PacketSpan>(layout_.forward_span_at);
     }
     [[nodiscard]] ReverseGroup& reverse_of(FlowLine& line) const noexcept {
-        return Entries::groups(line).template get<ReverseGroup>(layout_.reverse_at);
+        return groups_.of(line).template get<ReverseGroup>(layout_.reverse_at);
     }
 
     /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of
@@ -356,10 +379,10 @@ private:
         constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
         static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
                       kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
-        Entries::clear_groups(line, layout_.reverse_at);
+        groups_.clear(line, layout_.reverse_at);
         reverse_of(line).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
-            Entries::groups(line).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+            groups_.of(line).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
         }
     }
 
@@ -370,6 +393,8 @@ private:
     bool adds_to_groups_;
     CacheCounters& counters_;
     TcpAnalysis analysis_;
+    CompactTcp::Limits compact_limits_;
+    typename Entries::Groups groups_;
 };
 
 }  // namespace tributary

@@ -38,9 +38,6 @@ namespace tributary {
 /// @source  docs/tcp-records.md; RFC 9293; gpu-tcp-flow-records (2015), 2.3
 class TcpAnalysis {
 public:
-    /// Sequence numbers further apart are of two connections.
-    static constexpr std::int32_t kFarthest = 1 << 30;
-
     /// @param memory    of troubles, of no flow yet; outlives the analysis, as the counters do
     TcpAnalysis(const FlowCacheOptions& options, std::span<TcpTrouble> memory,
                 CacheCounters& counters) noexcept
@@ -58,6 +55,9 @@ public:
         state.trouble = TcpState::kNoTrouble;
     }
 
+    /// No shorter silence makes it forget anything.
+    [[nodiscard]] Timestamp::duration shortest_time() const noexcept { return shortest_time_; }
+
     /// The direction's next segment comes after so long a time; negative when packets are late.
     /// This, add() and just_goes_on() are always inlined: as calls they cost 3 ns a packet.
     [[gnu::always_inline]] void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
@@ -72,17 +72,19 @@ public:
     }
 
     /// @param segment  with `has_tcp_segment`
-    [[gnu::always_inline]] void add(TcpState& state, const PacketFields& segment,
+    /// @return         whether it just went on: CompactTcp tells what that means
+    [[gnu::always_inline]] bool add(TcpState& state, const PacketFields& segment,
                                     Timestamp seen_at) noexcept {
         const std::uint32_t signature = signature_of(segment);
         if (just_goes_on(state, segment, signature)) [[likely]] {
             ++state.segments;
             state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
             state.remember(signature);
-            state.next += segment.tcp.payload_bytes;
-        } else {
-            add_any(state, segment, signature, seen_at);
+            state.go_on_to(state.next + segment.tcp.payload_bytes);
+            return true;
         }
+        add_any(state, segment, signature, seen_at);
+        return false;
     }
 
     /// What a record tells of the direction; the record before it of the same flow told the rest.
@@ -111,17 +113,16 @@ private:
     [[nodiscard, gnu::always_inline]] static bool just_goes_on(const TcpState& state,
                                                                const PacketFields& segment,
                                                                std::uint32_t signature) noexcept {
-        const std::uint32_t span = state.next + segment.tcp.payload_bytes - state.low;
         return segment.tcp.sequence == state.next && tcp::is_plain(segment) &&
                state.segments != 0 && state.is_known != 0 &&
                state.trouble == TcpState::kNoTrouble &&
-               span <= static_cast<std::uint32_t>(kFarthest) && !state.is_recent(signature);
+               tcp::is_new(segment, signature, state.recent);
     }
     /// Never inlined, so that the others' way is short.
     [[gnu::noinline]] void add_any(TcpState& state, const PacketFields& segment,
                                    std::uint32_t signature, Timestamp seen_at) noexcept {
         tcp::count(state, segment);
-        if (is_recent(state, signature)) [[unlikely]] {
+        if (is_copy(state, segment, signature)) [[unlikely]] {
             if (TcpTrouble* const trouble = trouble_of(state)) {
                 ++trouble->duplicates;
             }
@@ -137,7 +138,14 @@ private:
         }
     }
 
-    [[nodiscard]] bool is_recent(const TcpState& state, std::uint32_t signature) const noexcept {
+    /// Of a segment not long ago. Data that follows on all that was seen is not: is_new().
+    [[nodiscard]] bool is_copy(const TcpState& state, const PacketFields& segment,
+                               std::uint32_t signature) const noexcept {
+        const bool follows = state.is_known != 0 && segment.tcp.sequence == state.next &&
+                             !tcp::has(segment, tcp_flag::kSyn);
+        if (follows && segment.tcp.payload_bytes > 0) {
+            return false;
+        }
         const TcpTrouble* const trouble = trouble_if_any(state);
         return state.is_recent(signature) ||
                (trouble != nullptr &&
@@ -186,10 +194,6 @@ private:
         state.low = octets.begin;
         state.next = octets.end;
     }
-    static void raise_low(TcpState& state, std::uint32_t low) noexcept {
-        state.low = low;
-        state.is_low_raised = 1;
-    }
 
     /// A SYN with another number than the one before begins a new connection.
     void add_syn(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
@@ -218,10 +222,10 @@ private:
             }
         } else if (segment.tcp.payload_bytes == 0) {
             return;
-        } else if (from_next > kFarthest || from_next < -kFarthest) {
+        } else if (from_next > tcp::kFarthest || from_next < -tcp::kFarthest) {
             give_up(state);
             know(state, data);
-            raise_low(state, data.begin);
+            state.raise_low(data.begin);
         } else if (from_next > 0 && state.low == state.next && state.is_low_raised == 0) {
             know(state, data);  // the first octets: before, only numbers were seen
         } else if (from_next > 0) {
@@ -231,12 +235,8 @@ private:
             add_behind(state, data);
         }
     }
-    /// Octets too long ago are forgotten, lest numbers that wrap meet them again.
     void go_on_to(TcpState& state, std::uint32_t next) noexcept {
-        state.next = next;
-        if (tcp::ahead(state.low, next) > kFarthest || tcp::ahead(state.low, next) < 0)
-            [[unlikely]] {
-            raise_low(state, next - static_cast<std::uint32_t>(kFarthest));
+        if (!state.go_on_to(next)) {
             if (TcpTrouble* const trouble = trouble_if_any(state)) {
                 trouble->drop_holes_below(state.low);
             }
@@ -254,7 +254,7 @@ private:
         TcpTrouble* const trouble = trouble_of(state);
         if (trouble == nullptr) {
             if (is_below) {
-                raise_low(state, state.low);
+                state.raise_low(state.low);
             }
             pass_unjudged(state, data);
             return;
@@ -306,10 +306,10 @@ private:
     void insert_hole(TcpState& state, const Range& hole) noexcept {
         TcpTrouble* const trouble = trouble_of(state);
         if (trouble == nullptr) {
-            raise_low(state, hole.end);
+            state.raise_low(hole.end);
         } else if (const auto dropped = trouble->insert_hole(hole)) {
             give_up(state);
-            raise_low(state, dropped->end);
+            state.raise_low(dropped->end);
         }
     }
 

@@ -9,6 +9,9 @@
 // (RFC 9293 §3.4).
 namespace tributary::tcp {
 
+/// Numbers further apart are of two connections.
+inline constexpr std::int32_t kFarthest = 1 << 30;
+
 /// Octets of one direction, begin to end.
 struct Range {
     std::uint32_t begin;

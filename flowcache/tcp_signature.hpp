@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "flowcache/folded_product.hpp"
@@ -25,5 +26,26 @@ namespace tributary {
         segment.tcp.numbers() ^ 0x9E37'79B9'7F4A'7C15U, header ^ length ^ 0xD6E8'FEB8'6659'FD93U));
     return signature + (signature == 0 ? 1 : 0);
 }
+
+namespace tcp {
+
+/// Of the last segment first; 0: none.
+using RecentSignatures = std::array<std::uint32_t, 3>;
+
+[[nodiscard, gnu::always_inline]] inline bool is_among(const RecentSignatures& recent,
+                                                       std::uint32_t signature) noexcept {
+    // No branches, which would hardly ever be taken.
+    return (unsigned{recent[0] == signature} | unsigned{recent[1] == signature} |
+            unsigned{recent[2] == signature}) != 0;
+}
+/// Whether a segment that follows on those before it is none of them again. With data it cannot be:
+/// the first one would have moved what it follows on.
+[[nodiscard, gnu::always_inline]] inline bool is_new(const PacketFields& segment,
+                                                     std::uint32_t signature,
+                                                     const RecentSignatures& recent) noexcept {
+    return segment.tcp.payload_bytes > 0 || !is_among(recent, signature);
+}
+
+}  // namespace tcp
 
 }  // namespace tributary

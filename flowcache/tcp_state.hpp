@@ -7,26 +7,27 @@
 #include <type_traits>
 
 #include "flowcache/flow_record.hpp"
+#include "flowcache/tcp_sequence.hpp"
+#include "flowcache/tcp_signature.hpp"
 
 namespace tributary {
 
 /// What the analysis keeps of one direction of a flow that runs, in the place where its record has
 /// the group: all that an undisturbed connection needs. Sequence numbers are modulo 2^32.
 struct TcpState {
-    static constexpr std::size_t kRecent = 3;
     static constexpr std::uint32_t kNoTrouble = (1U << 24U) - 1;
 
     std::uint32_t next;  ///< behind the highest octet seen
-    std::uint32_t low;   ///< of the octets before it nothing is known
+    tcp::RecentSignatures recent;
+    std::uint32_t low;  ///< of the octets before it nothing is known
     std::uint32_t segments;
     std::uint32_t data_segments;
+    std::uint32_t first_sequence;       ///< of the record
     std::int64_t syn_time_or_duration;  ///< ns since 1970; with `has_size` ns from SYN to FIN
     std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
     std::uint32_t handshake;            ///< ns; 0: unknown
-    std::uint32_t first_sequence;       ///< of the record
-    std::array<std::uint32_t, kRecent> recent;  ///< signatures, of the last segment first; 0: none
-    std::uint32_t trouble : 24;                 ///< which TcpTrouble is its, or kNoTrouble
-    std::uint32_t is_known : 1;                 ///< `next` and `low` mean something
+    std::uint32_t trouble : 24;         ///< which TcpTrouble is its, or kNoTrouble
+    std::uint32_t is_known : 1;         ///< `next` and `low` mean something
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow
     std::uint32_t has_size : 1;         ///< and a FIN behind it
@@ -42,13 +43,30 @@ struct TcpState {
     std::uint16_t overflow;
 
     [[nodiscard]] bool is_recent(std::uint32_t signature) const noexcept {
-        return recent[0] == signature || recent[1] == signature || recent[2] == signature;
+        return tcp::is_among(recent, signature);
     }
     /// @return  the oldest one, which goes for it
     std::uint32_t remember(std::uint32_t signature) noexcept {
         const std::uint32_t oldest = recent[2];
         recent = {signature, recent[0], recent[1]};
         return oldest;
+    }
+    /// Octets follow on those before them. What lies too far back is forgotten, lest numbers that
+    /// wrap meet it again.
+    ///
+    /// @return  false: and so `low` was raised
+    [[gnu::always_inline]] bool go_on_to(std::uint32_t end) noexcept {
+        next = end;
+        constexpr auto kFarthest = static_cast<std::uint32_t>(tcp::kFarthest);
+        if (next - low <= kFarthest) [[likely]] {
+            return true;
+        }
+        raise_low(next - kFarthest);
+        return false;
+    }
+    void raise_low(std::uint32_t to) noexcept {
+        low = to;
+        is_low_raised = 1;
     }
 };
 static_assert(sizeof(TcpState) == sizeof(TcpAnalysisGroup) &&

@@ -71,7 +71,7 @@ private:
         demand(told.retransmitted_octets <= octets_);
         if (state_.is_known != 0) {
             demand(tcp::ahead(state_.low, state_.next) >= 0);
-            demand(tcp::ahead(state_.low, state_.next) <= TcpAnalysis::kFarthest);
+            demand(tcp::ahead(state_.low, state_.next) <= tcp::kFarthest);
         }
         if (state_.trouble != TcpState::kNoTrouble) {
             demand(state_.trouble < troubles_.size());
