@@ -29,7 +29,6 @@
 #include "flowcache/slice_map.hpp"
 
 namespace tributary {
-
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
 //   memory:  | index | entries: lines, groups, IPv6 addresses | due times | slices | TCP troubles |
@@ -39,7 +38,6 @@ namespace tributary {
 // A burst goes in three stages, so that misses overlap: KeyedBurst, while the input path parses on,
 // hashes and asks for buckets, then guesses entries and asks for those; the cache tests and
 // accounts.
-//
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
 //
@@ -84,8 +82,9 @@ public:
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
     ///
     /// @param packets  at most kBurstPackets, from burst()
-    /// @cost  two prefetched cache lines per packet of a running IPv4 flow, one more where its TCP
-    ///        is disturbed; no allocation. A call of its own, to have all registers for packets.
+    /// @cost  two prefetched cache lines per packet of a running IPv4 flow, and its groups unless
+    /// it
+    ///        is CompactTcp; no allocation. A call of its own, to have all registers for packets.
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         BurstCounts counts(packets.data());
@@ -130,7 +129,6 @@ public:
     /// From now on records end by other timeouts. A CacheTour must then schedule_some() to its end;
     /// until then a flow that has become due may leave as late as it would have.
     void set_timeouts(const Timeouts& timeouts) noexcept { meter_.set_timeouts(timeouts); }
-
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
     /// Names the running flow of a packet, for those who count or end it from outside.
@@ -172,7 +170,6 @@ public:
 private:
     friend class CacheTour;
     using Entries = FlowEntries<kRecordBytes>;
-
     /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
     static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
@@ -276,7 +273,11 @@ private:
             prefetch_to_write(&entries_.line(entry));
         }
         for (const EntryIndex entry : found) {
-            index_.prefetch_bucket(entries_.line(entry).bucket);
+            FlowLine& line = entries_.line(entry);
+            index_.prefetch_bucket(line.bucket);
+            if (line.is_compact != 0) {  // its deadline expands it
+                prefetch_to_write(entries_.groups().begin(line));
+            }
         }
         for (const EntryIndex entry : found) {
             if (outlasts(entry, now, sink)) {
@@ -285,8 +286,8 @@ private:
         }
     }
 
-    /// Ends the record of a running entry. It leaves at once, or waits while the sink is full; then
-    /// the entry is free, unless the flow outlives its record.
+    /// Ends the record of a running entry, which leaves, or waits while the sink is full. Then the
+    /// entry is free, unless the flow outlives its record.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
         FlowLine& line = entries_.line(entry);
@@ -363,8 +364,7 @@ private:
         }
     }
 
-    /// Ends what is due among the next `most` entries (no more than one walk, lest one is found
-    /// twice), until one is free.
+    /// Ends what is due among the next `most` entries (at most one walk) until one is free.
     template <class Sink>
     void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
         if (!search_.is_worthwhile(now)) {

@@ -32,7 +32,7 @@ struct EntryPlaces {
 
     [[nodiscard]] bool has_groups() const noexcept { return stride > sizeof(FlowLine); }
     /// Asks for what each packet of this entry touches. Groups that are apart are not among it:
-    /// FlowMeter::LookAhead knows more.
+    /// LookAhead knows more.
     ///
     /// @param kHasGroups  has_groups(), of which a loop over packets asks once
     /// @return            the entry's line
@@ -95,7 +95,7 @@ public:
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
     [[nodiscard]] EntryIndex index_of(const FlowLine& line) const noexcept {
         const auto bytes = reinterpret_cast<const std::byte*>(&line) - first_line();
-        return static_cast<EntryIndex>(static_cast<std::size_t>(bytes) / place_.stride());
+        return static_cast<EntryIndex>(place_.index(static_cast<std::size_t>(bytes)));
     }
     /// Where each entry's groups are, seen from its line.
     [[nodiscard]] const Groups& groups() const noexcept { return place_; }

@@ -23,9 +23,9 @@ struct FlowHandle {
 };
 
 /// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
-/// groups has nothing else; groups lie behind it, IPv6 addresses in an array of their own, at the
-/// same index. Of a biflow the line has the direction from the initiator, but the times of both,
-/// which its deadlines come from.
+/// groups has nothing else; GroupPlace tells where groups lie, and IPv6 addresses are in an array
+/// of their own, at the same index. Of a biflow the line has the direction from the initiator, but
+/// the times of both, which its deadlines come from.
 struct alignas(64) FlowLine {
     static constexpr std::uint32_t kGenerations = (1U << 22U) - 1;
 
@@ -33,7 +33,7 @@ struct alignas(64) FlowLine {
     std::uint16_t tcp_control_bits;
     std::uint8_t ip_class_of_service;
     FlowEndReason end_reason;  ///< none: it runs
-    std::uint64_t packets;
+    std::uint64_t packets;     ///< this, octets and start: unless is_compact
     std::uint64_t octets;
     Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
     Timestamp end;

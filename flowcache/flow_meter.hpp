@@ -37,7 +37,7 @@ namespace tributary {
 /// how long it stays in a full cache.
 ///
 /// Where TCP is analysed, group tcp-analysis of an entry is the TcpState of its direction until its
-/// record is written.
+/// record is written; CompactTcp uses some of it otherwise.
 ///
 /// @thread  the one that owns the cache; nothing allocates
 template <std::size_t kRecordBytes>
@@ -60,7 +60,6 @@ public:
           compact_limits_(timeouts_, analysis_.shortest_time()),
           groups_(groups) {}
 
-    [[nodiscard]] const RecordLayout& layout() const noexcept { return layout_; }
     void set_timeouts(const Timeouts& timeouts) noexcept {
         timeouts_ = timeouts;
         compact_limits_ = CompactTcp::Limits(timeouts_, analysis_.shortest_time());
@@ -107,6 +106,7 @@ public:
         return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
     }
     [[nodiscard]] bool may_be_compact() const noexcept { return groups_.is_apart(); }
+    [[nodiscard]] const CompactTcp::Limits& limits() const noexcept { return compact_limits_; }
     /// Of the direction that a packet goes in, if its guess is right.
     [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
         const bool is_reverse = is_biflow() && packet.guess->is_reverse(packet);
@@ -133,7 +133,7 @@ public:
         add(line, packet);
         return true;
     }
-    /// Before anything else is read of a line, or done with it: undoes what add() made compact.
+    /// Undoes what add() made compact, before packets, octets, start or a TcpState are touched.
     void expand(FlowLine& line) const noexcept {
         if (may_be_compact() && line.is_compact != 0) {
             CompactTcp::expand(line, tcp_state(line, layout_));
@@ -328,7 +328,7 @@ private:
             return;
         }
         if (analysis_.add(state, fields, seen_at) && may_be_compact()) {
-            CompactTcp::compact(line, state);
+            CompactTcp::compact(line, state, packet.packet->clock);
         }
         if (is_biflow()) {
             const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;

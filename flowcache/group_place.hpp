@@ -48,6 +48,10 @@ public:
     [[nodiscard]] std::size_t stride() const noexcept {
         return is_apart() ? sizeof(FlowLine) : sizeof(Entry);
     }
+    /// Of the line that begins so many bytes behind the first one. No division but by constants.
+    [[nodiscard]] std::size_t index(std::size_t bytes) const noexcept {
+        return is_apart() ? bytes / sizeof(FlowLine) : bytes / sizeof(Entry);
+    }
     /// Without groups: where they would be, of which nothing is read.
     [[nodiscard]] GroupBytes of(FlowLine& line) const noexcept { return GroupBytes(begin(line)); }
     /// @param from  the first group's offset in a record

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "flowcache/compact_tcp.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/prefetch.hpp"
@@ -13,9 +14,9 @@
 
 namespace tributary {
 
-/// Asks for what the analysis of a burst's later packets will touch beside their entries' lines,
-/// which are there by now: TcpStates of flows that are not compact, and then their troubles. The
-/// guesses may be wrong, and the troubles too.
+/// Asks for what the analysis of a burst's later packets will touch beside their entries' lines:
+/// TcpStates of flows that are not compact, or will be expanded because they were silent, and then
+/// their troubles, but those of a burst's first four. Guesses may be wrong, and troubles too.
 ///
 /// @tparam Meter  FlowMeter
 template <class Meter>
@@ -56,10 +57,12 @@ private:
         if (!meter_.may_be_compact()) {
             return true;  // KeyedBurst has asked for it
         }
-        if (packet.guess->is_compact == 0) {
+        const bool will_touch = packet.guess->is_compact == 0 ||
+                                !CompactTcp::comes_soon(*packet.guess, packet, meter_.limits());
+        if (will_touch) {
             prefetch_to_write(&meter_.state_for(packet));
         }
-        return packet.guess->is_compact == 0;
+        return will_touch;
     }
 
     const Meter& meter_;

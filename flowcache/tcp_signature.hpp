@@ -11,7 +11,8 @@ namespace tributary {
 
 /// What copies of one segment have in common, and other segments have not: sequence and
 /// acknowledgement numbers, control bits, window, IP length, TTL, and IPv4's identification or
-/// TCP's checksum. 32 bits of a hash, never 0: one in 2^32 other segments is taken for a copy. The
+/// TCP's checksum. 32 bits of a hash, never 0: one in 2^32 comparisons takes another segment for
+/// a copy. The
 /// hash has no key: whoever makes two segments alike spoils the counts of a flow of his own.
 ///
 /// @param segment  with `has_tcp_segment`

@@ -13,7 +13,8 @@
 namespace tributary {
 
 /// What the analysis keeps of one direction of a flow that runs, in the place where its record has
-/// the group: all that an undisturbed connection needs. Sequence numbers are modulo 2^32.
+/// the group: all that an undisturbed connection needs. Sequence numbers are modulo 2^32. Of a
+/// compact flow `next` and `recent`, which come first for that, lie elsewhere (CompactTcp).
 struct TcpState {
     static constexpr std::uint32_t kNoTrouble = (1U << 24U) - 1;
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "flowcache/cache_tour.hpp"
@@ -131,6 +132,9 @@ public:
     }
     PacketFields next() {
         const std::uint32_t flow = random_.below(kFlows);
+        if (random_.once_in(60)) {
+            return last_[flow];  // a copy
+        }
         std::uint32_t& next = next_[flow];
         const std::uint32_t payload = random_.once_in(4) ? 0 : random_.between(1, 1460);
         PacketFields segment = segment_of(flow, next, payload, ++identification_);
@@ -138,8 +142,8 @@ public:
         if (random_.once_in(40)) {
             disturb(segment, next);
         }
-        last_[flow] = random_.once_in(60) ? last_[flow] : segment;
-        return random_.once_in(60) ? last_[flow] : segment;
+        last_[flow] = segment;
+        return segment;
     }
 
 private:
@@ -280,6 +284,24 @@ TEST_CASE("CompactTcp: a flow far longer than its line counts loses nothing", "[
     CHECK(pair.last().retransmissions == 1);
     CHECK(pair.last().retransmitted_octets == kPayload);
     CHECK(pair.last().overflow == 1);
+}
+
+TEST_CASE("CompactTcp: the active timeout of a day is kept", "[flowcache][unit]") {
+    // The start's ticks come round after 70 369 s.
+    for (const std::int64_t active : {60'000, 70'000, 72'000, 86'400}) {
+        INFO("active timeout " << active << " s");
+        Pair pair({.max_flows = 4,
+                   .idle_timeout = 3600s,
+                   .active_timeout = std::chrono::seconds{active},
+                   .tcp_analysis = true,
+                   .tcp_duplicate_time = 3600s});
+        std::int64_t second = 0;
+        for (std::uint32_t n = 0; second <= active + 700; ++n, second += n % 7 == 0 ? 401 : 601) {
+            pair.packet(segment_of(1, n * 100, 100, static_cast<std::uint16_t>(n)),
+                        Timestamp{std::chrono::seconds{second + 1}});
+        }
+        CHECK(pair.finish(Timestamp{std::chrono::seconds{second}}) == 2);
+    }
 }
 
 TEST_CASE("CompactTcp: data that goes on is no copy, whatever its hash", "[flowcache][unit]") {
