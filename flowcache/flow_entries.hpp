@@ -163,7 +163,7 @@ public:
 
     /// The record of an entry; of a biflow as if it were a uniflow with the canonical key.
     void write_record(EntryIndex entry, Record& record) const noexcept {
-        FlowLine& line = this->line(entry);
+        const FlowLine& line = this->line(entry);
         record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
                        .tcp_control_bits = line.tcp_control_bits,
                        .ip_class_of_service = line.ip_class_of_service,
@@ -173,7 +173,8 @@ public:
                        .start = line.start,
                        .end = line.end};
         if constexpr (kGroupBytes != 0) {
-            std::memcpy(record.groups.data(), place_.begin(line), record.groups.size());
+            std::memcpy(record.groups.data(), place_.begin(this->line(entry)),
+                        record.groups.size());
         }
     }
 
