@@ -15,7 +15,7 @@ namespace tributary {
 ///
 /// Each of the three returns whether the tour has come to its end.
 /// @thread  the one that owns the cache, between two bursts
-/// @cost    per entry one line of memory, in the order of memory
+/// @cost    per entry one line of memory, in the order of memory; of a compact flow its state too
 class CacheTour {
 public:
     /// Ends running flows, with the reason of their deadline where that has passed, else

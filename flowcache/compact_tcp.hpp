@@ -110,9 +110,7 @@ public:
                                                       const Limits& limits) noexcept {
         CompactTcp& flow = place_in(line);
         const PacketFields& segment = *packet.fields;
-        const Timestamp seen_at = packet.packet->seen_at;
-        if (!flow.is_within(limits, line.end, seen_at, packet.packet->clock) ||
-            !segment.has_tcp_segment) [[unlikely]] {
+        if (!flow.is_within(limits, line, packet) || !segment.has_tcp_segment) [[unlikely]] {
             return false;
         }
         const std::uint32_t signature = signature_of(segment);
@@ -122,9 +120,9 @@ public:
         flow.counts_ += segment.ip_bytes + kOnePacket +
                         (segment.tcp.payload_bytes > 0 ? std::uint64_t{1} << kDataAt : 0);
         flow.next_ += segment.tcp.payload_bytes;
-        flow.recent_ = {signature, flow.recent_[0], flow.recent_[1]};
+        tcp::remember(flow.recent_, signature);
         line.tcp_control_bits |= segment.tcp_control_bits;
-        line.end = seen_at;
+        line.end = packet.packet->seen_at;
         return true;
     }
 
@@ -141,8 +139,8 @@ private:
     static_assert(std::uint64_t{kMostPackets} * kMostBytes <= kMostOctets &&
                   kMostOctets < static_cast<std::uint32_t>(tcp::kFarthest));
 
-    // Ticks of the start are modulo 2^18, 20 hours, and say nothing of a flow that is older than
-    // half of that: it is expanded, and cut or left so. No gap is so long that it might be missed.
+    // Ticks of the start are modulo 2^18, 20 hours. No flow becomes or stays compact that is older
+    // than half of that, and no gap is so long that the other half might pass in it.
     static constexpr unsigned kTickShift = 28;  ///< 2^28 ns, 268 ms
     static constexpr unsigned kAgeShift = 32 - (64 - kTickAt);
     static constexpr std::uint64_t kMostAge = std::uint64_t{1} << (63 - kTickAt);
@@ -169,13 +167,13 @@ private:
 
     /// Whether neither deadlines nor the analysis' memory can have passed, and the packet is not
     /// late.
-    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, Timestamp end,
-                                                     Timestamp seen_at,
-                                                     Timestamp clock) const noexcept {
+    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const FlowLine& line,
+                                                     const KeyedPacket& packet) const noexcept {
+        const Timestamp clock = packet.packet->clock;
         const auto age = static_cast<std::uint32_t>(ticks(clock) - (counts_ >> kTickAt))
                          << kAgeShift;
-        return static_cast<std::uint64_t>((seen_at - end).count()) <= limits.gap_ &&
-               static_cast<std::uint64_t>((clock - end).count()) <= limits.gap_ &&
+        return comes_soon(line, packet, limits) &&
+               static_cast<std::uint64_t>((clock - line.end).count()) <= limits.gap_ &&
                age < limits.age_;
     }
     /// Whether a segment follows on those before it, changes nothing but what it adds, and there is

@@ -29,15 +29,17 @@
 #include "flowcache/slice_map.hpp"
 
 namespace tributary {
+
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
 //   memory:  | index | entries: lines, groups, IPv6 addresses | due times | slices | TCP troubles |
 //   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
 //   clock    walk over the due times -> flow lines whose time has come -> record -> sink
 //
-// A burst goes in three stages, so that misses overlap: KeyedBurst, while the input path parses on,
-// hashes and asks for buckets, then guesses entries and asks for those; the cache tests and
-// accounts.
+// A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
+// still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
+// the cache accounts. It tests the guess: a packet before it may have moved things.
+//
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
 //
@@ -83,8 +85,7 @@ public:
     ///
     /// @param packets  at most kBurstPackets, from burst()
     /// @cost  two prefetched cache lines per packet of a running IPv4 flow, and its groups unless
-    /// it
-    ///        is CompactTcp; no allocation. A call of its own, to have all registers for packets.
+    ///        it is CompactTcp; no allocation. A call, so that packets have all registers.
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         BurstCounts counts(packets.data());
@@ -129,6 +130,7 @@ public:
     /// From now on records end by other timeouts. A CacheTour must then schedule_some() to its end;
     /// until then a flow that has become due may leave as late as it would have.
     void set_timeouts(const Timeouts& timeouts) noexcept { meter_.set_timeouts(timeouts); }
+
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
     /// Names the running flow of a packet, for those who count or end it from outside.
@@ -273,11 +275,8 @@ private:
             prefetch_to_write(&entries_.line(entry));
         }
         for (const EntryIndex entry : found) {
-            FlowLine& line = entries_.line(entry);
-            index_.prefetch_bucket(line.bucket);
-            if (line.is_compact != 0) {  // its deadline expands it
-                prefetch_to_write(entries_.groups().begin(line));
-            }
+            index_.prefetch_bucket(entries_.line(entry).bucket);
+            entries_.prefetch_deadline(entry);
         }
         for (const EntryIndex entry : found) {
             if (outlasts(entry, now, sink)) {
@@ -364,7 +363,8 @@ private:
         }
     }
 
-    /// Ends what is due among the next `most` entries (at most one walk) until one is free.
+    /// Ends what is due among the next `most` entries (no more than one walk, lest one is found
+    /// twice), until one is free.
     template <class Sink>
     void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
         if (!search_.is_worthwhile(now)) {

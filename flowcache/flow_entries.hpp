@@ -97,6 +97,12 @@ public:
         const auto bytes = reinterpret_cast<const std::byte*>(&line) - first_line();
         return static_cast<EntryIndex>(place_.index(static_cast<std::size_t>(bytes)));
     }
+    /// Asks for what a look at an entry's deadline will touch beside its line, which is there.
+    void prefetch_deadline(EntryIndex entry) const noexcept {
+        if (line(entry).is_compact != 0) {
+            prefetch_to_write(place_.begin(line(entry)));
+        }
+    }
     /// Where each entry's groups are, seen from its line.
     [[nodiscard]] const Groups& groups() const noexcept { return place_; }
     [[nodiscard]] EntryPlaces places() const noexcept {

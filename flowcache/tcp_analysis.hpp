@@ -72,14 +72,14 @@ public:
     }
 
     /// @param segment  with `has_tcp_segment`
-    /// @return         whether it just went on: CompactTcp tells what that means
+    /// @return         whether it just went on: just_goes_on()
     [[gnu::always_inline]] bool add(TcpState& state, const PacketFields& segment,
                                     Timestamp seen_at) noexcept {
         const std::uint32_t signature = signature_of(segment);
         if (just_goes_on(state, segment, signature)) [[likely]] {
             ++state.segments;
             state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
-            state.remember(signature);
+            tcp::remember(state.recent, signature);
             state.go_on_to(state.next + segment.tcp.payload_bytes);
             return true;
         }
@@ -147,12 +147,12 @@ private:
             return false;
         }
         const TcpTrouble* const trouble = trouble_if_any(state);
-        return state.is_recent(signature) ||
+        return tcp::is_among(state.recent, signature) ||
                (trouble != nullptr &&
                 std::ranges::find(trouble->recent, signature) != trouble->recent.end());
     }
     void remember(TcpState& state, std::uint32_t signature) noexcept {
-        const std::uint32_t oldest = state.remember(signature);
+        const std::uint32_t oldest = tcp::remember(state.recent, signature);
         if (TcpTrouble* const trouble = trouble_if_any(state)) {
             trouble->recent[trouble->next_recent] = oldest;
             trouble->next_recent =

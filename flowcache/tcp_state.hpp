@@ -43,15 +43,6 @@ struct TcpState {
     std::uint16_t rst;
     std::uint16_t overflow;
 
-    [[nodiscard]] bool is_recent(std::uint32_t signature) const noexcept {
-        return tcp::is_among(recent, signature);
-    }
-    /// @return  the oldest one, which goes for it
-    std::uint32_t remember(std::uint32_t signature) noexcept {
-        const std::uint32_t oldest = recent[2];
-        recent = {signature, recent[0], recent[1]};
-        return oldest;
-    }
     /// Octets follow on those before them. What lies too far back is forgotten, lest numbers that
     /// wrap meet it again.
     ///
