@@ -37,9 +37,9 @@ public:
     /// @param entries  all are taken, and at least one of them is running
     /// @param meter    tells how many packets an entry has
     /// @param slices   the empty ones
-    /// @cost           kCandidates lines, each next to the one of the call before, and the states
-    /// of
-    ///                 compact flows; more only where entries do not run. A slice: SliceMap::next()
+    /// @cost           kCandidates lines, each next to the one of the call before, and states of
+    ///                 compact flows; more only where entries do not run. A slice:
+    ///                 SliceMap::next()
     template <class Entries, class Meter>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Meter& meter,
                                     SliceMap& slices) noexcept {
