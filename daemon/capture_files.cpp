@@ -48,6 +48,22 @@ std::vector<std::string> CaptureFiles::cut_files() const {
     return paths;
 }
 
+void CaptureFiles::mark_overlap(std::size_t index, Timestamp::duration by) noexcept {
+    const std::scoped_lock lock{mutex_};
+    files_[index].overlap = by;
+}
+
+std::vector<CaptureOverlap> CaptureFiles::overlaps() const {
+    const std::scoped_lock lock{mutex_};
+    std::vector<CaptureOverlap> overlaps;
+    for (const File& file : files_) {
+        if (file.overlap > Timestamp::duration{0}) {
+            overlaps.push_back({file.path, file.overlap});
+        }
+    }
+    return overlaps;
+}
+
 std::optional<CaptureFailure> CaptureFiles::failure() const {
     const std::scoped_lock lock{mutex_};
     const auto failed =

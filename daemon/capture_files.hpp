@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/capture_memory.hpp"
+#include "parsers/units.hpp"
 
 namespace tributary {
 
@@ -20,6 +21,13 @@ struct CaptureFailure {
     std::string
         reason;  ///< for a log line: "No such file or directory", "not a pcap or pcapng file"
     friend bool operator==(const CaptureFailure&, const CaptureFailure&) = default;
+};
+
+/// A capture file whose first frame is older than a frame of the files before it.
+struct CaptureOverlap {
+    std::string path;
+    Timestamp::duration by{};  ///< from the first frame to the newest one before it
+    friend bool operator==(const CaptureOverlap&, const CaptureOverlap&) = default;
 };
 
 /// The capture files of one run, in order, shared by its workers.
@@ -58,6 +66,11 @@ public:
     /// These files.
     [[nodiscard]] std::vector<std::string> cut_files() const;
 
+    /// Notes that the file at `index` begins before those in front of it end.
+    void mark_overlap(std::size_t index, Timestamp::duration by) noexcept;
+    /// These files, in their order.
+    [[nodiscard]] std::vector<CaptureOverlap> overlaps() const;
+
     /// The file that ended the stream early; nothing while all is well.
     [[nodiscard]] std::optional<CaptureFailure> failure() const;
 
@@ -69,6 +82,7 @@ private:
         std::uint16_t taken = 0;
         bool opened = false;
         bool cut = false;
+        Timestamp::duration overlap{};  ///< 0: none is known
     };
     void open(File& file) const noexcept;
 

@@ -53,6 +53,23 @@ void CaptureSource::open_next_file() noexcept {
     }
     reader_ = CaptureReader{memory_->bytes()};
     file_ended_ = false;
+    if (parse_ && share_.has_packets_without_flow()) {
+        note_overlap();
+    }
+}
+
+/// Looks at the first frame of the file that was just opened, with a reader of its own, so that
+/// nothing is asked of each frame.
+void CaptureSource::note_overlap() const noexcept {
+    CaptureReader reader{memory_->bytes()};
+    CaptureFrame frame;
+    CaptureItem item = reader.next(frame);
+    while (item == CaptureItem::other_block) {
+        item = reader.next(frame);
+    }
+    if (item == CaptureItem::frame && times_.is_good(frame.time) && frame.time < times_.now()) {
+        files_->mark_overlap(next_file_ - 1, times_.now() - frame.time);
+    }
 }
 
 /// Every frame moves the clock; those of this worker become packets.

@@ -77,6 +77,7 @@ public:
 
 private:
     void open_next_file() noexcept;
+    void note_overlap() const noexcept;
     [[nodiscard]] bool try_next(PacketView& packet) noexcept;
     [[nodiscard]] bool accept(const CaptureFrame& frame, PacketView& packet) noexcept;
     [[nodiscard]] bool owns(const PacketView& packet) const noexcept;

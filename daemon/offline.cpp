@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "daemon/capture_files.hpp"
+#include "daemon/capture_report.hpp"
 #include "daemon/capture_source.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
@@ -159,21 +160,7 @@ public:
         return ledger;
     }
 
-    /// Logs what was wrong with the captures. @return  whether all could be read
-    [[nodiscard]] bool report_captures() const {
-        for (const std::string& path : files_.cut_files()) {
-            spdlog::warn(
-                "{}: the capture is cut off, or damaged, inside a frame; what came before is "
-                "metered",
-                path);
-        }
-        const std::optional<CaptureFailure> failure = files_.failure();
-        if (failure) {
-            spdlog::error("{}: {}", failure->path, failure->reason);
-        }
-        return !failure;
-    }
-
+    [[nodiscard]] const CaptureFiles& captures() const { return files_; }
     [[nodiscard]] bool output_failed() const { return !pipeline_->export_failure().empty(); }
 
 private:
@@ -208,7 +195,7 @@ int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();
-    const bool all_read = interrupted != 0 || run.report_captures();
+    const bool all_read = interrupted != 0 || report_captures(run.captures(), "metered");
     const int reported = report_ledger(run.ledger(), job.stats_path);
     if (run.output_failed()) {
         return EX_IOERR;

@@ -17,6 +17,7 @@
 
 #include "daemon/capture_feed.hpp"
 #include "daemon/capture_files.hpp"
+#include "daemon/capture_report.hpp"
 #include "daemon/capture_writer.hpp"
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
@@ -322,20 +323,6 @@ private:
     std::vector<std::unique_ptr<PinnedThread>> threads_;  ///< last: they use the rest
 };
 
-/// Logs what was wrong with the captures. @return  whether all could be read
-bool report_captures(const CaptureFiles& files) {
-    for (const std::string& path : files.cut_files()) {
-        spdlog::warn(
-            "{}: the capture is cut off, or damaged, inside a frame; what came before is sent",
-            path);
-    }
-    const std::optional<CaptureFailure> failure = files.failure();
-    if (failure) {
-        spdlog::error("{}: {}", failure->path, failure->reason);
-    }
-    return !failure;
-}
-
 int report(const PreparseLedger& ledger, const std::string& stats_path) {
     spdlog::info("ledger: {}", to_line(ledger));
     for (const auto& [cause, count] : ledger.total().lost) {
@@ -358,7 +345,7 @@ int run_preparse(const PreparseJob& job, const Config& config, Signals& signals)
     check_stats_path(job.stats_path);
     PreparseRun run(job, config, signals);
     const int interrupted = run.run();
-    const bool all_read = interrupted != 0 || report_captures(run.files());
+    const bool all_read = interrupted != 0 || report_captures(run.files(), "sent");
     const int reported = report(run.ledger(), job.stats_path);
     if (const std::string failure = run.write_failure(); !failure.empty()) {
         spdlog::error(failure);

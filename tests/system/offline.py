@@ -125,6 +125,21 @@ class Offline(harness.TestCase):
         self.assertEqual((len(records), len(keys)), (harness.DEMO_FLOWS, harness.DEMO_FLOWS))
         self.assertEqual(sum(record["packetDeltaCount"] for record in records), 2 * harness.DEMO_PACKETS)
 
+    def test_a_capture_that_begins_before_those_in_front_of_it_end_is_a_warning(self):
+        def capture(name, *times):
+            frame = frames.ether(frames.ipv4(frames.udp(1000, 53)))
+            return self.path(name, frames.pcap([(time, frame) for time in times]))
+
+        first, second = capture("first.pcap", frames.at(0), frames.at(10)), capture("second.pcap", frames.at(20))
+        between = capture("between.pcap", frames.at(9, 500_000), frames.at(12))  # as several queues may have it
+        self.assertNotIn("begins", self.meter("--read", first, between, second)[2].stderr)
+        for queues in (1, 3):
+            _, ledger, result = self.meter("--read", second, first, "--set", "read.queues=%d" % queues)
+            self.assertEqual(ledger["packets"]["metered"], 3)
+            warnings = [line for line in result.stderr.splitlines() if "begins" in line]
+            self.assertEqual(len(warnings), 1, result.stderr)
+            self.assertRegex(warnings[0], r"warn.*first\.pcap: begins 20\.000 s before")
+
     def test_ipfixdump_and_tshark_read_the_output(self):
         harness.need("ipfixDump", "tshark")
         out, ledger, _ = self.meter("--read", harness.DEMO, "--set", "export.fields=[extremes, layer2]")

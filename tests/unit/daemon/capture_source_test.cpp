@@ -317,6 +317,38 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
     expect(text.path(), "not a pcap or pcapng file");
 }
 
+TEST_CASE("CaptureSource: a file that begins before others end, is noted, whatever worker 1 does",
+          "[daemon][unit]") {
+    const NamelessFile early{pcap_of({{.seconds = 5, .data = "a"}, {.seconds = 9, .data = "b"}})};
+    const NamelessFile next{pcap_of({{.seconds = 9, .data = "c"}, {.seconds = 6, .data = "d"}})};
+    CaptureBytes late{std::endian::little};
+    add_section(late);
+    add_interface(late, 1);
+    add_enhanced(late, {.interface = 0, .ticks = 7'250'000, .data = "e"});
+    const NamelessFile overlapping{late.bytes()};
+    const NamelessFile bad_time{pcap_of({{.seconds = 0, .data = "f"}})};
+    const NamelessFile empty{pcap_of({})};
+    CaptureFiles files{
+        {early.path(), next.path(), overlapping.path(), bad_time.path(), empty.path()}, 2};
+    std::array<CaptureCounters, 2> counters;
+    CaptureSource second{files, counters[1], 1, kInterface, ParseOptions{}};
+    drain(second);
+    CHECK(files.overlaps().empty());
+    CaptureSource first{files, counters[0], 0, kInterface, ParseOptions{}};
+    drain(first);
+    CHECK(files.overlaps() == std::vector<CaptureOverlap>{{overlapping.path(), 1750ms}});
+}
+
+TEST_CASE("CaptureSource: frames that hold many packets, have no order in time", "[daemon][unit]") {
+    const NamelessFile early{pcap_of({{.seconds = 5, .data = "a"}})};
+    const NamelessFile earlier{pcap_of({{.seconds = 1, .data = "b"}})};
+    CaptureFiles files{{early.path(), earlier.path()}, 1};
+    CaptureCounters counters;
+    CaptureSource source{files, counters, 0};
+    drain(source);
+    CHECK(files.overlaps().empty());
+}
+
 TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[daemon][unit]") {
     CaptureBytes capture{std::endian::little};
     add_section(capture);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture_report.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace tributary {
+namespace {
+
+/// Frames that a capture took from several queues lie a little out of order, also where it was cut
+/// into files.
+constexpr std::chrono::seconds kDisorder{1};
+
+void report_overlap(const CaptureOverlap& overlap, std::string_view fate) {
+    if (overlap.by < kDisorder) {
+        return;
+    }
+    spdlog::warn(
+        "{}: begins {:.3f} s before the captures in front of it end, and time never goes back: its "
+        "packets are {}, but may come late for their flows; give the earliest capture first, and "
+        "merge those of the same time (mergecap)",
+        overlap.path, std::chrono::duration<double>(overlap.by).count(), fate);
+}
+
+}  // namespace
+
+bool report_captures(const CaptureFiles& files, std::string_view fate) {
+    for (const CaptureOverlap& overlap : files.overlaps()) {
+        report_overlap(overlap, fate);
+    }
+    for (const std::string& path : files.cut_files()) {
+        spdlog::warn(
+            "{}: the capture is cut off, or damaged, inside a frame; what came before is {}", path,
+            fate);
+    }
+    const std::optional<CaptureFailure> failure = files.failure();
+    if (failure) {
+        spdlog::error("{}: {}", failure->path, failure->reason);
+    }
+    return !failure;
+}
+
+}  // namespace tributary
