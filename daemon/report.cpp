@@ -31,7 +31,7 @@ std::string words_of(int error) { return std::generic_category().message(error);
 bool are_one_file(const std::string& a, const std::string& b) {
     std::error_code ignored;  // what is not there yet is no other file
     return std::filesystem::equivalent(a, b, ignored) &&
-           std::filesystem::is_regular_file(a, ignored);
+           !std::filesystem::is_character_file(a, ignored);  // /dev/null takes all
 }
 
 }  // namespace
@@ -56,7 +56,8 @@ void refuse_overwriting(std::span<const std::string> captures, const std::string
                 capture + " is a capture to be read; --write or --stats would destroy it");
         }
     }
-    if (!output.empty() && (stats_path == output || are_one_file(stats_path, output))) {
+    const std::string stats_file = stats_path == "-" ? "/dev/stdout" : stats_path;
+    if (!output.empty() && (stats_file == output || are_one_file(stats_file, output))) {
         throw StartupError(EX_USAGE, "records and --stats would be in one file, " + output);
     }
 }

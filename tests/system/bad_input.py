@@ -166,6 +166,18 @@ class Captures(harness.TestCase):
         subprocess.run(["sh", "-c", command, harness.TRIBUTARYD, harness.DEMO, out], check=True)
         self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
 
+    def test_records_and_statistics_on_standard_output_are_refused(self):
+        self.tributaryd("--read", harness.DEMO, "--write", "/dev/stdout", "--stats", "-", expect=harness.EX_USAGE)
+        out, stats = self.path("out.ipfix"), self.path("stats.json")
+        command = [harness.TRIBUTARYD, "--read", harness.DEMO, "--stats", "-", "--write"]
+        with open(out, "wb") as stdout:
+            result = subprocess.run([*command, out], stdout=stdout, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(result.returncode, harness.EX_USAGE, result.stderr)
+        with open(stats, "wb") as stdout:
+            subprocess.run([*command, out], stdout=stdout, check=True)
+        self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
+        self.check_ledger(harness.read_json(stats))
+
     def test_a_full_disk_exits_74_and_the_records_are_lost_by_name(self):
         stats = self.path("stats.json")
         result = self.tributaryd("--read", harness.DEMO, "--write", "/dev/full", "--stats", stats, expect=harness.EX_IOERR)
