@@ -94,7 +94,8 @@ constexpr std::string_view kIntroduction =
     "An explicit `cores.input` has one core for each queue. Filters and sampling choose frames, "
     "so\n"
     "they exclude `parse: unified-header`. With `--read`, `inputs` and `export.collectors` are\n"
-    "ignored.\n";
+    "ignored. A key that has no effect beside the others, such as a `trim-length` without\n"
+    "`parse: trimmed`, is a warning.\n";
 
 constexpr std::string_view kTableHead =
     "\n"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/load_config.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "conf/check_config.hpp"
+#include "conf/config_warnings.hpp"
 #include "conf/keys.hpp"
 #include "conf/overrides.hpp"
 #include "conf/scalars.hpp"
@@ -18,40 +18,6 @@ namespace {
 
 void remove_key(YamlNode& map, std::string_view key) {
     std::erase_if(map.entries, [key](const YamlEntry& entry) { return entry.key == key; });
-}
-
-bool is_sampled(const Config& config) {
-    return config.read.sampling > 1 ||
-           std::any_of(config.inputs.begin(), config.inputs.end(),
-                       [](const InputOptions& input) { return input.sampling > 1; });
-}
-
-std::vector<std::string> warnings_about(const Config& config) {
-    std::vector<std::string> warnings;
-    if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
-        warnings.emplace_back(
-            "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
-    }
-    if (config.export_.fields.tcp_analysis && !config.flows.tcp_analysis) {
-        warnings.emplace_back(
-            "export.fields has tcp-analysis or elements of it, but flows.tcp-analysis is false: "
-            "records do not have them then");
-    }
-    if (config.flows.tcp_analysis && is_sampled(config)) {
-        warnings.emplace_back(
-            "flows.tcp-analysis is true, but packets are sampled: what is passed over leaves "
-            "holes, and what comes again is mostly not seen twice");
-    }
-    for (const InputOptions& input : config.inputs) {
-        if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&
-            input.rss == RssMode::ip_and_l4) {
-            warnings.push_back("input " + input.name +
-                               ": flows.fragments is track, but rss is ip-and-l4: fragments may "
-                               "reach another queue than their first one, and have ports 0 then; "
-                               "rss: ip keeps them together");
-        }
-    }
-    return warnings;
 }
 
 void remove_inputs(YamlNode& root) { remove_key(root, "inputs"); }

@@ -228,47 +228,6 @@ TEST_CASE("preparse_config: what is in no unified header is not asked for", "[co
     }
 }
 
-TEST_CASE("load_config: tracking fragments over queues that part them is warned of",
-          "[conf][unit]") {
-    const auto warnings = [](const std::vector<std::string>& sets) {
-        return load(kTwoInputs, sets, ConfigUse::probe).warnings;
-    };
-    CHECK(warnings({}).empty());
-    const std::vector<std::string> of_first = warnings({"flows.fragments=track"});
-    REQUIRE(of_first.size() == 1);  // the second input has one queue
-    CHECK(of_first[0] ==
-          "input net_null0: flows.fragments is track, but rss is ip-and-l4: fragments may reach "
-          "another queue than their first one, and have ports 0 then; rss: ip keeps them together");
-    CHECK(warnings({"flows.fragments=track", "inputs.0.rss=ip"}).empty());
-    CHECK(warnings({"flows.fragments=track", "inputs.0.queues=1"}).empty());
-}
-
-TEST_CASE("load_config: the group tunnel without tunnels is warned of", "[conf][unit]") {
-    const auto warnings = [](const std::string& set) {
-        return load(kTwoInputs, {set, "export.fields=[tunnel]"}, ConfigUse::probe).warnings;
-    };
-    CHECK(warnings("flows.tunnel=outer") ==
-          std::vector<std::string>{"export.fields has tunnel, but flows.tunnel is outer: records "
-                                   "tell no tunnels then"});
-    CHECK(warnings("flows.tunnel=inner").empty());
-}
-
-TEST_CASE("load_config: what TCP analysis cannot tell is warned of", "[conf][unit]") {
-    const auto warnings = [](const std::vector<std::string>& sets) {
-        return load(kTwoInputs, sets, ConfigUse::probe).warnings;
-    };
-    CHECK(warnings({"export.fields=[tcp-analysis]"}) ==
-          std::vector<std::string>{"export.fields has tcp-analysis or elements of it, but "
-                                   "flows.tcp-analysis is false: records do not have them then"});
-    CHECK(warnings({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"}).empty());
-    CHECK(warnings({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
-          std::vector<std::string>{"flows.tcp-analysis is true, but packets are sampled: what is "
-                                   "passed over leaves holes, and what comes again is mostly "
-                                   "not seen twice"});
-    CHECK(warnings({"flows.tcp-analysis=true"}).empty());
-    CHECK(warnings({"inputs.1.sampling=2"}).empty());
-}
-
 TEST_CASE("load_config: places of values are known to later checks", "[conf][unit]") {
     const LoadedConfig loaded = load("flows: {}\nread:\n  filter: tcp\n", {"read.queues=2"});
     CHECK(place_of(loaded.source, "read.filter") == "probe.yaml:3");

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/config_warnings.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tributary {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+bool is_sampled(const Config& config) {
+    return config.read.sampling > 1 ||
+           std::any_of(config.inputs.begin(), config.inputs.end(),
+                       [](const InputOptions& input) { return input.sampling > 1; });
+}
+
+void warn_of_records(const Config& config, Warnings& warnings) {
+    if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
+        warnings.emplace_back(
+            "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
+    }
+    if (config.export_.fields.tcp_analysis && !config.flows.tcp_analysis) {
+        warnings.emplace_back(
+            "export.fields has tcp-analysis or elements of it, but flows.tcp-analysis is false: "
+            "records do not have them then");
+    }
+    if (config.flows.tcp_analysis && is_sampled(config)) {
+        warnings.emplace_back(
+            "flows.tcp-analysis is true, but packets are sampled: what is passed over leaves "
+            "holes, and what comes again is mostly not seen twice");
+    }
+}
+
+void warn_of_parted_fragments(const Config& config, Warnings& warnings) {
+    for (const InputOptions& input : config.inputs) {
+        if (config.flows.fragments == FragmentMode::track && input.queues > 1 &&
+            input.rss == RssMode::ip_and_l4) {
+            warnings.push_back("input " + input.name +
+                               ": flows.fragments is track, but rss is ip-and-l4: fragments may "
+                               "reach another queue than their first one, and have ports 0 then; "
+                               "rss: ip keeps them together");
+        }
+    }
+}
+
+/// Warns of a key whose value says how something is done that is not done.
+void warn_of_idle_key(bool is_idle, const std::string& key, const char* because,
+                      Warnings& warnings) {
+    if (is_idle) {
+        warnings.push_back(key + " is given, but " + because + ": it has no effect then");
+    }
+}
+
+void warn_of_idle_flow_keys(const FlowCacheOptions& flows, Warnings& warnings) {
+    const FlowCacheOptions defaults;
+    warn_of_idle_key(flows.fragments != FragmentMode::track &&
+                         flows.fragment_timeout != defaults.fragment_timeout,
+                     "flows.fragment-timeout", "flows.fragments is zero", warnings);
+    warn_of_idle_key(!flows.tcp_analysis && flows.tcp_duplicate_time != defaults.tcp_duplicate_time,
+                     "flows.tcp-duplicate-time", "flows.tcp-analysis is false", warnings);
+    warn_of_idle_key(
+        !flows.tcp_analysis && flows.tcp_retransmission_time != defaults.tcp_retransmission_time,
+        "flows.tcp-retransmission-time", "flows.tcp-analysis is false", warnings);
+}
+
+/// @param options  of an input, or of `read`
+/// @param section  its path in the configuration
+template <class Options>
+void warn_of_idle_packet_keys(const Options& options, const std::string& section,
+                              Warnings& warnings) {
+    const Options defaults;
+    const bool is_trimmed = options.parse == ParseMode::trimmed;
+    warn_of_idle_key(!is_trimmed && options.trim_length != defaults.trim_length,
+                     section + ".trim-length", "parse is not trimmed", warnings);
+    if constexpr (requires { options.trimmed_by; }) {
+        warn_of_idle_key(!is_trimmed && options.trimmed_by != defaults.trimmed_by,
+                         section + ".trimmed-by", "parse is not trimmed", warnings);
+    }
+    warn_of_idle_key(options.sampling == 1 && options.sampling_method != defaults.sampling_method,
+                     section + ".sampling-method", "sampling is 1", warnings);
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_about(const Config& config) {
+    Warnings warnings;
+    warn_of_records(config, warnings);
+    warn_of_parted_fragments(config, warnings);
+    warn_of_idle_flow_keys(config.flows, warnings);
+    for (std::size_t i = 0; i < config.inputs.size(); ++i) {
+        warn_of_idle_packet_keys(config.inputs[i], "inputs." + std::to_string(i), warnings);
+    }
+    warn_of_idle_packet_keys(config.read, "read", warnings);
+    return warnings;
+}
+
+}  // namespace tributary

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/config_warnings.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/unit/conf/config_harness.hpp"
+
+namespace tributary {
+namespace {
+
+/// Of a probe with two inputs, the first of which has two queues.
+std::vector<std::string> warnings(const std::vector<std::string>& sets) {
+    return load(
+               "export: {collectors: [{host: h}]}\n"
+               "inputs:\n"
+               "  - {device: net_null0, queues: 2}\n"
+               "  - device: net_null1\n",
+               sets, ConfigUse::probe)
+        .warnings;
+}
+
+}  // namespace
+
+TEST_CASE("warnings_about: tracking fragments over queues that part them is warned of",
+          "[conf][unit]") {
+    CHECK(warnings({}).empty());
+    const std::vector<std::string> of_first = warnings({"flows.fragments=track"});
+    REQUIRE(of_first.size() == 1);  // the second input has one queue
+    CHECK(of_first[0] ==
+          "input net_null0: flows.fragments is track, but rss is ip-and-l4: fragments may reach "
+          "another queue than their first one, and have ports 0 then; rss: ip keeps them together");
+    CHECK(warnings({"flows.fragments=track", "inputs.0.rss=ip"}).empty());
+    CHECK(warnings({"flows.fragments=track", "inputs.0.queues=1"}).empty());
+}
+
+TEST_CASE("warnings_about: the group tunnel without tunnels is warned of", "[conf][unit]") {
+    CHECK(warnings({"flows.tunnel=outer", "export.fields=[tunnel]"}) ==
+          std::vector<std::string>{"export.fields has tunnel, but flows.tunnel is outer: records "
+                                   "tell no tunnels then"});
+    CHECK(warnings({"flows.tunnel=inner", "export.fields=[tunnel]"}).empty());
+}
+
+TEST_CASE("warnings_about: what TCP analysis cannot tell is warned of", "[conf][unit]") {
+    CHECK(warnings({"export.fields=[tcp-analysis]"}) ==
+          std::vector<std::string>{"export.fields has tcp-analysis or elements of it, but "
+                                   "flows.tcp-analysis is false: records do not have them then"});
+    CHECK(warnings({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"}).empty());
+    CHECK(warnings({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
+          std::vector<std::string>{"flows.tcp-analysis is true, but packets are sampled: what is "
+                                   "passed over leaves holes, and what comes again is mostly "
+                                   "not seen twice"});
+    CHECK(warnings({"flows.tcp-analysis=true"}).empty());
+    CHECK(warnings({"inputs.1.sampling=2"}).empty());
+}
+
+TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
+    struct Case {
+        std::string given;
+        std::string because;
+        std::string used;
+    };
+    const std::vector<Case> cases{
+        {"flows.fragment-timeout=60", "flows.fragments is zero", "flows.fragments=track"},
+        {"flows.tcp-duplicate-time=0.2", "flows.tcp-analysis is false", "flows.tcp-analysis=true"},
+        {"flows.tcp-retransmission-time=5", "flows.tcp-analysis is false",
+         "flows.tcp-analysis=true"},
+        {"inputs.1.trim-length=64", "parse is not trimmed", "inputs.1.parse=trimmed"},
+        {"inputs.1.trimmed-by=source", "parse is not trimmed", "inputs.1.parse=trimmed"},
+        {"inputs.0.sampling-method=random", "sampling is 1", "inputs.0.sampling=2"},
+        {"read.trim-length=64", "parse is not trimmed", "read.parse=trimmed"},
+        {"read.sampling-method=random", "sampling is 1", "read.sampling=2"}};
+    for (const Case& one : cases) {
+        CAPTURE(one.given);
+        const std::string key = one.given.substr(0, one.given.find('='));
+        CHECK(warnings({one.given}) ==
+              std::vector<std::string>{key + " is given, but " + one.because +
+                                       ": it has no effect then"});
+        CHECK(warnings({one.given, one.used, "inputs.0.rss=ip"}).empty());
+    }
+}
+
+}  // namespace tributary
