@@ -31,8 +31,8 @@ struct EntryPlaces {
     std::size_t stride;  ///< from one line to the next, over groups behind it that packets touch
 
     [[nodiscard]] bool has_groups() const noexcept { return stride > sizeof(FlowLine); }
-    /// Asks for what each packet of this entry touches. Groups that are apart are not among it:
-    /// LookAhead knows more.
+    /// Asks, early, for what each packet of this entry touches. LookAhead asks again for the line,
+    /// and for groups that are apart.
     ///
     /// @param kHasGroups  has_groups(), of which a loop over packets asks once
     /// @return            the entry's line
@@ -41,13 +41,13 @@ struct EntryPlaces {
                                               const ShortKey& key) const noexcept {
         std::byte* const at = lines + entry * (kHasGroups ? stride : sizeof(FlowLine));
         auto* const line = reinterpret_cast<FlowLine*>(at);
-        prefetch_to_write(line);
+        prefetch_for_later(line);
         if (key.ip_version != 4) {
-            prefetch_to_read(ipv6 + entry * sizeof(AddressPair));
+            prefetch_for_later(ipv6 + entry * sizeof(AddressPair));
         }
         if constexpr (kHasGroups) {
             for (std::size_t group = sizeof(FlowLine); group < stride; group += 64) {
-                prefetch_to_write(at + group);
+                prefetch_for_later(at + group);
             }
         }
         return line;

@@ -14,9 +14,10 @@
 
 namespace tributary {
 
-/// Asks for what the analysis of a burst's later packets will touch beside their entries' lines:
-/// TcpStates of flows that are not compact, or will be expanded because they were silent, and then
-/// their troubles, but those of a burst's first four. Guesses may be wrong, and troubles too.
+/// Asks for what a burst's later packets will touch: their entries' lines, which KeyedBurst has
+/// asked for as far as the second-level cache; and for their analysis TcpStates of flows that are
+/// not compact, or will be expanded because they were silent, and then their troubles. Lines and
+/// troubles of a burst's first four are not asked for. Guesses may be wrong, and troubles too.
 ///
 /// @tparam Meter  FlowMeter
 template <class Meter>
@@ -34,6 +35,9 @@ public:
 
     /// @param packets  those that are not added yet, one fewer each time
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
+        if (packets.size() > kLine) {
+            prefetch_to_write(packets[kLine].guess);  // of no guess: asks for nothing
+        }
         if (!meter_.has_analysis()) {
             return;
         }
@@ -44,7 +48,9 @@ public:
     }
 
 private:
-    static constexpr std::size_t kState = 8;  ///< packets between asking and adding
+    // Packets between asking and adding.
+    static constexpr std::size_t kState = 8;
+    static constexpr std::size_t kLine = 4;
     static constexpr std::size_t kTrouble = 4;
 
     void note(bool is_expanded) noexcept { expanded_ = expanded_ << 1U | (is_expanded ? 1 : 0); }
