@@ -31,8 +31,8 @@ struct EntryPlaces {
     std::size_t stride;  ///< from one line to the next, over groups behind it that packets touch
 
     [[nodiscard]] bool has_groups() const noexcept { return stride > sizeof(FlowLine); }
-    /// Asks, early, for what each packet of this entry touches. LookAhead asks again for the line,
-    /// and for groups that are apart.
+    /// Asks, early, for what each packet of this entry touches; it waits in the second-level cache.
+    /// LookAhead asks again for the line, and for groups that are apart.
     ///
     /// @param kHasGroups  has_groups(), of which a loop over packets asks once
     /// @return            the entry's line

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flowcache/due_times.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <span>
 #include <vector>
 
 #include "tests/support/cache_harness.hpp"
@@ -46,6 +48,31 @@ TEST_CASE("DueTimes: a walk finds what is due, wherever it lies", "[flowcache][u
     CHECK(due.walk(Due::kBase + 9s, 48) == std::vector<EntryIndex>{3, 17, 39});
     due.times.clear(17);
     CHECK(due.walk(Due::kBase + 9s, 48) == std::vector<EntryIndex>{3, 39});
+}
+
+TEST_CASE("DueTimes: a walk finds each entry of a block, whatever the ticks", "[flowcache][unit]") {
+    constexpr DueTimes::Tick kHalf = 0x8000'0000;  // where a signed comparison would turn over
+    constexpr DueTimes::Tick kLast = DueTimes::kNever - 1;
+    std::vector<DueTimes::Tick> memory(2 * DueTimes::kBlock + 1);
+    const std::span<DueTimes::Tick> all(memory);
+    DueTimes times(all.subspan(1));  // aligned to no more than a tick
+    times.grow(1);
+    times.grow(DueTimes::kBlock + 1);
+    const DueTimes::Tick until = GENERATE_COPY(DueTimes::Tick{1}, kHalf - 1, kHalf, kLast - 1);
+    for (const DueTimes::Tick due :
+         {DueTimes::Tick{0}, until - 1, until, until + 1, kHalf - 1, kHalf, kLast}) {
+        for (EntryIndex entry = 0; entry < 2 * DueTimes::kBlock; ++entry) {
+            INFO("until " << until << ", due " << due << ", entry " << entry);
+            times.set(entry, times.start_of(due));
+            DueTimes::Cursor cursor;
+            std::size_t most = 2 * DueTimes::kBlock;
+            std::array<EntryIndex, 4> found{};
+            const std::size_t count = times.walk(cursor, most, until, found);
+            CHECK(count == (due <= until ? 1 : 0));
+            CHECK((count == 0 || found[0] == entry));
+            times.clear(entry);
+        }
+    }
 }
 
 TEST_CASE("DueTimes: a walk stops where it may not go on, and goes on there", "[flowcache][unit]") {
