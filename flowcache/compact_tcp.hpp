@@ -34,8 +34,8 @@ namespace tributary {
 /// expanded, and so does one that is hours old. Biflows and flows with other groups always are.
 ///
 /// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
-/// long as plain ones. In single runs before and after, in turn on the same noisy machine, 1.8 and
-/// 1.4 times, and 1.1 once the states were apart (GroupPlace).
+/// long as plain ones. In single runs before and after, in turn on a noisy machine, 1.8 and 1.4
+/// times, and 1.1 once the states were apart (GroupPlace).
 ///
 /// @thread  the one that owns the cache
 /// @cost    one cache line per segment; to compact or expand, the state's line too

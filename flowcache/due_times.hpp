@@ -112,6 +112,7 @@ private:
     static constexpr unsigned kTickShift = 26;  ///< 2^26 ns, 67 ms
     static constexpr Timestamp::duration kBaseLifetime{std::int64_t{1} << (31 + kTickShift)};
 
+    /// By hand, because g++ 12 makes some thirty instructions of a loop.
     [[nodiscard]] bool has_due(std::size_t block, Tick until) const noexcept {
         static_assert(kBlock * sizeof(Tick) == 2 * sizeof(__m256i));
         const auto* const at = reinterpret_cast<const __m256i*>(&due_[block]);

@@ -38,7 +38,7 @@ namespace tributary {
 //
 // A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
 // still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
-// the cache accounts (LookAhead). It tests the guess: a packet before may have moved things.
+// the cache accounts, with a LookAhead. It tests the guess: a packet before may have moved things.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.

@@ -27,15 +27,16 @@ namespace tributary {
 /// Requests leave in groups, because one whose page is not in the TLB holds up what follows until
 /// the page was walked to, and walks overlap only where requests stand close together. Where
 /// neighbours keep the memory busy, packets with their requests one by one took 1.2 times as long
-/// at ten million flows; on a quiet machine there is no difference. And they leave a group at a
-/// time, because a processor has room for some 16 of them, and what finds no room holds up all that
-/// follows: as passes over the whole burst they took 1.1 times as long at a million flows.
+/// at ten million flows; on a quiet machine there is no difference.
 ///
-/// Lines come into the second-level cache, because a burst's lines and buckets and what it is
-/// worked on with fill the first one; LookAhead fetches each from there. Straight into the first
-/// one, and asked for two groups behind their buckets instead of five, a packet took 1.1 times as
-/// long at a million flows, and 1.2 times where a tenth of them is replaced in each second. The
-/// last five groups' lines leave together: by then the buckets of most have come.
+/// They leave a group at a time, because a processor has room for some 16 of them, and what finds
+/// no room holds up all that follows: as passes over the whole burst they took 1.1 times as long at
+/// a million flows. Lines of a burst's last kAhead packets do leave together, in finish(): to ask
+/// for them between accounting one group and the next was no quicker.
+///
+/// Lines come into the second-level cache, and LookAhead fetches each from there. Straight into the
+/// first one, and asked for two groups behind their buckets instead of five, a packet took 1.1
+/// times as long at a million flows, and 1.2 times where a tenth of them is replaced each second.
 ///
 /// Keys are made a group at a time too, in a loop whose secrets and settings stay in registers:
 /// made packet by packet, between parsing one and the next, a key took 1.2 times the instructions.

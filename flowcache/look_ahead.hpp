@@ -15,7 +15,7 @@
 namespace tributary {
 
 /// Asks for what a burst's later packets will touch: their entries' lines, which KeyedBurst has
-/// asked for as far as the second-level cache; and for their analysis TcpStates of flows that are
+/// asked for as far as the second-level cache; where TCP is analysed, TcpStates of flows that are
 /// not compact, or will be expanded because they were silent, and then their troubles. Lines and
 /// troubles of a burst's first four are not asked for. Guesses may be wrong, and troubles too.
 ///
@@ -36,7 +36,7 @@ public:
     /// @param packets  those that are not added yet, one fewer each time
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
         if (packets.size() > kLine) {
-            prefetch_to_write(packets[kLine].guess);  // of no guess: asks for nothing
+            prefetch_to_write(packets[kLine].guess);  // nullptr does no harm
         }
         if (!meter_.has_analysis()) {
             return;
@@ -61,7 +61,7 @@ private:
             return false;
         }
         if (!meter_.may_be_compact()) {
-            return true;  // KeyedBurst has asked for it
+            return true;  // KeyedBurst has asked for it, behind its line
         }
         const bool will_touch = packet.guess->is_compact == 0 ||
                                 !CompactTcp::comes_soon(*packet.guess, packet, meter_.limits());

@@ -20,9 +20,9 @@ namespace tributary {
     __builtin_prefetch(address, 1);
     asm volatile("" : : "r"(address));
 }
-/// The same for a line that is touched much later, some dozens of packets: it comes into the
-/// second-level cache only, where it waits without driving out what is needed before it. Ask again,
-/// for the first level, shortly before it is touched.
+/// Asks for the line, to read or to write, some dozens of packets before it is touched: it comes
+/// into the second-level cache only, and drives nothing out of the first one. What each packet
+/// touches is worth asking for again, with one of the others, a few packets before.
 [[gnu::always_inline]] inline void prefetch_for_later(const void* address) noexcept {
     constexpr int kSecondLevel = 2;  // prefetcht1
     __builtin_prefetch(address, 0, kSecondLevel);
