@@ -12,6 +12,11 @@ namespace tributary::perf {
 /// What the machine's memory gives at best: lines of 64 bytes, chosen at random, each read, changed
 /// and written. The lines of the next batch are prefetched while this one's are worked on. A flow
 /// table that touches one line per packet and does nothing else would be as fast as this.
+///
+/// Lines that just fit into the last-level cache come into it as they are used, and leave it when
+/// something else is measured: with 480 MiB of it, shared with neighbours, a million lines took
+/// 4.4 ns each after 24 million accesses in a row, and 5.5 to 5.9 where every 8 million took turns
+/// with as many elsewhere. So compare numbers of rounds of one length only.
 class Yardstick {
 public:
     /// @param lines  1 .. 2^32 - 1
