@@ -36,7 +36,7 @@ public:
     /// @param packets  those that are not added yet, one fewer each time
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
         if (packets.size() > kLine) {
-            prefetch_to_write(packets[kLine].guess);  // nullptr does no harm
+            prefetch_to_write(packets[kLine].guess);  // nullptr: in vain, but no test is cheaper
         }
         if (!meter_.has_analysis()) {
             return;

@@ -13,10 +13,9 @@ namespace tributary::perf {
 /// and written. The lines of the next batch are prefetched while this one's are worked on. A flow
 /// table that touches one line per packet and does nothing else would be as fast as this.
 ///
-/// Lines that just fit into the last-level cache come into it as they are used, and leave it when
-/// something else is measured: with 480 MiB of it, shared with neighbours, a million lines took
-/// 4.4 ns each after 24 million accesses in a row, and 5.5 to 5.9 where every 8 million took turns
-/// with as many elsewhere. So compare numbers of rounds of one length only.
+/// How long rounds are matters where lines just fit into the last-level cache, which has them only
+/// after they were used: of a million lines each took 4.4 to 5.2 ns after 24 million accesses in a
+/// row, and 5.5 to 6.3 ns where every 8 million took turns with as many elsewhere.
 class Yardstick {
 public:
     /// @param lines  1 .. 2^32 - 1
