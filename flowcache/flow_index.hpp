@@ -3,7 +3,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -25,14 +24,16 @@ namespace tributary {
 //   tag           the hash's lower 16 bits made odd, because 0 is a free slot
 //   find          one AVX2 comparison gives all slots with the tag; of two flows in a bucket that
 //                 is one in 32 000, so a hit reads one bucket and one entry
-//   insert        into the home bucket, or, where that is full, the next one that is not; each full
-//                 bucket passed over counts it in `overflowed`
+//   insert        into the home bucket, or, where that is full, the nearest of its group of 16 that
+//                 is not: bucket home ^ 1, home ^ 2, ..; each full one passed over counts it in
+//                 `overflowed`
 //   a miss        ends at the first bucket that nothing was passed on from: `overflowed` is 0
 //   remove        frees the slot and takes back the counts; no tombstones, nothing moves
 //
 // At full load a bucket holds five flows on average, so 3.2 % of them are full, 1.4 % pass flows
-// on, and 0.4 % of flows lie in the bucket behind. Slots are cheap (6 bytes), which buys what other
-// tables pay moves for: a flow's entry never moves, and a lookup never needs a second random line.
+// on, and 0.4 % of flows lie in bucket home ^ 1: the other one of the same 128 octets, which some
+// processors fetch along with it. Slots are cheap (6 bytes), which buys what other tables pay moves
+// for: a flow's entry never moves, and a lookup never needs a second random line.
 // This is F14's overflow counting (folly, F14Table.h) over buckets that hold indices, since entries
 // have handles.
 //
@@ -44,7 +45,7 @@ namespace tributary {
 class FlowIndex {
 public:
     static constexpr std::size_t kSlots = 10;
-    /// Buckets that a lookup or an insert reads at the most.
+    /// Buckets of a group, which is all that a lookup or an insert reads.
     static constexpr std::uint32_t kMostProbes = 16;
 
     struct alignas(64) Bucket {
@@ -58,12 +59,13 @@ public:
     /// Where an entry went.
     struct Place {
         std::uint32_t bucket;
-        std::uint32_t distance;  ///< from its home bucket
+        std::uint32_t distance;  ///< from its home bucket, whose number is bucket ^ distance
     };
 
+    /// Whole groups.
     [[nodiscard]] static std::size_t buckets_for(std::size_t flows) noexcept {
         constexpr std::size_t kMeanLoad = 5;
-        return flows / kMeanLoad + 1;
+        return (flows / (kMeanLoad * kMostProbes) + 1) * kMostProbes;
     }
 
     /// @param buckets  buckets_for() of them, all zeros
@@ -76,12 +78,13 @@ public:
     }
     void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
 
-    /// The first entry of the home bucket with the home's tag, most likely the flow's; or kNoEntry.
+    /// The first entry with the home's tag, most likely the flow's; or kNoEntry. Buckets behind the
+    /// second one are not looked into.
     [[nodiscard]] EntryIndex guess(IndexHome home) const noexcept {
         const Bucket& bucket = buckets_[home.bucket];
         const std::uint32_t found = slots_with(bucket, home.tag);
-        if (found == 0) {
-            return kNoEntry;
+        if (found == 0) [[unlikely]] {
+            return bucket.overflowed == 0 ? kNoEntry : guess_in_second(home);
         }
         const EntryIndex entry = bucket.entries[slot_of(found)];
         if (entry == kNoEntry) {
@@ -95,26 +98,22 @@ public:
     /// @cost           one bucket, rarely two, never more than kMostProbes
     template <class IsSame>
     [[nodiscard]] EntryIndex find(IndexHome home, const IsSame& is_same) const noexcept {
-        std::uint32_t at = home.bucket;
-        for (std::uint32_t probe = 0; probe < kMostProbes; ++probe) {
-            const Bucket& bucket = buckets_[at];
+        for (std::uint32_t distance = 0; distance < kMostProbes; ++distance) {
+            const Bucket& bucket = buckets_[home.bucket ^ distance];
             const EntryIndex entry = find_in(bucket, home.tag, is_same);
             if (entry != kNoEntry || bucket.overflowed == 0) {
                 return entry;
             }
-            at = next(at);
         }
         return kNoEntry;
     }
 
     /// @param entry  not kNoEntry
-    /// @return  false: kMostProbes buckets from the home bucket on are full; nothing has changed.
-    ///          With buckets_for() as many as there are flows and a keyed hash this does not
-    ///          happen.
+    /// @return  false: the home bucket's group is full; nothing has changed. With buckets_for() as
+    ///          many as there are flows and a keyed hash this does not happen.
     [[nodiscard]] bool insert(IndexHome home, EntryIndex entry, Place& place) noexcept {
-        std::uint32_t at = home.bucket;
-        const auto most = std::min<std::size_t>(kMostProbes, buckets_.size());
-        for (std::uint32_t distance = 0; distance < most; ++distance) {
+        for (std::uint32_t distance = 0; distance < kMostProbes; ++distance) {
+            const std::uint32_t at = home.bucket ^ distance;
             Bucket& bucket = buckets_[at];
             if (const std::uint32_t free = slots_with(bucket, 0); free != 0) {
                 bucket.tags[slot_of(free)] = home.tag;
@@ -123,7 +122,6 @@ public:
                 count_overflow(place, +1);
                 return true;
             }
-            at = next(at);
         }
         return false;
     }
@@ -147,8 +145,12 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint32_t next(std::uint32_t bucket) const noexcept {
-        return bucket + 1 == buckets_.size() ? 0 : bucket + 1;
+    /// The same for a flow that its home bucket has passed on. Never inlined, so that the others'
+    /// way is short.
+    [[nodiscard, gnu::noinline]] EntryIndex guess_in_second(IndexHome home) const noexcept {
+        const Bucket& bucket = buckets_[home.bucket ^ 1U];
+        const std::uint32_t found = slots_with(bucket, home.tag);
+        return found == 0 ? kNoEntry : bucket.entries[slot_of(found)];
     }
     template <class IsSame>
     [[nodiscard]] static EntryIndex find_in(const Bucket& bucket, std::uint16_t tag,
@@ -177,10 +179,9 @@ private:
     /// has reached its limit stays there: lookups go on past that bucket for nothing, no more.
     void count_overflow(Place place, int change) noexcept {
         constexpr std::uint16_t kLimit = 0xFFFF;
-        std::uint32_t at = place.bucket;
+        const std::uint32_t home = place.bucket ^ place.distance;
         for (std::uint32_t step = 0; step < place.distance; ++step) {
-            at = at == 0 ? static_cast<std::uint32_t>(buckets_.size() - 1) : at - 1;
-            std::uint16_t& overflowed = buckets_[at].overflowed;
+            std::uint16_t& overflowed = buckets_[home ^ step].overflowed;
             if (overflowed != kLimit) {
                 overflowed = static_cast<std::uint16_t>(overflowed + change);
             }

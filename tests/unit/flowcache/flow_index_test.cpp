@@ -67,7 +67,7 @@ TEST_CASE("FlowIndex: random inserts and removes give what a map gives", "[flowc
     }
 }
 
-TEST_CASE("FlowIndex: flows of one bucket go on into the next ones, and are found there",
+TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and are found there",
           "[flowcache][unit]") {
     Indexed indexed(5000);
     std::vector<FlowIndex::Place> places(FlowIndex::kSlots * FlowIndex::kMostProbes);
@@ -84,7 +84,10 @@ TEST_CASE("FlowIndex: flows of one bucket go on into the next ones, and are foun
     FlowIndex::Place none{};
     CHECK_FALSE(indexed.insert(in_first_bucket(9), 9999, none));
     CHECK(indexed.memory[FlowIndex::kMostProbes].overflowed == 0);
+    // Guesses come from the first two buckets.
     CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(3))) == 2);
+    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(13))) == 12);
+    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(21))) == kNoEntry);
     CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(999))) == kNoEntry);
     CHECK(indexed.index.any_in(indexed.index.home(in_first_bucket(9))) == 0);
     // What was passed on goes, and the count with it.
@@ -94,13 +97,15 @@ TEST_CASE("FlowIndex: flows of one bucket go on into the next ones, and are foun
     CHECK(indexed.memory[0].overflowed == 0);
 }
 
-TEST_CASE("FlowIndex: the last bucket passes on to the first", "[flowcache][unit]") {
+TEST_CASE("FlowIndex: the last bucket passes on to the one before it, of the same group",
+          "[flowcache][unit]") {
     Indexed indexed(20);
+    REQUIRE(indexed.memory.size() == FlowIndex::kMostProbes);
     const FlowHash last = ~FlowHash{0};
     for (EntryIndex entry = 0; entry < 11; ++entry) {
         FlowIndex::Place place{};
         REQUIRE(indexed.insert(last, entry, place));
-        CHECK(place.bucket == (entry < 10 ? indexed.memory.size() - 1 : 0));
+        CHECK(place.bucket == indexed.memory.size() - (entry < FlowIndex::kSlots ? 1 : 2));
         CHECK(indexed.find(last, entry) == entry);
     }
     CHECK(indexed.memory.back().overflowed == 1);
