@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <immintrin.h>
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -150,101 +152,132 @@ void write_unified_segment(ParseStatus status, const PacketFields& fields, std::
 
 namespace unified_header {
 
-// What reading costs is the number of stores. So a record goes into PacketFields as its addresses,
-// and as four integers that are made of its ports, its IP length and its tail. What a record does
-// not carry of these, identification, inner VLAN id, MPLS labels, flow label and segment, becomes
-// 0, whatever was read before.
-inline constexpr std::size_t kAddressBytes = 32;
-inline constexpr std::size_t kLengthWord = 40;  ///< offset in PacketFields
-inline constexpr std::size_t kTailWord = 48;    ///< offset in PacketFields
-inline constexpr std::size_t kTagsWord = 56;    ///< offset in PacketFields
+// What reading costs is the number of instructions. So addresses go into PacketFields as they are;
+// ports, IP length and tail become the 32 octets behind them at once, and the rest those of a
+// PacketView. What a record does not carry of these, identification, inner VLAN id, MPLS labels,
+// flow label and segment, becomes 0, whatever was read before.
 static_assert(std::is_standard_layout_v<PacketFields> &&
               std::is_trivially_copyable_v<PacketFields>);
 static_assert(offsetof(PacketFields, source) == record_at::kSource &&
-              offsetof(PacketFields, destination) == record_at::kDestination &&
-              offsetof(PacketFields, source_port) == kAddressBytes);
-static_assert(record_at::kDestinationPort == record_at::kSourcePort + 2 &&
-              record_at::kIpBytes == record_at::kSourcePort + 4);
+              offsetof(PacketFields, destination) == record_at::kDestination);
+inline constexpr std::size_t kAddressBytes = 32;
 
-/// PacketFields::flow_word() of a record.
+/// Writes the fields between the addresses and the MAC addresses, but leaves cut_header at `none`.
 ///
-/// @param ports_and_length  the ports, and above them the IP length
-[[nodiscard]] constexpr std::uint64_t flow_word(std::uint64_t ports_and_length,
-                                                std::uint64_t tail) noexcept {
-    return (ports_and_length & 0xffff'ffffU) | (tail >> tail_bit::kVlan & 0x0fffU) << 32U |
-           (tail >> tail_bit::kProtocol & 0xffU) << 48U |
-           (4U | (tail >> (tail_bit::kIpv6 - 1) & 2U)) << 56U;
+///     field                octets of the record, and what is made of them
+///     source_port          40, 41
+///     destination_port     42, 43
+///     outer_vlan           58, 59      the second one & 0x0f
+///     protocol             60
+///     ip_version           57          & 0x80, at most 2, and 4 more
+///     ip_bytes             44 .. 47
+///     tcp_control_bits     56, 57      the second one & 0x0f
+///     ip_class_of_service  61
+///     ttl                  62
+///     fragment_flags       57          & 0x60
+///     is_later_fragment    57          & 0x10, at most 1
+///     vlan_tags            59          & 0x10, at most 1
+///
+/// @param record  kRecordBytes octets
+[[gnu::always_inline]] inline void write_words(const std::byte* record,
+                                               PacketFields& fields) noexcept {
+    using Octets = __m256i;
+    constexpr std::size_t kAt = offsetof(PacketFields, source_port);
+    constexpr char kZ = -1;     // of a shuffle: zero
+    constexpr char kF = -1;     // of a mask: all bits
+    constexpr char kV6 = -128;  // the highest bit
+    const Octets half = _mm256_loadu_si256(reinterpret_cast<const Octets*>(record + kAddressBytes));
+    // Ports, length and tail in the lower lane, the tail again in the upper one.
+    const Octets source = _mm256_permute4x64_epi64(half, _MM_SHUFFLE(3, 3, 3, 1));
+    const Octets places =
+        _mm256_setr_epi8(0, 1, 2, 3, 10, 11, 12, 9, 4, 5, 6, 7, kZ, kZ, kZ, kZ,  //
+                         0, 1, 5, 6, 1, 1, kZ, kZ, kZ, kZ, 3, kZ, kZ, kZ, kZ, kZ);
+    const Octets bits =
+        _mm256_setr_epi8(kF, kF, kF, kF, kF, 0x0f, kF, kV6, kF, kF, kF, kF, kF, kF, kF, kF,  //
+                         kF, 0x0f, kF, kF, 0x60, 0x10, kF, kF, kF, kF, 0x10, kF, kF, kF, kF, kF);
+    const Octets most =
+        _mm256_setr_epi8(kF, kF, kF, kF, kF, kF, kF, 2, kF, kF, kF, kF, kF, kF, kF, kF,  //
+                         kF, kF, kF, kF, kF, 1, kF, kF, kF, kF, 1, kF, kF, kF, kF, kF);
+    const Octets more = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                                         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    const Octets chosen = _mm256_and_si256(_mm256_shuffle_epi8(source, places), bits);
+    const Octets words = _mm256_or_si256(_mm256_min_epu8(chosen, most), more);
+    _mm256_storeu_si256(reinterpret_cast<Octets*>(reinterpret_cast<std::byte*>(&fields) + kAt),
+                        words);
+
+    static_assert(kAt == kAddressBytes && offsetof(PacketFields, mac_addresses) == kAt + 32);
+    static_assert(offsetof(PacketFields, ip_bytes) == kAt + 8 &&
+                  offsetof(PacketFields, tcp_control_bits) == kAt + 16 &&
+                  offsetof(PacketFields, ip_class_of_service) == kAt + 18 &&
+                  offsetof(PacketFields, ttl) == kAt + 19 &&
+                  offsetof(PacketFields, fragment_flags) == kAt + 20 &&
+                  offsetof(PacketFields, is_later_fragment) == kAt + 21 &&
+                  offsetof(PacketFields, vlan_tags) == kAt + 26);
+    static_assert(record_at::kSourcePort == 40 && record_at::kIpBytes == 44 &&
+                  record_at::kTail == 56 && tail_bit::kLaterFragment == 8 + 4 &&
+                  tail_bit::kIpv6 == 8 + 7 && tail_bit::kVlan == 16 &&
+                  tail_bit::kHasVlanTag == 24 + 4 && tail_bit::kProtocol == 32 &&
+                  tail_bit::kClassOfService == 40 && tail_bit::kTtl == 48);
+    // Two flags stand in octet 57 where they stand in fragment_flags.
+    static_assert(fragment_flag::kMoreFragments == 1U << (tail_bit::kMoreFragments - 8) &&
+                  fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment - 8));
 }
 
-/// IP length and identification, as PacketFields has them.
-[[nodiscard]] constexpr std::uint64_t length_word(std::uint64_t ports_and_length) noexcept {
-    return ports_and_length >> 32U;
+/// Writes all of a packet's view but its captured bytes: wire length, interface and, twice, time.
+///
+/// @param record  kRecordBytes octets
+[[gnu::always_inline]] inline void write_view(const std::byte* record,
+                                              PacketView& packet) noexcept {
+    using Octets = __m256i;
+    constexpr std::size_t kAt = offsetof(PacketView, wire_bytes);
+    constexpr char kZ = -1;  // of a shuffle: zero
+    constexpr auto kEthernet = static_cast<char>(LinkType::ethernet);
+    const Octets half = _mm256_loadu_si256(reinterpret_cast<const Octets*>(record + kAddressBytes));
+    const Octets source = _mm256_permute4x64_epi64(half, _MM_SHUFFLE(0, 0, 2, 2));
+    const Octets places =
+        _mm256_setr_epi8(0, 1, 2, 3, kZ, kZ, kZ, kZ, 4, 5, 6, 7, kZ, kZ, kZ, kZ,  //
+                         0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
+    const Octets more = _mm256_setr_epi8(0, 0, 0, 0, kEthernet, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                                         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    _mm256_storeu_si256(reinterpret_cast<Octets*>(reinterpret_cast<std::byte*>(&packet) + kAt),
+                        _mm256_or_si256(_mm256_shuffle_epi8(source, places), more));
+    static_assert(offsetof(PacketView, link_type) == kAt + 4 &&
+                  offsetof(PacketView, ingress_interface) == kAt + 8 &&
+                  offsetof(PacketView, nic_hint) == kAt + 12 &&
+                  offsetof(PacketView, seen_at) == kAt + 16 &&
+                  offsetof(PacketView, clock) == kAt + 24 && sizeof(PacketView) == kAt + 32);
+    static_assert(record_at::kTime == kAddressBytes && record_at::kWireBytes == 48 &&
+                  record_at::kInterface == 52);
 }
-static_assert(offsetof(PacketFields, ip_bytes) == kLengthWord &&
-              offsetof(PacketFields, fragment_id) == kLengthWord + 4);
-
-/// TCP control bits, class of service, TTL, fragment flags, cut header and MPLS labels, as
-/// PacketFields has them.
-[[nodiscard]] constexpr std::uint64_t tail_word(std::uint64_t tail) noexcept {
-    constexpr unsigned kFlagsUp = 24;  // MF and DF at once, to where fragment_flags has them
-    static_assert(fragment_flag::kMoreFragments ==
-                  1U << (tail_bit::kMoreFragments + kFlagsUp - 32));
-    static_assert(fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment + kFlagsUp - 32));
-    return (tail & 0x0fffU) | (tail >> tail_bit::kClassOfService & 0xffffU) << 16U |
-           (tail & (1U << tail_bit::kMoreFragments | 1U << tail_bit::kDontFragment)) << kFlagsUp |
-           (tail >> tail_bit::kLaterFragment & 1U) << 40U |
-           (tail >> tail_bit::kCutHeader & 7U) << 48U;
-}
-static_assert(offsetof(PacketFields, tcp_control_bits) == kTailWord &&
-              offsetof(PacketFields, ip_class_of_service) == kTailWord + 2 &&
-              offsetof(PacketFields, ttl) == kTailWord + 3 &&
-              offsetof(PacketFields, fragment_flags) == kTailWord + 4 &&
-              offsetof(PacketFields, is_later_fragment) == kTailWord + 5 &&
-              offsetof(PacketFields, cut_header) == kTailWord + 6 &&
-              offsetof(PacketFields, mpls_labels) == kTailWord + 7);
-
-/// Inner VLAN id, number of tags, which is never more than one, segment and flow label, as
-/// PacketFields has them.
-[[nodiscard]] constexpr std::uint64_t tags_word(std::uint64_t tail) noexcept {
-    return (tail >> tail_bit::kHasVlanTag & 1U) << 16U;
-}
-static_assert(offsetof(PacketFields, customer_vlan) == kTagsWord &&
-              offsetof(PacketFields, vlan_tags) == kTagsWord + 2 &&
-              offsetof(PacketFields, has_tcp_segment) == kTagsWord + 3 &&
-              offsetof(PacketFields, flow_label) == kTagsWord + 4);
 
 }  // namespace unified_header
 
-/// Reads the record of one packet: loads, masks and stores, without a condition.
+/// Reads the record of one packet.
 ///
 /// @param record  unified_header::kRecordBytes octets, of any content and alignment
 /// @param fields  gets what a record carries, good where the record is plain or its status `ok`,
 ///                and 0 for what it does not; MAC addresses, MPLS stack, tunnel and segment are
 ///                left as they are, so fields that only this function has written need no clearing
-/// @param packet  gets wire length, interface and, as seen_at, the time, which is not checked;
-///                whatever the status
+/// @param packet  gets wire length, interface and, as seen_at and clock, the time, which is not
+///                checked; whatever the status. Its captured bytes are left as they are.
 /// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
 ///                status_of_unified_header() tells what it is.
 /// @thread        any; pure
-/// @cost          no allocation, no loop, no branch
+/// @cost          no allocation, no loop
 [[nodiscard]] inline bool read_unified_header(const std::byte* record, PacketFields& fields,
                                               PacketView& packet) noexcept {
     using namespace unified_header;
     constexpr std::uint64_t kNotPlain =
         std::uint64_t{0xff} << tail_bit::kStatus | std::uint64_t{7} << tail_bit::kCutHeader;
-    packet.seen_at = Timestamp{Timestamp::duration{load<std::int64_t>(record + record_at::kTime)}};
-    packet.wire_bytes = load<std::uint32_t>(record + record_at::kWireBytes);
-    packet.ingress_interface = {load<std::uint32_t>(record + record_at::kInterface)};
-
-    auto* const out = reinterpret_cast<std::byte*>(&fields);
-    const auto ports_and_length = load<std::uint64_t>(record + record_at::kSourcePort);
+    write_view(record, packet);
+    std::memcpy(reinterpret_cast<std::byte*>(&fields), record + record_at::kSource, kAddressBytes);
+    write_words(record, fields);
     const auto tail = load<std::uint64_t>(record + record_at::kTail);
-    std::memcpy(out, record + record_at::kSource, kAddressBytes);
-    fields.set_flow_word(flow_word(ports_and_length, tail));
-    store(out + kLengthWord, length_word(ports_and_length));
-    store(out + kTailWord, tail_word(tail));
-    store(out + kTagsWord, tags_word(tail));
-    return (tail & kNotPlain) == 0;
+    if ((tail & kNotPlain) == 0) [[likely]] {
+        return true;
+    }
+    fields.cut_header = static_cast<CutHeader>(tail >> tail_bit::kCutHeader & 7U);
+    return false;
 }
 
 /// Reads what stands behind the record of a packet in version 2.
