@@ -9,8 +9,7 @@
 //
 // Each cell of the matrix first brings its cache to the steady state: as many flows as it says,
 // and those that new flows have replaced until they are idle. Then rounds of yardstick, source
-// alone, and pipeline take turns. Packet time passes at the rate that was measured just before, so
-// that expiry and new flows come as often as they would live.
+// alone, and pipeline take turns. Packet time passes as PipelineBench tells.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

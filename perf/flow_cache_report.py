@@ -173,9 +173,9 @@ One queue in one thread: {ring} receive buffers whose headers are rewritten, ful
 128 bursts the ring is drained into the IPFIX encoder. Mpps is without rewriting and export, whose costs are measured in
 the same rounds. The ratio is packets to the yardstick's lines: lines of 64 bytes, as many as flows, one of them read,
 changed and written at random, with prefetch. Flows are those that send; beside them the cache holds those that new ones
-have replaced, for {idle} s until they are idle. A biflow's packets come from either end, by chance. Packet time is real
-time. Bytes are resident memory (VmRSS) over the cache's entries, which lie in transparent huge pages, as the yardstick's
-lines do.
+have replaced, for {idle} s until they are idle. A biflow's packets come from either end, by chance. Packet time is that
+of the pipeline, so new flows are as many as the Mpps of their row say. Bytes are resident memory (VmRSS) over the cache's
+entries, which lie in transparent huge pages, as the yardstick's lines do.
 
 {pipeline}
 ![IPv4](pipeline-ipv4.svg)

@@ -31,7 +31,8 @@ inline void receive_only(FlowNic& nic, std::uint64_t packets) {
 }
 
 /// A pipeline in its steady state, and beside it its source alone. Packet time passes at the rate
-/// that was measured just before, so that expiry and new flows come as often as they would live.
+/// that the pipeline had in the round before, without source and export, which live are not the
+/// input thread's: so expiry and new flows come as often as the figures say.
 class PipelineBench {
 public:
     /// Nanoseconds per packet.
@@ -62,13 +63,7 @@ public:
         const std::size_t resident = resident_bytes();
         const std::size_t allocations = test::allocations();
         const std::size_t exporting = metering_->export_allocations;
-        Round round;
-        round.source = time_per_packet(packets_, [this] { receive_only(source_alone_, packets_); });
-        const double export_before = metering_->export_side.nanoseconds();
-        round.total = time_per_packet(packets_, [this] { metering_->run(packets_); });
-        round.exporting =
-            (metering_->export_side.nanoseconds() - export_before) / static_cast<double>(packets_);
-        round.pipeline = round.total - round.source - round.exporting;
+        const Round round = time_round();
         const std::size_t by_export = metering_->export_allocations - exporting;
         export_allocations_ += by_export;
         allocations_ += test::allocations() - allocations - by_export;
@@ -107,13 +102,25 @@ private:
     void bring_to_steady_state() {
         constexpr double kFirstGuess = 30;
         metering_->fill();
-        double packet_time = kFirstGuess;
+        set_packet_time(kFirstGuess);
         for (int turn = 0; turn < 2; ++turn) {
-            metering_->set_packet_time(packet_time);
-            packet_time = time_per_packet(packets_, [this] { metering_->run(packets_); });
+            time_round();
         }
-        metering_->set_packet_time(packet_time);
-        source_alone_.set_packet_time(packet_time);
+    }
+    Round time_round() {
+        Round round;
+        round.source = time_per_packet(packets_, [this] { receive_only(source_alone_, packets_); });
+        const double export_before = metering_->export_side.nanoseconds();
+        round.total = time_per_packet(packets_, [this] { metering_->run(packets_); });
+        round.exporting =
+            (metering_->export_side.nanoseconds() - export_before) / static_cast<double>(packets_);
+        round.pipeline = round.total - round.source - round.exporting;
+        set_packet_time(round.pipeline);
+        return round;
+    }
+    void set_packet_time(double nanoseconds) noexcept {
+        metering_->set_packet_time(nanoseconds);
+        source_alone_.set_packet_time(nanoseconds);
     }
 
     std::uint64_t packets_;
