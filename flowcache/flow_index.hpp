@@ -145,12 +145,10 @@ public:
     }
 
 private:
-    /// The same for a flow that its home bucket has passed on. Never inlined, so that the others'
+    /// guess() for a flow that its home bucket has passed on. Never inlined, so that the others'
     /// way is short.
     [[nodiscard, gnu::noinline]] EntryIndex guess_in_second(IndexHome home) const noexcept {
-        const Bucket& bucket = buckets_[home.bucket ^ 1U];
-        const std::uint32_t found = slots_with(bucket, home.tag);
-        return found == 0 ? kNoEntry : bucket.entries[slot_of(found)];
+        return find_in(buckets_[home.bucket ^ 1U], home.tag, [](EntryIndex) { return true; });
     }
     template <class IsSame>
     [[nodiscard]] static EntryIndex find_in(const Bucket& bucket, std::uint16_t tag,

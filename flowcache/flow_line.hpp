@@ -41,7 +41,7 @@ struct alignas(64) FlowLine {
     std::uint32_t generation : 22;
     std::uint32_t is_compact : 1;  ///< CompactTcp lies in place of packets, octets and start
     std::uint32_t was_cut : 1;     ///< the active timeout has ended a record of this flow
-    std::uint32_t distance : 5;    ///< buckets from its home to `bucket`
+    std::uint32_t distance : 5;    ///< of FlowIndex::Place
     std::uint32_t is_turned : 1;   ///< a biflow whose initiator is the key's destination
     /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
     /// 2 reverse.

@@ -186,9 +186,10 @@ inline constexpr std::size_t kAddressBytes = 32;
     constexpr char kZ = -1;     // of a shuffle: zero
     constexpr char kF = -1;     // of a mask: all bits
     constexpr char kV6 = -128;  // the highest bit
-    const Octets half = _mm256_loadu_si256(reinterpret_cast<const Octets*>(record + kAddressBytes));
+    const auto* const half = reinterpret_cast<const Octets*>(record + record_at::kTime);
     // Ports, length and tail in the lower lane, the tail again in the upper one.
-    const Octets source = _mm256_permute4x64_epi64(half, _MM_SHUFFLE(3, 3, 3, 1));
+    const Octets source =
+        _mm256_permute4x64_epi64(_mm256_loadu_si256(half), _MM_SHUFFLE(3, 3, 3, 1));
     const Octets places =
         _mm256_setr_epi8(0, 1, 2, 3, 10, 11, 12, 9, 4, 5, 6, 7, kZ, kZ, kZ, kZ,  //
                          0, 1, 5, 6, 1, 1, kZ, kZ, kZ, kZ, 3, kZ, kZ, kZ, kZ, kZ);
@@ -213,11 +214,11 @@ inline constexpr std::size_t kAddressBytes = 32;
                   offsetof(PacketFields, fragment_flags) == kAt + 20 &&
                   offsetof(PacketFields, is_later_fragment) == kAt + 21 &&
                   offsetof(PacketFields, vlan_tags) == kAt + 26);
-    static_assert(record_at::kSourcePort == 40 && record_at::kIpBytes == 44 &&
-                  record_at::kTail == 56 && tail_bit::kLaterFragment == 8 + 4 &&
-                  tail_bit::kIpv6 == 8 + 7 && tail_bit::kVlan == 16 &&
-                  tail_bit::kHasVlanTag == 24 + 4 && tail_bit::kProtocol == 32 &&
-                  tail_bit::kClassOfService == 40 && tail_bit::kTtl == 48);
+    static_assert(
+        record_at::kTime == 32 && record_at::kSourcePort == 40 && record_at::kIpBytes == 44 &&
+        record_at::kTail == 56 && tail_bit::kLaterFragment == 8 + 4 && tail_bit::kIpv6 == 8 + 7 &&
+        tail_bit::kVlan == 16 && tail_bit::kHasVlanTag == 24 + 4 && tail_bit::kProtocol == 32 &&
+        tail_bit::kClassOfService == 40 && tail_bit::kTtl == 48);
     // Two flags stand in octet 57 where they stand in fragment_flags.
     static_assert(fragment_flag::kMoreFragments == 1U << (tail_bit::kMoreFragments - 8) &&
                   fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment - 8));
@@ -232,8 +233,10 @@ inline constexpr std::size_t kAddressBytes = 32;
     constexpr std::size_t kAt = offsetof(PacketView, wire_bytes);
     constexpr char kZ = -1;  // of a shuffle: zero
     constexpr auto kEthernet = static_cast<char>(LinkType::ethernet);
-    const Octets half = _mm256_loadu_si256(reinterpret_cast<const Octets*>(record + kAddressBytes));
-    const Octets source = _mm256_permute4x64_epi64(half, _MM_SHUFFLE(0, 0, 2, 2));
+    const auto* const half = reinterpret_cast<const Octets*>(record + record_at::kTime);
+    // Wire length and interface in the lower lane, the time twice in the upper one.
+    const Octets source =
+        _mm256_permute4x64_epi64(_mm256_loadu_si256(half), _MM_SHUFFLE(0, 0, 2, 2));
     const Octets places =
         _mm256_setr_epi8(0, 1, 2, 3, kZ, kZ, kZ, kZ, 4, 5, 6, 7, kZ, kZ, kZ, kZ,  //
                          0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -246,7 +249,7 @@ inline constexpr std::size_t kAddressBytes = 32;
                   offsetof(PacketView, nic_hint) == kAt + 12 &&
                   offsetof(PacketView, seen_at) == kAt + 16 &&
                   offsetof(PacketView, clock) == kAt + 24 && sizeof(PacketView) == kAt + 32);
-    static_assert(record_at::kTime == kAddressBytes && record_at::kWireBytes == 48 &&
+    static_assert(record_at::kTime == 32 && record_at::kWireBytes == 48 &&
                   record_at::kInterface == 52);
 }
 

@@ -64,6 +64,7 @@ public:
         const std::size_t allocations = test::allocations();
         const std::size_t exporting = metering_->export_allocations;
         const Round round = time_round();
+        set_packet_time(round.pipeline);
         const std::size_t by_export = metering_->export_allocations - exporting;
         export_allocations_ += by_export;
         allocations_ += test::allocations() - allocations - by_export;
@@ -104,10 +105,10 @@ private:
         metering_->fill();
         set_packet_time(kFirstGuess);
         for (int turn = 0; turn < 2; ++turn) {
-            time_round();
+            set_packet_time(time_round().pipeline);
         }
     }
-    Round time_round() {
+    [[nodiscard]] Round time_round() {
         Round round;
         round.source = time_per_packet(packets_, [this] { receive_only(source_alone_, packets_); });
         const double export_before = metering_->export_side.nanoseconds();
@@ -115,7 +116,6 @@ private:
         round.exporting =
             (metering_->export_side.nanoseconds() - export_before) / static_cast<double>(packets_);
         round.pipeline = round.total - round.source - round.exporting;
-        set_packet_time(round.pipeline);
         return round;
     }
     void set_packet_time(double nanoseconds) noexcept {
