@@ -224,7 +224,8 @@ inline constexpr std::size_t kAddressBytes = 32;
                   fragment_flag::kDontFragment == 1U << (tail_bit::kDontFragment - 8));
 }
 
-/// Writes all of a packet's view but its captured bytes: wire length, interface and, twice, time.
+/// Writes all of a packet's view but its captured bytes: wire length, interface and, twice, time;
+/// it is of Ethernet, and without a hint.
 ///
 /// @param record  kRecordBytes octets
 [[gnu::always_inline]] inline void write_view(const std::byte* record,
@@ -262,7 +263,8 @@ inline constexpr std::size_t kAddressBytes = 32;
 ///                and 0 for what it does not; MAC addresses, MPLS stack, tunnel and segment are
 ///                left as they are, so fields that only this function has written need no clearing
 /// @param packet  gets wire length, interface and, as seen_at and clock, the time, which is not
-///                checked; whatever the status. Its captured bytes are left as they are.
+///                checked, and is of Ethernet, without a hint; whatever the status. Its captured
+///                bytes are left as they are.
 /// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
 ///                status_of_unified_header() tells what it is.
 /// @thread        any; pure

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -171,6 +173,34 @@ TEST_CASE("read_unified_header: any octets are read as docs/unified-header.md sa
         INFO(n);
         REQUIRE(result.fields == expected);
         REQUIRE(is_plain == (at(63) == 0 && flags_2 >> 13U == 0));
+    }
+}
+
+TEST_CASE("read_unified_header: any octets give a view as docs/unified-header.md says",
+          "[parsers][unit]") {
+    std::mt19937_64 random(2);
+    for (int n = 0; n < 10'000; ++n) {
+        Record record;
+        std::ranges::generate(record,
+                              [&random] { return static_cast<std::byte>(random() >> 56U); });
+        Timestamp::rep time = 0;
+        std::uint32_t wire_bytes = 0;
+        std::uint32_t interface = 0;
+        std::memcpy(&time, record.data() + 32, sizeof time);
+        std::memcpy(&wire_bytes, record.data() + 48, sizeof wire_bytes);
+        std::memcpy(&interface, record.data() + 52, sizeof interface);
+        PacketFields fields;
+        PacketView packet{
+            .captured = record, .link_type = LinkType::raw_ip, .nic_hint = PlainKind::ipv6_tcp};
+        std::ignore = read_unified_header(record.data(), fields, packet);
+        REQUIRE(packet.captured.data() == record.data());
+        REQUIRE(packet.captured.size() == record.size());
+        REQUIRE(packet.wire_bytes == wire_bytes);
+        REQUIRE(packet.link_type == LinkType::ethernet);
+        REQUIRE(packet.ingress_interface == InterfaceIndex{interface});
+        REQUIRE(packet.nic_hint == PlainKind::none);
+        REQUIRE(packet.seen_at == Timestamp{Timestamp::duration{time}});
+        REQUIRE(packet.clock == packet.seen_at);
     }
 }
 
