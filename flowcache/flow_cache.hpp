@@ -245,7 +245,7 @@ private:
         meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
         line.bucket = place.bucket;
-        line.distance = place.distance & 0x1FU;
+        line.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
         return entry;
     }
 

@@ -199,7 +199,9 @@ private:
         line(to) = line(from);
         line(to).generation = generation & FlowLine::kGenerations;
         std::memcpy(place_.begin(line(to)), place_.begin(line(from)), kGroupBytes);
-        ipv6_[to] = ipv6_[from];
+        if (line(from).key.ip_version != 4) {
+            ipv6_[to] = ipv6_[from];
+        }
     }
 
     Counter& gauge_;

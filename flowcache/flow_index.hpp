@@ -46,11 +46,11 @@ class FlowIndex {
 public:
     static constexpr std::size_t kSlots = 10;
     /// Buckets of a group, which is all that a lookup or an insert reads.
-    static constexpr std::uint32_t kMostProbes = 16;
+    static constexpr std::uint32_t kGroupBuckets = 16;
 
     struct alignas(64) Bucket {
         std::array<std::uint16_t, kSlots> tags;  ///< 0: free
-        std::uint16_t overflowed;                ///< flows passed on from here; 65535: that or more
+        std::uint16_t overflowed;                ///< flows passed on from here
         std::uint16_t unused;
         std::array<EntryIndex, kSlots> entries;
     };
@@ -65,7 +65,7 @@ public:
     /// Whole groups.
     [[nodiscard]] static std::size_t buckets_for(std::size_t flows) noexcept {
         constexpr std::size_t kMeanLoad = 5;
-        return (flows / (kMeanLoad * kMostProbes) + 1) * kMostProbes;
+        return (flows / (kMeanLoad * kGroupBuckets) + 1) * kGroupBuckets;
     }
 
     /// @param buckets  buckets_for() of them, all zeros
@@ -95,10 +95,10 @@ public:
 
     /// @param is_same  whether an entry is the one that is sought
     /// @return         kNoEntry: none is
-    /// @cost           one bucket, rarely two, never more than kMostProbes
+    /// @cost           one bucket, rarely two, never more than kGroupBuckets
     template <class IsSame>
     [[nodiscard]] EntryIndex find(IndexHome home, const IsSame& is_same) const noexcept {
-        for (std::uint32_t distance = 0; distance < kMostProbes; ++distance) {
+        for (std::uint32_t distance = 0; distance < kGroupBuckets; ++distance) {
             const Bucket& bucket = buckets_[home.bucket ^ distance];
             const EntryIndex entry = find_in(bucket, home.tag, is_same);
             if (entry != kNoEntry || bucket.overflowed == 0) {
@@ -112,7 +112,7 @@ public:
     /// @return  false: the home bucket's group is full; nothing has changed. With buckets_for() as
     ///          many as there are flows and a keyed hash this does not happen.
     [[nodiscard]] bool insert(IndexHome home, EntryIndex entry, Place& place) noexcept {
-        for (std::uint32_t distance = 0; distance < kMostProbes; ++distance) {
+        for (std::uint32_t distance = 0; distance < kGroupBuckets; ++distance) {
             const std::uint32_t at = home.bucket ^ distance;
             Bucket& bucket = buckets_[at];
             if (const std::uint32_t free = slots_with(bucket, 0); free != 0) {
@@ -129,7 +129,7 @@ public:
     void remove(Place place, EntryIndex entry) noexcept {
         Bucket& bucket = buckets_[place.bucket];
         for (std::size_t slot = 0; slot < kSlots; ++slot) {
-            if (bucket.entries[slot] == entry && bucket.tags[slot] != 0) {
+            if (bucket.entries[slot] == entry) {
                 bucket.tags[slot] = 0;
             }
         }
@@ -173,16 +173,13 @@ private:
         return static_cast<std::size_t>(std::countr_zero(slots)) / 2;
     }
 
-    /// Tells the full buckets before `place` that a flow was passed on, or is no more. A count that
-    /// has reached its limit stays there: lookups go on past that bucket for nothing, no more.
+    /// Tells the full buckets before `place` that a flow was passed on, or is no more.
     void count_overflow(Place place, int change) noexcept {
-        constexpr std::uint16_t kLimit = 0xFFFF;
+        static_assert(kSlots * kGroupBuckets < 0xFFFF);  // more flows no bucket passes on
         const std::uint32_t home = place.bucket ^ place.distance;
         for (std::uint32_t step = 0; step < place.distance; ++step) {
             std::uint16_t& overflowed = buckets_[home ^ step].overflowed;
-            if (overflowed != kLimit) {
-                overflowed = static_cast<std::uint16_t>(overflowed + change);
-            }
+            overflowed = static_cast<std::uint16_t>(overflowed + change);
         }
     }
 

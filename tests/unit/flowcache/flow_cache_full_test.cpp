@@ -239,6 +239,83 @@ TEST_CASE("FlowCache: flows go on across the years, and past the end of the tick
     CHECK(packets == harness.counters.packets.read());
 }
 
+TEST_CASE("FlowCache: a silent flow ends on time where ticks are counted anew in between",
+          "[flowcache][unit]") {
+    constexpr auto kYear = 365 * 24h;
+    const auto sends_for = kYear * GENERATE(2, 8);  // counted anew after 4 years, gone after 9
+    CacheHarness<> harness({.max_flows = 8,
+                            .idle_timeout = 3 * kYear,
+                            .active_timeout = std::chrono::seconds(std::int64_t{1} << 31)});
+    const Timestamp start = at_ms(1'700'000'000'000);
+    Timestamp end{};
+    for (Timestamp clock = start; clock < start + 13 * kYear; clock += 10 * 24h) {
+        if (clock <= start + sends_for) {
+            harness.packet(flow_packet(1), clock);
+            end = clock;
+        }
+        harness.packet(flow_packet(2), clock);
+        harness.expire(clock);
+        REQUIRE(harness.sink.records.size() == (clock > end + 3 * kYear ? 1 : 0));
+    }
+    REQUIRE(harness.sink.records.size() == 1);
+    CHECK(harness.sink.records[0].core.end == end);
+    CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::idle_timeout);
+}
+
+TEST_CASE("FlowCache: a group of buckets that is full ends one flow for each new one",
+          "[flowcache][unit]") {
+    constexpr std::size_t kGroup = FlowIndex::kSlots * FlowIndex::kGroupBuckets;
+    constexpr std::size_t kFlows = 400;
+    CacheHarness<> harness({.max_flows = 2000, .idle_timeout = 30s, .active_timeout = 300s});
+    harness.sink.room = GENERATE(std::size_t{20}, std::numeric_limits<std::size_t>::max());
+    const PacketView view{.ingress_interface = InterfaceIndex{1}};
+    const auto is_of_first_group = [&](const PacketFields& fields) {
+        harness.burst.clear();
+        harness.burst.add(view, fields);
+        return harness.burst.finish().front().home.bucket < FlowIndex::kGroupBuckets;
+    };
+    std::size_t sent = 0;
+    for (std::uint32_t flow = 0; sent < kFlows; ++flow) {  // no one outside could find them
+        if (is_of_first_group(flow_packet(flow))) {
+            harness.packet(flow_packet(flow), at_ms(1000));
+            ++sent;
+        }
+    }
+    CHECK(evicted(harness.counters) == kFlows - kGroup);
+    harness.sink.room = std::numeric_limits<std::size_t>::max();
+    while (!harness.cache.end_all(at_ms(1000), harness.sink)) {
+    }
+    CHECK(harness.sink.records.size() == kFlows);
+    CHECK(harness.counters.packets.read() == kFlows);
+    for (const auto& record : harness.sink.records) {
+        CHECK(record.core.packets == 1);
+    }
+}
+
+TEST_CASE("FlowCache: an IPv6 record that waits for the sink keeps its addresses",
+          "[flowcache][unit]") {
+    CacheHarness<> harness({.max_flows = 8, .idle_timeout = 100s, .active_timeout = 10s});
+    PacketFields fields = flow_packet(1);
+    fields.ip_version = 6;
+    for (std::size_t n = 0; n < fields.source.size(); ++n) {
+        fields.source[n] = static_cast<std::byte>(n + 1);
+        fields.destination[n] = static_cast<std::byte>(n + 101);
+    }
+    harness.sink.room = 0;
+    harness.packet(fields, at_ms(0));
+    harness.expire(at_ms(11'000));  // the record waits in an entry of its own, and the flow goes on
+    harness.packet(fields, at_ms(11'000));
+    CHECK(harness.counters.entries.read() == 2);
+    harness.sink.room = 2;
+    harness.expire(at_ms(11'000));
+    CHECK(harness.cache.end_all(at_ms(11'000), harness.sink));
+    REQUIRE(harness.sink.records.size() == 2);
+    for (const auto& record : harness.sink.records) {
+        CHECK(record.core.key.source == fields.source);
+        CHECK(record.core.key.destination == fields.destination);
+    }
+}
+
 TEST_CASE("FlowCache: however small it is, each entry is one flow's", "[flowcache][unit]") {
     // Some hold fewer entries than a hurried walk would pass at once.
     const std::uint32_t max_flows = GENERATE(1U, 2U, 15U, 16U, 17U, 20U, 33U, 48U, 63U, 64U, 65U);

@@ -70,7 +70,7 @@ TEST_CASE("FlowIndex: random inserts and removes give what a map gives", "[flowc
 TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and are found there",
           "[flowcache][unit]") {
     Indexed indexed(5000);
-    std::vector<FlowIndex::Place> places(FlowIndex::kSlots * FlowIndex::kMostProbes);
+    std::vector<FlowIndex::Place> places(FlowIndex::kSlots * FlowIndex::kGroupBuckets);
     for (std::size_t n = 0; n < places.size(); ++n) {
         const auto entry = static_cast<EntryIndex>(n);
         REQUIRE(indexed.insert(in_first_bucket(static_cast<std::uint16_t>(n)), entry, places[n]));
@@ -83,7 +83,7 @@ TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and ar
     // The work for one lookup is bounded: one more is refused, and nothing has changed.
     FlowIndex::Place none{};
     CHECK_FALSE(indexed.insert(in_first_bucket(9), 9999, none));
-    CHECK(indexed.memory[FlowIndex::kMostProbes].overflowed == 0);
+    CHECK(indexed.memory[FlowIndex::kGroupBuckets].overflowed == 0);
     // Guesses come from the first two buckets.
     CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(3))) == 2);
     CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(13))) == 12);
@@ -100,7 +100,7 @@ TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and ar
 TEST_CASE("FlowIndex: the last bucket passes on to the one before it, of the same group",
           "[flowcache][unit]") {
     Indexed indexed(20);
-    REQUIRE(indexed.memory.size() == FlowIndex::kMostProbes);
+    REQUIRE(indexed.memory.size() == FlowIndex::kGroupBuckets);
     const FlowHash last = ~FlowHash{0};
     for (EntryIndex entry = 0; entry < 11; ++entry) {
         FlowIndex::Place place{};
@@ -109,4 +109,9 @@ TEST_CASE("FlowIndex: the last bucket passes on to the one before it, of the sam
         CHECK(indexed.find(last, entry) == entry);
     }
     CHECK(indexed.memory.back().overflowed == 1);
+    FlowIndex::Place place{};
+    const FlowHash with_another_tag = last - 2;
+    REQUIRE(indexed.insert(with_another_tag, 11, place));
+    CHECK(place.distance == 1);
+    CHECK(indexed.index.guess(indexed.index.home(with_another_tag)) == 11);
 }
