@@ -75,17 +75,29 @@ def beside_rte_hash(operations):
                   "inserts: faster than rte_hash", "of the yardstick"], rows)
 
 
-def pipeline_table(cells):
+def begun_per_second(cell):
+    """Flows that began in a second of packet time, to those that send."""
+    return cell["records_per_packet"] * cell["mpps"] * 1e6 / cell["flows"]
+
+
+def bytes_per_entry(cell, idle):
+    """Nothing where it would not tell: for few flows, and where many have left since the cache was filled."""
+    meant = cell["flows"] * (1 + cell["new_per_second"] * idle)
+    return "%.0f" % cell["bytes_per_flow"] if cell["flows"] >= 1_000_000 and cell["entries"] > 0.9 * meant else ""
+
+
+def pipeline_table(cells, idle):
     rows = []
     for cell in cells:
-        rows.append([count(cell["flows"]), "%.0f %%" % (100 * cell["new_per_second"]), "IPv%d" % cell["ip_version"],
+        rows.append([count(cell["flows"]), "%.0f %%" % (100 * cell["new_per_second"]),
+                     "%.1f %%" % (100 * begun_per_second(cell)), "IPv%d" % cell["ip_version"],
                      cell["direction"], cell["spread"], "%.1f" % cell["mpps"],
                      "%.1f (%.1f - %.1f)" % (cell["ns"], cell["ns_least"], cell["ns_most"]),
                      "%.1f" % cell["yardstick_mlines"], "%.0f %%" % (100 * cell["ratio"]), "%.1f" % cell["rewriting_ns"],
                      "%.2f" % cell["export_ns"], "%.4f" % cell["records_per_packet"], count(cell["entries"]),
-                     "%.0f" % cell["bytes_per_flow"] if cell["flows"] >= 1_000_000 else "",
+                     bytes_per_entry(cell, idle),
                      "%d (%d)" % (cell["allocations"], cell["export_allocations"])])
-    return table(["flows", "new/s", "IP", "records", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
+    return table(["flows", "new/s", "begun/s", "IP", "records", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
                   "ratio", "rewriting, ns", "export, ns", "records per packet", "entries", "bytes per entry",
                   "allocations (export)"], rows)
 
@@ -173,9 +185,11 @@ One queue in one thread: {ring} receive buffers whose headers are rewritten, ful
 128 bursts the ring is drained into the IPFIX encoder. Mpps is without rewriting and export, whose costs are measured in
 the same rounds. The ratio is packets to the yardstick's lines: lines of 64 bytes, as many as flows, one of them read,
 changed and written at random, with prefetch. Flows are those that send; beside them the cache holds those that new ones
-have replaced, for {idle} s until they are idle. A biflow's packets come from either end, by chance. Packet time is that
-of the pipeline, so new flows are as many as the Mpps of their row say. Bytes are resident memory (VmRSS) over the cache's
-entries, which lie in transparent huge pages, as the yardstick's lines do.
+have replaced, for {idle} s until they are idle. A biflow's packets come from either end, by chance. Packet time passes as
+the Mpps of a row say. In that time each flow has a successor as often as "new/s" says, but one begins only when it sends:
+"begun/s" is how many did. Where packets are few for so many flows, fewer begin, and some are silent for {idle} s, end as
+idle and begin anew, so that entries are fewer too. Bytes are resident memory (VmRSS) over the cache's entries, where most of
+those that filled it are still there; they lie in transparent huge pages, as the yardstick's lines do.
 
 {pipeline}
 ![IPv4](pipeline-ipv4.svg)
@@ -201,11 +215,13 @@ def main():
                   os.path.join(directory, "pipeline-ipv%d.svg" % version))
     lines(cells, 4, lambda cell: 100 * cell["ratio"], "percent of the yardstick's lines",
           "The pipeline beside the memory itself, IPv4", os.path.join(directory, "ratio.svg"))
+    idle = 10  # kIdleTimeout, in seconds
     page = PAGE.format(machine=read(directory, "machine.txt").strip(), key=operations["key_octets"],
                        record=operations["record_octets"], cache_pages=pages_text(operations["cache_explicit_huge_pages"]),
                        rte_pages="explicit huge pages" if operations["rte_hash_explicit_huge_pages"] else "4 KiB",
                        operations=operations_table(operations["operations"]),
-                       beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]), ring=4096, idle=10, pipeline=pipeline_table(cells),
+                       beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]),
+                       ring=4096, idle=idle, pipeline=pipeline_table(cells, idle),
                        scaling=scaling_table(read(directory, "cache_scaling.json")),
                        flood=flood_text(read(directory, "cache_flood.json")), instructions=instructions_text(directory))
     if not any(cell["ip_version"] == 6 for cell in cells):

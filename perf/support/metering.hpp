@@ -16,7 +16,8 @@
 namespace tributary::perf {
 
 /// Timeouts in packet time. The idle one is short, so that what new flows leave behind reaches its
-/// steady state soon, and long enough for the rarest flow of 20 M to send before it.
+/// steady state soon. It is long enough for the rarest flow of 10 M to send before it where 15 Mpps
+/// or more come; rarer ones end as idle, and begin anew.
 inline constexpr std::chrono::seconds kIdleTimeout{10};
 inline constexpr std::chrono::seconds kActiveTimeout{60};
 

@@ -118,7 +118,9 @@ private:
         round.pipeline = round.total - round.source - round.exporting;
         return round;
     }
+    /// @param nanoseconds  a difference, of few packets below nothing
     void set_packet_time(double nanoseconds) noexcept {
+        nanoseconds = std::max(nanoseconds, 1.0);
         metering_->set_packet_time(nanoseconds);
         source_alone_.set_packet_time(nanoseconds);
     }
