@@ -53,6 +53,10 @@ void warn_of_idle_key(bool is_idle, const std::string& key, const char* because,
 }
 
 void warn_of_idle_flow_keys(const FlowCacheOptions& flows, Warnings& warnings) {
+    if (flows.idle_timeout > flows.active_timeout) {
+        warnings.emplace_back(
+            "flows.idle-timeout is longer than flows.active-timeout: no record ends by it");
+    }
     const FlowCacheOptions defaults;
     warn_of_idle_key(flows.fragments != FragmentMode::track &&
                          flows.fragment_timeout != defaults.fragment_timeout,
