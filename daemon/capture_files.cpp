@@ -71,7 +71,8 @@ std::optional<CaptureFailure> CaptureFiles::failure() const {
     if (failed == files_.end()) {
         return std::nullopt;
     }
-    return CaptureFailure{failed->path, failed->reason};
+    const auto unread = static_cast<std::size_t>(files_.end() - failed) - 1;
+    return CaptureFailure{failed->path, failed->reason, unread};
 }
 
 void CaptureFiles::open(File& file) const noexcept {

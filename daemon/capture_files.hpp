@@ -20,6 +20,7 @@ struct CaptureFailure {
     std::string path;
     std::string
         reason;  ///< for a log line: "No such file or directory", "not a pcap or pcapng file"
+    std::size_t unread = 0;  ///< files behind it
     friend bool operator==(const CaptureFailure&, const CaptureFailure&) = default;
 };
 

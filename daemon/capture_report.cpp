@@ -39,6 +39,9 @@ bool report_captures(const CaptureFiles& files, std::string_view fate) {
     const std::optional<CaptureFailure> failure = files.failure();
     if (failure) {
         spdlog::error("{}: {}", failure->path, failure->reason);
+        if (failure->unread > 0) {
+            spdlog::error("captures given behind it are not read: {}", failure->unread);
+        }
     }
     return !failure;
 }

@@ -173,16 +173,20 @@ private:
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<InputQueue>> input_queues;
         bool huge_pages = true;
+        std::uint64_t cache_bytes = 0;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
             const NodeHeap heap(queue_nodes_[queue]);
-            input_queues.push_back(make_input_queue(
-                *queues_[queue].path,
-                {.flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]},
-                hasher));
+            const QueueParts parts{
+                .flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]};
+            input_queues.push_back(make_input_queue(*queues_[queue].path, parts, hasher));
+            cache_bytes += queue_memory(parts).front();
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
         if (!huge_pages) {
-            spdlog::warn("flow caches without huge pages: too few are free; see vm.nr_hugepages");
+            spdlog::warn(
+                "flow caches need {} MiB in huge pages, and too few are free: they get ordinary "
+                "memory; `tributary plan` tells how many the whole probe needs (vm.nr_hugepages)",
+                (cache_bytes >> 20U) + 1);
         }
         places_.export_thread = {.name = "export", .cpu = cores_.export_cpu};
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{

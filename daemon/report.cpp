@@ -89,6 +89,14 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
             spdlog::info("ignored: {} packets: {}", count, reason);
         }
     }
+    const std::uint64_t evicted =
+        total.ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)];
+    if (evicted > 0) {
+        spdlog::warn(
+            "{} flow records ended early, because their caches were full: flows.max-flows "
+            "is too small for this traffic",
+            evicted);
+    }
     for (const auto& [cause, tally] : total.lost) {
         if (tally.records > 0) {
             spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,

@@ -111,6 +111,20 @@ class Captures(harness.TestCase):
         self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
         self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
 
+    def test_captures_behind_a_missing_one_are_told_to_be_unread(self):
+        _, ledger, result = self.meter("--read", harness.DEMO, self.path("absent.pcap"), harness.DEMO, harness.DEMO,
+                                       expect=harness.EX_NOINPUT)
+        self.assertIn("captures given behind it are not read: 2", result.stderr)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
+
+    def test_a_cache_that_is_too_small_is_warned_of(self):
+        _, ledger, result = self.meter("--read", harness.DEMO, "--set", "flows.max-flows=1")
+        evicted = ledger["flows"]["ended_by_reason"]["lack_of_resources"]
+        self.assertGreater(evicted, 0)
+        self.assertIn(f"{evicted} flow records ended early", result.stderr)
+        _, ledger, result = self.meter("--read", harness.DEMO)
+        self.assertNotIn("ended early", result.stderr)
+
     def test_a_cut_capture_is_a_warning(self):
         with open(harness.DEMO, "rb") as source:
             capture = source.read()

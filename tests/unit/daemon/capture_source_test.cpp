@@ -309,7 +309,7 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
             CHECK(source.exhausted());
             CHECK(source.receive().packets.empty());
         }
-        CHECK(files.failure() == CaptureFailure{path, reason});
+        CHECK(files.failure() == CaptureFailure{path, reason, 1});
     };
     expect("/nonexistent/x.pcap", "No such file or directory");
     expect("/", "Is a directory");
