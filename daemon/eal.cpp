@@ -165,9 +165,8 @@ Eal::Eal(const EalOptions& options) {
     huge_pages_ = enough_huge_pages(options, huge);
     if (!huge_pages_) {
         spdlog::info(
-            "{} MiB free in huge pages, packet buffers need {} MiB: they get ordinary memory, "
-            "which is "
-            "slower",
+            "{} MiB free in huge pages, packet buffers and DPDK itself need {} MiB: they get "
+            "ordinary memory, which is slower",
             huge >> 20U, (options.memory_bytes + kEalOwnMemory) >> 20U);
         if (ordinary_bytes(options) > available_memory()) {
             throw StartupError(

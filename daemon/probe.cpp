@@ -184,8 +184,9 @@ private:
         }
         if (!huge_pages) {
             spdlog::warn(
-                "flow caches need {} MiB in huge pages, and too few are free: they get ordinary "
-                "memory; `tributary plan` tells how many the whole probe needs (vm.nr_hugepages)",
+                "flow caches need {} MiB in huge pages, and too few are free: what finds none gets "
+                "ordinary memory; `tributary plan` tells how many the whole probe needs "
+                "(vm.nr_hugepages)",
                 (cache_bytes >> 20U) + 1);
         }
         places_.export_thread = {.name = "export", .cpu = cores_.export_cpu};
