@@ -97,9 +97,9 @@ def pipeline_table(cells, idle):
                      "%.2f" % cell["export_ns"], "%.4f" % cell["records_per_packet"], count(cell["entries"]),
                      bytes_per_entry(cell, idle),
                      "%d (%d)" % (cell["allocations"], cell["export_allocations"])])
-    return table(["flows", "new/s", "begun/s", "IP", "records", "spread", "Mpps", "ns: median (least - most)", "yardstick, M lines/s",
-                  "ratio", "rewriting, ns", "export, ns", "records per packet", "entries", "bytes per entry",
-                  "allocations (export)"], rows)
+    return table(["flows", "new/s", "begun/s", "IP", "records", "spread", "Mpps", "ns: median (least - most)",
+                  "yardstick, M lines/s", "ratio", "rewriting, ns", "export, ns", "records per packet", "entries",
+                  "bytes per entry", "allocations (export)"], rows)
 
 
 def lines(cells, ip_version, value, label, title, path):

@@ -118,7 +118,7 @@ private:
         round.pipeline = round.total - round.source - round.exporting;
         return round;
     }
-    /// @param nanoseconds  a difference, of few packets below nothing
+    /// @param nanoseconds  a difference of times, which may be negative where packets are few
     void set_packet_time(double nanoseconds) noexcept {
         nanoseconds = std::max(nanoseconds, 1.0);
         metering_->set_packet_time(nanoseconds);

@@ -55,7 +55,8 @@ TEST_CASE("warnings_about: what TCP analysis cannot tell is warned of", "[conf][
     CHECK(warnings({"inputs.1.sampling=2"}).empty());
 }
 
-TEST_CASE("warnings_about: an idle timeout behind the active one is warned of", "[conf][unit]") {
+TEST_CASE("warnings_about: an idle timeout longer than the active one is warned of",
+          "[conf][unit]") {
     CHECK(warnings({"flows.idle-timeout=300", "flows.active-timeout=299"}) ==
           std::vector<std::string>{"flows.idle-timeout is longer than flows.active-timeout: no "
                                    "record ends by it"});

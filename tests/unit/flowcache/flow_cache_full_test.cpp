@@ -242,7 +242,8 @@ TEST_CASE("FlowCache: flows go on across the years, and past the end of the tick
 TEST_CASE("FlowCache: a silent flow ends on time where ticks are counted anew in between",
           "[flowcache][unit]") {
     constexpr auto kYear = 365 * 24h;
-    const auto sends_for = kYear * GENERATE(2, 8);  // counted anew after 4 years, gone after 9
+    // Ticks are counted anew after four years, and would run out after nine.
+    const auto sends_for = kYear * GENERATE(2, 8);
     CacheHarness<> harness({.max_flows = 8,
                             .idle_timeout = 3 * kYear,
                             .active_timeout = std::chrono::seconds(std::int64_t{1} << 31)});

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 using namespace tributary;
