@@ -21,7 +21,7 @@ CaptureFiles::CaptureFiles(std::vector<std::string> paths, std::uint16_t workers
 std::shared_ptr<const CaptureMemory> CaptureFiles::take(std::size_t index) noexcept {
     const std::scoped_lock lock{mutex_};
     File& file = files_[index];
-    if (!file.opened) {
+    if (!file.opened && !reading_.cancelled.load()) {
         open(file);
     }
     auto memory = file.memory;
@@ -75,10 +75,10 @@ std::optional<CaptureFailure> CaptureFiles::failure() const {
     return CaptureFailure{failed->path, failed->reason, unread};
 }
 
-void CaptureFiles::open(File& file) const noexcept {
+void CaptureFiles::open(File& file) noexcept {
     file.opened = true;
     try {
-        auto memory = std::make_shared<const CaptureMemory>(file.path, cancelled_);
+        auto memory = std::make_shared<const CaptureMemory>(file.path, reading_);
         const CaptureReader reader{memory->bytes()};
         if (reader.error() == CaptureError::none) {
             file.memory = std::move(memory);
@@ -90,6 +90,7 @@ void CaptureFiles::open(File& file) const noexcept {
     } catch (const std::exception&) {
         file.reason = "no memory";  // short enough for a string to hold without allocating
     }
+    reading_.runs.store(false);
 }
 
 }  // namespace tributary

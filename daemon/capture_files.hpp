@@ -49,12 +49,18 @@ public:
 
     /// The bytes of the file at `index`, for one worker.
     ///
-    /// @return  nothing if the file can't be read or is no capture: the stream ends before it
+    /// @return  nothing if the file can't be read, is no capture or was not opened before
+    ///          cancel(): the stream ends before it
     /// @cost    opens the file if nobody has; reads it whole if it is a pipe
     [[nodiscard]] std::shared_ptr<const CaptureMemory> take(std::size_t index) noexcept;
 
-    /// Gives up waiting for a pipe that is being read; the stream ends before it.
-    void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+    /// Opens no further file, and reads no more of a pipe: what has come of it is its capture.
+    ///
+    /// @return  whether a pipe was being read, none of whose frames any worker can have seen yet
+    [[nodiscard]] bool cancel() noexcept {
+        reading_.cancelled.store(true);
+        return reading_.runs.load();
+    }
 
     /// Notes that the file at `index` ends inside a frame.
     void mark_cut(std::size_t index) noexcept;
@@ -85,10 +91,10 @@ private:
         bool cut = false;
         Timestamp::duration overlap{};  ///< 0: none is known
     };
-    void open(File& file) const noexcept;
+    void open(File& file) noexcept;
 
     const std::uint16_t workers_;
-    std::atomic<bool> cancelled_{false};
+    PipeReading reading_;
     std::atomic<std::size_t> cut_count_{0};
     mutable std::mutex mutex_;
     std::vector<File> files_;  ///< guarded by mutex_, but for its size, which stays

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
 namespace tributary {
@@ -35,22 +36,47 @@ private:
 };
 
 /// Waits until a read brings something, be it the end. A FIFO without a writer waits for one.
-void wait_for_bytes(int descriptor, const std::atomic<bool>& cancelled) {
+/// @return  false: cancelled
+bool wait_for_bytes(int descriptor, const std::atomic<bool>& cancelled) {
     constexpr int kLookMilliseconds = 100;
     pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
     while (::poll(&waiting, 1, kLookMilliseconds) == 0) {
-        if (cancelled.load(std::memory_order_relaxed)) {
-            throw std::system_error(ECANCELED, std::generic_category());
+        if (cancelled.load()) {
+            return false;
         }
     }
+    return true;
 }
+
+/// From when a pipe's reading was cancelled. Whoever writes the pipe may have got the same signal,
+/// and writes its last frames.
+class LastSecond {
+public:
+    explicit LastSecond(const std::atomic<bool>& cancelled) noexcept : cancelled_(cancelled) {}
+
+    [[nodiscard]] bool is_over() noexcept {
+        const auto now = Clock::now();
+        if (end_ == kNever && cancelled_.load()) {
+            end_ = now + std::chrono::seconds(1);
+        }
+        return now >= end_;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr auto kNever = Clock::time_point::max();
+
+    const std::atomic<bool>& cancelled_;
+    Clock::time_point end_ = kNever;
+};
 
 }  // namespace
 
-CaptureMemory::CaptureMemory(const std::string& path, const std::atomic<bool>& cancelled) {
+CaptureMemory::CaptureMemory(const std::string& path, PipeReading& reading) {
     const Descriptor file{path};
     if (!try_map(file.value())) {
-        read_all(file.value(), cancelled);
+        reading.runs.store(true);
+        read_all(file.value(), reading.cancelled);
         bytes_ = copy_;
     }
 }
@@ -80,12 +106,15 @@ bool CaptureMemory::try_map(int descriptor) noexcept {
 
 void CaptureMemory::read_all(int descriptor, const std::atomic<bool>& cancelled) {
     constexpr std::size_t kChunk = 1U << 20U;
+    LastSecond last_second(cancelled);
     std::size_t filled = 0;
     while (true) {
         if (copy_.size() - filled < kChunk) {
             copy_.resize(copy_.size() * 2 + kChunk);
         }
-        wait_for_bytes(descriptor, cancelled);
+        if (last_second.is_over() || !wait_for_bytes(descriptor, cancelled)) {
+            break;
+        }
         const ssize_t got = ::read(descriptor, copy_.data() + filled, copy_.size() - filled);
         if (got == 0) {
             break;

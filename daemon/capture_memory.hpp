@@ -9,6 +9,13 @@
 
 namespace tributary {
 
+/// Lets another thread end the reading of a pipe.
+struct PipeReading {
+    std::atomic<bool> runs{false};       ///< it goes on, or waits for bytes
+    std::atomic<bool> cancelled{false};  ///< it is to end with the bytes that it has, and those
+                                         ///< that still come within a second, without a pause
+};
+
 /// The bytes of one file: mapped, or read into memory where a file can't be mapped (a pipe,
 /// /dev/stdin).
 ///
@@ -17,11 +24,9 @@ namespace tributary {
 /// would cost each honest file as much as metering it.
 class CaptureMemory {
 public:
-    /// @param path      a pipe is read to its end before this returns
-    /// @param cancelled  set by another thread: stop waiting for a pipe's bytes
-    /// @errors          std::system_error: the file can't be opened or read, ECANCELED;
-    /// std::bad_alloc
-    CaptureMemory(const std::string& path, const std::atomic<bool>& cancelled);
+    /// @param path  a pipe is read to its end, or until it is cancelled, before this returns
+    /// @errors      std::system_error: the file can't be opened or read; std::bad_alloc
+    CaptureMemory(const std::string& path, PipeReading& reading);
     CaptureMemory(const CaptureMemory&) = delete;
     CaptureMemory& operator=(const CaptureMemory&) = delete;
     CaptureMemory(CaptureMemory&&) = delete;

@@ -134,10 +134,11 @@ public:
                 interrupted = *signal;
             }
         }
-        if (interrupted != 0) {
-            files_.cancel();
-        }
+        const bool reads_a_pipe = interrupted != 0 && files_.cancel();
         signals_.let_go();  // a FIFO whose reader does not read may hold up the rest for ever
+        while (reads_a_pipe && !ended_.load(std::memory_order_relaxed)) {
+            static_cast<void>(signals_.wait_for(std::chrono::seconds(1)));
+        }
         pipeline_->stop();
         return interrupted;
     }

@@ -113,6 +113,7 @@ public:
         }
         spdlog::info("ready: {} stream(s)", streams_.size());
         const int interrupted = watch();
+        finish_pipe();
         stop();
         if (output_) {
             output_->linger();
@@ -293,10 +294,22 @@ private:
         return job_.captures.empty() ? 0 : signal_seen;
     }
 
+    /// Sends what a pipe has brought, unless another signal comes.
+    void finish_pipe() {
+        if (!files_.cancel()) {
+            return;
+        }
+        std::optional<int> signal;
+        while (!ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
+               (!signal || *signal == SIGUSR1)) {
+            signal = signals_.wait_for(1s);
+        }
+    }
+
     void stop() noexcept {
         output_may_wait_.store(false, std::memory_order_relaxed);
         stop_.store(true, std::memory_order_relaxed);
-        files_.cancel();
+        static_cast<void>(files_.cancel());
         threads_.clear();
     }
 

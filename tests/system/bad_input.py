@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import harness
 
@@ -157,6 +158,32 @@ class Captures(harness.TestCase):
             self.assertEqual(daemon.end(signal.SIGINT), 128 + signal.SIGINT, daemon.text())
         self.check_ledger(harness.read_json(self.path("stats.json")))
         self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
+
+    def test_what_a_pipe_brought_before_a_signal_is_metered(self):
+        os.mkfifo(self.path("pipe"))
+        daemon = harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), harness.DEMO, "--write",
+                                 self.path("out.ipfix"), "--stats", self.path("stats.json"))
+        with daemon, harness.filled_pipe(self.path("pipe"), harness.DEMO):
+            self.assertEqual(daemon.end(signal.SIGINT), 128 + signal.SIGINT, daemon.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)  # the file behind it was not opened
+        self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
+
+    def test_a_pipe_that_never_pauses_is_left_after_a_signal(self):
+        os.mkfifo(self.path("pipe"))
+        daemon = harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", self.path("out.ipfix"),
+                                 "--stats", self.path("stats.json"))
+        with daemon, harness.filled_pipe(self.path("pipe"), harness.DEMO) as pipe:
+            daemon.send(signal.SIGINT)
+            with self.assertRaises(BrokenPipeError):
+                for _ in range(2000):  # 20 s
+                    pipe.write(b"\xff" * 100)  # no frame begins so
+                    time.sleep(0.01)
+            self.assertEqual(daemon.popen.wait(60), 128 + signal.SIGINT, daemon.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)
 
     def test_a_wish_for_statistics_beside_the_end_kills_nothing(self):
         os.mkfifo(self.path("pipe"))

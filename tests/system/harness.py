@@ -6,15 +6,18 @@ by default `build` in the checkout. Exit codes are meson's: 77 when nothing coul
 """
 import concurrent.futures
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -161,6 +164,15 @@ def wait_until(condition, seconds, what):
         if time.monotonic() > deadline:
             raise AssertionError("gave up waiting for " + what)
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def filled_pipe(path, capture):
+    """A pipe whose reader has read a capture, and waits for more. Yields the end to write to."""
+    with open(path, "wb", buffering=0) as pipe, open(capture, "rb") as source:
+        pipe.write(source.read())
+        wait_until(lambda: struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))) == (0,), 10, "a reader")
+        yield pipe
 
 
 class Process:

@@ -161,6 +161,13 @@ class Command(Sender):
         self.assertEqual(sender.end(signal.SIGINT), 128 + signal.SIGINT, sender.text())
         self.assertEqual(self.ledger()["sent"], harness.DEMO_FRAMES)
 
+    def test_what_a_pipe_brought_before_a_signal_is_sent(self):
+        os.mkfifo(self.path("pipe"))
+        sender = self.start("--read", self.path("pipe"), "--write", self.path("out.pcap"))
+        with harness.filled_pipe(self.path("pipe"), harness.DEMO):
+            self.assertEqual(sender.end(signal.SIGINT), 128 + signal.SIGINT, sender.text())
+        self.assertEqual(self.ledger()["sent"], harness.DEMO_FRAMES)
+
     def test_packets_of_a_port_into_a_capture(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             sender = self.start("--from", "net_pcap0,rx_pcap=%s,rx_pcap=%s" % (harness.DEMO, harness.DEMO), "--write",
