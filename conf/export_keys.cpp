@@ -29,7 +29,7 @@ std::vector<Key<FileRotation>> rotation_keys() {
         value("interval", whole_seconds(&O::interval, 0, kLongestTimeout),
               "seconds after which the next file begins; 0: never"),
         value("fsync", flag(&O::sync), "finished files are forced to the disk"),
-        value("command", text(&O::command, "a shell command or empty", is_any_text),
+        value("command", text(&O::command, "a shell command or \"\"", is_any_text),
               "run for each finished file, whose name is its last argument"),
     };
 }
@@ -37,7 +37,7 @@ std::vector<Key<FileRotation>> rotation_keys() {
 std::vector<Key<SpoolOptions>> spool_keys() {
     using O = SpoolOptions;
     return {
-        value("directory", text(&O::directory, "the path of a directory or empty", is_any_text),
+        value("directory", text(&O::directory, "the path of a directory or \"\"", is_any_text),
               "of this collector alone, where messages wait for it, also over a restart, when its "
               "buffer is full, for tcp and tls; when empty, there is none"),
         value("max-size",
@@ -49,15 +49,15 @@ std::vector<Key<SpoolOptions>> spool_keys() {
 std::vector<Key<TlsOptions>> tls_keys() {
     using O = TlsOptions;
     return {
-        value("ca", text(&O::ca, "the path of a file or empty", is_any_text),
+        value("ca", text(&O::ca, "the path of a file or \"\"", is_any_text),
               "file of the certificate authorities (PEM) of which one has signed the collector's "
               "certificate, for tls; when empty, those that the system trusts"),
-        value("certificate", text(&O::certificate, "the path of a file or empty", is_any_text),
+        value("certificate", text(&O::certificate, "the path of a file or \"\"", is_any_text),
               "file of this probe's own certificate and its chain (PEM), where the collector wants "
               "one"),
-        value("key", text(&O::key, "the path of a file or empty", is_any_text),
+        value("key", text(&O::key, "the path of a file or \"\"", is_any_text),
               "file of that certificate's private key (PEM)"),
-        value("name", text(&O::name, "a host name, an IP address or empty", is_word_or_empty),
+        value("name", text(&O::name, "a host name, an IP address or \"\"", is_word_or_empty),
               "the name or address that the collector's certificate must bear; when empty, host"),
     };
 }
@@ -76,12 +76,12 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),
         value("source-address",
-              text(&O::source_address, "an IP address or empty", is_ip_address_or_empty),
+              text(&O::source_address, "an IP address or \"\"", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
         value("mtu", whole_number(&O::mtu, 512, 65507),
               "octets of the longest IPFIX message, for udp; at least 576 for biflows, 832 "
               "for biflows with TCP analysis"),
-        value("path", text(&O::path, "the path of a file or empty", is_any_text),
+        value("path", text(&O::path, "the path of a file or \"\"", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),
         value("observation-domain",

@@ -22,7 +22,7 @@ auto parse_mode(ParseMode Options::*member) {
 template <class Options>
 auto filter_text(std::string Options::*member) {
     constexpr std::size_t kLongestFilter = 4096;
-    return text(member, "a filter expression in pcap syntax or empty", is_any_text, kLongestFilter);
+    return text(member, "a filter expression in pcap syntax or \"\"", is_any_text, kLongestFilter);
 }
 
 template <class Options>
@@ -187,7 +187,7 @@ std::vector<Key<ReadOptions>> read_keys() {
 std::vector<Key<ControlOptions>> control_keys() {
     return {value(
         "socket",
-        text(&ControlOptions::socket, "auto, the path of a unix socket or empty", is_any_text),
+        text(&ControlOptions::socket, "auto, the path of a unix socket or \"\"", is_any_text),
         "where `tributary` reaches a running tributaryd; auto is control.sock in the service's "
         "runtime directory or in /run/tributary; when \"\", nowhere")};
 }
@@ -198,7 +198,7 @@ std::vector<Key<LogOptions>> log_keys() {
         value("level", log_level(&O::level),
               "the least important lines that are written; --log-level goes before it"),
         value(
-            "file", text(&O::file, "the path of a file or empty", is_any_text),
+            "file", text(&O::file, "the path of a file or \"\"", is_any_text),
             "where lines go, of this process alone, with older ones beside it as "
             "NAME.1.EXTENSION and so on; what cannot be written there, and errors, go to standard "
             "error. When empty, all do, and under systemd to the journal"),
@@ -212,7 +212,7 @@ std::vector<Key<LogOptions>> log_keys() {
 std::vector<Key<TelemetryOptions>> telemetry_keys() {
     using O = TelemetryOptions;
     return {
-        value("listen", text(&O::listen, "IPv4 ADDRESS:PORT or empty", is_listen_address_or_empty),
+        value("listen", text(&O::listen, "IPv4 ADDRESS:PORT or \"\"", is_listen_address_or_empty),
               "where HTTP serves /metrics for Prometheus and /healthz; when \"\", nowhere"),
         value(
             "dpdk", flag(&O::dpdk),

@@ -259,7 +259,7 @@ std::vector<std::string> split_path(std::string_view path) {
 std::string shown(const YamlNode& node) {
     switch (node.kind) {
         case YamlNode::Kind::null:
-            return "empty";
+            return "without a value";
         case YamlNode::Kind::list:
             return "a list";
         case YamlNode::Kind::map:

@@ -58,7 +58,8 @@ struct YamlOrigin {
 /// The parts of a dotted path.
 [[nodiscard]] std::vector<std::string> split_path(std::string_view path);
 
-/// A value as a message shows it: the text itself, or "a list", "a map", "empty".
+/// A value as a message shows it: the text itself, or "a list", "a map", "empty",
+/// "without a value".
 [[nodiscard]] std::string shown(const YamlNode& node);
 
 }  // namespace tributary

@@ -28,7 +28,7 @@ TEST_CASE("numbers: decimal, whole and within their limits", "[conf][unit]") {
               "probe.yaml:2: read.queues is " + std::string(wrong) + kQueues);
     }
     CHECK(refusal("read: {queues: }") ==
-          std::string("probe.yaml:1: read.queues is empty") + kQueues);
+          std::string("probe.yaml:1: read.queues is without a value") + kQueues);
     CHECK(refusal("read: {queues: [1]}") ==
           std::string("probe.yaml:1: read.queues is [1]") + kQueues);
     CHECK(refusal("read: {queues: {a: 1}}") ==
@@ -257,7 +257,7 @@ TEST_CASE("filters: printable text, longer than other text may be", "[conf][unit
     for (const std::string& wrong :
          {longest + "x", std::string("\"a\\nb\""), std::string("[tcp]")}) {
         CHECK(refusal("read: {filter: " + wrong + "}")
-                  .find("; must be a filter expression in pcap syntax or empty (") !=
+                  .find("; must be a filter expression in pcap syntax or \"\" (") !=
               std::string::npos);
     }
 }
@@ -265,10 +265,13 @@ TEST_CASE("filters: printable text, longer than other text may be", "[conf][unit
 TEST_CASE("telemetry: ADDRESS:PORT or nothing", "[conf][unit]") {
     CHECK(load("telemetry: {listen: \"\"}").config.telemetry.listen.empty());
     CHECK(load("telemetry: {listen: \"0.0.0.0:1\"}").config.telemetry.listen == "0.0.0.0:1");
+    CHECK(refusal("telemetry: {listen: }")
+              .find("is without a value; must be IPv4 ADDRESS:PORT or "
+                    "\"\" (") != std::string::npos);
     for (const char* wrong :
          {"127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", "localhost:9477", "[::1]:9477", ":9477"}) {
         CHECK(refusal("telemetry: {listen: \"" + std::string(wrong) + "\"}")
-                  .find("; must be IPv4 ADDRESS:PORT or empty (") != std::string::npos);
+                  .find("; must be IPv4 ADDRESS:PORT or \"\" (") != std::string::npos);
     }
 }
 

@@ -45,8 +45,8 @@ TEST_CASE("--set: a value outside the limits is refused at its place", "[conf][u
           "--set flows.idle-timeot=3: flows.idle-timeot is not a key; did you mean "
           "flows.idle-timeout?");
     CHECK(refusal("", {"read.queues="}) ==
-          "--set read.queues=: read.queues is empty; must be a whole number from 1 to 256 (threads "
-          "that share the packets of captures, for --read; default 1)");
+          "--set read.queues=: read.queues is without a value; must be a whole number from 1 to "
+          "256 (threads that share the packets of captures, for --read; default 1)");
     CHECK(refusal("", {"=1"}) ==
           "--set =1: a key and a value must stand here, such as flows.idle-timeout=30");
 }
