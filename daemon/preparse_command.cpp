@@ -12,6 +12,7 @@
 #include "daemon/log.hpp"
 #include "daemon/program.hpp"
 #include "daemon/signals.hpp"
+#include "daemon/standard_streams.hpp"
 
 namespace tributary {
 namespace {
@@ -51,9 +52,10 @@ void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
         ->type_name("DEVICE");
     input
         ->add_option("--read", arguments.job.captures,
-                     "Take packets from pcap and pcapng files, as one stream; read.* are the "
-                     "keys for --set")
+                     "Take packets from pcap and pcapng files, as one stream ('-': standard "
+                     "input); read.* are the keys for --set")
         ->check(refuse_empty)
+        ->transform(or_standard_input)
         ->type_name("CAPTURE")
         ->expected(1, -1);
     input->require_option(1);
@@ -65,8 +67,11 @@ void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
                      "instance net_memif0,role=client,socket=/run/uh.sock,socket-abstract=no")
         ->check(refuse_empty)
         ->type_name("DEVICE");
-    output->add_option("--write", arguments.job.to_capture, "Write this pcap file")
+    output
+        ->add_option("--write", arguments.job.to_capture,
+                     "Write this pcap file ('-': standard output)")
         ->check(refuse_empty)
+        ->transform(or_standard_output)
         ->type_name("FILE");
     output->require_option(1);
 }

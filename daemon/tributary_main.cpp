@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "conf/config_error.hpp"
 #include "daemon/tributary_app.hpp"
 
 namespace {
@@ -23,6 +24,20 @@ bool has_empty_word_for_preparse(std::span<char* const> words) {
            std::ranges::any_of(words, is_empty);
 }
 
+/// CLI11 says of a word that is no command only that a command is missing.
+bool is_unknown_command(const CLI::App& app, const std::string& word) {
+    const auto is_it = [&word](const CLI::App* command) { return command->get_name() == word; };
+    return !word.empty() && word.front() != '-' &&
+           std::ranges::none_of(app.get_subcommands({}), is_it);
+}
+std::string names_of_commands(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    return names;
+}
+
 int run(int argc, char** argv) {
     if (has_empty_word_for_preparse({argv, static_cast<std::size_t>(argc)})) {
         std::cerr << "tributary preparse: an argument is empty\n";
@@ -31,6 +46,11 @@ int run(int argc, char** argv) {
     CLI::App app;
     tributary::TributaryArguments arguments;
     tributary::define_tributary(app, arguments);
+    if (argc > 1 && is_unknown_command(app, argv[1])) {
+        std::cerr << "tributary: " << tributary::shown(argv[1]) << " is no command; must be one of "
+                  << names_of_commands(app) << '\n';
+        return EX_USAGE;
+    }
     try {
         app.parse(argc, argv);
         if (app.got_subcommand("plan")) {

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "daemon/standard_streams.hpp"
+
 namespace tributary {
 namespace {
 
@@ -52,12 +54,16 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->option_text("HOST:PORT")
         ->group("Probe");
 
-    app.add_option("--read", line.captures, "Meter pcap and pcapng files, as one stream")
+    app.add_option("--read", line.captures,
+                   "Meter pcap and pcapng files, as one stream ('-': standard input)")
         ->type_name("CAPTURE")
         ->expected(1, -1)
+        ->transform(or_standard_input)
         ->group("Offline");
-    app.add_option("--write", line.output, "The IPFIX file (RFC 5655) to write; with --read")
+    app.add_option("--write", line.output,
+                   "The IPFIX file (RFC 5655) to write; with --read ('-': standard output)")
         ->type_name("FILE")
+        ->transform(or_standard_output)
         ->group("Offline");
 
     app.add_option("--stats", line.stats_path,

@@ -89,6 +89,11 @@ class CommandLine(harness.TestCase):
             with self.subTest(arguments):
                 self.assertNotEqual(self.tributaryd(*arguments, expect=harness.EX_USAGE).stderr, "")
 
+    def test_a_word_that_is_no_command_of_tributary_is_named(self):
+        result = subprocess.run([harness.TRIBUTARY, "flow", harness.DEMO], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, harness.EX_USAGE)
+        self.assertRegex(result.stderr, "^tributary: flow is no command; must be one of .*flows, .*check\n$")
+
     def test_help_and_version_exit_0(self):
         self.assertIn("--read", self.tributaryd("--help").stdout)
         self.assertRegex(self.tributaryd("--version").stdout, r"\d+\.\d+")

@@ -152,6 +152,20 @@ class Offline(harness.TestCase):
         self.assertEqual(sum(records for records, _ in messages), exported)
         self.assertFalse(any(fault for _, fault in messages))
 
+    def test_a_dash_is_standard_input_and_output(self):
+        out, _, _ = self.meter("--read", harness.DEMO)
+        meter = '"$1" --read - --write - --set read.parse=%s | "$2" flows --json - >"$3"'
+        for parse, command in (("full", '<"$4" ' + meter), ("unified-header", '"$2" preparse --read - --write - <"$4" | ' + meter)):
+            with self.subTest(parse):
+                subprocess.run(["sh", "-c", command % parse, "sh", harness.TRIBUTARYD, harness.TRIBUTARY,
+                                self.path("flows.json"), harness.DEMO], cwd=self.directory, check=True, timeout=60)
+                with open(self.path("flows.json")) as flows:
+                    records = [record for record in map(json.loads, flows) if record["@type"] == "data"]
+                self.assertEqual(len(records), harness.DEMO_FLOWS)
+                if parse == "full":
+                    self.assertCountEqual(records, self.flows(out))
+        self.assertFalse(os.path.exists(self.path("-")))
+
     def test_no_message_is_dated_before_the_capture(self):
         for _ in range(20):  # the export thread starts first: which of the two is faster must not matter
             out, _, _ = self.meter("--read", harness.DEMO)
