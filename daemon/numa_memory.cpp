@@ -4,8 +4,6 @@
 #include <numa.h>
 #include <sys/mman.h>
 
-#include <new>
-
 #include "daemon/available_memory.hpp"
 
 namespace tributary {
@@ -35,7 +33,7 @@ NumaMemory::NumaMemory(std::size_t bytes, std::optional<unsigned> node, PageUse 
         memory_ = map(rounded, node, use, false);
     }
     if (memory_.empty()) {
-        throw std::bad_alloc();
+        throw MemoryShortage(rounded, node);
     }
 }
 

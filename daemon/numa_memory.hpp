@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +18,15 @@ enum class PageUse : std::uint8_t {
               ///< they are used: a small capture costs little
 };
 
+/// That a NumaMemory is not to be had.
+struct MemoryShortage : std::bad_alloc {
+    MemoryShortage(std::size_t needed, std::optional<unsigned> on_node) noexcept
+        : bytes(needed), node(on_node) {}
+
+    std::size_t bytes;  ///< that this block needs
+    std::optional<unsigned> node;
+};
+
 /// A block of anonymous memory for one thread's cache or ring, on one NUMA node. It is not DPDK's
 /// allocator, because a mapping of our own works the same with EAL, without huge pages, and offline
 /// without EAL.
@@ -24,7 +34,7 @@ class NumaMemory {
 public:
     /// @param bytes  rounded up to whole pages; zeroed
     /// @param node   NUMA node to place it on; nothing: wherever the first touch happens
-    /// @errors       std::bad_alloc when the memory is not to be had, on that node
+    /// @errors       MemoryShortage
     NumaMemory(std::size_t bytes, std::optional<unsigned> node, PageUse use);
     NumaMemory(NumaMemory&& other) noexcept
         : memory_(std::exchange(other.memory_, {})), huge_pages_(other.huge_pages_) {}

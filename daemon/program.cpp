@@ -2,6 +2,7 @@
 #include "daemon/program.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sysexits.h>
@@ -13,7 +14,9 @@
 #include <new>
 
 #include "conf/config_error.hpp"
+#include "daemon/available_memory.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/numa_memory.hpp"
 #include "daemon/startup_error.hpp"
 #include "export/export_error.hpp"
 
@@ -51,6 +54,15 @@ int explain_failure(const char* program) {
     } catch (const ExportError& error) {
         spdlog::error(error.what());
         return EX_IOERR;
+    } catch (const MemoryShortage& shortage) {
+        constexpr std::size_t kMebibyte = 1U << 20U;
+        const auto node = shortage.node;
+        spdlog::error(
+            "not enough memory: the next flow cache or ring needs {} MiB{}, and the machine has {} "
+            "MiB to give; flows.max-flows and the number of queues decide how much is needed",
+            shortage.bytes / kMebibyte, node ? fmt::format(" on NUMA node {}", *node) : "",
+            available_memory() / kMebibyte);
+        return EX_OSERR;
     } catch (const std::bad_alloc&) {
         spdlog::error(
             "not enough memory; flows.max-flows and the number of queues decide how much is "

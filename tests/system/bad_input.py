@@ -3,11 +3,13 @@
 """What goes wrong outside gives one clear line, the right exit code, and a ledger that still adds up."""
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
 import threading
 import time
+import unittest
 
 import harness
 
@@ -93,6 +95,17 @@ class CommandLine(harness.TestCase):
         result = subprocess.run([harness.TRIBUTARY, "flow", harness.DEMO], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, harness.EX_USAGE)
         self.assertRegex(result.stderr, "^tributary: flow is no command; must be one of .*flows, .*check\n$")
+
+    @unittest.skipIf(harness.SANITIZED, "a sanitizer's own memory is far beyond the limit")
+    def test_too_little_memory_is_told_in_figures(self):
+        command = [harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("out.ipfix"), "--set",
+                   "flows.max-flows=100000000"]
+        limit = 4 << 30
+        result = subprocess.run(command, capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(result.returncode, harness.EX_OSERR, result.stderr)
+        needed = int(re.search(r"not enough memory: .* needs (\d+) MiB, .* flows\.max-flows", result.stderr)[1])
+        self.assertTrue(8000 < needed < 16000, result.stderr)  # 85 to 168 octets a flow
 
     def test_help_and_version_exit_0(self):
         self.assertIn("--read", self.tributaryd("--help").stdout)

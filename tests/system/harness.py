@@ -32,7 +32,7 @@ DEMO = os.path.join(ROOT, "tests", "data", "demo.pcap")
 # demo.pcap as capinfos and tshark count it (tests/data/README.md)
 DEMO_FRAMES, DEMO_PACKETS, DEMO_OCTETS, DEMO_ARP, DEMO_ARP_OCTETS, DEMO_FLOWS = 951, 947, 570_901, 4, 176, 84
 
-EX_OK, EX_USAGE, EX_NOINPUT, EX_IOERR, EX_CONFIG = 0, 64, 66, 74, 78
+EX_OK, EX_USAGE, EX_NOINPUT, EX_OSERR, EX_IOERR, EX_CONFIG = 0, 64, 66, 71, 74, 78
 
 
 class TestCase(unittest.TestCase):
