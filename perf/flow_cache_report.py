@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables and plots from what `cache_operations` and `cache_pipeline` measured.
 
-    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json, cache_scaling.json,
-                                       cache_flood.json and, where it is there, instructions.json; writes flow-cache.md,
+    flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json,
+                                       cache_pipeline_again.json, cache_scaling.json, cache_flood.json and, where it is
+                                       there, instructions.json; writes flow-cache.md,
                                        pipeline-ipv4.svg, pipeline-ipv6.svg and ratio.svg beside them
 """
 import os
+import statistics
 import sys
 
 import matplotlib
@@ -102,6 +104,20 @@ def pipeline_table(cells, idle):
                   "bytes per entry", "allocations (export)"], rows)
 
 
+def again_table(processes):
+    """What each process found, side by side."""
+    def spread(values, form):
+        return "%s (%s - %s)" % tuple(form % value for value in (statistics.median(values), min(values), max(values)))
+
+    rows = []
+    for same in zip(*processes):
+        rows.append([count(same[0]["flows"]), "%.0f %%" % (100 * same[0]["new_per_second"]), str(len(same)),
+                     spread([cell["mpps"] for cell in same], "%.1f"),
+                     spread([cell["yardstick_mlines"] for cell in same], "%.1f"),
+                     spread([100 * cell["ratio"] for cell in same], "%.0f %%")])
+    return table(["flows", "new/s", "processes", "Mpps", "yardstick, M lines/s", "ratio"], rows)
+
+
 def lines(cells, ip_version, value, label, title, path):
     drawing, axes = plot.subplots(figsize=(8, 4))
     for kind, (colour, style, name) in MARKS.items():
@@ -196,6 +212,12 @@ those that filled it are still there; they lie in transparent huge pages, as the
 ![IPv6](pipeline-ipv6.svg)
 ![ratio](ratio.svg)
 
+### In other processes
+
+Rows of IPv4 uniflows, uniform, again, each time in a process of its own: median (least - most) of what the processes
+found. So much hangs on which memory a process gets, on what lies in the last-level cache by then, and on neighbours.
+
+{again}
 ## Queues
 
 The same pipeline in 1 to N threads, each on a CPU of its own with its own flows (IPv4, uniform, none of them new), source
@@ -222,6 +244,7 @@ def main():
                        operations=operations_table(operations["operations"]),
                        beside=beside_rte_hash(operations["operations"]), behind=after_the_cache(operations["operations"]),
                        ring=4096, idle=idle, pipeline=pipeline_table(cells, idle),
+                       again=again_table(read(directory, "cache_pipeline_again.json")),
                        scaling=scaling_table(read(directory, "cache_scaling.json")),
                        flood=flood_text(read(directory, "cache_flood.json")), instructions=instructions_text(directory))
     if not any(cell["ip_version"] == 6 for cell in cells):
