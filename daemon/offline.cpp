@@ -125,19 +125,12 @@ public:
             ended_.store(true, std::memory_order_relaxed);
             signals_.wake();
         });
-        int interrupted = 0;
-        while (!ended_.load(std::memory_order_relaxed) && interrupted == 0) {
-            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
-            if (signal == SIGUSR1) {
-                spdlog::info("statistics: {}", to_line(ledger()));
-            } else if (signal) {
-                interrupted = *signal;
-            }
-        }
-        const bool reads_a_pipe = interrupted != 0 && files_.cancel();
+        const int interrupted = watch();
+        // What a pipe has brought is metered, unless another signal comes.
+        const int again = interrupted != 0 && files_.cancel() ? watch() : 0;
         signals_.let_go();  // a FIFO whose reader does not read may hold up the rest for ever
-        while (reads_a_pipe && !ended_.load(std::memory_order_relaxed)) {
-            static_cast<void>(signals_.wait_for(std::chrono::seconds(1)));
+        if (again != 0) {
+            std::raise(again);
         }
         pipeline_->stop();
         return interrupted;
@@ -172,6 +165,19 @@ private:
             latest = std::max(latest, clock->read());
         }
         return latest;
+    }
+
+    /// @return  the signal that came before the captures ended; 0: none did
+    [[nodiscard]] int watch() {
+        while (!ended_.load(std::memory_order_relaxed)) {
+            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
+            if (signal == SIGUSR1) {
+                spdlog::info("statistics: {}", to_line(ledger()));
+            } else if (signal) {
+                return *signal;
+            }
+        }
+        return 0;
     }
 
     void on_event(const CollectorEvent& event) {

@@ -282,10 +282,7 @@ private:
         int signal_seen = early_signal_;
         while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
                write_failure().empty()) {
-            const std::optional<int> signal = signals_.wait_for(1s);
-            if (signal == SIGUSR1) {
-                spdlog::info("statistics: {}", to_line(ledger()));
-            } else if (signal) {
+            if (const std::optional<int> signal = wait_for_end()) {
                 signal_seen = *signal;
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
             }
@@ -299,11 +296,18 @@ private:
         if (!files_.cancel()) {
             return;
         }
-        std::optional<int> signal;
         while (!ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
-               (!signal || *signal == SIGUSR1)) {
-            signal = signals_.wait_for(1s);
+               !wait_for_end()) {
         }
+    }
+    /// Waits a second at the most. @return  the signal to end that came
+    std::optional<int> wait_for_end() {
+        const std::optional<int> signal = signals_.wait_for(1s);
+        if (signal != SIGUSR1) {
+            return signal;
+        }
+        spdlog::info("statistics: {}", to_line(ledger()));
+        return std::nullopt;
     }
 
     void stop() noexcept {

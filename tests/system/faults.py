@@ -4,6 +4,7 @@
 import contextlib
 import os
 import random
+import re
 import select
 import signal
 import struct
@@ -227,6 +228,19 @@ class Faults(harness.TestCase):
             self.assertIsNone(run.popen.poll())
             run.send(signal.SIGINT)
             time.sleep(0.5)
+            self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
+
+    def test_a_pipe_that_was_interrupted_still_answers_while_it_is_metered(self):
+        fifo, _ = self.fifo_with_reader()
+        os.mkfifo(self.path("pipe"))
+        with harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", fifo) as run, \
+                harness.filled_pipe(self.path("pipe"), self.capture):
+            run.send(signal.SIGINT)
+            def answers():
+                run.send(signal.SIGUSR1)
+                return re.search("statistics: packets: [1-9]", run.text())
+            run.wait_for(answers, 60, "what the pipe has brought")
+            self.assertIsNone(run.popen.poll())  # it waits for the output's reader
             self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
 
     def wait_until_spooled(self, name):
