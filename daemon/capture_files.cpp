@@ -77,6 +77,7 @@ std::optional<CaptureFailure> CaptureFiles::failure() const {
 
 void CaptureFiles::open(File& file) noexcept {
     file.opened = true;
+    reading_.is_pipe.store(false);
     try {
         auto memory = std::make_shared<const CaptureMemory>(file.path, reading_);
         const CaptureReader reader{memory->bytes()};
@@ -90,7 +91,6 @@ void CaptureFiles::open(File& file) noexcept {
     } catch (const std::exception&) {
         file.reason = "no memory";  // short enough for a string to hold without allocating
     }
-    reading_.runs.store(false);
 }
 
 }  // namespace tributary

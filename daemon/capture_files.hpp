@@ -56,10 +56,11 @@ public:
 
     /// Opens no further file, and reads no more of a pipe: what has come of it is its capture.
     ///
-    /// @return  whether a pipe was being read, none of whose frames any worker can have seen yet
+    /// @return  whether the last file that was opened is a pipe: what it has brought cannot be read
+    ///          again, and is to be worked off
     [[nodiscard]] bool cancel() noexcept {
         reading_.cancelled.store(true);
-        return reading_.runs.load();
+        return reading_.is_pipe.load();
     }
 
     /// Notes that the file at `index` ends inside a frame.

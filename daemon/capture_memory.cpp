@@ -18,8 +18,11 @@ namespace {
 
 class Descriptor {
 public:
+    /// Standard input is not opened anew: of a FIFO that would miss its writer's end, and who
+    /// started this program may read what it may not.
     explicit Descriptor(const std::string& path)
-        : value_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+        : value_(path == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                      : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
         if (value_ < 0) {
             throw_errno();
         }
@@ -34,19 +37,6 @@ public:
 private:
     int value_;
 };
-
-/// Waits until a read brings something, be it the end. A FIFO without a writer waits for one.
-/// @return  false: cancelled
-bool wait_for_bytes(int descriptor, const std::atomic<bool>& cancelled) {
-    constexpr int kLookMilliseconds = 100;
-    pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
-    while (::poll(&waiting, 1, kLookMilliseconds) == 0) {
-        if (cancelled.load()) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /// From when a pipe's reading was cancelled. Whoever writes the pipe may have got the same signal,
 /// and writes its last frames.
@@ -70,12 +60,25 @@ private:
     Clock::time_point end_ = kNever;
 };
 
+/// Waits until a read brings something, be it the end. A FIFO without a writer waits for one.
+/// @return  false: the last second is over
+bool wait_for_bytes(int descriptor, LastSecond& last_second) {
+    constexpr int kLookMilliseconds = 100;
+    pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
+    while (!last_second.is_over()) {
+        if (::poll(&waiting, 1, kLookMilliseconds) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 CaptureMemory::CaptureMemory(const std::string& path, PipeReading& reading) {
     const Descriptor file{path};
     if (!try_map(file.value())) {
-        reading.runs.store(true);
+        reading.is_pipe.store(true);
         read_all(file.value(), reading.cancelled);
         bytes_ = copy_;
     }
@@ -112,7 +115,7 @@ void CaptureMemory::read_all(int descriptor, const std::atomic<bool>& cancelled)
         if (copy_.size() - filled < kChunk) {
             copy_.resize(copy_.size() * 2 + kChunk);
         }
-        if (last_second.is_over() || !wait_for_bytes(descriptor, cancelled)) {
+        if (!wait_for_bytes(descriptor, last_second)) {
             break;
         }
         const ssize_t got = ::read(descriptor, copy_.data() + filled, copy_.size() - filled);

@@ -11,9 +11,10 @@ namespace tributary {
 
 /// Lets another thread end the reading of a pipe.
 struct PipeReading {
-    std::atomic<bool> runs{false};       ///< it goes on, or waits for bytes
-    std::atomic<bool> cancelled{false};  ///< it is to end with the bytes that it has, and those
-                                         ///< that still come within a second, without a pause
+    // In one order for all threads: who cancels and sees no pipe knows that one which is opened
+    // from then on is cancelled.
+    std::atomic<bool> is_pipe{false};    ///< the file that was opened last is one
+    std::atomic<bool> cancelled{false};  ///< reading is to end within a second
 };
 
 /// The bytes of one file: mapped, or read into memory where a file can't be mapped (a pipe,

@@ -8,8 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "daemon/startup_error.hpp"
+#include "export/open_output.hpp"
 
 namespace tributary {
 namespace {
@@ -33,9 +35,10 @@ std::array<std::byte, 24> file_header() noexcept {
 
 }  // namespace
 
-CaptureWriter::CaptureWriter(const std::string& path)
-    : path_(path),
-      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644)) {
+CaptureWriter::CaptureWriter(const std::string& path) : path_(path) {
+    OpenedOutput opened = open_output(path, O_TRUNC | O_NONBLOCK);
+    file_ = std::move(opened.file);
+    whole_octets_ = opened.at;
     if (!file_) {
         throw StartupError(EX_IOERR, "--write " + path + ": " + words_for(errno));
     }
@@ -77,8 +80,8 @@ bool CaptureWriter::write_all(std::span<const std::byte> bytes) noexcept {
 }
 
 std::string CaptureWriter::failure() const {
-    const std::scoped_lock lock{mutex_};
-    return error_ == 0 ? std::string() : "--write " + path_ + ": " + words_for(error_);
+    const int error = error_.load(std::memory_order_relaxed);
+    return error == 0 ? std::string() : "--write " + path_ + ": " + words_for(error);
 }
 
 }  // namespace tributary

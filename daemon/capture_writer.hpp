@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -35,7 +36,7 @@ public:
     /// @thread        any
     [[nodiscard]] bool write(std::span<std::byte> record, Timestamp time) noexcept;
 
-    /// Why nothing more is written, in one line; empty: all is well.
+    /// Why nothing more is written, in one line; empty: all is well. Never waits for a write.
     /// @thread  any
     [[nodiscard]] std::string failure() const;
 
@@ -43,10 +44,10 @@ private:
     [[nodiscard]] bool write_all(std::span<const std::byte> bytes) noexcept;
 
     std::string path_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;  ///< held while a frame is written, for as long as a FIFO's reader takes
     FileDescriptor file_;
     off_t whole_octets_ = 0;
-    int error_ = 0;
+    std::atomic<int> error_{0};
 };
 
 /// One stream's way into a capture. A file is slower than most queues: this is for tests and for a

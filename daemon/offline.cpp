@@ -130,7 +130,7 @@ public:
         const int again = interrupted != 0 && files_.cancel() ? watch() : 0;
         signals_.let_go();  // a FIFO whose reader does not read may hold up the rest for ever
         if (again != 0) {
-            std::raise(again);
+            std::raise(again == SIGHUP ? SIGTERM : again);  // SIGHUP itself would end nothing
         }
         pipeline_->stop();
         return interrupted;

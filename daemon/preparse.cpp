@@ -113,7 +113,14 @@ public:
         }
         spdlog::info("ready: {} stream(s)", streams_.size());
         const int interrupted = watch();
-        finish_pipe();
+        const int again = finish_pipe();
+        if (writer_) {  // who reads what it writes may hold up the rest for ever
+            ::signal(SIGUSR1, SIG_IGN);
+            signals_.let_go();
+            if (again != 0) {
+                std::raise(again);
+            }
+        }
         stop();
         if (output_) {
             output_->linger();
@@ -282,7 +289,7 @@ private:
         int signal_seen = early_signal_;
         while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
                write_failure().empty()) {
-            if (const std::optional<int> signal = wait_for_end()) {
+            if (const std::optional<int> signal = signal_to_end()) {
                 signal_seen = *signal;
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
             }
@@ -291,17 +298,22 @@ private:
         return job_.captures.empty() ? 0 : signal_seen;
     }
 
-    /// Sends what a pipe has brought, unless another signal comes.
-    void finish_pipe() {
-        if (!files_.cancel()) {
-            return;
+    /// Sends what a pipe has brought: all of it into a capture, to a device what it takes in time.
+    /// @return  another signal, which came before the end; 0: none did
+    int finish_pipe() {
+        using Clock = std::chrono::steady_clock;
+        const auto end = output_ ? Clock::now() + kPipeToDevice : Clock::time_point::max();
+        for (bool goes_on = files_.cancel(); goes_on;) {
+            if (const std::optional<int> signal = signal_to_end()) {
+                return *signal;
+            }
+            goes_on = !ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
+                      Clock::now() < end;
         }
-        while (!ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
-               !wait_for_end()) {
-        }
+        return 0;
     }
-    /// Waits a second at the most. @return  the signal to end that came
-    std::optional<int> wait_for_end() {
+    /// Waits a second at the most, and answers SIGUSR1.
+    std::optional<int> signal_to_end() {
         const std::optional<int> signal = signals_.wait_for(1s);
         if (signal != SIGUSR1) {
             return signal;
@@ -316,6 +328,8 @@ private:
         static_cast<void>(files_.cancel());
         threads_.clear();
     }
+
+    static constexpr std::chrono::seconds kPipeToDevice{5};
 
     const PreparseJob& job_;
     const Config& config_;

@@ -14,7 +14,6 @@
 #include <new>
 
 #include "conf/config_error.hpp"
-#include "daemon/available_memory.hpp"
 #include "daemon/command_line.hpp"
 #include "daemon/numa_memory.hpp"
 #include "daemon/startup_error.hpp"
@@ -58,10 +57,10 @@ int explain_failure(const char* program) {
         constexpr std::size_t kMebibyte = 1U << 20U;
         const auto node = shortage.node;
         spdlog::error(
-            "not enough memory: the next flow cache or ring needs {} MiB{}, and the machine has {} "
-            "MiB to give; flows.max-flows and the number of queues decide how much is needed",
-            shortage.bytes / kMebibyte, node ? fmt::format(" on NUMA node {}", *node) : "",
-            available_memory() / kMebibyte);
+            "not enough memory: the next flow cache or ring needs {} MiB{}; flows.max-flows and "
+            "the "
+            "number of queues decide how much is needed",
+            shortage.bytes / kMebibyte, node ? fmt::format(" on NUMA node {}", *node) : "");
         return EX_OSERR;
     } catch (const std::bad_alloc&) {
         spdlog::error(

@@ -49,14 +49,14 @@ void check_stats_path(const std::string& stats_path) {
 
 void refuse_overwriting(std::span<const std::string> captures, const std::string& output,
                         const std::string& stats_path) {
+    const std::string stats_file = stats_path == "-" ? "/dev/stdout" : stats_path;
     for (const std::string& capture : captures) {
-        if (are_one_file(capture, output) || are_one_file(capture, stats_path)) {
+        if (are_one_file(capture, output) || are_one_file(capture, stats_file)) {
             throw StartupError(
                 EX_USAGE,
                 capture + " is a capture to be read; --write or --stats would destroy it");
         }
     }
-    const std::string stats_file = stats_path == "-" ? "/dev/stdout" : stats_path;
     if (!output.empty() && (stats_file == output || are_one_file(stats_file, output))) {
         throw StartupError(EX_USAGE, "records and --stats would be in one file, " + output);
     }

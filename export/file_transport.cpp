@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "export/open_output.hpp"
+
 namespace tributary {
 namespace {
 
@@ -86,12 +88,10 @@ bool FileTransport::open_file() {
     // A file of a rotation is new, or somebody else's. Neither opening nor writing may wait for the
     // reader of a FIFO.
     const int how = rotates() ? O_EXCL : O_TRUNC | O_NONBLOCK;
-    file_ = FileDescriptor(::open(written_as_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
-    if (!file_) {
-        return false;
-    }
-    whole_octets_ = 0;
-    return true;
+    OpenedOutput opened = open_output(written_as_, how);
+    file_ = std::move(opened.file);
+    whole_octets_ = opened.at;
+    return static_cast<bool>(file_);
 }
 
 void FileTransport::advance(std::chrono::nanoseconds now) noexcept {

@@ -243,6 +243,34 @@ class Faults(harness.TestCase):
             self.assertIsNone(run.popen.poll())  # it waits for the output's reader
             self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
 
+    def test_a_pipe_that_has_ended_is_metered_whole_whatever_signal_comes(self):
+        fifo, reader = self.fifo_with_reader()
+        os.mkfifo(self.path("pipe"))
+        got = bytearray()
+        with harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", fifo) as run:
+            with harness.filled_pipe(self.path("pipe"), self.capture):
+                pass
+            run.wait_for(lambda: select.select([reader], [], [], 0)[0], 60, "a record")
+            run.send(signal.SIGINT)
+            while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
+                if select.select([reader], [], [], 0.1)[0]:
+                    octets = os.read(reader, 65536)
+                    got += octets
+                    if not octets and run.popen.poll() is not None:
+                        break
+            self.assertEqual(run.popen.returncode, 128 + signal.SIGINT, run.text())
+        numbers, _ = self.numbers_in([got])
+        self.assertEqual(sorted(numbers), list(range(FLOWS)))
+
+    def test_a_preparse_whose_fifo_nobody_reads_can_be_ended(self):
+        fifo, reader = self.fifo_with_reader()
+        with harness.Process(harness.TRIBUTARY, "preparse", "--read", self.capture, "--write", fifo) as run:
+            run.wait_for(lambda: select.select([reader], [], [], 0)[0], 60, "a record")
+            run.send(signal.SIGINT)
+            run.wait_for_log("SIGINT: stopping")
+            time.sleep(0.5)
+            self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT, run.text())
+
     def wait_until_spooled(self, name):
         """Until the spool has grown, and grows no more."""
         def octets():

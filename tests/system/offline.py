@@ -166,6 +166,27 @@ class Offline(harness.TestCase):
                     self.assertCountEqual(records, self.flows(out))
         self.assertFalse(os.path.exists(self.path("-")))
 
+    def test_standard_output_keeps_what_is_there(self):
+        run = '"$1" --read "$3" --write -'
+        for name, command in (("appended", f'{run} >"$0"; {run} >>"$0"'), ("in turn", f'({run}; {run}) >"$0"')):
+            with self.subTest(name):
+                out = self.path("twice.ipfix")
+                subprocess.run(["sh", "-c", command, out, harness.TRIBUTARYD, "", harness.DEMO], check=True, timeout=60)
+                flows = subprocess.run([harness.TRIBUTARY, "flows", "--json", out], capture_output=True, check=True).stdout
+                self.assertEqual(flows.count(b'"@type":"data"'), 2 * harness.DEMO_FLOWS)
+        out = self.path("capture.pcap", b"before")
+        subprocess.run(["sh", "-c", '"$1" preparse --read "$2" --write - >>"$0"', out, harness.TRIBUTARY, harness.DEMO],
+                       check=True, timeout=60)
+        with open(out, "rb") as source:
+            self.assertEqual(source.read(10), b"before\x4d\x3c\xb2\xa1")
+
+    def test_a_fifo_as_standard_input_is_read_to_its_end(self):
+        os.mkfifo(self.path("pipe"))
+        command = 'cat "$2" >"$1" & "$0" --read - --write "$3" <"$1"'
+        subprocess.run(["sh", "-c", command, harness.TRIBUTARYD, self.path("pipe"), harness.DEMO, self.path("out.ipfix")],
+                       check=True, timeout=20)
+        self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
+
     def test_no_message_is_dated_before_the_capture(self):
         for _ in range(20):  # the export thread starts first: which of the two is faster must not matter
             out, _, _ = self.meter("--read", harness.DEMO)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/open_output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tributary {
+namespace {
+
+/// The descriptor that the program was given, of which its starter knows where it stands.
+OpenedOutput standard_output() noexcept {
+    OpenedOutput output{.file = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))};
+    if (output.file) {
+        const bool appends = (::fcntl(output.file.get(), F_GETFL) & O_APPEND) != 0;
+        output.at =
+            std::max<off_t>(::lseek(output.file.get(), 0, appends ? SEEK_END : SEEK_CUR), 0);
+    }
+    return output;
+}
+
+}  // namespace
+
+OpenedOutput open_output(const std::string& path, int how) noexcept {
+    struct stat status {};
+    if (path == "/dev/stdout" && ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode)) {
+        return standard_output();
+    }
+    return {.file =
+                FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644))};
+}
+
+}  // namespace tributary

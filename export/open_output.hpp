@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "export/socket.hpp"
+
+namespace tributary {
+
+/// A file that is open to be written. Without `file`, errno tells why.
+struct OpenedOutput {
+    FileDescriptor file;
+    off_t at{};  ///< octets before the first one that is written; they are somebody else's
+};
+
+/// Opens a file for writing, and creates it. /dev/stdout is not opened anew where it is a file:
+/// what the shell's `>>`, or a program before this one, has put there stays, and who writes behind
+/// this one writes behind its octets.
+///
+/// @param how  flags of open(2) beside O_WRONLY, O_CREAT and O_CLOEXEC
+[[nodiscard]] OpenedOutput open_output(const std::string& path, int how) noexcept;
+
+}  // namespace tributary
