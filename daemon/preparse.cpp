@@ -303,12 +303,12 @@ private:
     int finish_pipe() {
         using Clock = std::chrono::steady_clock;
         const auto end = output_ ? Clock::now() + kPipeToDevice : Clock::time_point::max();
-        for (bool goes_on = files_.cancel(); goes_on;) {
+        const bool has_pipe = files_.cancel();
+        while (has_pipe && !ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
+               Clock::now() < end) {
             if (const std::optional<int> signal = signal_to_end()) {
                 return *signal;
             }
-            goes_on = !ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
-                      Clock::now() < end;
         }
         return 0;
     }

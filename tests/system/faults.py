@@ -206,17 +206,23 @@ class Faults(harness.TestCase):
         self.addCleanup(os.close, reader)
         return fifo, reader
 
+    @staticmethod
+    def read_until_it_ends(run, reader, most, pause=0.0):
+        """All that a process writes into a FIFO, at most so many octets at a time."""
+        got = bytearray()
+        while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
+            if select.select([reader], [], [], 0.1)[0]:
+                octets = os.read(reader, most)
+                got += octets
+                time.sleep(pause)
+                if not octets and run.popen.poll() is not None:
+                    break
+        return got
+
     def test_a_fifo_that_is_read_slowly_gets_everything_whole(self):
         fifo, reader = self.fifo_with_reader()
-        got = bytearray()
         with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
-            while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
-                if select.select([reader], [], [], 0.1)[0]:
-                    octets = os.read(reader, 3001)
-                    got += octets
-                    time.sleep(0.0005)
-                    if not octets and run.popen.poll() is not None:
-                        break
+            got = self.read_until_it_ends(run, reader, 3001, pause=0.0005)
             self.assertEqual(run.popen.returncode, harness.EX_OK, run.text())
         numbers, _ = self.numbers_in([got])
         self.assertEqual(sorted(numbers), list(range(FLOWS)))
@@ -246,18 +252,12 @@ class Faults(harness.TestCase):
     def test_a_pipe_that_has_ended_is_metered_whole_whatever_signal_comes(self):
         fifo, reader = self.fifo_with_reader()
         os.mkfifo(self.path("pipe"))
-        got = bytearray()
         with harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", fifo) as run:
             with harness.filled_pipe(self.path("pipe"), self.capture):
                 pass
             run.wait_for(lambda: select.select([reader], [], [], 0)[0], 60, "a record")
             run.send(signal.SIGINT)
-            while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
-                if select.select([reader], [], [], 0.1)[0]:
-                    octets = os.read(reader, 65536)
-                    got += octets
-                    if not octets and run.popen.poll() is not None:
-                        break
+            got = self.read_until_it_ends(run, reader, 65536)
             self.assertEqual(run.popen.returncode, 128 + signal.SIGINT, run.text())
         numbers, _ = self.numbers_in([got])
         self.assertEqual(sorted(numbers), list(range(FLOWS)))
