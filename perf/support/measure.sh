@@ -19,12 +19,16 @@ to_json() {
     python3 -c 'import json, sys; print(json.dumps({n: int(c) for n, c in (l.rstrip("\n").split("\t") for l in sys.stdin)}, indent=2))'
 }
 
+of_first_cpu() { sed -n "s/^$1\s*: //p" /proc/cpuinfo | head -n 1; }
+
 # What the figures were measured on and with.
 machine_line() {
-    local cpu compiler
-    cpu=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)
+    local cpu family model compiler
+    cpu=$(of_first_cpu 'model name')
+    family=$(of_first_cpu 'cpu family')  # some virtual machines tell the maker only
+    model=$(of_first_cpu 'model')
     compiler=$(c++ --version | head -n 1)
-    printf '%s, %s CPUs; %s; DPDK %s; %s\n' "$cpu" "$(nproc)" "$compiler" "$(pkg-config --modversion libdpdk)" "$(date -u +%Y-%m-%d)"
+    printf '%s (family %s, model %s), %s CPUs; %s; DPDK %s; %s\n' "$cpu" "$family" "$model" "$(nproc)" "$compiler" "$(pkg-config --modversion libdpdk)" "$(date -u +%Y-%m-%d)"
 }
 
 # instructions_per FEWER MORE COMMAND...: of one unit of work, by callgrind. COMMAND gets a number of units as its last
