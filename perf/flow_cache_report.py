@@ -185,7 +185,7 @@ PAGE = """# The flow cache
 {machine}
 
 Made by `perf/flow-cache`. Whatever is compared ran in turn in one process, after its results were checked; figures are
-medians of the rounds. The machine is shared: compare within this page, not across pages.
+medians of the rounds. The machine is shared: compare within this page, and of other pages at most the ratios.
 
 ## Operations
 

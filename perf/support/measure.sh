@@ -19,16 +19,19 @@ to_json() {
     python3 -c 'import json, sys; print(json.dumps({n: int(c) for n, c in (l.rstrip("\n").split("\t") for l in sys.stdin)}, indent=2))'
 }
 
-of_first_cpu() { sed -n "s/^$1\s*: //p" /proc/cpuinfo | head -n 1; }
+# of_first_cpu NAME: what /proc/cpuinfo says of the first CPU.
+of_first_cpu() { sed -n "/^$1\s*: /{s///p;q}" /proc/cpuinfo; }
 
-# What the figures were measured on and with.
+# What the figures were measured on and with. Some virtual machines name the CPU's maker only: family and model tell more.
 machine_line() {
-    local cpu family model compiler
+    local cpu family model last_level compiler
     cpu=$(of_first_cpu 'model name')
-    family=$(of_first_cpu 'cpu family')  # some virtual machines tell the maker only
+    family=$(of_first_cpu 'cpu family')
     model=$(of_first_cpu 'model')
+    last_level=$(cat /sys/devices/system/cpu/cpu0/cache/index3/size 2>/dev/null || echo unknown)
     compiler=$(c++ --version | head -n 1)
-    printf '%s (family %s, model %s), %s CPUs; %s; DPDK %s; %s\n' "$cpu" "$family" "$model" "$(nproc)" "$compiler" "$(pkg-config --modversion libdpdk)" "$(date -u +%Y-%m-%d)"
+    printf '%s (family %s, model %s, L3 %s), %s CPUs; ' "$cpu" "$family" "$model" "$last_level" "$(nproc)"
+    printf '%s; DPDK %s; %s\n' "$compiler" "$(pkg-config --modversion libdpdk)" "$(date -u +%Y-%m-%d)"
 }
 
 # instructions_per FEWER MORE COMMAND...: of one unit of work, by callgrind. COMMAND gets a number of units as its last
