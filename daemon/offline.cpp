@@ -5,11 +5,13 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
@@ -122,18 +124,15 @@ public:
             places.inputs.push_back({.name = fmt::format("input-{}", worker), .cpu = {}});
         }
         pipeline_->start(places, [this] {
-            ended_.store(true, std::memory_order_relaxed);
+            inputs_ended_.store(true, std::memory_order_relaxed);
             signals_.wake();
         });
-        const int interrupted = watch();
-        // What a pipe has brought is metered, unless another signal comes.
-        const int again = interrupted != 0 && files_.cancel() ? watch() : 0;
-        signals_.let_go();  // a FIFO whose reader does not read may hold up the rest for ever
-        if (again != 0) {
-            std::raise(again == SIGHUP ? SIGTERM : again);  // SIGHUP itself would end nothing
+        watch(inputs_ended_);
+        if (interrupted_ != 0 && files_.cancel()) {
+            watch(inputs_ended_);  // what a pipe has brought is metered
         }
-        pipeline_->stop();
-        return interrupted;
+        finish();
+        return interrupted_;
     }
 
     /// @thread  any, once the pipeline is made
@@ -167,17 +166,35 @@ private:
         return latest;
     }
 
-    /// @return  the signal that came before the captures ended; 0: none did
-    [[nodiscard]] int watch() {
-        while (!ended_.load(std::memory_order_relaxed)) {
+    /// Answers signals until something has ended, or the first signal has come that ends the run.
+    /// The second one ends the process.
+    void watch(const std::atomic<bool>& ended) {
+        while (!ended.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             if (signal == SIGUSR1) {
                 spdlog::info("statistics: {}", to_line(ledger()));
+            } else if (signal && interrupted_ != 0) {
+                signals_.let_go();
+                std::raise(*signal == SIGHUP ? SIGTERM : *signal);  // SIGHUP itself ends nothing
             } else if (signal) {
-                return *signal;
+                interrupted_ = *signal;
+                spdlog::info("SIG{}: stopping", ::sigabbrev_np(interrupted_));
+                return;
             }
         }
-        return 0;
+    }
+
+    /// Writes what has been metered, for whose reader a FIFO may wait for ever.
+    void finish() {
+        std::atomic<bool> finished{false};
+        const std::jthread finishing([&] {
+            pipeline_->stop();
+            finished.store(true, std::memory_order_relaxed);
+            signals_.wake();
+        });
+        while (!finished.load(std::memory_order_relaxed)) {
+            watch(finished);
+        }
     }
 
     void on_event(const CollectorEvent& event) {
@@ -191,7 +208,8 @@ private:
     std::unique_ptr<PacketFilter> filter_;
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;
-    std::atomic<bool> ended_{false};
+    std::atomic<bool> inputs_ended_{false};
+    int interrupted_ = 0;                 ///< the signal that ended the run early; 0: none has
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };
 

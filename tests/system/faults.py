@@ -227,14 +227,27 @@ class Faults(harness.TestCase):
         numbers, _ = self.numbers_in([got])
         self.assertEqual(sorted(numbers), list(range(FLOWS)))
 
-    def test_a_run_whose_fifo_nobody_reads_can_be_ended(self):
+    def test_a_run_whose_fifo_nobody_reads_answers_and_can_be_ended(self):
         fifo, _ = self.fifo_with_reader()
         with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
-            time.sleep(1)    # it waits for the reader
-            self.assertIsNone(run.popen.poll())
+            time.sleep(1)    # its input has ended, and it waits for the reader
+            run.wait_for_received(FLOWS)
             run.send(signal.SIGINT)
-            time.sleep(0.5)
+            run.wait_for_log("SIGINT: stopping")
+            self.assertIsNone(run.popen.poll())
             self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
+
+    def test_a_run_that_is_interrupted_while_it_writes_its_last_records_writes_them_all(self):
+        fifo, reader = self.fifo_with_reader()
+        with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
+            time.sleep(1)
+            run.wait_for_received(FLOWS)
+            run.send(signal.SIGTERM)
+            run.wait_for_log("SIGTERM: stopping")
+            got = self.read_until_it_ends(run, reader, 65536)
+            self.assertEqual(run.popen.returncode, 128 + signal.SIGTERM, run.text())
+        numbers, _ = self.numbers_in([got])
+        self.assertEqual(sorted(numbers), list(range(FLOWS)))
 
     def test_a_pipe_that_was_interrupted_still_answers_while_it_is_metered(self):
         fifo, _ = self.fifo_with_reader()
