@@ -31,6 +31,7 @@ public:
             is_rescheduling_ = !rescheduling_.schedule_some(cache_, entries_at_a_time());
         }
         last_received_ = worker_.step();
+        sink_.hand_over();
         return last_received_;
     }
     [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
@@ -41,10 +42,11 @@ public:
             ended += reason.read();
         }
         const bool has_ended = std::exchange(ended_, ended) != ended;
-        return has_ended || is_rescheduling_ || cache_.has_waiting() || !orders.is_done();
+        const bool holds_records = cache_.has_waiting() || sink_.has_waiting();
+        return has_ended || is_rescheduling_ || holds_records || !orders.is_done();
     }
     [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
-    [[nodiscard]] bool drain() noexcept override { return worker_.drain(); }
+    [[nodiscard]] bool drain() noexcept override { return worker_.drain() && sink_.hand_over(); }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
     [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
     [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }

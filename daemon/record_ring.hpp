@@ -2,10 +2,15 @@
 #pragma once
 
 #include <rte_ring.h>
+#include <rte_ring_peek_zc.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <span>
 #include <thread>
@@ -38,10 +43,24 @@ public:
         }
     }
 
-    /// @return  false when the ring is full
+    /// Moves records in, from the front, as many as there is room for.
+    ///
+    /// @return  how many
     /// @thread  the one producer
-    [[nodiscard]] bool try_push(const Record& record) noexcept {
-        return rte_ring_sp_enqueue_elem(ring_, const_cast<Record*>(&record), kRecordBytes) == 0;
+    [[nodiscard]] std::size_t push(std::span<const Record> records) noexcept {
+        rte_ring_zc_data place{};
+        const unsigned count = rte_ring_enqueue_zc_burst_elem_start(
+            ring_, kRecordBytes, static_cast<unsigned>(records.size()), &place, nullptr);
+        if (count > 0) {
+            const std::size_t first = std::min(count, place.n1) * kRecordBytes;
+            const std::size_t rest = count * kRecordBytes - first;
+            std::memcpy(place.ptr1, records.data(), first);
+            if (rest > 0) {
+                std::memcpy(place.ptr2, std::as_bytes(records).data() + first, rest);
+            }
+            rte_ring_enqueue_zc_finish(ring_, count);
+        }
+        return count;
     }
     [[nodiscard]] std::size_t drain(std::span<std::byte> out,
                                     std::size_t max_records) noexcept override {
@@ -65,27 +84,64 @@ enum class WhenRingFull : std::uint8_t {
     wait,    ///< offline: the reader pauses, nothing is lost
 };
 
-/// The producer's end of a ring.
+/// The producer's end of a ring. Records wait in it until they are a batch, or hand_over() is
+/// called, as at the end of each step.
+///
+/// The export thread has read the slots before, so each of their lines has to be got back from its
+/// core. One record at a time, that is waited for: its many narrow stores, and those of the flow's
+/// end, fill the store queue meanwhile, and a request ahead of time (prefetchw) does not help. Out
+/// of a batch the lines come side by side. To end a flow, from its entry into the ring, took 43 ns
+/// and now 34; and in spells of seconds, in which presumably the host had the two cores of a
+/// virtual machine far from each other, 160 ns and now 57 (EPYC, Zen 4; 80 octets a record).
+///
+/// @thread  the one producer
 template <std::size_t kRecordBytes>
 class RingSink {
 public:
+    using Record = FlowRecord<kRecordBytes>;
+
     RingSink(RecordRing<kRecordBytes>& ring, WhenRingFull when_full) noexcept
         : ring_(ring), when_full_(when_full) {}
 
-    [[nodiscard]] bool try_push(const FlowRecord<kRecordBytes>& record) noexcept {
-        while (!ring_.try_push(record)) {
-            if (when_full_ == WhenRingFull::refuse) {
-                return false;
-            }
-            // What is in the ring takes the exporter several milliseconds.
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    [[nodiscard]] bool try_push(const Record& record) noexcept {
+        if (waiting_ == kBatch && !make_room()) {
+            return false;
         }
+        batch_[waiting_] = record;
+        ++waiting_;
         return true;
     }
+    /// Moves what waits into the ring, as far as it has room.
+    /// @return  whether nothing waits any more
+    bool hand_over() noexcept {
+        if (waiting_ > 0) {
+            const std::size_t moved = ring_.push(std::span(batch_).first(waiting_));
+            if (moved > 0) {
+                std::move(batch_.begin() + moved, batch_.begin() + waiting_, batch_.begin());
+                waiting_ -= moved;
+            }
+        }
+        return waiting_ == 0;
+    }
+    [[nodiscard]] bool has_waiting() const noexcept { return waiting_ > 0; }
 
 private:
+    static constexpr std::size_t kBatch = 32;
+
+    [[nodiscard]] bool make_room() noexcept {
+        hand_over();
+        while (waiting_ == kBatch && when_full_ == WhenRingFull::wait) {
+            // What is in the ring takes the exporter several milliseconds.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            hand_over();
+        }
+        return waiting_ < kBatch;
+    }
+
     RecordRing<kRecordBytes>& ring_;
     WhenRingFull when_full_;
+    std::size_t waiting_ = 0;
+    std::array<Record, kBatch> batch_{};
 };
 
 }  // namespace tributary

@@ -56,8 +56,9 @@ public:
     void work(std::uint64_t records) {
         for (std::uint64_t done = 0; done < records; done += kBurst) {
             for (std::uint64_t n = done; n < done + kBurst; ++n) {
-                keep(ring_.try_push(records_[n % kRecords]));
+                keep(sink_.try_push(records_[n % kRecords]));
             }
+            keep(sink_.hand_over());
             keep(ring_.drain(out_, kBurst));
         }
     }
@@ -68,9 +69,10 @@ public:
         std::uint64_t next = 0;
         for (int turn = 0; turn < 10'000; ++turn) {
             for (std::uint32_t left = random.below(kBurst); left > 0; --left, ++next) {
-                demand(ring_.try_push(records_[next % kRecords]), "ring: room");
+                demand(sink_.try_push(records_[next % kRecords]), "ring: room");
                 reference.push_back(records_[next % kRecords].core.packets);
             }
+            demand(sink_.hand_over(), "ring: room");
             const std::size_t count = ring_.drain(out_, random.below(kBurst));
             for (std::size_t i = 0; i < count; ++i) {
                 Record record;
@@ -88,6 +90,7 @@ private:
     std::vector<Record> records_ = ended_records(kRecords);
     std::vector<std::byte> out_ = std::vector<std::byte>(kBurst * sizeof(Record));
     RecordRing<kPlainRecord> ring_{1U << 15U, {}, PageUse::offline};
+    RingSink<kPlainRecord> sink_{ring_, WhenRingFull::refuse};
 };
 
 class EncoderBench {

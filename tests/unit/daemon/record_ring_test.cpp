@@ -18,21 +18,70 @@ FlowRecord<112> numbered(std::uint64_t number) {
     return record;
 }
 
+using Records = std::vector<FlowRecord<112>>;
+
+Records numbered(std::uint64_t first, std::uint64_t end) {
+    Records records;
+    for (std::uint64_t number = first; number < end; ++number) {
+        records.push_back(numbered(number));
+    }
+    return records;
+}
+
+/// Takes so many records at the most.
+Records drain(RecordSource& ring, std::size_t most) {
+    Records out(most);
+    out.resize(ring.drain(std::as_writable_bytes(std::span(out)), most));
+    return out;
+}
+
+bool are_same(const Records& a, const Records& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
+}
+
 }  // namespace
 
-TEST_CASE("RecordRing: a full ring refuses and keeps what it has", "[daemon][unit]") {
+TEST_CASE("RecordRing: takes what it has room for, and keeps the order over its end",
+          "[daemon][unit]") {
     RecordRing<112> ring(8, {}, PageUse::offline);
-    for (std::uint64_t number = 0; number < 7; ++number) {
-        CHECK(ring.try_push(numbered(number)));
+    CHECK(ring.push(numbered(0, 5)) == 5);
+    CHECK(ring.push(numbered(5, 10)) == 2);
+    CHECK(ring.push(numbered(7, 8)) == 0);
+    CHECK(ring.push({}) == 0);
+    CHECK(are_same(drain(ring, 3), numbered(0, 3)));
+    CHECK(ring.push(numbered(7, 10)) == 3);
+    CHECK(are_same(drain(ring, 8), numbered(3, 10)));
+    CHECK(drain(ring, 8).empty());
+}
+
+TEST_CASE("RingSink: hands over when it is told to or has a batch, and refuses when both are full",
+          "[daemon][unit]") {
+    RecordRing<112> ring(8, {}, PageUse::offline);
+    RingSink<112> sink(ring, WhenRingFull::refuse);
+    CHECK(sink.hand_over());
+    CHECK(sink.try_push(numbered(0)));
+    CHECK(sink.has_waiting());
+    CHECK(drain(ring, 8).empty());
+    CHECK(sink.hand_over());
+    CHECK_FALSE(sink.has_waiting());
+    CHECK(are_same(drain(ring, 8), numbered(0, 1)));
+
+    std::uint64_t next = 1;
+    while (sink.try_push(numbered(next))) {
+        ++next;
     }
-    CHECK_FALSE(ring.try_push(numbered(7)));
-    std::vector<FlowRecord<112>> out(8);
-    CHECK(ring.drain(std::as_writable_bytes(std::span(out)), 3) == 3);
-    CHECK(out[2].core.packets == 2);
-    CHECK(ring.try_push(numbered(7)));
-    CHECK(ring.drain(std::as_writable_bytes(std::span(out)), 8) == 5);
-    CHECK(out[4].core.packets == 7);
-    CHECK(ring.drain(std::as_writable_bytes(std::span(out)), 8) == 0);
+    const std::size_t room = ring.fill().room;
+    CHECK(ring.fill().records == room);
+    CHECK(next == 1 + room + 32);
+    CHECK_FALSE(sink.hand_over());
+    CHECK(are_same(drain(ring, 3), numbered(1, 4)));
+    CHECK(sink.try_push(numbered(next)));
+    Records rest;
+    while (!sink.hand_over() || ring.fill().records > 0) {
+        const Records some = drain(ring, 5);
+        rest.insert(rest.end(), some.begin(), some.end());
+    }
+    CHECK(are_same(rest, numbered(4, next + 1)));
 }
 
 TEST_CASE("RecordRing: two threads, every record arrives once, whole and in order",
@@ -43,6 +92,9 @@ TEST_CASE("RecordRing: two threads, every record arrives once, whole and in orde
         RingSink<112> sink(ring, WhenRingFull::wait);
         for (std::uint64_t number = 0; number < kRecords; ++number) {
             (void)sink.try_push(numbered(number));
+        }
+        while (!sink.hand_over()) {
+            std::this_thread::yield();
         }
     });
     std::vector<FlowRecord<112>> out(64);
