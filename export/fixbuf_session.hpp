@@ -14,7 +14,8 @@ namespace tributary {
 
 /// One field of a template, as it is on the wire.
 struct WireField {
-    const char* element;     ///< IANA's name, one of kEnterpriseElements, or a ReverseName
+    /// IANA's name, one of kEnterpriseElements, a ReverseName, or whole_record()'s.
+    const char* element;
     std::uint16_t octets{};  ///< kVariableLength for strings
     bool of_enterprise{};    ///< its specifier has an enterprise number
 };
@@ -27,6 +28,15 @@ struct WireTemplate {
     /// Of the template record (RFC 7011 §3.4.1, §3.4.2.2).
     [[nodiscard]] std::size_t octets() const noexcept;
 };
+
+/// A template for append() alone, not for encode_templates(): a record is one field, which is given
+/// as it is on the wire.
+///
+/// Collectors read it by another template, which a session of its own has encoded under the same
+/// id. Field by field, libfixbuf takes longer over a flow record than all else that exporting it
+/// to a file takes.
+/// @param octets  of a record
+[[nodiscard]] WireTemplate whole_record(std::uint16_t id, std::size_t octets);
 
 /// A string in the memory of a data record, which libfixbuf takes as its fbVarfield_t.
 struct WireString {
@@ -77,7 +87,7 @@ public:
     /// Adds a data record, for which there is room.
     ///
     /// @param fields  back to back as the template says: integers in host byte order, strings as
-    ///                WireString
+    ///                WireString; where that is whole_record()'s, all of the record
     /// @param octets  of the record on the wire
     /// @return  false: libfixbuf refused it, and the records of the open message are gone with it
     [[nodiscard]] bool append(std::uint16_t template_id, std::span<std::byte> fields,

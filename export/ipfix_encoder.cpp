@@ -34,6 +34,21 @@ std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& temp
     return made;
 }
 
+/// Templates of the same ids for append(), which has data records as they are on the wire.
+std::vector<WireTemplate> framing_templates(const std::vector<RecordTemplate>& templates) {
+    std::vector<WireTemplate> made;
+    for (const RecordTemplate& each : templates) {
+        made.push_back(whole_record(each.id, each.record_octets));
+    }
+    return made;
+}
+
+FixbufSession::Settings settings_of(const ExportOptions& options, std::size_t message_limit) {
+    return {.observation_domain = options.observation_domain,
+            .enterprise_number = options.enterprise_number,
+            .message_limit = message_limit};
+}
+
 /// @source  IANA's description of flowKeyIndicator: it speaks of the first 64 fields
 TemplateKeys keys_of(const RecordTemplate& made) {
     constexpr std::size_t kBits = 64;
@@ -54,17 +69,16 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
     : layout_(layout),
       templates_(make_templates(layout, options.timestamps,
                                 {.partial = options.partial, .ntop = options.ntop_elements})),
-      session_({.observation_domain = options.observation_domain,
-                .enterprise_number = options.enterprise_number,
-                .message_limit = message_limit},
-               wire_templates(templates_)) {
-    encode_templates(wire_templates(templates_));
+      session_(settings_of(options, message_limit), framing_templates(templates_)) {
+    encode_templates(settings_of(options, message_limit));
     fingerprint_ = make_fingerprint(options.observation_domain);
 }
 
-void IpfixEncoder::encode_templates(const std::vector<WireTemplate>& templates) {
+void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
+    const std::vector<WireTemplate> templates = wire_templates(templates_);
+    FixbufSession session(settings, templates);
     const auto plain = std::span(templates).first(kPlainShapes);
-    announced_ = session_.encode_templates(plain);
+    announced_ = session.encode_templates(plain);
     announced_.reserve(templates.size());  // announce() allocates nothing
     keys_.reserve(templates.size());
     for (std::size_t shape = 0; shape < kPlainShapes; ++shape) {
@@ -73,7 +87,7 @@ void IpfixEncoder::encode_templates(const std::vector<WireTemplate>& templates) 
     kept_back_.resize(templates.size());
     for (std::size_t shape = kPlainShapes; shape < templates.size(); ++shape) {
         kept_back_[shape] =
-            session_.encode_templates(std::span(templates).subspan(shape, 1)).front();
+            session.encode_templates(std::span(templates).subspan(shape, 1)).front();
     }
 }
 
@@ -135,10 +149,10 @@ AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* 
 
 bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
     const RecordTemplate& chosen = templates_[shape];
-    std::array<std::byte, kLargestRecord> fields;
-    chosen.write(record, fields.data());
-    const auto written = std::span(fields).first(chosen.record_octets);
-    if (!session_.append(chosen.id, written, chosen.record_octets)) {
+    std::array<std::byte, kLargestRecord> written;
+    chosen.write(record, written.data());
+    if (!session_.append(chosen.id, std::span(written).first(chosen.record_octets),
+                         chosen.record_octets)) {
         latest_end_ = {};
         return false;
     }

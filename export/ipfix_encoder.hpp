@@ -74,14 +74,14 @@ public:
     [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
 
 private:
-    void encode_templates(const std::vector<WireTemplate>& templates);
+    void encode_templates(const FixbufSession::Settings& settings);
     [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 
     RecordLayout layout_;
-    std::vector<RecordTemplate> templates_;  ///< by shape
-    FixbufSession session_;
+    std::vector<RecordTemplate> templates_;          ///< by shape
+    FixbufSession session_;                          ///< puts data records into messages
     std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first
     std::vector<TemplateKeys> keys_;
     std::uint64_t fingerprint_{};

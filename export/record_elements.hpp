@@ -13,13 +13,13 @@ namespace tributary {
 /// How the encoder takes one value out of a flow record.
 enum class Take : std::uint8_t {
     octets1,  ///< octets1 .. octets16: as they stand in the record
-    octets2,
     octets3,
     octets4,
     octets6,
-    octets8,
     octets16,
-    ipv4_address,  ///< network to host order, because libfixbuf swaps an ipv4Address as an integer
+    unsigned2,  ///< unsigned2 .. unsigned8: integers of so many octets
+    unsigned4,
+    unsigned8,
     milliseconds,
     ntp_microseconds,
     ntp_nanoseconds,

@@ -11,8 +11,18 @@
 namespace tributary {
 namespace {
 
+/// Puts an integer in network byte order.
 template <class Value>
-std::byte* put(std::byte* out, const Value& value) noexcept {
+std::byte* put(std::byte* out, Value value) noexcept {
+    static_assert(std::endian::native == std::endian::little);
+    if constexpr (sizeof value == sizeof(std::uint16_t)) {
+        value = __builtin_bswap16(value);
+    } else if constexpr (sizeof value == sizeof(std::uint32_t)) {
+        value = __builtin_bswap32(value);
+    } else {
+        static_assert(sizeof value == sizeof(std::uint64_t));
+        value = __builtin_bswap64(value);
+    }
     std::memcpy(out, &value, sizeof value);
     return out + sizeof value;
 }
@@ -44,20 +54,20 @@ std::byte* take_value(Take take, const std::byte* from, std::byte* out) noexcept
     switch (take) {
         case Take::octets1:
             return copy<1>(out, from);
-        case Take::octets2:
-            return copy<2>(out, from);
         case Take::octets3:
             return copy<3>(out, from);
         case Take::octets4:
             return copy<4>(out, from);
         case Take::octets6:
             return copy<6>(out, from);
-        case Take::octets8:
-            return copy<8>(out, from);
         case Take::octets16:
             return copy<16>(out, from);
-        case Take::ipv4_address:
-            return put(out, __builtin_bswap32(get<std::uint32_t>(from)));
+        case Take::unsigned2:
+            return put(out, get<std::uint16_t>(from));
+        case Take::unsigned4:
+            return put(out, get<std::uint32_t>(from));
+        case Take::unsigned8:
+            return put(out, get<std::uint64_t>(from));
         case Take::milliseconds:
             return put(out, to_milliseconds(get<Timestamp>(from)));
         case Take::ntp_microseconds:
@@ -70,26 +80,24 @@ std::byte* take_value(Take take, const std::byte* from, std::byte* out) noexcept
     return out;
 }
 
-static_assert(std::endian::native == std::endian::little);  // ipv4_address swaps without asking
-
 }  // namespace
 
 std::uint16_t octets_of(Take take) noexcept {
     switch (take) {
         case Take::octets1:
             return 1;
-        case Take::octets2:
+        case Take::unsigned2:
             return 2;
         case Take::octets3:
             return 3;
         case Take::octets4:
-        case Take::ipv4_address:
+        case Take::unsigned4:
             return 4;
         case Take::octets6:
             return 6;
         case Take::octets16:
             return 16;
-        case Take::octets8:
+        case Take::unsigned8:
         case Take::milliseconds:
         case Take::ntp_microseconds:
         case Take::ntp_nanoseconds:

@@ -19,7 +19,7 @@ struct RecordTemplate {
     std::vector<TemplateField> fields;
     std::size_t record_octets{};  ///< of one data record on the wire
 
-    /// Writes the fields back to back, integers in host byte order, as libfixbuf takes them.
+    /// Writes the data record as it is on the wire (RFC 7011 §3.4.3).
     ///
     /// @param record  aligned to 8
     /// @param out     at least record_octets bytes

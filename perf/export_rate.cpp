@@ -62,8 +62,8 @@ private:
     std::size_t next_ = 0;
 };
 
-/// libfixbuf and nothing else: one template, one structure laid out as it wants it, into messages
-/// of a datagram's size in memory.
+/// libfixbuf and nothing else: one template, one structure of its fields, encoded field by field
+/// into messages of a datagram's size in memory.
 class FixbufAlone {
 public:
     FixbufAlone() {
