@@ -37,6 +37,7 @@ std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& temp
 /// Templates of the same ids for append(), which has data records as they are on the wire.
 std::vector<WireTemplate> framing_templates(const std::vector<RecordTemplate>& templates) {
     std::vector<WireTemplate> made;
+    made.reserve(templates.size());
     for (const RecordTemplate& each : templates) {
         made.push_back(whole_record(each.id, each.record_octets));
     }
