@@ -128,12 +128,16 @@ public:
             signals_.wake();
         });
         watch(inputs_ended_);
-        if (interrupted_ != 0 && files_.cancel()) {
+        inputs_were_cut_ = interrupted_ != 0;
+        if (inputs_were_cut_ && files_.cancel()) {
             watch(inputs_ended_);  // what a pipe has brought is metered
         }
         finish();
         return interrupted_;
     }
+
+    /// Whether a signal came before all captures had been read.
+    [[nodiscard]] bool inputs_were_cut() const noexcept { return inputs_were_cut_; }
 
     /// @thread  any, once the pipeline is made
     [[nodiscard]] Ledger ledger() const {
@@ -175,7 +179,7 @@ private:
                 spdlog::info("statistics: {}", to_line(ledger()));
             } else if (signal && interrupted_ != 0) {
                 signals_.let_go();
-                std::raise(*signal == SIGHUP ? SIGTERM : *signal);  // SIGHUP itself ends nothing
+                std::raise(*signal);
             } else if (signal) {
                 interrupted_ = *signal;
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(interrupted_));
@@ -184,7 +188,7 @@ private:
         }
     }
 
-    /// Writes what has been metered, for whose reader a FIFO may wait for ever.
+    /// Writes what has been metered. The reader of a FIFO may keep it waiting for ever.
     void finish() {
         std::atomic<bool> finished{false};
         const std::jthread finishing([&] {
@@ -209,7 +213,8 @@ private:
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;
     std::atomic<bool> inputs_ended_{false};
-    int interrupted_ = 0;                 ///< the signal that ended the run early; 0: none has
+    int interrupted_ = 0;  ///< the first signal that was to end the run; 0: none has come
+    bool inputs_were_cut_ = false;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };
 
@@ -220,13 +225,14 @@ int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();
-    const bool all_read = interrupted != 0 || report_captures(run.captures(), "metered");
+    const bool all_read = run.inputs_were_cut() || report_captures(run.captures(), "metered");
     const int reported = report_ledger(run.ledger(), job.stats_path);
     if (run.output_failed()) {
         return EX_IOERR;
     }
     if (interrupted != 0) {
-        spdlog::warn("interrupted: {} holds what was read until then", job.output);
+        spdlog::warn("interrupted: {} holds {}", job.output,
+                     run.inputs_were_cut() ? "what was read until then" : "all that was metered");
         return 128 + interrupted;
     }
     if (!all_read) {

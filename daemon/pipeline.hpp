@@ -73,7 +73,7 @@ public:
 
     /// Stops receiving, ends all flows, sends what is left and joins the threads. A collector
     /// that takes nothing holds it up for its drain timeout. Does nothing the second time.
-    /// @thread  one at a time
+    /// @thread  any, but one at a time; read() may run beside it
     void stop() noexcept;
 
     /// Has a queue's input thread carry an order out between two bursts.

@@ -115,7 +115,6 @@ public:
         const int interrupted = watch();
         const int again = finish_pipe();
         if (writer_) {  // who reads what it writes may hold up the rest for ever
-            ::signal(SIGUSR1, SIG_IGN);
             signals_.let_go();
             if (again != 0) {
                 std::raise(again);

@@ -59,6 +59,10 @@ std::optional<int> Signals::wait_for(std::chrono::milliseconds time) {
 }
 
 void Signals::let_go() noexcept {
+    for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+        ::signal(number, SIG_DFL);
+    }
+    ::signal(SIGUSR1, SIG_IGN);
     const sigset_t set = taken_signals();
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

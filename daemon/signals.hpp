@@ -25,8 +25,8 @@ public:
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;
-    /// From now on a signal does what it does without this class: SIGINT and SIGTERM end the
-    /// process.
+    /// From now on SIGINT, SIGTERM and SIGHUP end the process, and SIGUSR1 does nothing, also where
+    /// they were ignored when the process was started, as a shell does with a script's jobs.
     /// @thread  main
     void let_go() noexcept;
 

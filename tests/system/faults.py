@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stream collectors that fail, by TCP and by TLS: every record arrives once and in order, or is accounted for by name."""
 import contextlib
+import glob
 import os
 import random
 import re
@@ -198,9 +199,9 @@ class Faults(harness.TestCase):
         self.assertGreater(account["lost_by_cause"]["buffer_full"], 0)
         self.assertGreater(account["lost_by_cause"]["collector_away"], 0)
 
-    def fifo_with_reader(self):
+    def fifo_with_reader(self, name="fifo"):
         """A FIFO and its reading end, on which nothing waits for the writer."""
-        fifo = self.path("fifo")
+        fifo = self.path(name)
         os.mkfifo(fifo)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
@@ -227,21 +228,45 @@ class Faults(harness.TestCase):
         numbers, _ = self.numbers_in([got])
         self.assertEqual(sorted(numbers), list(range(FLOWS)))
 
+    @staticmethod
+    def wait_until_it_writes_its_last_records(run):
+        def threads():
+            names = set()
+            for path in glob.glob("/proc/%d/task/*/comm" % run.popen.pid):
+                with contextlib.suppress(OSError), open(path) as file:  # threads end meanwhile
+                    names.add(file.read().strip())
+            return names
+        run.wait_for(lambda: "export" in threads(), 60, "its threads")  # before that SIGUSR1 may end it
+        run.wait_for_received(FLOWS)
+        run.wait_for(lambda: "input-0" not in threads(), 60, "the end of its inputs")
+
     def test_a_run_whose_fifo_nobody_reads_answers_and_can_be_ended(self):
-        fifo, _ = self.fifo_with_reader()
-        with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
-            time.sleep(1)    # its input has ended, and it waits for the reader
-            run.wait_for_received(FLOWS)
-            run.send(signal.SIGINT)
-            run.wait_for_log("SIGINT: stopping")
-            self.assertIsNone(run.popen.poll())
-            self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
+        for start in [], ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]:  # as a script's jobs have it
+            with self.subTest(start=start):
+                fifo, _ = self.fifo_with_reader("out%d" % len(start))
+                with harness.Process(*start, harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
+                    self.wait_until_it_writes_its_last_records(run)
+                    run.send(signal.SIGINT)
+                    run.wait_for_log("SIGINT: stopping")
+                    self.assertIsNone(run.popen.poll())
+                    self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT)
+
+    def test_a_run_that_is_interrupted_when_all_was_read_tells_of_the_captures(self):
+        fifo, reader = self.fifo_with_reader()
+        with harness.Process(harness.TRIBUTARYD, "--read", self.capture, self.path("missing.pcap"),
+                             "--write", fifo) as run:
+            self.wait_until_it_writes_its_last_records(run)
+            run.send(signal.SIGTERM)
+            run.wait_for_log("SIGTERM: stopping")
+            self.read_until_it_ends(run, reader, 65536)
+            self.assertEqual(run.popen.returncode, 128 + signal.SIGTERM, run.text())
+            self.assertIn("missing.pcap: No such file or directory", run.text())
+            self.assertIn("holds all that was metered", run.text())
 
     def test_a_run_that_is_interrupted_while_it_writes_its_last_records_writes_them_all(self):
         fifo, reader = self.fifo_with_reader()
         with harness.Process(harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
-            time.sleep(1)
-            run.wait_for_received(FLOWS)
+            self.wait_until_it_writes_its_last_records(run)
             run.send(signal.SIGTERM)
             run.wait_for_log("SIGTERM: stopping")
             got = self.read_until_it_ends(run, reader, 65536)
