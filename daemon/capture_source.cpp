@@ -23,11 +23,9 @@ Burst CaptureSource::receive() noexcept {
     return {.packets = std::span(packets_).first(own), .now = times_.now()};
 }
 
-// What runs for every frame is `inline`: calls would cost 1.5 ns of the 12 that a frame takes here.
-
 /// Steps over one item of the file.
 /// @return  whether it is a frame of this worker, and `packet` written
-inline bool CaptureSource::try_next(PacketView& packet) noexcept {
+bool CaptureSource::try_next(PacketView& packet) noexcept {
     CaptureFrame frame;
     const CaptureItem item = reader_.next(frame);
     if (item == CaptureItem::frame) {
@@ -75,7 +73,7 @@ void CaptureSource::note_overlap() const noexcept {
 }
 
 /// Every frame moves the clock; those of this worker become packets.
-inline bool CaptureSource::accept(const CaptureFrame& frame, PacketView& packet) noexcept {
+bool CaptureSource::accept(const CaptureFrame& frame, PacketView& packet) noexcept {
     const Timestamp seen_at = times_.stamp(frame.time);
     packet = {.captured = frame.captured,
               .wire_bytes = frame.wire_bytes,
@@ -95,7 +93,7 @@ inline bool CaptureSource::accept(const CaptureFrame& frame, PacketView& packet)
     return true;
 }
 
-inline bool CaptureSource::owns(const PacketView& packet) const noexcept {
+bool CaptureSource::owns(const PacketView& packet) const noexcept {
     if (!parse_ || share_.is_everything()) {
         return true;
     }

@@ -52,7 +52,7 @@ public:
         const unsigned count = rte_ring_enqueue_zc_burst_elem_start(
             ring_, kRecordBytes, static_cast<unsigned>(records.size()), &place, nullptr);
         if (count > 0) {
-            const std::size_t first = std::min(count, place.n1) * kRecordBytes;
+            const std::size_t first = place.n1 * kRecordBytes;
             const std::size_t rest = count * kRecordBytes - first;
             std::memcpy(place.ptr1, records.data(), first);
             if (rest > 0) {
@@ -84,16 +84,16 @@ enum class WhenRingFull : std::uint8_t {
     wait,    ///< offline: the reader pauses, nothing is lost
 };
 
-/// The producer's end of a ring. Records wait in it until they are a batch, or hand_over() is
+/// The producer's end of a ring. Up to 32 records wait in it until it is full, or hand_over() is
 /// called, as at the end of each step.
 ///
 /// The export thread has read the slots before, so each of their lines has to be got back from its
 /// core. One record at a time, that is waited for: its many narrow stores, and those of the flow's
 /// end, fill the store queue meanwhile, and a request ahead of time (prefetchw) does not help. Out
-/// of a batch the lines come side by side. To end a flow, from its entry into the ring, took 43 ns
-/// and now 34; and in spells of seconds, in which presumably the host had the two cores of a
-/// virtual machine far from each other, 160 ns and now 57 (EPYC, Zen 4; 80 octets a record).
+/// of a batch the lines come side by side.
 ///
+/// @cost  ending a flow takes 34 to 57 ns, by how far apart the two cores are; with a ring that is
+///        filled record by record it was 43 to 160 (Zen 4, 80 octets a record)
 /// @thread  the one producer
 template <std::size_t kRecordBytes>
 class RingSink {
@@ -104,22 +104,27 @@ public:
         : ring_(ring), when_full_(when_full) {}
 
     [[nodiscard]] bool try_push(const Record& record) noexcept {
-        if (waiting_ == kBatch && !make_room()) {
+        if (waiting_ == kBatch) {
+            hand_over();
+        }
+        if (waiting_ == kBatch) {
             return false;
         }
         batch_[waiting_] = record;
         ++waiting_;
         return true;
     }
-    /// Moves what waits into the ring, as far as it has room.
+    /// Moves what waits into the ring, as far as it has room; offline, all of it.
+    ///
     /// @return  whether nothing waits any more
     bool hand_over() noexcept {
         if (waiting_ > 0) {
-            const std::size_t moved = ring_.push(std::span(batch_).first(waiting_));
-            if (moved > 0) {
-                std::move(batch_.begin() + moved, batch_.begin() + waiting_, batch_.begin());
-                waiting_ -= moved;
-            }
+            move_on();
+        }
+        while (waiting_ > 0 && when_full_ == WhenRingFull::wait) {
+            // What is in the ring takes the exporter several milliseconds.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            move_on();
         }
         return waiting_ == 0;
     }
@@ -128,14 +133,12 @@ public:
 private:
     static constexpr std::size_t kBatch = 32;
 
-    [[nodiscard]] bool make_room() noexcept {
-        hand_over();
-        while (waiting_ == kBatch && when_full_ == WhenRingFull::wait) {
-            // What is in the ring takes the exporter several milliseconds.
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            hand_over();
+    void move_on() noexcept {
+        const std::size_t moved = ring_.push(std::span(batch_).first(waiting_));
+        if (moved > 0) {
+            std::move(batch_.begin() + moved, batch_.begin() + waiting_, batch_.begin());
+            waiting_ -= moved;
         }
-        return waiting_ < kBatch;
     }
 
     RecordRing<kRecordBytes>& ring_;

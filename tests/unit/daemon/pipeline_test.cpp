@@ -168,6 +168,44 @@ TEST_CASE("Pipeline: a queue that is empty at once does not end the others",
     std::filesystem::remove(path);
 }
 
+TEST_CASE("InputQueue: what has ended is in the ring after the step; what it refuses is work",
+          "[daemon][unit]") {
+    const auto slots = GENERATE(8U, 1024U);
+    FlowSource source(0, 8);
+    FrameInput<FlowSource> path(source, {});
+    const auto queue = make_input_queue(path,
+                                        {.flows = {.max_flows = 4096, .idle_timeout = 5s},
+                                         .layout = {},
+                                         .ring_slots = slots,
+                                         .numa_node = {},
+                                         .pages = PageUse::offline,
+                                         .when_ring_full = WhenRingFull::refuse},
+                                        FlowHasher(1));
+    const auto ended = [&queue] {
+        std::uint64_t sum = 0;
+        for (const Counter& reason : queue->cache_counters.ended) {
+            sum += reason.read();
+        }
+        return sum;
+    };
+    for (int step = 0; step < 100; ++step) {
+        queue->step();
+        const RingFill ring = queue->ring();
+        REQUIRE(ring.records == std::min<std::uint64_t>(ended(), ring.room));
+    }
+    REQUIRE(ended() > 32);  // more than wait between two steps
+
+    std::vector<FlowRecord<80>> out(4);
+    std::uint64_t drained = 0;
+    while (drained < ended()) {
+        drained += queue->records().drain(std::as_writable_bytes(std::span(out)), out.size());
+        static_cast<void>(queue->has_work());  // the first answer tells of flows that have ended
+        REQUIRE(queue->has_work() == (drained + queue->ring().records < ended()));
+        queue->step();
+    }
+    CHECK_FALSE(queue->has_work());
+}
+
 namespace {
 
 /// A NIC queue's ring with the same frame of unified headers again and again.
