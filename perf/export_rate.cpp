@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the export thread spends on a record: libfixbuf alone, the encoder around it, and the whole
+// What the export thread spends on a record: libfixbuf alone, the encoder with it, and the whole
 // way to a file, by UDP, by TCP, and to all three at once. Records are those of IPv4 flows with the
 // default fields; they come out of memory.
 //
@@ -63,7 +63,7 @@ private:
 };
 
 /// libfixbuf and nothing else: one template, one structure of its fields, encoded field by field
-/// into messages of a datagram's size in memory.
+/// into messages of a datagram's size in memory. Their values mean nothing.
 class FixbufAlone {
 public:
     FixbufAlone() {
