@@ -32,6 +32,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
       port_(port.id().value),
       queue_(queue),
       ingress_interface_(ingress_interface),
+      unmap_hold_(port.driver()),
       clock_(has_packet_times(port)) {
     if (!has_packet_times(port)) {
         return;
@@ -43,7 +44,8 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
 }
 
 Burst DpdkQueue::receive() noexcept {
-    count_ = rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets);
+    count_ = unmap_hold_.run(
+        [this] { return rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets); });
     clock_.begin_burst(host_clock());
     if (count_ == 0) {
         clock_.end_empty_burst();

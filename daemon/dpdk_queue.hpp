@@ -6,6 +6,7 @@
 
 #include "daemon/burst_clock.hpp"
 #include "daemon/eth_port.hpp"
+#include "daemon/unmap_hold.hpp"
 #include "parsers/packet.hpp"
 
 struct rte_mbuf;
@@ -48,6 +49,7 @@ private:
     InterfaceIndex ingress_interface_;
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
+    UnmapHold unmap_hold_;
     BurstClock clock_;
     std::array<rte_mbuf*, kBurstPackets> buffers_{};
     std::array<PacketView, kBurstPackets> packets_{};

@@ -151,6 +151,7 @@ TransmitQueue::TransmitQueue(const TransmitPort& port, std::uint16_t queue,
     : port_(port.id().value),
       queue_(queue),
       frame_octets_(static_cast<std::uint16_t>(port.frame_octets())),
+      unmap_hold_(port.driver()),
       pool_(port.pool()),
       waits_(waits) {
     const MacAddress source = port.mac_address();
@@ -196,7 +197,7 @@ FrameFate TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
 }
 
 bool TransmitQueue::try_send() noexcept {
-    return rte_eth_tx_burst(port_, queue_, &buffer_, 1) == 1;
+    return unmap_hold_.run([this] { return rte_eth_tx_burst(port_, queue_, &buffer_, 1); }) == 1;
 }
 
 }  // namespace tributary

@@ -12,6 +12,7 @@
 #include "daemon/frame_sink.hpp"
 #include "daemon/options.hpp"
 #include "daemon/packet_pool.hpp"
+#include "daemon/unmap_hold.hpp"
 #include "parsers/units.hpp"
 
 struct rte_mbuf;
@@ -47,6 +48,7 @@ public:
     void linger() const noexcept;
 
     [[nodiscard]] EthPortId id() const noexcept { return id_; }
+    [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
     [[nodiscard]] const PacketPool& pool() const noexcept { return pool_; }
     [[nodiscard]] MacAddress mac_address() const;
     /// Octets of the longest frame that the port sends, without FCS.
@@ -88,6 +90,7 @@ private:
     std::uint16_t queue_;
     std::uint16_t frame_octets_;
     bool was_full_ = false;
+    UnmapHold unmap_hold_;
     const PacketPool& pool_;
     const std::atomic<bool>& waits_;
     MacAddresses addresses_{};

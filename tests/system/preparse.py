@@ -249,6 +249,22 @@ class Live(Sender):
         self.assertEqual(packets["metered"], 20 * harness.DEMO_PACKETS)
         self.assertEqual(packets["unified_headers_missing"], 0)
 
+    def test_a_probe_outlives_a_sender_that_is_killed(self):
+        probe = self.start_probe(queues=1)
+        probe.wait_for_log("control:")
+        for _ in range(2):
+            before = probe.stats()["packets"]["received"]
+            with harness.Process(harness.TRIBUTARY, "preparse", "--from", "net_pcap1,rx_pcap=%s,infinite_rx=1" % harness.DEMO,
+                                 "--to", self.memif(1, "client")):
+                probe.wait_for(lambda: probe.stats()["packets"]["received"] > before, 30, "packets of a new sender")
+        self.end_probe(probe)
+
+    def test_drivers_unmap_nothing_during_a_burst(self):
+        harness.need("nm")
+        for program in (harness.TRIBUTARYD, harness.TRIBUTARY):
+            symbols = subprocess.run(["nm", "--dynamic", "--defined-only", program], capture_output=True, text=True, check=True)
+            self.assertRegex(symbols.stdout, r"(?m) T munmap$", "DPDK's drivers would find libc's munmap, not UnmapHold's")
+
 
 if __name__ == "__main__":
     harness.main()

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a port hands over beside the bytes, on drivers that need no NIC: net_ring passes on buffers
-// of the test's own making, net_null makes empty ones.
+// of the test's own making, net_null makes empty ones, net_memif shares memory with its other end.
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -61,22 +66,36 @@ InputOptions input(const std::string& device) {
     return options;
 }
 
+/// One end of a memif; the socket goes with the server's port.
+std::string memif(int number, const std::string& role) {
+    const std::filesystem::path socket = std::filesystem::temp_directory_path() /
+                                         ("tributary-" + std::to_string(getpid()) + ".sock");
+    return "net_memif" + std::to_string(number) + ",role=" + role + ",socket=" + socket.string() +
+           ",socket-abstract=no";
+}
+
 /// EAL with the devices that the tests need. It starts once in a process, and a port that was
 /// closed is gone for good.
 struct Machine {
-    std::array<InputOptions, 5> inputs{input("net_ring0"), input("net_ring1"),
+    std::array<InputOptions, 7> inputs{input("net_ring0"),          input("net_ring1"),
                                        input("net_null0,size=300"), input("net_ring2"),
-                                       input("net_null1")};
-    std::vector<EalDevice> devices{eal_device(inputs[0], 0), eal_device(inputs[1], 1),
-                                   eal_device(inputs[2], 2), eal_device(inputs[3], 3),
-                                   eal_device(inputs[4], 4)};
-    PoolSize size = plan_pools(inputs, std::array<NumaNode, 5>{})[0];
+                                       input("net_null1"),          input(memif(0, "server")),
+                                       input(memif(1, "client"))};
+    std::vector<EalDevice> devices = all_devices();
+    PoolSize size = plan_pools(inputs, std::array<NumaNode, 7>{})[0];
     Eal eal{{.devices = devices,
              .main_cpus = read_topology().allowed(),
              .may_use_huge_pages = false,
              .memory_bytes = 4 * size.memory()}};
     PacketPool pool{size};
 
+    [[nodiscard]] std::vector<EalDevice> all_devices() const {
+        std::vector<EalDevice> all;
+        for (const InputOptions& each : inputs) {
+            all.push_back(eal_device(each, all.size()));
+        }
+        return all;
+    }
     std::unique_ptr<EthPort> open(std::size_t index, const InputOptions& options,
                                   bool knows_types = false) {
         driver_knows_types = knows_types;
@@ -176,6 +195,79 @@ void check_waiting_for_buffers(Machine& machine, std::size_t index) {
     giver.join();
 }
 
+bool wait_until(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!holds() && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return holds();
+}
+
+bool is_up(const EthPort& port) {
+    rte_eth_link link{};
+    return rte_eth_link_get_nowait(port.id().value, &link) == 0 &&
+           link.link_status == RTE_ETH_LINK_UP;
+}
+
+/// Mappings of what the ends of a memif share.
+int shared_mappings() {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);) {
+        count += line.find("memfd:memif") != std::string::npos ? 1 : 0;
+    }
+    return count;
+}
+
+/// Holds a burst up where the driver has just filled it.
+struct HeldBurst {
+    std::atomic<bool> is_held{false};
+    std::atomic<bool> may_go_on{false};
+
+    // NOLINTNEXTLINE(readability-function-size): rte_rx_callback_fn
+    static std::uint16_t hold(std::uint16_t /*port*/, std::uint16_t /*queue*/, rte_mbuf** /*all*/,
+                              std::uint16_t count, std::uint16_t /*room*/, void* self) {
+        auto& burst = *static_cast<HeldBurst*>(self);
+        burst.is_held = true;
+        wait_until([&burst] { return burst.may_go_on.load(); });
+        return count;
+    }
+};
+
+/// The other end of a memif goes while a burst is received from it.
+void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t client) {
+    const auto port = machine.open(server, machine.inputs[server]);
+    auto other = std::make_optional<TransmitPort>(machine.eal.port_of(machine.devices[client]),
+                                                  machine.inputs[client], machine.pool);
+    other->start();
+    REQUIRE(wait_until([&] { return is_up(*port) && other->is_up(); }));
+    constexpr int kMappings = 2;  // one at each end
+    CHECK(shared_mappings() == kMappings);
+
+    DpdkQueue queue(*port, 0, InterfaceIndex{1});
+    HeldBurst burst;
+    const auto* const callback =
+        rte_eth_add_rx_callback(port->id().value, 0, HeldBurst::hold, &burst);
+    REQUIRE(callback != nullptr);
+    std::thread receiver([&queue] {
+        (void)queue.receive();
+        queue.release();
+    });
+    CHECK(wait_until([&burst] { return burst.is_held.load(); }));
+    std::thread closer([&other] { other.reset(); });
+    CHECK(wait_until([&] { return !is_up(*port); }));
+    // Time enough for a driver that does not wait.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    CHECK(shared_mappings() == kMappings);
+
+    burst.may_go_on = true;
+    receiver.join();
+    closer.join();
+    CHECK(wait_until([] { return shared_mappings() == 0; }));
+    CHECK(rte_eth_remove_rx_callback(port->id().value, 0, callback) == 0);
+    CHECK(queue.receive().packets.empty());
+}
+
 TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts",
           "[daemon][system]") {
     Machine machine;
@@ -196,6 +288,7 @@ TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts
     check_hints(machine, 1, false);
     check_trimmed(machine, 3);
     check_waiting_for_buffers(machine, 4);
+    check_memory_of_a_burst(machine, 5, 6);
 }
 
 }  // namespace
