@@ -64,7 +64,7 @@ void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
     output
         ->add_option("--to", arguments.job.to_device,
                      "Send to this device, with a transmit queue for each receive queue; for "
-                     "instance net_memif0,role=client,socket=/run/uh.sock,socket-abstract=no")
+                     "instance net_memif0,role=client,socket=uh.sock,socket-abstract=no")
         ->check(refuse_empty)
         ->type_name("DEVICE");
     output
