@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "parsers/parse_status.hpp"
@@ -17,5 +18,16 @@ struct IpLayer {
     std::size_t end{};         ///< where the IP packet ends, which may be behind the captured bytes
     std::size_t begins_at{};   ///< where its header begins
 };
+
+/// Octets from `at` to the end of the frame. They are the length of what an IP header with length 0
+/// announces: so hosts capture their own packets before segmentation offload, and packets that
+/// their NICs put together, when 16 bits do not suffice. Padding and trailers of the link layer
+/// count then, because nothing tells them.
+///
+/// @param wire_bytes  the frame's length on the wire; inside a tunnel up to the outer packet's end
+[[nodiscard]] constexpr std::size_t bytes_to_frame_end(std::size_t wire_bytes,
+                                                       std::size_t at) noexcept {
+    return std::max(wire_bytes, at) - at;
+}
 
 }  // namespace tributary

@@ -15,9 +15,8 @@ namespace tributary {
 /// Parses an IPv4 header with its options.
 ///
 /// @param at          where the header begins
-/// @param wire_bytes  the frame's length on the wire. A total length of 0 means "to the end of the
-///                    frame": so hosts capture their own packets before segmentation offload, when
-///                    16 bits do not suffice.
+/// @param wire_bytes  the frame's length on the wire: where the total length is 0, the packet
+///                    reaches to the end of the frame (bytes_to_frame_end())
 /// @param fields      gets what the header says; cleared by the caller
 /// @return            where the payload lies
 /// @errors            truncated_ipv4_header (but cut options are only noted), bad_ipv4_version,
@@ -48,7 +47,7 @@ namespace tributary {
     }
     std::size_t total_bytes = header.u16<2>();
     if (total_bytes == 0) [[unlikely]] {
-        total_bytes = std::max(wire_bytes, at) - at;
+        total_bytes = bytes_to_frame_end(wire_bytes, at);
     }
     if (total_bytes < header_bytes) {
         return {ParseStatus::bad_ipv4_total_length};

@@ -26,35 +26,7 @@ Ipv6Payload end_at_missing_header(CapturedBytes packet, std::size_t at,
     return {ParseStatus::ok, at};
 }
 
-}  // namespace
-
-Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
-                                 PacketFields& fields) noexcept {
-    while (is_ipv6_extension(fields.protocol) && !fields.is_later_fragment) {
-        const auto header = packet.header<8>(at);
-        const std::size_t size = header ? extension_bytes(fields.protocol, header) : 8;
-        if (!packet.hold(at, size)) {
-            return end_at_missing_header(packet, at, fields);
-        }
-        if (fields.protocol == ipv6_extension::kFragment) {
-            const std::uint16_t offset_and_flags = header.u16<2>();
-            fields.is_later_fragment = offset_and_flags >> 3U != 0;
-            fields.fragment_flags =
-                (offset_and_flags & 1U) != 0 ? fragment_flag::kMoreFragments : 0;
-            fields.fragment_id = header.u32<4>();
-        }
-        fields.protocol = header.u8<0>();
-        at += size;
-    }
-    return {ParseStatus::ok, at};
-}
-
-bool is_hop_by_hop_cut(CapturedBytes frame, std::size_t at) noexcept {
-    const auto header = frame.header<8>(at);
-    return frame.cut() &&
-           (!header || !frame.hold(at, extension_bytes(ipv6_extension::kHopByHop, header)));
-}
-
+/// The payload length that the Jumbo option of the hop-by-hop header at `at` tells; 0 without one.
 std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept {
     constexpr std::uint8_t kPad1 = 0x00;
     constexpr std::uint8_t kJumboPayload = 0xc2;
@@ -81,6 +53,40 @@ std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept 
         option_at += std::size_t{2} + option.u8<1>();
     }
     return 0;
+}
+
+}  // namespace
+
+Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
+                                 PacketFields& fields) noexcept {
+    while (is_ipv6_extension(fields.protocol) && !fields.is_later_fragment) {
+        const auto header = packet.header<8>(at);
+        const std::size_t size = header ? extension_bytes(fields.protocol, header) : 8;
+        if (!packet.hold(at, size)) {
+            return end_at_missing_header(packet, at, fields);
+        }
+        if (fields.protocol == ipv6_extension::kFragment) {
+            const std::uint16_t offset_and_flags = header.u16<2>();
+            fields.is_later_fragment = offset_and_flags >> 3U != 0;
+            fields.fragment_flags =
+                (offset_and_flags & 1U) != 0 ? fragment_flag::kMoreFragments : 0;
+            fields.fragment_id = header.u32<4>();
+        }
+        fields.protocol = header.u8<0>();
+        at += size;
+    }
+    return {ParseStatus::ok, at};
+}
+
+std::size_t payload_bytes_of_length_0(CapturedBytes frame, std::size_t payload_at,
+                                      std::uint8_t next_header, std::size_t wire_bytes) noexcept {
+    constexpr std::uint8_t kNoNextHeader = 59;
+    if (next_header == kNoNextHeader) {
+        return 0;
+    }
+    const std::uint32_t jumbo =
+        next_header == ipv6_extension::kHopByHop ? jumbo_payload_bytes(frame, payload_at) : 0;
+    return jumbo != 0 ? jumbo : bytes_to_frame_end(wire_bytes, payload_at);
 }
 
 }  // namespace tributary

@@ -63,25 +63,28 @@ struct Ipv6Payload {
 [[nodiscard]] Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
                                                PacketFields& fields) noexcept;
 
-/// The payload length that the Jumbo option of a hop-by-hop header tells.
+/// The payload's octets where the header says 0: what a hop-by-hop header's Jumbo option tells,
+/// else all to the end of the frame; none if no header follows.
 ///
-/// @param at  where the hop-by-hop header begins
-/// @return    bytes behind the fixed header; 0 without such an option
-/// @cost      one round per option, bounded by the header's length
-/// @source    RFC 2675 §2
-[[nodiscard]] std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept;
-
-/// Whether the hop-by-hop header at `at` is cut, so that a Jumbo option may be in what is missing.
-[[nodiscard]] bool is_hop_by_hop_cut(CapturedBytes frame, std::size_t at) noexcept;
+/// @param payload_at   behind the fixed header
+/// @param next_header  what begins there
+/// @param wire_bytes   the frame's length on the wire
+/// @cost               one round per option of a hop-by-hop header, bounded by its length
+/// @source             RFC 2675 §2, §3; RFC 8200 §4.7; for the end of the frame
+/// bytes_to_frame_end()
+[[nodiscard]] std::size_t payload_bytes_of_length_0(CapturedBytes frame, std::size_t payload_at,
+                                                    std::uint8_t next_header,
+                                                    std::size_t wire_bytes) noexcept;
 
 /// Parses an IPv6 header with its extension headers.
 ///
-/// @param at      where the header begins
-/// @param fields  gets what the headers say; cleared by the caller
-/// @return        where the payload lies
-/// @errors        truncated_ipv6_header, bad_ipv6_version, truncated_ipv6_extension_header
-/// @source        RFC 8200 §3
-[[nodiscard]] inline IpLayer parse_ipv6(CapturedBytes frame, std::size_t at,
+/// @param at          where the header begins
+/// @param wire_bytes  the frame's length on the wire, for payload_bytes_of_length_0()
+/// @param fields      gets what the headers say; cleared by the caller
+/// @return            where the payload lies
+/// @errors            truncated_ipv6_header, bad_ipv6_version, truncated_ipv6_extension_header
+/// @source            RFC 8200 §3
+[[nodiscard]] inline IpLayer parse_ipv6(CapturedBytes frame, std::size_t at, std::size_t wire_bytes,
                                         PacketFields& fields) noexcept {
     const auto header = frame.header<kIpv6HeaderBytes>(at);
     if (!header) {
@@ -101,13 +104,8 @@ struct Ipv6Payload {
 
     const std::size_t payload_at = at + kIpv6HeaderBytes;
     std::size_t payload_bytes = header.u16<4>();
-    if (payload_bytes == 0 && fields.protocol == ipv6_extension::kHopByHop) [[unlikely]] {
-        payload_bytes = jumbo_payload_bytes(frame, payload_at);
-        if (payload_bytes == 0 && is_hop_by_hop_cut(frame, payload_at)) {
-            fields.ip_bytes = kIpv6HeaderBytes;
-            fields.cut_header = CutHeader::ipv6_extension_header;
-            return {ParseStatus::ok, payload_at, payload_at, at};
-        }
+    if (payload_bytes == 0) [[unlikely]] {
+        payload_bytes = payload_bytes_of_length_0(frame, payload_at, fields.protocol, wire_bytes);
     }
     // A jumbogram of the last 40 possible lengths does not fit; it counts as the longest that does.
     fields.ip_bytes = static_cast<std::uint32_t>(

@@ -43,7 +43,7 @@ namespace {
     }
     const IpLayer ip = link.ethertype == ethertype::kIpv4
                            ? parse_ipv4(frame, link.payload_at, wire_bytes, fields)
-                           : parse_ipv6(frame, link.payload_at, fields);
+                           : parse_ipv6(frame, link.payload_at, wire_bytes, fields);
     if (ip.status == ParseStatus::ok && !fields.is_later_fragment) {
         parse_transport(frame.before(ip.end), ip.payload_at, fields);
     }

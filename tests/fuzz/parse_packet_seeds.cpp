@@ -54,6 +54,17 @@ std::vector<Seed> ipv6_seeds() {
              .bytes({17, 1, 0, 1, 3, 0, 0, 0, 0xc2, 4, 0, 1, 0, 0, 0, 0})
              .ports(17, 1, 2)
              .build()},
+        {"ipv6_length_0", ethernet().ipv6(jumbogram).tcp(80, 50000, 0x018).payload(40).build()},
+        {"ipv6_length_0_options",
+         ethernet().ipv6(jumbogram).extension(0, 8).extension(60, 8).tcp(1, 2).build()},
+        {"ipv6_length_0_in_vxlan", ethernet()
+                                       .ipv6(jumbogram)
+                                       .vxlan(5)
+                                       .inner_ethernet()
+                                       .ipv6(jumbogram)
+                                       .udp(1, 2)
+                                       .payload(8)
+                                       .build()},
         {"ipv6_in_ipv4", ethernet().ipv4().ipv6().udp(1, 2).build()},
     };
 }

@@ -24,21 +24,23 @@ Parsed parse(const PacketView& packet, const ParseOptions& options) {
 bool is_truncated(ParseStatus status) { return name_of(status).starts_with("truncated_"); }
 
 /// What is in front of any header that was cut and that a packet is metered with.
-void check_before_the_cut(const PacketFields& full, const PacketFields& trimmed) {
+void check_before_the_cut(const PacketFields& full, const PacketFields& trimmed,
+                          std::uint32_t wire_bytes) {
     demand(trimmed.source == full.source && trimmed.destination == full.destination);
     demand(trimmed.ip_version == full.ip_version && trimmed.ttl == full.ttl);
     demand(trimmed.ip_class_of_service == full.ip_class_of_service);
     demand(trimmed.outer_vlan == full.outer_vlan && trimmed.vlan_tags == full.vlan_tags &&
            trimmed.customer_vlan == full.customer_vlan);
-    // A jumbogram's length stands in an option, which may be behind the cut.
-    constexpr std::uint32_t kIpv6Header = 40;
-    const bool is_cut_jumbogram = trimmed.ip_version == 6 && trimmed.ip_bytes == kIpv6Header &&
+    // A jumbogram's length stands in an option, which may be behind the cut: then it is the
+    // frame's.
+    const bool is_cut_jumbogram = trimmed.ip_version == 6 && trimmed.ip_bytes <= wire_bytes &&
                                   trimmed.cut_header == CutHeader::ipv6_extension_header;
     demand(trimmed.ip_bytes == full.ip_bytes || is_cut_jumbogram);
 }
 
 /// What the cut parser was given of a frame.
 struct Cut {
+    std::uint32_t wire_bytes;
     bool is_of_captured;  ///< fewer octets than the full parser
     bool is_of_wire;      ///< fewer octets than the frame had
 };
@@ -63,7 +65,7 @@ void check_against_full(const Parsed& full, const Parsed& trimmed, Cut cut) {
     const bool is_in_a_tunnel = full.fields.tunnel.kind != TunnelKind::none ||
                                 trimmed.fields.tunnel.kind != TunnelKind::none;
     if (full.status == ParseStatus::ok && !is_in_a_tunnel) {
-        check_before_the_cut(full.fields, trimmed.fields);
+        check_before_the_cut(full.fields, trimmed.fields, cut.wire_bytes);
     }
 }
 
@@ -75,7 +77,8 @@ void check(const FuzzedFrame& input) {
     const Parsed by_limit = parse(input.packet, options);
     const std::size_t captured = input.packet.captured.size();
     check_against_full(full, by_limit,
-                       {.is_of_captured = input.cut < captured,
+                       {.wire_bytes = input.packet.wire_bytes,
+                        .is_of_captured = input.cut < captured,
                         .is_of_wire = std::min(input.cut, captured) < input.packet.wire_bytes});
 
     const FrameCopy frame(input.packet.captured.first(std::min(input.cut, captured)));

@@ -29,8 +29,8 @@ def udp(source_port, destination_port, data=bytes(8)):
     return payload(struct.pack(">HHHH", source_port, destination_port, 8 + len(data), 0) + data, 17)
 
 
-def tcp(source_port, destination_port, flags=0x10):
-    return payload(struct.pack(">HHIIHHHH", source_port, destination_port, 1, 0, 0x5000 | flags, 1000, 0, 0), 6)
+def tcp(source_port, destination_port, flags=0x10, data=b""):
+    return payload(struct.pack(">HHIIHHHH", source_port, destination_port, 1, 0, 0x5000 | flags, 1000, 0, 0) + data, 6)
 
 
 def icmp(kind, code):
@@ -41,21 +41,29 @@ def icmp6(kind, code):
     return payload(struct.pack(">BBHI", kind, code, 0, 0), 58)
 
 
-def ipv4(inside, source="192.0.2.1", destination="198.51.100.1", flags=0, offset=0, number=1):
-    """flags: 2 don't fragment, 1 more fragments; offset: in units of 8 octets."""
-    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(inside), number, flags << 13 | offset, 64, inside.protocol, 0)
+def ipv4(inside, source="192.0.2.1", destination="198.51.100.1", flags=0, offset=0, number=1, length=None):
+    """flags: 2 don't fragment, 1 more fragments; offset: in units of 8 octets; length: the total length, if not the right
+    one."""
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(inside) if length is None else length, number, flags << 13 | offset,
+                         64, inside.protocol, 0)
     return payload(header + ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(destination).packed + inside,
                    4, IPV4)
 
 
-def ipv6(inside, source="2001:db8::1", destination="2001:db8::2", flow_label=0):
-    header = struct.pack(">IHBB", 6 << 28 | flow_label, len(inside), inside.protocol, 64)
+def ipv6(inside, source="2001:db8::1", destination="2001:db8::2", flow_label=0, length=None):
+    """length: the payload length, if not the right one."""
+    header = struct.pack(">IHBB", 6 << 28 | flow_label, len(inside) if length is None else length, inside.protocol, 64)
     return payload(header + ipaddress.IPv6Address(source).packed + ipaddress.IPv6Address(destination).packed + inside,
                    41, IPV6)
 
 
 def fragment6(inside, offset=0, more=False, number=1):
     return payload(struct.pack(">BBHI", inside.protocol, 0, offset << 3 | more, number) + inside, 44)
+
+
+def options6(inside, kind=60, option=b"\x01\x04" + bytes(4)):
+    """A header of destination (60) or hop-by-hop (0) options with one of six octets, by default PadN."""
+    return payload(struct.pack(">BB", inside.protocol, 0) + option + inside, kind)
 
 
 def mpls(labels, inside):
@@ -99,15 +107,16 @@ def at(seconds, microseconds=0):
     return (1_700_000_000 + seconds) * 1_000_000 + microseconds
 
 
-def pcap(timed_frames, link_type=ETHERNET_LINK):
+def pcap(timed_frames, link_type=ETHERNET_LINK, snaplen=65535):
     """The octets of a capture of [(microseconds since 1970, frame)...]."""
-    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link_type)]
+    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, link_type)]
     for microseconds, frame in timed_frames:
-        parts.append(struct.pack("<IIII", *divmod(microseconds, 1_000_000), len(frame), len(frame)) + frame)
+        captured = frame[:snaplen]
+        parts.append(struct.pack("<IIII", *divmod(microseconds, 1_000_000), len(captured), len(frame)) + captured)
     return b"".join(parts)
 
 
-def write(timed_frames):
+def write(timed_frames, snaplen=65535):
     """To input.pcap beside the calling make.py."""
     with open(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "input.pcap"), "wb") as out:
-        out.write(pcap(timed_frames))
+        out.write(pcap(timed_frames, snaplen=snaplen))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every capture of the shared collection against an independent oracle, record by record.
 
-$TRIBUTARY_SHARED (default: ../shared beside the checkout) holds `pcaps/` and `oracle/`; without them this is
-skipped. One line per capture and setting that is not as expected.
+$TRIBUTARY_SHARED (default: ../shared beside the checkout) holds `pcaps/`, `findings/` and `oracle/`; without the
+first or the last this is skipped. One line per capture and setting that is not as expected.
 """
 import json
 import os
@@ -12,7 +12,10 @@ import sys
 
 import harness
 
-PCAPS, ORACLE = os.path.join(harness.SHARED, "pcaps"), os.path.join(harness.SHARED, "oracle")
+ORACLE = os.path.join(harness.SHARED, "oracle")
+FOLDERS = [os.path.join(harness.SHARED, name) for name in ("pcaps", "findings")]
+# What tributaryd always does and the oracle by option: IPv6 payload length 0 is counted by the frame.
+ALWAYS = ["--zero-length", "any"]
 
 # (name, oracle's options, tributaryd's options, elements that every record must have where the oracle has them)
 FOREVER = "2147483648"  # a biflow's deadlines are not those of its two uniflows
@@ -58,6 +61,11 @@ def python(script, *arguments):
     return run(sys.executable, os.path.join(ORACLE, script), *arguments)
 
 
+def captures_in(folder):
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.endswith((".pcap", ".pcapng"))]
+
+
 def totals_differ(ledger, totals):
     """Why the ledger is not what the oracle counted, or None."""
     packets = ledger["packets"]
@@ -84,7 +92,7 @@ def difference(capture, setting, directory):
     """Why our records of a capture are not the oracle's, or None when all match."""
     _, oracle_options, sets, required = setting
     want, out, stats, got = (os.path.join(directory, name) for name in ("want", "out.ipfix", "stats", "got"))
-    oracle = succeed(python("oracle.py", os.path.join(PCAPS, capture), *oracle_options), "oracle.py")
+    oracle = succeed(python("oracle.py", capture, *ALWAYS, *oracle_options), "oracle.py")
     with open(want, "w") as wanted:
         wanted.write(oracle.stdout)
     records = [json.loads(line) for line in oracle.stdout.splitlines()]
@@ -95,8 +103,7 @@ def difference(capture, setting, directory):
         sets = [key_value for key_value in sets if not key_value.startswith("export.timestamps")]
     for key_value in sets:
         options += ["--set", key_value]
-    succeed(run(harness.TRIBUTARYD, "--read", os.path.join(PCAPS, capture), "--write", out, "--stats", stats, *options),
-            "tributaryd")
+    succeed(run(harness.TRIBUTARYD, "--read", capture, "--write", out, "--stats", stats, *options), "tributaryd")
     ledger = harness.read_json(stats)
     harness.TestCase().check_ledger(ledger)
     succeed(python("ipfix2json.py", out, "--strict", "--export-slack", "0", "--out", got), "ipfix2json.py")
@@ -111,11 +118,11 @@ def difference(capture, setting, directory):
 class Oracle(harness.TestCase):
     def setUp(self):
         super().setUp()
-        if not (os.path.isdir(PCAPS) and os.path.isdir(ORACLE)):
+        if not (os.path.isdir(FOLDERS[0]) and os.path.isdir(ORACLE)):
             self.skipTest("no captures and no oracle in " + harness.SHARED)
 
     def check(self, setting):
-        captures = sorted(name for name in os.listdir(PCAPS) if name.endswith((".pcap", ".pcapng")))
+        captures = [capture for folder in FOLDERS for capture in captures_in(folder)]
         self.check_captures(captures, lambda capture, directory: difference(capture, setting, directory))
 
     def test_defaults(self):

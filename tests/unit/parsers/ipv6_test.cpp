@@ -7,7 +7,8 @@ namespace tributary::test {
 
 namespace {
 
-Ipv6Header jumbogram() { return {.payload_bytes = std::uint16_t{0}}; }
+Ipv6Header length_0() { return {.payload_bytes = std::uint16_t{0}}; }
+Ipv6Header jumbogram() { return length_0(); }
 
 }  // namespace
 
@@ -103,8 +104,7 @@ TEST_CASE("ipv6: ports are found behind every extension header of every length",
 }
 
 TEST_CASE("ipv6: an extension header must end inside the packet, too", "[parsers][unit]") {
-    for (const std::uint16_t payload_bytes :
-         {std::uint16_t{0}, std::uint16_t{7}, std::uint16_t{15}}) {
+    for (const std::uint16_t payload_bytes : {std::uint16_t{7}, std::uint16_t{15}}) {
         CAPTURE(payload_bytes);
         const Frame frame = ethernet()
                                 .ipv6({.payload_bytes = payload_bytes})
@@ -179,10 +179,9 @@ TEST_CASE("ipv6: a long chain of extension headers is walked to its end", "[pars
 }
 
 TEST_CASE("ipv6: padding behind the packet is neither counted nor read", "[parsers][unit]") {
-    const Parsed parsed =
-        parse(ethernet().ipv6({.next_header = ip_protocol::kUdp}).padding(20).build());
+    const Parsed parsed = parse(ethernet().ipv6().udp(1, 2).padding(20).build());
     REQUIRE(parsed.status == ParseStatus::ok);
-    CHECK(parsed.fields.ip_bytes == 40);
+    CHECK(parsed.fields.ip_bytes == 48);
 
     const Frame port_in_padding =
         ethernet().ipv6({.payload_bytes = std::uint16_t{3}}).udp(0x1234, 0x5678).build();
@@ -237,7 +236,7 @@ TEST_CASE("jumbogram: the option is found behind others", "[parsers][unit]") {
     CHECK(parsed.fields.destination_port == L4Port{20});
 }
 
-TEST_CASE("jumbogram: without a usable option the hop-by-hop header is outside the packet",
+TEST_CASE("jumbogram: without a usable option the packet reaches to the end of the frame",
           "[parsers][unit]") {
     const std::initializer_list<std::uint8_t> headers[] = {
         {17, 0, 0, 0, 0, 0, 0, 0},              // only padding
@@ -246,16 +245,103 @@ TEST_CASE("jumbogram: without a usable option the hop-by-hop header is outside t
         {17, 0, 1, 0, 0xc2, 4, 0, 1, 0, 0},     // option ends outside the header
         {17, 0, 1, 200, 0xc2, 4, 0, 1, 0, 0},   // the option before it does
         {17, 0, 1, 3, 0, 0, 0, 0xc2, 4, 0, 1},  // only its type is inside
-        {17, 0, 0xc2, 4, 1, 1},                 // the header itself is cut
     };
     for (const auto& header : headers) {
-        const Parsed parsed = parse(
+        CAPTURE(header.size());
+        const auto [status, fields] = parse(
             ethernet()
                 .ipv6({.payload_bytes = std::uint16_t{0}, .next_header = ipv6_extension::kHopByHop})
                 .bytes(header)
                 .build());
-        CHECK(parsed.status == ParseStatus::truncated_ipv6_extension_header);
+        REQUIRE(status == ParseStatus::ok);
+        CHECK(fields.protocol == ip_protocol::kUdp);
+        CHECK(fields.ip_bytes == 40 + header.size());
     }
+    const Parsed cut_header = parse(
+        ethernet()
+            .ipv6({.payload_bytes = std::uint16_t{0}, .next_header = ipv6_extension::kHopByHop})
+            .bytes({17, 0, 0xc2, 4, 1, 1})
+            .build());
+    CHECK(cut_header.status == ParseStatus::truncated_ipv6_extension_header);
+}
+
+TEST_CASE("ipv6 length 0: the packet reaches to the end of the frame", "[parsers][unit]") {
+    const Frame frames[] = {
+        ethernet().ipv6(length_0()).tcp(10, 20, 0x018).payload(1500).build(),
+        ethernet().vlan(9).ipv6(length_0()).tcp(10, 20, 0x018).payload(1500).build(),
+        ethernet().mpls(16).ipv6(length_0()).tcp(10, 20, 0x018).payload(1500).build(),
+        ethernet().pppoe(0x0057).ipv6(length_0()).tcp(10, 20, 0x018).payload(1500).build(),
+        ethernet().ipv6(length_0()).extension(60, 8).tcp(10, 20, 0x018).payload(1492).build(),
+        ethernet().ipv6(length_0()).extension(0, 8).tcp(10, 20, 0x018).payload(1492).build(),
+        ethernet()
+            .ipv6(length_0())
+            .extension(0, 8)
+            .extension(43, 24)
+            .fragment(0, false)
+            .tcp(10, 20, 0x018)
+            .payload(1460)
+            .build(),
+    };
+    for (const Frame& frame : frames) {
+        CAPTURE(frame.captured.size());
+        const auto [status, fields] = parse(frame, {.tcp_segments = true});
+        REQUIRE(status == ParseStatus::ok);
+        CHECK(fields.ip_bytes == 1560);
+        CHECK(fields.protocol == ip_protocol::kTcp);
+        CHECK(fields.source_port == L4Port{10});
+        CHECK(fields.destination_port == L4Port{20});
+        CHECK(fields.tcp_control_bits == 0x018);
+        CHECK(fields.has_tcp_segment);
+
+        const Frame cut = frame.cut(160);  // the length is the one on the wire
+        CHECK(parse(cut).fields.ip_bytes == 1560);
+        CHECK(parse(cut).fields.destination_port == L4Port{20});
+    }
+    const Parsed segment = parse(ethernet().ipv6(length_0()).tcp(10, 20).payload(70'000).build(),
+                                 {.tcp_segments = true});
+    CHECK(segment.fields.ip_bytes == 70'060);
+    CHECK(segment.fields.tcp.payload_bytes == 70'000);
+}
+
+TEST_CASE("ipv6 length 0: a later fragment is counted so, too", "[parsers][unit]") {
+    const auto [status, fields] =
+        parse(ethernet().ipv6(length_0()).fragment(185, true).payload(100).build());
+    REQUIRE(status == ParseStatus::ok);
+    CHECK(fields.is_later_fragment);
+    CHECK(fields.ip_bytes == 148);
+}
+
+TEST_CASE("ipv6 length 0: without a next header there is nothing to count", "[parsers][unit]") {
+    Ipv6Header header = length_0();
+    header.next_header = std::uint8_t{59};
+    for (const std::size_t padding : {0, 6, 1000}) {
+        const Parsed parsed = parse(ethernet().ipv6(header).padding(padding).build());
+        REQUIRE(parsed.status == ParseStatus::ok);
+        CHECK(parsed.fields.protocol == 59);
+        CHECK(parsed.fields.ip_bytes == 40);
+    }
+    // Behind an extension header it is the payload's length that was 0.
+    Frame behind_options = ethernet().ipv6(length_0()).extension(60, 8).build();
+    behind_options.captured[14 + 40] = std::byte{59};
+    CHECK(parse(behind_options).fields.protocol == 59);
+    CHECK(parse(behind_options).fields.ip_bytes == 48);
+}
+
+TEST_CASE("ipv6 length 0: a frame that ends with the header, or says that it is shorter",
+          "[parsers][unit]") {
+    Ipv6Header header = length_0();
+    header.next_header = ip_protocol::kTcp;
+    Frame frame = ethernet().ipv6(header).build();
+    for (const std::uint32_t wire_bytes : {54U, 53U, 14U, 13U, 0U}) {
+        frame.wire_bytes = wire_bytes;
+        const auto [status, fields] = parse(frame);
+        REQUIRE(status == ParseStatus::ok);
+        CHECK(fields.ip_bytes == 40);
+        CHECK(fields.destination_port == L4Port{});
+    }
+    header.next_header = ipv6_extension::kDestination;
+    CHECK(parse(ethernet().ipv6(header).build()).status ==
+          ParseStatus::truncated_ipv6_extension_header);
 }
 
 }  // namespace tributary::test

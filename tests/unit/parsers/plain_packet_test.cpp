@@ -55,6 +55,8 @@ std::vector<Frame> other_frames() {
             ethernet().ipv6({.payload_bytes = 3}).udp(1, 2).payload(8).build(),
             ethernet().ipv6({.payload_bytes = 13}).tcp(1, 2, 0x18).payload(8).build(),
             ethernet().ipv6().jumbo(100'000).udp(1, 2).payload(8).build(),
+            ethernet().ipv6({.payload_bytes = 0}).udp(1, 2).payload(8).build(),
+            ethernet().ipv6({.payload_bytes = 0}).tcp(1, 2, 0x18).payload(8).build(),
             ethernet().ipv6().extension(60, 8).udp(1, 2).payload(8).build(),
             ethernet().ipv6().fragment(0, true).udp(1, 2).payload(8).build(),
             ethernet().ipv4().icmp(8, 0).build(),

@@ -67,6 +67,31 @@ TEST_CASE("trimmed: an IPv6 extension header behind the cut stands as the protoc
     CHECK(parsed.fields.cut_header == CutHeader::ipv6_extension_header);
 }
 
+TEST_CASE("trimmed: IPv6 payload length 0 is counted by the frame, wherever the cut is",
+          "[parsers][unit]") {
+    const Ipv6Header length_0{.payload_bytes = std::uint16_t{0}};
+    const Frame plain = ethernet().ipv6(length_0).tcp(1, 2, 0x18).payload(1500).build();
+    const Frame options =
+        ethernet().ipv6(length_0).extension(0, 8).tcp(1, 2, 0x18).payload(1492).build();
+    for (const Frame& frame : {plain, options}) {
+        for (std::uint32_t cut = 14 + 40; cut <= 128; ++cut) {
+            CAPTURE(cut);
+            const Parsed parsed = parse(frame, trimmed(cut));
+            REQUIRE(parsed.status == ParseStatus::ok);
+            CHECK(parsed.fields.ip_bytes == 1560);
+        }
+        CHECK(parse(frame, trimmed(128)).fields.tcp_control_bits == 0x18);
+        CHECK(parse(frame, trimmed(128)).fields.cut_header == CutHeader::none);
+    }
+    // Its Jumbo option is behind the cut, and the frame is as long as that says.
+    const Frame jumbogram =
+        ethernet().ipv6(length_0).jumbo(70'000).udp(1, 2).payload(70'000 - 16).build();
+    for (const std::uint32_t cut : {54U, 58U, 61U, 64U}) {
+        CHECK(parse(jumbogram, trimmed(cut)).fields.ip_bytes == 70'040);
+    }
+    CHECK(parse(jumbogram, trimmed(58)).fields.cut_header == CutHeader::ipv6_extension_header);
+}
+
 TEST_CASE("trimmed: without addresses there is no flow", "[parsers][unit]") {
     PacketBuilder builder = ethernet();
     for (std::uint32_t label = 0; label < 9; ++label) {
@@ -132,6 +157,7 @@ TEST_CASE("trimmed: at every cut, what is found is what full parsing finds, or t
         ethernet().vlan(1).mpls(2).ipv4({.option_bytes = 8}).tcp(1, 2).payload(20).build(),
         ethernet().ipv6().extension(0, 16).fragment(0, true).udp(1, 2).payload(20).build(),
         ethernet().ipv6({.payload_bytes = std::uint16_t{0}}).jumbo(16).udp(1, 2).build(),
+        ethernet().ipv6({.payload_bytes = std::uint16_t{0}}).extension(0, 8).udp(1, 2).build(),
         ethernet().ipv4().vxlan(1).inner_ethernet().ipv6().extension(60, 8).tcp(1, 2).build(),
         ethernet().ipv6().gtp_u(1, 0x34).bytes({0, 0, 0, 0}).ipv4().icmp(8, 0).build()};
     for (const Frame& frame : frames) {

@@ -198,6 +198,39 @@ TEST_CASE("tunnel: an inner length of 0 means to the end of the outer packet", "
     const Frame frame =
         outer_v4().ipv4({.total_bytes = 0}).udp(7, 8).payload(4).padding(100).build();
     CHECK(parse(frame, kInner).fields.ip_bytes == 32);
+    const Frame inner_v6 = outer_v6()
+                               .vxlan(5)
+                               .inner_ethernet()
+                               .ipv6({.payload_bytes = std::uint16_t{0}})
+                               .udp(7, 8)
+                               .payload(4)
+                               .padding(100)
+                               .build();
+    CHECK(parse(inner_v6, kInner).fields.ip_bytes == 52);
+    CHECK(parse(inner_v6, kInner).fields.destination_port == L4Port{8});
+}
+
+TEST_CASE("tunnel: an outer length of 0 means to the end of the frame", "[parsers][unit]") {
+    const Ipv6Header outer{.source = "2001:db8:a::1",
+                           .destination = "2001:db8:a::2",
+                           .payload_bytes = std::uint16_t{0}};
+    check_inner(ethernet().ipv6(outer).ipv4().udp(7, 8).build(), TunnelKind::ip_in_ip, 0, 6);
+    check_inner(ethernet().ipv6(outer).vxlan(5).inner_ethernet().ipv6().udp(7, 8).build(),
+                TunnelKind::vxlan, 5, 6);
+    check_inner(ethernet().ipv6(outer).extension(60, 8).gtp_u(5).ipv4().udp(7, 8).build(),
+                TunnelKind::gtp_u, 5, 6);
+    // of both
+    const Parsed both = parse(ethernet()
+                                  .ipv6(outer)
+                                  .geneve(5)
+                                  .inner_ethernet()
+                                  .ipv6({.payload_bytes = std::uint16_t{0}})
+                                  .tcp(7, 8)
+                                  .payload(1500)
+                                  .build(),
+                              kInner);
+    CHECK(both.fields.ip_bytes == 1560);
+    CHECK(both.fields.destination_port == L4Port{8});
 }
 
 }  // namespace tributary::test
