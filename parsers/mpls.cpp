@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "parsers/ethernet.hpp"
+#include "parsers/untyped_ip.hpp"
 
 namespace tributary {
 
@@ -46,7 +47,7 @@ LinkLayer parse_pseudowire(CapturedBytes frame, std::size_t at, PacketFields& fi
 
 }  // namespace
 
-LinkLayer parse_mpls(CapturedBytes frame, std::size_t at, bool pseudowires,
+LinkLayer parse_mpls(CapturedBytes frame, std::size_t at, std::size_t wire_bytes, bool pseudowires,
                      PacketFields& fields) noexcept {
     const bool is_first_stack = fields.mpls_stack == nullptr;
     std::uint32_t entry = 0;
@@ -64,15 +65,12 @@ LinkLayer parse_mpls(CapturedBytes frame, std::size_t at, bool pseudowires,
             ++fields.mpls_labels;
         }
     }
-    const auto payload = frame.header<1>(at);
-    if (!payload) {
-        return {ParseStatus::truncated_mpls_label};
-    }
-    switch (payload.u8<0>() >> 4U) {
-        case 4:
-            return {ParseStatus::ok, ethertype::kIpv4, at};
-        case 6:
-            return {ParseStatus::ok, ethertype::kIpv6, at};
+    const LinkLayer payload = parse_untyped_ip(frame, at, wire_bytes);
+    switch (payload.status) {
+        case ParseStatus::ok:
+            return payload;
+        case ParseStatus::truncated_link_header:
+            return {ParseStatus::truncated_mpls_label};
         default:
             return pseudowires ? parse_pseudowire(frame, at, fields)
                                : LinkLayer{ParseStatus::mpls_non_ip};

@@ -10,9 +10,10 @@
 namespace tributary {
 
 /// Steps over an MPLS label stack. Nothing in it says what it carries: a first nibble of 4 or 6 is
-/// taken for IP, as routers do.
+/// taken for IP, as routers do, unless that contradicts itself (parse_untyped_ip()).
 ///
 /// @param at           where the first label stack entry begins
+/// @param wire_bytes   the frame's length on the wire
 /// @param pseudowires  anything else may be an Ethernet frame, with or without a control word; it
 ///                     is one if its ethertype is one that leads to IP
 /// @param fields       gets the first label stack of the frame, and a pseudo-wire's MAC addresses
@@ -20,7 +21,7 @@ namespace tributary {
 /// @cost               one round per label, bounded by the captured bytes
 /// @source             RFC 3032 §2.1, RFC 4928 §2 (the first nibble), RFC 4385 §3 (control word),
 ///                     RFC 4448 §4.6
-[[nodiscard]] LinkLayer parse_mpls(CapturedBytes frame, std::size_t at, bool pseudowires,
-                                   PacketFields& fields) noexcept;
+[[nodiscard]] LinkLayer parse_mpls(CapturedBytes frame, std::size_t at, std::size_t wire_bytes,
+                                   bool pseudowires, PacketFields& fields) noexcept;
 
 }  // namespace tributary

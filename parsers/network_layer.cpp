@@ -96,12 +96,12 @@ ParseStatus status_of_other_payload(std::uint16_t type) noexcept {
 }
 
 /// Steps over one header that is no IP header.
-LinkLayer step_over(CapturedBytes frame, LinkLayer link, const ParseOptions& options,
-                    PacketFields& fields) noexcept {
+LinkLayer step_over(CapturedBytes frame, LinkLayer link, std::size_t wire_bytes,
+                    const ParseOptions& options, PacketFields& fields) noexcept {
     switch (link.ethertype) {
         case ethertype::kMplsUnicast:
         case ethertype::kMplsMulticast:
-            return parse_mpls(frame, link.payload_at, options.mpls_pseudowires, fields);
+            return parse_mpls(frame, link.payload_at, wire_bytes, options.mpls_pseudowires, fields);
         case ethertype::kPppoeSession:
             return parse_pppoe(frame, link.payload_at);
         default:
@@ -146,11 +146,11 @@ LinkLayer parse_link_layer(LinkType type, CapturedBytes frame, PacketFields& fie
     return {ParseStatus::unknown_link_type};
 }
 
-LinkLayer find_network_layer(CapturedBytes frame, LinkLayer link, const ParseOptions& options,
-                             PacketFields& fields) noexcept {
+LinkLayer find_network_layer(CapturedBytes frame, LinkLayer link, std::size_t wire_bytes,
+                             const ParseOptions& options, PacketFields& fields) noexcept {
     while (link.status == ParseStatus::ok && link.ethertype != ethertype::kIpv4 &&
            link.ethertype != ethertype::kIpv6) {
-        link = step_over(frame, link, options, fields);
+        link = step_over(frame, link, wire_bytes, options, fields);
     }
     return link;
 }

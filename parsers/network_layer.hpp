@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
 #include "parsers/captured_bytes.hpp"
 #include "parsers/link_layer.hpp"
 #include "parsers/packet.hpp"
@@ -22,11 +24,12 @@ namespace tributary {
 /// Steps over VLAN tags, MPLS label stacks, PPPoE and, if wanted, SNAP headers, in any order and
 /// depth, until an IP header comes.
 ///
-/// @param link  what comes first
-/// @return      status `ok` with ethertype IPv4 or IPv6, or why the frame is in no flow
-/// @cost        one round per header, bounded by the captured bytes
+/// @param link        what comes first
+/// @param wire_bytes  the frame's length on the wire; inside a tunnel up to the outer packet's end
+/// @return            status `ok` with ethertype IPv4 or IPv6, or why the frame is in no flow
+/// @cost              one round per header, bounded by the captured bytes
 [[nodiscard]] LinkLayer find_network_layer(CapturedBytes frame, LinkLayer link,
-                                           const ParseOptions& options,
+                                           std::size_t wire_bytes, const ParseOptions& options,
                                            PacketFields& fields) noexcept;
 
 }  // namespace tributary

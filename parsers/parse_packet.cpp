@@ -18,17 +18,21 @@ namespace tributary {
 namespace {
 
 /// Parses what stands before the frame's first IP header, which most often is Ethernet's alone.
-[[gnu::always_inline]] inline LinkLayer parse_to_network_layer(LinkType type, CapturedBytes frame,
+///
+/// @param frame  what is parsed of the packet
+[[gnu::always_inline]] inline LinkLayer parse_to_network_layer(const PacketView& packet,
+                                                               CapturedBytes frame,
                                                                const ParseOptions& options,
                                                                PacketFields& fields) noexcept {
-    if (type != LinkType::ethernet) [[unlikely]] {
-        return find_network_layer(frame, parse_link_layer(type, frame, fields), options, fields);
+    if (packet.link_type != LinkType::ethernet) [[unlikely]] {
+        return find_network_layer(frame, parse_link_layer(packet.link_type, frame, fields),
+                                  packet.wire_bytes, options, fields);
     }
     const LinkLayer link = parse_ethernet(frame, 0, fields);
     if (link.ethertype == ethertype::kIpv4 || link.ethertype == ethertype::kIpv6) [[likely]] {
         return link;
     }
-    return find_network_layer(frame, link, options, fields);
+    return find_network_layer(frame, link, packet.wire_bytes, options, fields);
 }
 
 /// Parses an IP packet from its header to its transport ports. Inlined, because its arguments and
@@ -105,14 +109,15 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
     for (int depth = 0; depth < kMostTunnels && !fields.is_fragment(); ++depth) {
         const CapturedBytes packet = frame.before(ip.end);
         PacketFields outer = fields;
-        const Tunnel tunnel = find_tunnel(packet, ip.payload_at, outer);
+        wire_bytes = std::min(wire_bytes, ip.end);
+        const Tunnel tunnel = find_tunnel(packet, ip.payload_at, wire_bytes, outer);
         if (tunnel.kind == TunnelKind::none) {
             return;
         }
         PacketFields inner =
             inside_of(outer, tunnel, addresses_of(frame, ip.begins_at, fields.ip_version));
-        wire_bytes = std::min(wire_bytes, ip.end);
-        const LinkLayer link = find_network_layer(packet, tunnel.payload, options, inner);
+        const LinkLayer link =
+            find_network_layer(packet, tunnel.payload, wire_bytes, options, inner);
         const IpLayer inner_ip = parse_ip_packet(packet, link, wire_bytes, inner);
         if (inner_ip.status != ParseStatus::ok) {
             note_cut(packet, inner_ip.status, fields);
@@ -133,7 +138,7 @@ ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions&
                                    PacketFields& fields) noexcept {
     fields = PacketFields{};
     const CapturedBytes frame = bytes_to_parse(packet, options);
-    const LinkLayer link = parse_to_network_layer(packet.link_type, frame, options, fields);
+    const LinkLayer link = parse_to_network_layer(packet, frame, options, fields);
     const IpLayer ip = parse_ip_packet(frame, link, packet.wire_bytes, fields);
     if (ip.status != ParseStatus::ok) {
         return ip.status;

@@ -2,6 +2,7 @@
 #include "parsers/tunnel.hpp"
 
 #include "parsers/ethernet.hpp"
+#include "parsers/untyped_ip.hpp"
 
 namespace tributary {
 
@@ -104,27 +105,17 @@ LinkLayer skip_gtp_u_options(CapturedBytes packet, std::size_t at,
                                  has_extension ? options.u8<3>() : std::uint8_t{0});
 }
 
-LinkLayer parse_gtp_u_payload(CapturedBytes packet, std::size_t at,
-                              UdpTunnelHeader header) noexcept {
+/// The payload is IP, or with PDU sessions of other types something that is not looked into.
+LinkLayer parse_gtp_u_payload(CapturedBytes packet, std::size_t at, UdpTunnelHeader header,
+                              std::size_t wire_bytes) noexcept {
     const LinkLayer payload = skip_gtp_u_options(packet, at, header);
-    if (payload.status != ParseStatus::ok) {
-        return payload;
-    }
-    const auto first = packet.header<1>(payload.payload_at);
-    if (!first) {
-        return kTruncated;
-    }
-    switch (first.u8<0>() >> 4U) {
-        case 4:
-            return {ParseStatus::ok, ethertype::kIpv4, payload.payload_at};
-        case 6:
-            return {ParseStatus::ok, ethertype::kIpv6, payload.payload_at};
-        default:
-            return {ParseStatus::not_ip};
-    }
+    return payload.status == ParseStatus::ok
+               ? parse_untyped_ip(packet, payload.payload_at, wire_bytes)
+               : payload;
 }
 
-Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
+Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, std::size_t wire_bytes,
+                        PacketFields& fields) noexcept {
     if (!has_tunnel_port(fields)) {
         return {};
     }
@@ -145,14 +136,16 @@ Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fiel
     constexpr std::uint8_t kVersion1OfGtp = 0x3;  // with the bit that tells it from GTP'
     constexpr std::uint8_t kUserPacket = 0xff;    // the message type G-PDU
     if (is_gtp_u && header.u8<8>() >> 4U == kVersion1OfGtp && header.u8<9>() == kUserPacket) {
-        return {TunnelKind::gtp_u, header.u32<12>(), parse_gtp_u_payload(packet, at, header)};
+        return {TunnelKind::gtp_u, header.u32<12>(),
+                parse_gtp_u_payload(packet, at, header, wire_bytes)};
     }
     return {};
 }
 
 }  // namespace
 
-Tunnel find_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
+Tunnel find_tunnel(CapturedBytes packet, std::size_t at, std::size_t wire_bytes,
+                   PacketFields& fields) noexcept {
     switch (fields.protocol) {
         case ip_protocol::kIpv4:
             return {TunnelKind::ip_in_ip, 0, {ParseStatus::ok, ethertype::kIpv4, at}};
@@ -161,7 +154,7 @@ Tunnel find_tunnel(CapturedBytes packet, std::size_t at, PacketFields& fields) n
         case ip_protocol::kGre:
             return parse_gre(packet, at, fields);
         case ip_protocol::kUdp:
-            return parse_udp_tunnel(packet, at, fields);
+            return parse_udp_tunnel(packet, at, wire_bytes, fields);
         default:
             return {};
     }

@@ -34,16 +34,17 @@ inline constexpr L4Port kGeneve{6081};
 /// Looks for a tunnel in a packet that is no fragment: IP in IP, GRE and ERSPAN (types I and II),
 /// VXLAN, GENEVE, GTP-U. UDP tunnels are known by their registered ports.
 ///
-/// @param packet  captured bytes up to the end of the IP packet
-/// @param at      where its payload begins
-/// @param fields  what was found in the packet; an Ethernet frame inside leaves its MAC addresses
-///                here if the packet had none
-/// @errors        in the payload's status: truncated_link_header; not_ip for a GTP-U packet without
-///                an IP packet in it
-/// @cost          one round per GTP-U extension header, bounded by the captured bytes
-/// @source        RFC 2003, RFC 2473; RFC 2784 and RFC 2890, draft-foschiano-erspan-03 §4;
-///                RFC 7348 §5; RFC 8926 §3; 3GPP TS 29.281 §5
-[[nodiscard]] Tunnel find_tunnel(CapturedBytes packet, std::size_t at,
+/// @param packet      captured bytes up to the end of the IP packet
+/// @param at          where its payload begins
+/// @param wire_bytes  the frame's length on the wire, up to the end of the IP packet
+/// @param fields      what was found in the packet; an Ethernet frame inside leaves its MAC
+///                    addresses here if the packet had none
+/// @errors            in the payload's status: truncated_link_header; not_ip for a GTP-U packet
+///                    without an IP packet in it
+/// @cost              one round per GTP-U extension header, bounded by the captured bytes
+/// @source            RFC 2003, RFC 2473; RFC 2784 and RFC 2890, draft-foschiano-erspan-03 §4;
+///                    RFC 7348 §5; RFC 8926 §3; 3GPP TS 29.281 §5
+[[nodiscard]] Tunnel find_tunnel(CapturedBytes packet, std::size_t at, std::size_t wire_bytes,
                                  PacketFields& fields) noexcept;
 
 }  // namespace tributary

@@ -76,6 +76,12 @@ std::vector<Seed> other_seeds() {
         {"snap", ethernet().snap().ipv4().udp(1, 2).build()},
         {"mpls", ethernet().mpls(16, false).mpls(17).ipv4().udp(1, 2).build()},
         {"mpls_pseudowire", ethernet().mpls(1).bytes(4).inner_ethernet().ipv6().udp(1, 2).build()},
+        {"mpls_ethernet_like_ipv4",
+         ethernet().mpls(1).inner_ethernet({0x45, 0, 0, 0x2e, 0, 1}).ipv4().udp(1, 2).build()},
+        {"mpls_ethernet_like_ipv6",
+         ethernet().mpls(1).inner_ethernet({0x60, 2, 3, 4, 5, 6}).vlan(3).ipv6().udp(1, 2).build()},
+        {"gtp_u_ethernet_like_ipv4",
+         ethernet().ipv4().gtp_u(9).inner_ethernet({0x4f, 2, 3, 4, 5, 6}).ipv4().udp(1, 2).build()},
         {"pppoe", ethernet().pppoe(0x0057).ipv6().udp(1, 2).build()},
         {"pppoe_mpls", ethernet().pppoe(0x0281).bytes({0, 1, 1, 64}).ipv4().udp(1, 2).build()},
     };

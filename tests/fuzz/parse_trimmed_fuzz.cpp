@@ -64,7 +64,11 @@ void check_against_full(const Parsed& full, const Parsed& trimmed, Cut cut) {
     }
     const bool is_in_a_tunnel = full.fields.tunnel.kind != TunnelKind::none ||
                                 trimmed.fields.tunnel.kind != TunnelKind::none;
-    if (full.status == ParseStatus::ok && !is_in_a_tunnel) {
+    // Whether below MPLS an IPv4 header is the beginning of an Ethernet frame may be told by the
+    // checksum, which goes over its options.
+    const bool may_be_ethernet = trimmed.fields.mpls_stack != nullptr &&
+                                 trimmed.fields.cut_header == CutHeader::ipv4_options;
+    if (full.status == ParseStatus::ok && !is_in_a_tunnel && !may_be_ethernet) {
         check_before_the_cut(full.fields, trimmed.fields, cut.wire_bytes);
     }
 }

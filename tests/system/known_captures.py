@@ -13,6 +13,8 @@ FINDINGS = os.path.join(harness.SHARED, "findings")
 
 TCP6 = {"sourceIPv6Address": "2001:db8::1", "sourceTransportPort": 40000, "destinationIPv6Address": "2001:db8::2",
         "destinationTransportPort": 443, "protocolIdentifier": 6, "tcpControlBits": 0x18, "packetDeltaCount": 1}
+TCP4 = {"sourceIPv4Address": "192.0.2.1", "sourceTransportPort": 40000, "destinationIPv4Address": "198.51.100.2",
+        "destinationTransportPort": 443, "protocolIdentifier": 6, "packetDeltaCount": 1, "octetDeltaCount": 90}
 
 # (capture, settings, the records: each has these elements; None: it has not, what is ignored, by reason)
 CASES = [
@@ -24,6 +26,10 @@ CASES = [
     ("ipv6-length0-vxlan.pcap", ["flows.tunnel=inner"],
      [{"sourceTransportPort": 40000, "destinationTransportPort": 443, "protocolIdentifier": 6, "octetDeltaCount": 1560,
        "tunnelType": 4, "tunnelId": 77}], {}),
+    ("mpls-pw-nocw-mac40.pcap", ["flows.mpls-pseudowires=true"], [TCP4], {}),
+    ("mpls-pw-nocw-mac40.pcap", [], [], {"mpls_non_ip": 1}),
+    ("mpls-pw-nocw-mac45.pcap", ["flows.mpls-pseudowires=true"], [TCP4], {}),
+    ("mpls-pw-nocw-mac45.pcap", [], [], {"mpls_non_ip": 1}),
 ]
 
 

@@ -14,8 +14,9 @@ import harness
 
 ORACLE = os.path.join(harness.SHARED, "oracle")
 FOLDERS = [os.path.join(harness.SHARED, name) for name in ("pcaps", "findings")]
-# What tributaryd always does and the oracle by option: IPv6 payload length 0 is counted by the frame.
-ALWAYS = ["--zero-length", "any"]
+# What tributaryd always does and the oracle by option: IPv6 payload length 0 is counted by the frame; below MPLS an
+# Ethernet frame is told from IP.
+ALWAYS = ["--zero-length", "any", "--mpls-ethernet"]
 
 # (name, oracle's options, tributaryd's options, elements that every record must have where the oracle has them)
 FOREVER = "2147483648"  # a biflow's deadlines are not those of its two uniflows

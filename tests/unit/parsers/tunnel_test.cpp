@@ -151,6 +151,21 @@ TEST_CASE("tunnel: GTP-U, plain and with extension headers", "[parsers][unit]") 
     check_outer(outer_v4().gtp_u(kTeid, 0x34).bytes({0, 0, 0, 0x85, 9, 0, 0, 0}).build(), 17);
 }
 
+TEST_CASE("tunnel: an Ethernet frame in GTP-U is no IP packet, whatever its address begins with",
+          "[parsers][unit]") {
+    for (const int first : {0x02, 0x40, 0x45, 0x4f, 0x60, 0x6f}) {
+        CAPTURE(first);
+        check_outer(outer_v4()
+                        .gtp_u(7)
+                        .inner_ethernet({static_cast<std::uint8_t>(first), 1, 2, 3, 4, 5})
+                        .ipv4()
+                        .udp(7, 8)
+                        .payload(50)
+                        .build(),
+                    17);
+    }
+}
+
 TEST_CASE("tunnel: fragments are never looked into", "[parsers][unit]") {
     check_outer(ethernet().ipv4({.ttl = 9, .more_fragments = true}).ipv4().udp(7, 8).build(), 4);
     check_outer(ethernet().ipv4({.ttl = 9, .fragment_offset = 1}).ipv4().udp(7, 8).build(), 4);
