@@ -9,6 +9,7 @@
 #include <string>
 
 #include "export/ip_text.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -186,7 +187,9 @@ private:
         node.kind = NodeKind::net;
         node.ip_version = text.find(':') == std::string_view::npos ? 4 : 6;
         node.prefix_bits = node.ip_version == 4 ? 32 : 128;
-        return inet_pton(node.ip_version == 4 ? AF_INET : AF_INET6, address.c_str(),
+        // A NUL would end what inet_pton() reads.
+        return address.find('\0') == std::string::npos &&
+               inet_pton(node.ip_version == 4 ? AF_INET : AF_INET6, address.c_str(),
                          node.address.data()) == 1;
     }
 
@@ -218,7 +221,7 @@ private:
 
     [[noreturn]] void expected(const std::string& what) const {
         fail("expected " + what + ", found " +
-             (word_.empty() ? "the end" : "'" + std::string(word_) + "'"));
+             (word_.empty() ? "the end" : "'" + printable(word_) + "'"));
     }
     [[noreturn]] void fail(const std::string& what) const {
         throw FilterError("filter, column " + std::to_string(at_ + 1) + ": " + what);

@@ -6,6 +6,7 @@
 
 #include "export/flow_view.hpp"
 #include "export/ip_text.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -80,15 +81,22 @@ bool size_fits(IpfixType type, std::size_t octets) noexcept {
         case IpfixType::string:
             return true;
         default:
-            return octets <= 8;
+            return octets >= 1 && octets <= 8;
     }
 }
 
-json value_json(const IpfixField& field, Bytes bytes) {
-    if (!size_fits(field.type, bytes.size())) {
+bool is_octets(IpfixType type) noexcept {
+    return type == IpfixType::octet_array || type >= IpfixType::basic_list;
+}
+
+json value_json(IpfixType type, Bytes bytes) {
+    if (bytes.empty() && type != IpfixType::string && !is_octets(type)) {
+        return nullptr;
+    }
+    if (!size_fits(type, bytes.size())) {
         return hexadecimal(bytes);
     }
-    switch (field.type) {
+    switch (type) {
         case IpfixType::octet_array:
         case IpfixType::basic_list:
         case IpfixType::sub_template_list:
@@ -104,31 +112,35 @@ json value_json(const IpfixField& field, Bytes bytes) {
         case IpfixType::ipv6_address:
             return address_text(bytes);
         default:
-            return number_value(field.type, bytes);
+            return number_value(type, bytes);
     }
 }
 
 /// Octets that are no UTF-8 are replaced: an exporter's text must not end the listing.
 std::string dump(const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    return value.is_string() ? printable_json(text) : text;
 }
 
-json scope_names(const IpfixTemplate& layout) {
-    json names = json::array();
+std::string element_name(const IpfixElement& element) { return dump(json(element.name)); }
+
+std::string scope_names(const IpfixTemplate& layout) {
+    std::string names;
     for (std::size_t index = 0; index < layout.scope_fields; ++index) {
-        names.push_back(layout.fields[index].name);
+        names += (index == 0 ? "" : ",") + element_name(*layout.fields[index].element);
     }
-    return names;
+    return '[' + names + ']';
 }
 
 std::string element_value(const IpfixRecord& record, std::size_t index) {
     const std::vector<IpfixField>& fields = record.layout->fields;
-    std::string value = dump(value_json(fields[index], record.values[index]));
-    if (fields[index].next_same_name == 0) {
+    const IpfixType type = fields[index].element->type;
+    std::string value = dump(value_json(type, record.values[index]));
+    if (fields[index].next_same_element == 0) {
         return value;
     }
-    while ((index = fields[index].next_same_name) != 0) {
-        value += ',' + dump(value_json(fields[index], record.values[index]));
+    while ((index = fields[index].next_same_element) != 0) {
+        value += ',' + dump(value_json(type, record.values[index]));
     }
     return '[' + value + ']';
 }
@@ -146,12 +158,12 @@ std::string record_json(const IpfixRecord& record) {
     line += ",\"@exportTime\":" + std::to_string(record.export_time);
     line += ",\"@sequence\":" + std::to_string(record.sequence);
     if (layout.options) {
-        line += ",\"@scope\":" + dump(scope_names(layout));
+        line += ",\"@scope\":" + scope_names(layout);
     }
     for (std::size_t index = 0; index < layout.fields.size(); ++index) {
         const IpfixField& field = layout.fields[index];
-        if (!field.repeated && field.name != "paddingOctets") {
-            line += ',' + dump(field.name) + ':' + element_value(record, index);
+        if (!field.repeated && !field.element->is_padding) {
+            line += ',' + element_name(*field.element) + ':' + element_value(record, index);
         }
     }
     return line + '}';

@@ -12,6 +12,7 @@
 #include "export/flow_table.hpp"
 #include "export/flow_view.hpp"
 #include "export/ipfix_reader.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -23,12 +24,16 @@ struct OutputFailed {
 
 /// What the last line of a table says.
 struct Totals {
-    RecordTally tally;
+    std::uint64_t records{};
+    WideCount packets{};
+    WideCount octets{};
     Timestamp start = Timestamp::max();
     Timestamp end = Timestamp::min();
 
     void add(const FlowView& flow) {
-        tally += flow.tally();
+        ++records;
+        packets += flow.packets();
+        octets += flow.octets();
         if (flow.start() != Timestamp{}) {
             start = std::min(start, flow.start());
             end = std::max(end, flow.end());
@@ -36,18 +41,27 @@ struct Totals {
     }
 };
 
-std::uint64_t rank_of(const FlowView& flow, FlowOrder order) {
-    const RecordTally tally = flow.tally();
-    if (order == FlowOrder::packets) {
-        return tally.packets;
+/// Octets of 2^63 ns at the flow's rate, so that whole numbers tell slow flows apart, too: octets
+/// have 65 bits, and a time less than 2^63 ns. A flow shorter than a second, or without both times,
+/// counts as one of a second.
+WideCount rate_of(const FlowView& flow) {
+    constexpr unsigned kScaleBits = 63;
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const std::int64_t lasts = flow.is_timed() ? (flow.end() - flow.start()).count() : 0;
+    return (flow.octets() << kScaleBits) / static_cast<std::uint64_t>(std::max(kSecond, lasts));
+}
+
+WideCount rank_of(const FlowView& flow, FlowOrder order) {
+    switch (order) {
+        case FlowOrder::packets:
+            return flow.packets();
+        case FlowOrder::rate:
+            return rate_of(flow);
+        case FlowOrder::octets:
+        case FlowOrder::as_read:
+            break;
     }
-    if (order == FlowOrder::rate) {
-        constexpr double kSecond = 1e9;
-        const auto lasts = static_cast<double>((flow.end() - flow.start()).count());
-        return static_cast<std::uint64_t>(static_cast<double>(tally.octets) /
-                                          std::max(1.0, lasts / kSecond));
-    }
-    return tally.octets;
+    return flow.octets();
 }
 
 /// Takes records one by one and prints those that are asked for, at once or in their order at the
@@ -83,7 +97,7 @@ public:
         }
     }
 
-    [[nodiscard]] bool is_empty() const noexcept { return totals_.tally.records == 0; }
+    [[nodiscard]] bool is_empty() const noexcept { return totals_.records == 0; }
 
     void finish() {
         ranked_lines_.drain([this](const std::string& line) { print_line(line); });
@@ -99,7 +113,7 @@ public:
 
 private:
     void rank(const FlowView& flow, const IpfixRecord& record) {
-        const std::uint64_t rank = rank_of(flow, options_.order);
+        const WideCount rank = rank_of(flow, options_.order);
         if (!options_.json) {
             ranked_flows_.add(rank, flow);
         } else if (ranked_lines_.admits(rank)) {
@@ -118,13 +132,13 @@ private:
         check_output();
     }
     void print_summary() {
-        out_ << totals_.tally.records << " records, " << totals_.tally.packets << " packets, "
-             << totals_.tally.octets << " octets";
+        out_ << totals_.records << " records, " << count_text(totals_.packets) << " packets, "
+             << count_text(totals_.octets) << " octets";
         if (totals_.start <= totals_.end) {
             out_ << ", " << time_text(totals_.start) << " to " << time_text(totals_.end) << " ("
                  << seconds_text(totals_.end - totals_.start) << " s)";
         }
-        if (printed_ < totals_.tally.records) {
+        if (printed_ < totals_.records) {
             out_ << "; the first " << printed_ << " shown";
         }
         out_ << '\n';
@@ -145,35 +159,52 @@ private:
     std::uint64_t printed_{};
 };
 
-void list_stream(std::istream& input, const std::string& name, Listing& listing,
-                 const std::function<void(const std::string&)>& warning) {
+/// What a listing tells beside the flows.
+struct Remarks {
+    const std::function<void(const std::string&)>& warning;
+    std::string refusal;  ///< the first, of all inputs; empty: all templates were taken
+};
+
+void list_stream(std::istream& input, const std::string& name, Listing& listing, Remarks& remarks) {
     IpfixReader reader(input, name);
     while (const IpfixRecord* record = reader.next()) {
         listing.add(*record);
     }
+    const std::string place = printable(name) + ": ";
+    if (reader.refused_names() != 0) {
+        remarks.warning(place + std::to_string(reader.refused_names()) +
+                        " names of elements not taken, longer than " +
+                        std::to_string(ElementNames::kLongestName) +
+                        " octets or another element's: numbers stand for them");
+    }
+    if (reader.refused_templates() != 0) {
+        remarks.warning(place + std::to_string(reader.refused_templates()) +
+                        " templates refused, because there are too many; their records are not "
+                        "listed");
+        remarks.refusal = remarks.refusal.empty() ? reader.first_refusal() : remarks.refusal;
+    }
     if (reader.sets_without_template() != 0) {
-        warning(name + ": " + std::to_string(reader.sets_without_template()) +
-                " sets skipped, for want of their template");
+        remarks.warning(place + std::to_string(reader.sets_without_template()) +
+                        " sets skipped, for want of their template");
     }
 }
 
-void list_file(const std::string& path, Listing& listing,
-               const std::function<void(const std::string&)>& warning) {
+void list_file(const std::string& path, Listing& listing, Remarks& remarks) {
     if (path == "-") {
-        list_stream(std::cin, "standard input", listing, warning);
+        list_stream(std::cin, "standard input", listing, remarks);
         return;
     }
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        throw IpfixInputError(
-            path + ": cannot open: " + std::generic_category().message(errno != 0 ? errno : EIO));
+        throw IpfixInputError(printable(path) + ": cannot open: " +
+                              std::generic_category().message(errno != 0 ? errno : EIO));
     }
-    list_stream(file, path, listing, warning);
+    list_stream(file, path, listing, remarks);
 }
 
 /// Reads all that there is. @param read  does it
-ListingResult read_all(const std::function<void()>& read) {
+ListingResult read_all(Remarks& remarks, const std::function<void()>& read) {
     try {
         read();
     } catch (const IpfixDataError& error) {
@@ -181,13 +212,16 @@ ListingResult read_all(const std::function<void()>& read) {
     } catch (const IpfixInputError& error) {
         return {ListingStatus::no_input, error.what()};
     }
+    if (!remarks.refusal.empty()) {
+        return {ListingStatus::data_error, remarks.refusal};
+    }
     return {};
 }
 
 /// Lists what is read, and tells how it went.
-ListingResult list_all(Listing& listing, const std::function<void()>& read) {
+ListingResult list_all(Listing& listing, Remarks& remarks, const std::function<void()>& read) {
     try {
-        ListingResult result = read_all(read);
+        ListingResult result = read_all(remarks, read);
         if (result.status == ListingStatus::ok || !listing.is_empty()) {
             listing.finish();
         }
@@ -207,9 +241,10 @@ ListingResult list_all(Listing& listing, const std::function<void()>& read) {
 ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
                          const std::function<void(const std::string&)>& warning) {
     Listing listing(options, out);
-    return list_all(listing, [&] {
+    Remarks remarks{warning, {}};
+    return list_all(listing, remarks, [&] {
         for (const std::string& path : options.files) {
-            list_file(path, listing, warning);
+            list_file(path, listing, remarks);
         }
     });
 }
@@ -218,7 +253,8 @@ ListingResult list_flow_stream(std::istream& input, const std::string& name,
                                const FlowListingOptions& options, std::ostream& out,
                                const std::function<void(const std::string&)>& warning) {
     Listing listing(options, out);
-    return list_all(listing, [&] { list_stream(input, name, listing, warning); });
+    Remarks remarks{warning, {}};
+    return list_all(listing, remarks, [&] { list_stream(input, name, listing, remarks); });
 }
 
 }  // namespace tributary

@@ -18,7 +18,7 @@ enum class FlowOrder : std::uint8_t {
     as_read,
     octets,   ///< most first, of both directions of a biflow; equal ones as read
     packets,  ///< the same
-    rate,     ///< octets per second of the record, of which the first counts whole
+    rate,     ///< octets per second; a flow shorter than a second counts as one of a second
 };
 
 struct FlowListingOptions {
@@ -31,7 +31,7 @@ struct FlowListingOptions {
 
 enum class ListingStatus : std::uint8_t {
     ok,
-    data_error,     ///< an input is no IPFIX, or broken
+    data_error,     ///< an input is no IPFIX, or broken, or has more templates than are kept
     no_input,       ///< an input cannot be read
     write_failure,  ///< the output takes no more
     output_closed,  ///< the reader of the output has gone away: no fault

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "export/flow_view.hpp"
+
 namespace tributary {
 
 /// Keeps the `limit` items of the highest rank, or all. Of equal ranks the earlier item is the
@@ -20,10 +22,10 @@ public:
         : limit_(limit.value_or(std::numeric_limits<std::size_t>::max())) {}
 
     /// Whether an item of this rank would be kept now.
-    [[nodiscard]] bool admits(std::uint64_t rank) const {
+    [[nodiscard]] bool admits(WideCount rank) const {
         return entries_.size() < limit_ || (limit_ > 0 && rank > entries_.front().rank);
     }
-    void add(std::uint64_t rank, Item item) {
+    void add(WideCount rank, Item item) {
         if (!admits(rank)) {
             return;
         }
@@ -46,7 +48,7 @@ public:
 
 private:
     struct Entry {
-        std::uint64_t rank;
+        WideCount rank;
         std::uint64_t ordinal;
         Item item;
     };

@@ -151,6 +151,15 @@ std::string seconds_text(std::chrono::nanoseconds duration) {
     return text.data();
 }
 
+std::string count_text(WideCount count) {
+    std::string digits;
+    do {
+        digits += static_cast<char>('0' + static_cast<int>(count % 10));
+        count /= 10;
+    } while (count != 0);
+    return {digits.rbegin(), digits.rend()};
+}
+
 void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
@@ -190,11 +199,10 @@ void FlowTable::flush() {
 
 FlowTable::Row FlowTable::to_row(const FlowView& view) {
     const FlowRecordCore& flow = view.core;
-    const bool timed = view.start() != Timestamp{} && view.end() >= view.start();
     const std::uint16_t reverse_bits = view.reverse.tcp_control_bits;
     Row row;
     row[start] = time_text(view.start());
-    row[duration] = timed ? seconds_text(view.end() - view.start()) : "-";
+    row[duration] = view.is_timed() ? seconds_text(view.end() - view.start()) : "-";
     row[protocol] = protocol_text(flow.key.protocol);
     row[source] = source_text(flow.key);
     row[destination] = destination_text(flow.key);

@@ -94,4 +94,7 @@ private:
 /// @return  seconds with three decimals, rounded down
 [[nodiscard]] std::string seconds_text(std::chrono::nanoseconds duration);
 
+/// @return  decimal digits
+[[nodiscard]] std::string count_text(WideCount count);
+
 }  // namespace tributary

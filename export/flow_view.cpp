@@ -229,20 +229,23 @@ std::int64_t read_ntp_time(std::span<const std::byte> bytes,
 FlowView view_flow(const IpfixRecord& record) noexcept {
     FlowView flow;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
-        const IpfixField& field = record.layout->fields[index];
+        const IpfixElement& field = *record.layout->fields[index].element;
         const Bytes value = record.values[index];
+        if (value.empty()) {
+            continue;  // of variable length: not known, rather than 0
+        }
         if (field.enterprise == kReverseEnterprise) {
-            view_measures(flow.reverse, field.element, value);
+            view_measures(flow.reverse, field.number, value);
         } else if (field.enterprise != 0) {
             view_tunnel(flow.tunnel, field.own, value);
             view_tcp(flow.tcp, field.own, value);
             view_tcp(flow.reverse_tcp, field.own_reverse, value);
-        } else if (field.element == flow_end_reason) {
+        } else if (field.number == flow_end_reason) {
             flow.core.end_reason = static_cast<FlowEndReason>(
                 std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));
         } else {
-            view_key(flow.core.key, field.element, value);
-            view_measures(flow.core, field.element, value);
+            view_key(flow.core.key, field.number, value);
+            view_measures(flow.core, field.number, value);
         }
     }
     return flow;

@@ -10,6 +10,9 @@
 
 namespace tributary {
 
+/// Sums of 64-bit counts, which an input may fill to the last bit.
+__extension__ typedef unsigned __int128 WideCount;
+
 /// Counts of analysed TCP of one direction; none: the record does not have that element.
 struct TcpCountsView {
     std::optional<std::uint64_t> segments;
@@ -30,9 +33,16 @@ struct FlowView {
     TcpCountsView reverse_tcp;
 
     [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
-    /// Packets and octets of both directions.
-    [[nodiscard]] RecordTally tally() const noexcept {
-        return {1, core.packets + reverse.packets, core.octets + reverse.octets};
+    /// Of both directions.
+    [[nodiscard]] WideCount packets() const noexcept {
+        return WideCount{core.packets} + reverse.packets;
+    }
+    [[nodiscard]] WideCount octets() const noexcept {
+        return WideCount{core.octets} + reverse.octets;
+    }
+    /// Whether start and end are there, and in their order.
+    [[nodiscard]] bool is_timed() const noexcept {
+        return start() != Timestamp{} && end() >= start();
     }
     /// First and last packet time of both directions; 1970 where the record has none.
     [[nodiscard]] Timestamp start() const noexcept {

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix_reader.hpp"
 
-#include <fixbuf/public.h>
-
 #include <cerrno>
-#include <optional>
+#include <limits>
 #include <system_error>
 #include <unordered_map>
 
-#include "export/enterprise_elements.hpp"
-#include "export/options.hpp"
-#include "export/reverse_elements.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -24,24 +20,14 @@ constexpr std::uint16_t kFirstDataSet = 256;
 constexpr std::uint16_t kEnterpriseBit = 0x8000;
 constexpr std::uint16_t kElementMask = 0x7FFF;
 
-struct Element {
-    std::string name;
-    IpfixType type{};
-};
-
-IpfixType to_type(std::uint64_t number) {
-    return number < static_cast<std::uint64_t>(IpfixType::count) ? static_cast<IpfixType>(number)
-                                                                 : IpfixType::octet_array;
-}
-
-/// Chains the fields of one name, so that nobody has to search for them per record.
-void link_same_names(std::vector<IpfixField>& fields) {
-    std::unordered_map<std::string, std::size_t> last;
+/// Chains the fields of one element, so that no record needs a search for them.
+void link_same_elements(std::vector<IpfixField>& fields) {
+    std::unordered_map<const IpfixElement*, std::size_t> last;
     for (std::size_t index = 0; index < fields.size(); ++index) {
-        const auto [place, is_new] = last.try_emplace(fields[index].name, index);
+        const auto [place, is_new] = last.try_emplace(fields[index].element, index);
         if (!is_new) {
             fields[index].repeated = true;
-            fields[place->second].next_same_name = index;
+            fields[place->second].next_same_element = static_cast<std::uint16_t>(index);
             place->second = index;
         }
     }
@@ -49,77 +35,8 @@ void link_same_names(std::vector<IpfixField>& fields) {
 
 }  // namespace
 
-/// What is known about elements: the registry that comes with libfixbuf, what the input itself says
-/// in options records, tributary's own elements under the number that they have by default, and
-/// ntop's that tributary writes.
-class IpfixReader::Elements {
-public:
-    [[nodiscard]] Element find(std::uint32_t enterprise, std::uint16_t number) const {
-        const auto learnt = learnt_.find({enterprise, number});
-        if (learnt != learnt_.end()) {
-            return learnt->second;
-        }
-        const fbInfoElement_t* known = fbInfoModelGetElementByID(model_.get(), number, enterprise);
-        if (known != nullptr) {
-            return {known->ref.name, to_type(known->type)};
-        }
-        if (enterprise == kNtopEnterprise) {
-            if (const char* const name = ntop_element(number)) {
-                return {name, IpfixType::unsigned32};
-            }
-        }
-        const bool is_reverse = (number & kReverseBit) != 0;
-        const EnterpriseElement* const own =
-            enterprise == kDocumentationEnterprise
-                ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
-                : nullptr;
-        if (own != nullptr) {
-            return {is_reverse ? ReverseName(own->name).c_str() : own->name, own->type};
-        }
-        return {"e" + std::to_string(enterprise) + "id" + std::to_string(number), {}};
-    }
-
-    /// Takes note when an options record describes an enterprise's element.
-    /// @source  RFC 5610 §3.9
-    void learn(const IpfixRecord& record) {
-        std::optional<std::uint16_t> number;
-        std::uint32_t enterprise = 0;
-        Element element;
-        for (std::size_t index = 0; index < record.values.size(); ++index) {
-            const IpfixField& field = record.layout->fields[index];
-            const std::span<const std::byte> value = record.values[index];
-            if (field.enterprise != 0) {
-                continue;
-            }
-            if (field.element == 303) {  // informationElementId
-                number = static_cast<std::uint16_t>(read_unsigned(value) & kElementMask);
-            } else if (field.element == 339) {  // informationElementDataType
-                element.type = to_type(read_unsigned(value));
-            } else if (field.element == 341) {  // informationElementName
-                element.name.assign(reinterpret_cast<const char*>(value.data()), value.size());
-            } else if (field.element == 346) {  // privateEnterpriseNumber
-                enterprise = static_cast<std::uint32_t>(read_unsigned(value));
-            }
-        }
-        // What IANA has registered is not for an exporter to redefine.
-        if (number && enterprise != 0 && !element.name.empty() &&
-            fbInfoModelGetElementByID(model_.get(), *number, enterprise) == nullptr) {
-            learnt_.insert_or_assign({enterprise, *number}, std::move(element));
-        }
-    }
-
-private:
-    struct FreeModel {
-        void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
-    };
-    std::unique_ptr<fbInfoModel_t, FreeModel> model_{fbInfoModelAlloc()};
-    std::map<std::pair<std::uint32_t, std::uint16_t>, Element> learnt_;
-};
-
 IpfixReader::IpfixReader(std::istream& input, std::string name)
-    : input_(input), name_(std::move(name)), elements_(std::make_unique<Elements>()) {}
-
-IpfixReader::~IpfixReader() = default;
+    : input_(input), name_(printable(name)) {}
 
 const IpfixRecord* IpfixReader::next() {
     for (;;) {
@@ -195,9 +112,8 @@ void IpfixReader::open_set() {
     if (id == kTemplateSet || id == kOptionsTemplateSet) {
         read_templates(set_end_, id == kOptionsTemplateSet);
     } else if (id >= kFirstDataSet) {
-        const auto found = templates_.find({record_.domain, id});
-        if (found != templates_.end()) {
-            record_.layout = &found->second;
+        record_.layout = find_template(id);
+        if (record_.layout != nullptr) {
             return;
         }
         ++sets_without_template_;
@@ -205,6 +121,17 @@ void IpfixReader::open_set() {
         fail("set id " + std::to_string(id) + " is not in use");
     }
     at_ = set_end_;  // ids 4 to 255 are reserved: skipped
+}
+
+/// @return  nullptr: none that is kept has this id
+const IpfixTemplate* IpfixReader::find_template(std::uint16_t id) const {
+    for (const bool options : {false, true}) {
+        const auto found = templates_.find({record_.domain, options, id});
+        if (found != templates_.end()) {
+            return &found->second;
+        }
+    }
+    return nullptr;
 }
 
 void IpfixReader::read_templates(std::size_t end, bool options) {
@@ -234,53 +161,96 @@ void IpfixReader::read_template(std::size_t end, bool options) {
         fail("template " + std::to_string(layout.id) + " has " +
              std::to_string(layout.scope_fields) + " scope fields of " + std::to_string(count));
     }
+    const bool has_elements = read_fields(end, count, layout);
+    forget_id(layout.id);
+    if (has_elements && templates_.size() < kMostTemplates &&
+        fields_ + layout.fields.size() <= kMostFields) {
+        keep(std::move(layout));
+    } else {
+        refuse(layout);
+    }
+}
+
+/// @return  false: it names elements beyond those that are kept
+bool IpfixReader::read_fields(std::size_t end, std::size_t count, IpfixTemplate& layout) {
+    bool has_elements = true;
+    std::size_t scope_fields = 0;
     for (std::size_t index = 0; index < count; ++index) {
-        const IpfixField& field = layout.fields.emplace_back(read_field(end));
+        const IpfixField field = read_field(end);
+        has_elements = has_elements && field.element != nullptr;
+        if (field.length == 0) {
+            continue;  // nothing in a record, whatever their number
+        }
+        scope_fields += index < layout.scope_fields ? 1 : 0;
         layout.minimum_bytes += field.length == kVariableLength ? 1 : field.length;
+        layout.fields.push_back(field);
     }
     if (layout.minimum_bytes == 0) {
         fail("template " + std::to_string(layout.id) + " describes records without a single octet");
     }
-    link_same_names(layout.fields);
-    templates_.insert_or_assign({record_.domain, layout.id}, std::move(layout));
+    layout.scope_fields = static_cast<std::uint16_t>(scope_fields);
+    return has_elements;
 }
 
 IpfixField IpfixReader::read_field(std::size_t end) {
     need(4, end, "template");
     IpfixField field;
-    field.element = take_u16();
+    std::uint16_t number = take_u16();
+    std::uint32_t enterprise = 0;
     field.length = take_u16();
-    if ((field.element & kEnterpriseBit) != 0) {
+    if ((number & kEnterpriseBit) != 0) {
         need(4, end, "template");
-        field.element = static_cast<std::uint16_t>(field.element & kElementMask);
-        field.enterprise = take_u32();
+        number = static_cast<std::uint16_t>(number & kElementMask);
+        enterprise = take_u32();
     }
-    Element element = elements_->find(field.enterprise, field.element);
-    field.name = std::move(element.name);
-    field.type = element.type;
-    const auto number = static_cast<std::uint16_t>(field.element & ~kReverseBit);
-    const EnterpriseElement* const own =
-        field.enterprise != 0 ? enterprise_element(number) : nullptr;
-    if (own != nullptr) {
-        field.own = own->name == field.name ? own->number : TributaryElement::none;
-        field.own_reverse =
-            ReverseName(own->name).c_str() == field.name ? own->number : TributaryElement::none;
-    }
+    field.element = elements_.find(enterprise, number);
     return field;
+}
+
+void IpfixReader::keep(IpfixTemplate layout) {
+    layout.fields.shrink_to_fit();
+    link_same_elements(layout.fields);
+    fields_ += layout.fields.size();
+    templates_.emplace(TemplateKey{record_.domain, layout.options, layout.id}, std::move(layout));
+}
+
+void IpfixReader::refuse(const IpfixTemplate& layout) {
+    ++refused_templates_;
+    if (first_refusal_.empty()) {
+        first_refusal_ = place() + "template " + std::to_string(layout.id) +
+                         " is beyond what is kept: " + std::to_string(kMostTemplates) +
+                         " templates, " + std::to_string(kMostFields) + " fields in them, " +
+                         std::to_string(ElementNames::kMostElements) + " elements";
+    }
 }
 
 /// @source  RFC 7011 §8.1
 void IpfixReader::withdraw(std::uint16_t id, bool options) {
-    if (id >= kFirstDataSet) {
-        templates_.erase({record_.domain, id});
+    constexpr std::uint16_t kLast = std::numeric_limits<std::uint16_t>::max();
+    if (id < kFirstDataSet) {
+        if (id != (options ? kOptionsTemplateSet : kTemplateSet)) {
+            fail("template id " + std::to_string(id) + " cannot be withdrawn");
+        }
+        forget(templates_.lower_bound({record_.domain, options, 0}),
+               templates_.upper_bound({record_.domain, options, kLast}));
         return;
     }
-    if (id != (options ? kOptionsTemplateSet : kTemplateSet)) {
-        fail("template id " + std::to_string(id) + " cannot be withdrawn");
+    forget_id(id);
+}
+
+/// An id is of one template, whatever its kind.
+void IpfixReader::forget_id(std::uint16_t id) {
+    for (const bool options : {false, true}) {
+        forget(templates_.lower_bound({record_.domain, options, id}),
+               templates_.upper_bound({record_.domain, options, id}));
     }
-    std::erase_if(templates_, [this, options](const auto& entry) {
-        return entry.first.first == record_.domain && entry.second.options == options;
-    });
+}
+
+void IpfixReader::forget(Templates::iterator first, Templates::iterator last) {
+    for (auto each = first; each != last; ++each) {
+        fields_ -= each->second.fields.size();
+    }
+    templates_.erase(first, last);
 }
 
 void IpfixReader::read_record() {
@@ -288,25 +258,25 @@ void IpfixReader::read_record() {
     for (const IpfixField& field : record_.layout->fields) {
         const std::size_t length =
             field.length == kVariableLength ? take_length(field) : field.length;
-        need(length, set_end_, field.name.c_str());
+        need(length, set_end_, field.element->name.c_str());
         values_.push_back(std::span<const std::byte>(message_).subspan(at_, length));
         at_ += length;
     }
     record_.values = values_;
     if (record_.layout->options) {
-        elements_->learn(record_);
+        elements_.learn(record_);
     }
 }
 
 /// @source  RFC 7011 §7
 std::size_t IpfixReader::take_length(const IpfixField& field) {
     constexpr std::size_t kLongForm = 255;
-    need(1, set_end_, field.name.c_str());
+    need(1, set_end_, field.element->name.c_str());
     const auto length = std::to_integer<std::size_t>(message_[at_++]);
     if (length != kLongForm) {
         return length;
     }
-    need(2, set_end_, field.name.c_str());
+    need(2, set_end_, field.element->name.c_str());
     return take_u16();
 }
 
@@ -327,9 +297,11 @@ std::uint32_t IpfixReader::take_u32() noexcept {
     return static_cast<std::uint32_t>(read_unsigned(std::span(message_).subspan(at_ - 4, 4)));
 }
 
-void IpfixReader::fail(const std::string& what) const {
-    throw IpfixDataError(name_ + ": message " + std::to_string(messages_) + " at octet " +
-                         std::to_string(message_offset_) + ": " + what);
+std::string IpfixReader::place() const {
+    return name_ + ": message " + std::to_string(messages_) + " at octet " +
+           std::to_string(message_offset_) + ": ";
 }
+
+void IpfixReader::fail(const std::string& what) const { throw IpfixDataError(place() + what); }
 
 }  // namespace tributary

@@ -63,25 +63,31 @@ enum class TributaryElement : std::uint16_t {
 
 inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
 
-/// One field specifier of a template, with what is known about its element.
-struct IpfixField {
-    std::string name;                ///< registered or learnt; else "e<enterprise>id<element>"
+/// What is known about an element (element_names.hpp).
+struct IpfixElement {
+    std::string name;                ///< printable, and no other element's
     std::uint32_t enterprise{};      ///< 0: IANA
-    std::uint16_t element{};         ///< without the enterprise bit
-    std::uint16_t length{};          ///< octets, or kVariableLength
+    std::uint16_t number{};          ///< without the enterprise bit
     IpfixType type{};                ///< octet_array when the element is not known
     TributaryElement own{};          ///< none: its name and number are not those of our own
     TributaryElement own_reverse{};  ///< none: nor the reverse of one
-    bool repeated{};                 ///< an earlier field has the same name
-    std::size_t next_same_name{};    ///< index of the next field with this name; 0: there is none
+    bool is_padding{};               ///< paddingOctets: no value of the record
+};
+
+/// One field specifier of a template.
+struct IpfixField {
+    const IpfixElement* element{};      ///< the reader's
+    std::uint16_t length{};             ///< octets, at least 1, or kVariableLength
+    std::uint16_t next_same_element{};  ///< index of the next field with this element; 0: none
+    bool repeated{};                    ///< an earlier field has the same element
 };
 
 struct IpfixTemplate {
     std::uint16_t id{};
-    bool options{};                ///< describes options records
-    std::uint16_t scope_fields{};  ///< the first so many fields are the scope
-    std::size_t minimum_bytes{};   ///< of a record; at least 1
-    std::vector<IpfixField> fields;
+    bool options{};                  ///< describes options records
+    std::uint16_t scope_fields{};    ///< the first so many fields are the scope
+    std::size_t minimum_bytes{};     ///< of a record; at least 1
+    std::vector<IpfixField> fields;  ///< without those of no octets, which say nothing
 };
 
 /// One data record, of flows or of options. Borrowed: good until the reader's next record.

@@ -191,3 +191,10 @@ TEST_CASE("FlowFilter: nesting beyond reason, is refused", "[export][unit]") {
           "filter, column 101: more than 100 nested 'not' and '('");
     CHECK(fault_of(std::string(99, '(') + "port 1" + std::string(99, ')')).empty());
 }
+
+TEST_CASE("FlowFilter: an address ends where its word does", "[export][unit]") {
+    using namespace std::string_literals;
+    CHECK(fault_of("host 10.0.0.1\0x"s) ==
+          "filter, column 6: expected an IPv4 or IPv6 address, found '10.0.0.1\\x00x'");
+    CHECK_FALSE(fault_of("net 10.0.0.0\0x/8"s).empty());
+}

@@ -110,3 +110,16 @@ TEST_CASE("record_json: reverse elements have the names of RFC 5103", "[export][
           R"("reverseTunnelType":4,"reverseTunnelSourceIPv4Address":"192.0.2.1",)"
           R"("e32473id16384":"05"})");
 }
+
+TEST_CASE("record_json: numbers without an octet are null, text and octets are empty",
+          "[export][unit]") {
+    CHECK(elements_json({{1, 65535}, {82, 65535}, {291, 65535}, {276, 65535}, {8, 65535}, {4, 1}},
+                        IpfixBytes().u8(0).u32(0).u8(6)) ==
+          R"("octetDeltaCount":null,"interfaceName":"","basicList":"",)"
+          R"("dataRecordsReliability":null,"sourceIPv4Address":null,"protocolIdentifier":6})");
+}
+
+TEST_CASE("record_json: what a terminal obeys or what hides text, is escaped", "[export][unit]") {
+    CHECK(field_json({82, 65535}, IpfixBytes().u8(9).text("\x1B[\xC2\x9B\xE2\x80\xAE\x7F\n")) ==
+          R"("interfaceName":"\u001b[\u009b\u202e\u007f\n"})");
+}

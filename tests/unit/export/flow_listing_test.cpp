@@ -1,117 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/flow_listing.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "export/flow_ranking.hpp"
-#include "tests/support/ipfix_bytes.hpp"
+#include "tests/support/flow_listing_harness.hpp"
 
 using tributary::FlowFilter;
 using tributary::FlowListingOptions;
-using tributary::FlowOrder;
-using tributary::FlowRanking;
 using tributary::list_flows;
 using tributary::ListingResult;
 using tributary::ListingStatus;
+using tributary::test::flow_data;
+using tributary::test::flow_file;
 using tributary::test::IpfixBytes;
+using tributary::test::list;
+using tributary::test::list_octets;
+using tributary::test::Listed;
 using tributary::test::Specifier;
 using tributary::test::template_record;
-
-namespace {
-
-/// A file of one's own for the time of a test.
-class TemporaryFile {
-public:
-    explicit TemporaryFile(const std::string& octets) {
-        const int descriptor = mkstemp(path_.data());
-        REQUIRE(descriptor >= 0);
-        close(descriptor);
-        std::ofstream(path_, std::ios::binary) << octets;
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile() { std::remove(path_.c_str()); }
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-private:
-    std::string path_ = "/tmp/tributary-listing-XXXXXX";
-};
-
-struct Listed {
-    ListingResult result;
-    std::string text;
-    std::vector<std::string> lines;  ///< the same, split
-    std::vector<std::string> warnings;
-};
-
-Listed list(const FlowListingOptions& options) {
-    std::stringstream out;
-    Listed listed;
-    listed.result = list_flows(
-        options, out, [&listed](const std::string& text) { listed.warnings.push_back(text); });
-    listed.text = out.str();
-    for (std::string line; std::getline(out, line);) {
-        listed.lines.push_back(line);
-    }
-    return listed;
-}
-
-Listed list_octets(const std::string& octets, FlowListingOptions options = {}) {
-    const TemporaryFile file(octets);
-    options.files = {file.path()};
-    return list(options);
-}
-
-/// Protocol, source and destination address and port, packets, octets, start and end in
-/// milliseconds, flags, ToS, end reason, VLAN.
-const std::vector<Specifier> flow_fields{{4, 1}, {8, 4},   {7, 2},   {12, 4},  {11, 2},
-                                         {2, 4}, {1, 4},   {152, 8}, {153, 8}, {6, 2},
-                                         {5, 1}, {136, 1}, {58, 2}};
-
-struct Flow {
-    std::uint8_t protocol = 17;
-    std::uint32_t source = 0x0A000001;
-    std::uint16_t source_port = 5000;
-    std::uint16_t destination_port = 53;
-    std::uint32_t packets = 1;
-    std::uint32_t octets = 100;
-    std::uint16_t flags = 0;
-    std::uint16_t vlan = 0;
-};
-
-IpfixBytes flow_data(const std::vector<Flow>& flows) {
-    IpfixBytes data;
-    for (const Flow& flow : flows) {
-        data.u8(flow.protocol).u32(flow.source).u16(flow.source_port).u32(0x0A000002);
-        data.u16(flow.destination_port).u32(flow.packets).u32(flow.octets);
-        data.u64(1'700'000'000'123)
-            .u64(1'700'000'001'500)
-            .u16(flow.flags)
-            .u8(8)
-            .u8(1)
-            .u16(flow.vlan);
-    }
-    return data;
-}
-
-std::string flow_file(const std::vector<Flow>& flows) {
-    return IpfixBytes()
-        .message(IpfixBytes().set(2, template_record(256, flow_fields)).set(256, flow_data(flows)))
-        .octets();
-}
-
-}  // namespace
+using tributary::test::TemporaryFile;
 
 TEST_CASE("list_flows: a table, has a header, aligned rows and a summary", "[export][unit]") {
     const Listed listed =
@@ -186,40 +100,6 @@ TEST_CASE("list_flows: IPv6 endpoints, stand in brackets", "[export][unit]") {
     CHECK(listed.lines[1].find("TCP     [2001:db8::1]:80  [2001:db8::1]:0 ") != std::string::npos);
     CHECK(listed.lines[2].find("ICMPv6  2001:db8::1       [2001:db8::1]:128.0") !=
           std::string::npos);
-}
-
-TEST_CASE("list_flows: sorted, the most come first and equals stay as read", "[export][unit]") {
-    FlowListingOptions options;
-    options.json = GENERATE(false, true);
-    options.order = GENERATE(FlowOrder::octets, FlowOrder::packets);
-    const Listed listed = list_octets(flow_file({{.source_port = 1, .packets = 1, .octets = 50},
-                                                 {.source_port = 2, .packets = 9, .octets = 40},
-                                                 {.source_port = 3, .packets = 1, .octets = 50}}),
-                                      options);
-    std::string order;
-    for (const std::string& line : listed.lines) {
-        for (const char port : {'1', '2', '3'}) {
-            const bool here =
-                line.find(std::string("10.0.0.1:") + port + " ") != std::string::npos ||
-                line.find(std::string("\"sourceTransportPort\":") + port + ",") !=
-                    std::string::npos;
-            order += here ? std::string(1, port) : "";
-        }
-    }
-    CHECK(order == (options.order == FlowOrder::octets ? "132" : "213"));
-}
-
-TEST_CASE("list_flows: top, shows the first by octets and sums up all", "[export][unit]") {
-    FlowListingOptions options;
-    options.top = 1;
-    const Listed listed =
-        list_octets(flow_file({{.octets = 10}, {.octets = 30}, {.octets = 20}}), options);
-    REQUIRE(listed.lines.size() == 3);
-    CHECK(listed.lines[1].find("     30  idle") != std::string::npos);
-    CHECK(listed.lines[2] ==
-          "3 records, 3 packets, 60 octets, 2023-11-14T22:13:20.123Z to 2023-11-14T22:13:21.500Z "
-          "(1.377 s); "
-          "the first 1 shown");
 }
 
 TEST_CASE("list_flows: a filter, keeps what matches from listing and summary", "[export][unit]") {
@@ -318,36 +198,38 @@ TEST_CASE("list_flows: options records, are in plain JSON only", "[export][unit]
     CHECK(list_octets(octets, options).lines.empty());
 }
 
-TEST_CASE("FlowRanking: of many items, keeps the best in order", "[export][unit]") {
-    FlowRanking<int> ranking(3);
-    for (int item = 0; item < 100; ++item) {
-        ranking.add(static_cast<std::uint64_t>(item * 37 % 50), item);
+TEST_CASE(
+    "list_flows: templates beyond what is kept, end with a fault after all that can be listed",
+    "[export][unit]") {
+    IpfixBytes file;
+    const IpfixBytes large = template_record(300, std::vector<Specifier>(16'000, {4, 1}));
+    for (std::uint32_t domain = 0; domain < 67; ++domain) {
+        file.message(IpfixBytes().set(2, large), domain);
     }
-    std::vector<int> kept;
-    ranking.drain([&kept](int item) { kept.push_back(item); });
-    // 37 * 27 % 50 is 49, and 77 has the same; then 37 * 4 % 50 is 48.
-    CHECK(kept == std::vector<int>{27, 77, 4});
-    CHECK(FlowRanking<int>(0).admits(1) == false);
+    const TemporaryFile first(file.octets());
+    const TemporaryFile second(flow_file({{}}));
+    FlowListingOptions options;
+    options.files = {first.path(), second.path()};
+    const Listed listed = list(options);
+    CHECK(listed.lines.size() == 3);
+    CHECK(listed.result.status == ListingStatus::data_error);
+    CHECK(listed.result.message.find(
+              first.path() +
+              ": message 66 at octet 4161560: template 300 is beyond what is kept: ") == 0);
+    CHECK(listed.warnings ==
+          std::vector<std::string>{
+              first.path() +
+              ": 2 templates refused, because there are too many; their records are not listed"});
 }
 
-TEST_CASE("list_flows: of biflows both directions are summed up, and ranked by", "[export][unit]") {
-    constexpr std::uint32_t kReverse = 29305;
-    const std::string file =
-        IpfixBytes()
-            .message(
-                IpfixBytes()
-                    .set(2, template_record(256, {{4, 1}, {2, 4}, {1, 4}}))
-                    .set(2, template_record(
-                                257, {{4, 1}, {2, 4}, {1, 4}, {2, 4, kReverse}, {1, 4, kReverse}}))
-                    .set(256, IpfixBytes().u8(6).u32(3).u32(200))
-                    .set(257, IpfixBytes().u8(17).u32(1).u32(100).u32(2).u32(101)))
-            .octets();
-    Listed listed = list_octets(file);
-    CHECK(listed.lines.back() == "2 records, 6 packets, 401 octets");
-    FlowListingOptions options;
-    options.top = 1;
-    listed = list_octets(file, options);
-    REQUIRE(listed.lines.size() == 3);
-    CHECK(listed.lines[1].find("UDP") != std::string::npos);
-    CHECK(listed.lines[2] == "2 records, 6 packets, 401 octets; the first 1 shown");
+TEST_CASE("list_flows: names that are not taken, are a warning", "[export][unit]") {
+    const IpfixBytes types = template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2);
+    const IpfixBytes type =
+        IpfixBytes().u32(12345).u16(7).u8(1).u8(255).u16(500).text(std::string(500, 'n'));
+    const Listed listed =
+        list_octets(IpfixBytes().message(IpfixBytes().set(3, types).set(400, type)).octets());
+    REQUIRE(listed.warnings.size() == 1);
+    CHECK(listed.warnings[0].find(": 1 names of elements not taken, longer than 128 octets or ") !=
+          std::string::npos);
+    CHECK(listed.result.status == ListingStatus::ok);
 }

@@ -3,59 +3,24 @@
 
 #include <catch2/catch.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
-#include "tests/support/ipfix_bytes.hpp"
+#include "tests/support/ipfix_reading.hpp"
 
-using tributary::IpfixDataError;
 using tributary::IpfixInputError;
 using tributary::IpfixReader;
 using tributary::IpfixRecord;
 using tributary::IpfixType;
-using tributary::read_unsigned;
 using tributary::TributaryElement;
+using tributary::test::describe;
 using tributary::test::IpfixBytes;
+using tributary::test::Outcome;
+using tributary::test::read_all;
+using tributary::test::Records;
+using tributary::test::small_record;
+using tributary::test::small_template;
 using tributary::test::template_record;
-
-namespace {
-
-struct Outcome {
-    std::vector<std::string> records;  ///< "TEMPLATE:name=hex,..." with an 'o' in front for options
-    std::string fault;
-    std::uint64_t skipped{};
-};
-
-std::string describe(const IpfixRecord& record) {
-    std::ostringstream text;
-    text << (record.layout->options ? "o" : "") << record.layout->id << ':' << std::hex;
-    for (std::size_t index = 0; index < record.values.size(); ++index) {
-        text << (index == 0 ? "" : ",") << record.layout->fields[index].name << '='
-             << read_unsigned(record.values[index]);
-    }
-    return text.str();
-}
-
-Outcome read_all(const std::string& octets) {
-    std::istringstream input(octets);
-    IpfixReader reader(input, "x.ipfix");
-    Outcome outcome;
-    try {
-        while (const IpfixRecord* record = reader.next()) {
-            outcome.records.push_back(describe(*record));
-        }
-    } catch (const IpfixDataError& error) {
-        outcome.fault = error.what();
-    }
-    outcome.skipped = reader.sets_without_template();
-    return outcome;
-}
-
-using Records = std::vector<std::string>;
-
-/// Template 256: protocolIdentifier, and packetDeltaCount in two octets.
-const IpfixBytes small_template = template_record(256, {{4, 1}, {2, 2}});
-const IpfixBytes small_record = IpfixBytes().u8(17).u16(3);
-
-}  // namespace
 
 TEST_CASE("IpfixReader: records of one message, all given with their registered names",
           "[export][unit]") {
@@ -129,8 +94,8 @@ TEST_CASE(
     CHECK(record->layout->scope_fields == 2);
     record = reader.next();
     REQUIRE(record != nullptr);
-    CHECK(record->layout->fields[0].name == "peer");
-    CHECK(record->layout->fields[0].type == IpfixType::ipv4_address);
+    CHECK(record->layout->fields[0].element->name == "12345/peer");
+    CHECK(record->layout->fields[0].element->type == IpfixType::ipv4_address);
 }
 
 TEST_CASE("IpfixReader: tributary's own elements, are known under their default number",
@@ -145,11 +110,11 @@ TEST_CASE("IpfixReader: tributary's own elements, are known under their default 
     REQUIRE(record != nullptr);
     CHECK(describe(*record) ==
           "300:tunnelType=4,tunnelSourceIPv4Address=c0000201,e32473id99=5,e12345id1=6");
-    CHECK(record->layout->fields[0].own == TributaryElement::tunnel_type);
-    CHECK(record->layout->fields[1].own == TributaryElement::tunnel_source_ipv4_address);
-    CHECK(record->layout->fields[1].type == IpfixType::ipv4_address);
-    CHECK(record->layout->fields[2].own == TributaryElement::none);
-    CHECK(record->layout->fields[3].own == TributaryElement::none);
+    CHECK(record->layout->fields[0].element->own == TributaryElement::tunnel_type);
+    CHECK(record->layout->fields[1].element->own == TributaryElement::tunnel_source_ipv4_address);
+    CHECK(record->layout->fields[1].element->type == IpfixType::ipv4_address);
+    CHECK(record->layout->fields[2].element->own == TributaryElement::none);
+    CHECK(record->layout->fields[3].element->own == TributaryElement::none);
 }
 
 TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "[export][unit]") {
@@ -166,9 +131,11 @@ TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "
     REQUIRE(reader.next() != nullptr);
     const IpfixRecord* record = reader.next();
     REQUIRE(record != nullptr);
-    CHECK(record->layout->fields[0].name == name);
+    // Of our own elements the one with this number has its plain name, from any enterprise.
+    CHECK(record->layout->fields[0].element->name ==
+          (name == "tunnelType" ? name : std::to_string(enterprise) + "/" + name));
     // Another number makes it somebody else's.
-    CHECK(record->layout->fields[0].own ==
+    CHECK(record->layout->fields[0].element->own ==
           (name == "tunnelType" ? TributaryElement::tunnel_type : TributaryElement::none));
 }
 
@@ -181,10 +148,10 @@ TEST_CASE("IpfixReader: ntop's elements that tributary writes, are known", "[exp
     IpfixReader reader(input, "x.ipfix");
     const IpfixRecord* record = reader.next();
     REQUIRE(record != nullptr);
-    CHECK(record->layout->fields[0].name == "RETRANSMITTED_IN_PKTS");
-    CHECK(record->layout->fields[0].type == IpfixType::unsigned32);
-    CHECK(record->layout->fields[1].name == "OOORDER_OUT_PKTS");
-    CHECK(record->layout->fields[2].name == "e35632id9");
+    CHECK(record->layout->fields[0].element->name == "RETRANSMITTED_IN_PKTS");
+    CHECK(record->layout->fields[0].element->type == IpfixType::unsigned32);
+    CHECK(record->layout->fields[1].element->name == "OOORDER_OUT_PKTS");
+    CHECK(record->layout->fields[2].element->name == "e35632id9");
 }
 
 TEST_CASE("IpfixReader: templates, belong to their domain and can change", "[export][unit]") {
@@ -233,12 +200,12 @@ TEST_CASE("IpfixReader: a field name that recurs, is chained", "[export][unit]")
     const IpfixRecord* record = reader.next();
     REQUIRE(record != nullptr);
     const auto& fields = record->layout->fields;
-    CHECK(fields[0].next_same_name == 2);
-    CHECK(fields[2].next_same_name == 3);
-    CHECK(fields[3].next_same_name == 0);
+    CHECK(fields[0].next_same_element == 2);
+    CHECK(fields[2].next_same_element == 3);
+    CHECK(fields[3].next_same_element == 0);
     CHECK_FALSE(fields[0].repeated);
     CHECK(fields[2].repeated);
-    CHECK(fields[1].next_same_name == 0);
+    CHECK(fields[1].next_same_element == 0);
 }
 
 TEST_CASE("IpfixReader: every cut of a file, gives the whole messages' records and says where",

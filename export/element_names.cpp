@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/element_names.hpp"
+
+#include <fixbuf/public.h>
+
+#include <string_view>
+
+#include "export/enterprise_elements.hpp"
+#include "export/options.hpp"
+#include "export/printable_text.hpp"
+#include "export/reverse_elements.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint16_t kElementMask = 0x7FFF;
+
+IpfixType to_type(std::uint64_t number) {
+    return number < static_cast<std::uint64_t>(IpfixType::count) ? static_cast<IpfixType>(number)
+                                                                 : IpfixType::octet_array;
+}
+
+bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) != 0; }
+
+/// The element of tributary's own that has this number under its enterprise; of a reverse element
+/// the forward one.
+const EnterpriseElement* own_element(std::uint32_t enterprise, std::uint16_t number) noexcept {
+    return enterprise != 0 ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
+                           : nullptr;
+}
+
+std::string own_name(const EnterpriseElement& own, std::uint16_t number) {
+    return is_reverse(number) ? ReverseName(own.name).c_str() : own.name;
+}
+
+std::string number_name(const IpfixElement& element) {
+    return "e" + std::to_string(element.enterprise) + "id" + std::to_string(element.number);
+}
+
+}  // namespace
+
+/// What a record says about an element.
+struct ElementNames::Description {
+    std::uint32_t enterprise{};
+    std::optional<std::uint16_t> number;
+    IpfixType type{};
+    std::string_view name;
+};
+
+/// The registry that comes with libfixbuf, tributary's own elements under the number that they have
+/// by default, and ntop's that tributary writes.
+class ElementNames::Registry {
+public:
+    struct Entry {
+        std::string name;
+        IpfixType type{};
+    };
+    /// @return  nothing when the element is not registered
+    [[nodiscard]] std::optional<Entry> find(Key key) const {
+        const auto [enterprise, number] = key;
+        const fbInfoElement_t* known = fbInfoModelGetElementByID(model_.get(), number, enterprise);
+        if (known != nullptr) {
+            return Entry{known->ref.name, to_type(known->type)};
+        }
+        if (enterprise == kNtopEnterprise) {
+            if (const char* const name = ntop_element(number)) {
+                return Entry{name, IpfixType::unsigned32};
+            }
+        }
+        const EnterpriseElement* const own = own_element(enterprise, number);
+        if (enterprise == kDocumentationEnterprise && own != nullptr) {
+            return Entry{own_name(*own, number), own->type};
+        }
+        return std::nullopt;
+    }
+    /// Whether an exporter may describe an element in another way than it is registered.
+    [[nodiscard]] bool is_fixed(Key key) const {
+        return key.first == 0 ||
+               fbInfoModelGetElementByID(model_.get(), key.second, key.first) != nullptr;
+    }
+
+private:
+    struct FreeModel {
+        void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
+    };
+    std::unique_ptr<fbInfoModel_t, FreeModel> model_{fbInfoModelAlloc()};
+};
+
+ElementNames::ElementNames() : registry_(std::make_unique<Registry>()) {}
+
+ElementNames::~ElementNames() = default;
+
+const IpfixElement* ElementNames::find(std::uint32_t enterprise, std::uint16_t number) {
+    return element({enterprise, number});
+}
+
+/// @return  nullptr: it is not registered, and there are kMostElements others
+IpfixElement* ElementNames::element(Key key) {
+    const auto found = elements_.find(key);
+    if (found != elements_.end()) {
+        return &found->second;
+    }
+    const std::optional<Registry::Entry> entry = registry_->find(key);
+    if (!entry && elements_.size() >= kMostElements) {
+        return nullptr;
+    }
+    IpfixElement& made = elements_[key];
+    made.enterprise = key.first;
+    made.number = key.second;
+    if (entry) {
+        made.type = entry->type;
+        made.is_padding = entry->name == "paddingOctets";
+    }
+    if (!entry || !rename(made, entry->name)) {
+        static_cast<void>(rename(made, number_name(made)));
+    }
+    return &made;
+}
+
+/// @return  false: the name is another element's, and this one keeps its own
+bool ElementNames::rename(IpfixElement& element, const std::string& name) {
+    if (element.name == name) {
+        return true;
+    }
+    if (!taken_.insert(name).second) {
+        return false;
+    }
+    taken_.erase(element.name);
+    element.name = name;
+    const EnterpriseElement* const own = own_element(element.enterprise, element.number);
+    const bool is_own = own != nullptr && own_name(*own, element.number) == name;
+    const TributaryElement number = is_own ? own->number : TributaryElement::none;
+    element.own = is_reverse(element.number) ? TributaryElement::none : number;
+    element.own_reverse = is_reverse(element.number) ? number : TributaryElement::none;
+    return true;
+}
+
+void ElementNames::learn(const IpfixRecord& record) {
+    Description told;
+    for (std::size_t index = 0; index < record.values.size(); ++index) {
+        const IpfixElement& field = *record.layout->fields[index].element;
+        const std::span<const std::byte> value = record.values[index];
+        if (field.enterprise != 0) {
+            continue;
+        }
+        if (field.number == 303) {  // informationElementId
+            told.number = static_cast<std::uint16_t>(read_unsigned(value) & kElementMask);
+        } else if (field.number == 339) {  // informationElementDataType
+            told.type = to_type(read_unsigned(value));
+        } else if (field.number == 341) {  // informationElementName
+            told.name = {reinterpret_cast<const char*>(value.data()), value.size()};
+        } else if (field.number == 346) {  // privateEnterpriseNumber
+            told.enterprise = static_cast<std::uint32_t>(read_unsigned(value));
+        }
+    }
+    // What IANA has registered is not for an exporter to redefine.
+    if (told.number && !told.name.empty() &&
+        !registry_->is_fixed({told.enterprise, *told.number})) {
+        describe(told);
+    }
+}
+
+void ElementNames::describe(const Description& told) {
+    const Key key{told.enterprise, *told.number};
+    const std::string name = printable(told.name.substr(0, kLongestName + 1));
+    IpfixElement* const element = name.size() <= kLongestName ? this->element(key) : nullptr;
+    if (element == nullptr) {
+        ++refused_names_;
+        return;
+    }
+    const EnterpriseElement* const own = own_element(told.enterprise, *told.number);
+    const std::optional<Registry::Entry> entry = registry_->find(key);
+    const bool is_known =
+        (own != nullptr && name == own_name(*own, *told.number)) || (entry && name == entry->name);
+    if ((is_known && rename(*element, name)) ||
+        rename(*element, std::to_string(told.enterprise) + '/' + name)) {
+        element->type = told.type;
+        return;
+    }
+    ++refused_names_;
+}
+
+}  // namespace tributary

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tributary {
+
+// Text of an exporter, or of a peer, may hold what a terminal obeys or what hides other text:
+// control characters and escape sequences, octets that are no UTF-8, characters that turn the
+// direction of writing or take no room.
+
+/// Text from outside as one line for a terminal or a log: such a character becomes \x1b, \u202e or
+/// \U000e0041, an octet that is no UTF-8 \xff.
+///
+/// @param text  any octets
+/// @return      UTF-8; at most four times as long
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// A text of several lines for a terminal: line ends stay, all else is as in printable().
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
+/// JSON of the same meaning, in which such characters inside strings are written as \u202e.
+///
+/// @param json  a JSON text whose control characters below U+0020 are escaped, as any writer does
+[[nodiscard]] std::string printable_json(std::string_view json);
+
+}  // namespace tributary

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tributary flows` reads what any exporter may have written: time and memory in proportion to the file, no name that
+passes for another, nothing that a terminal obeys."""
+import itertools
+import json
+import os
+import re
+import resource
+import struct
+import subprocess
+import unittest
+
+import harness
+
+EX_DATAERR = 65
+READERS = os.path.join(harness.SHARED, "findings", "readers")
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+# What a run may take: several times what it needs, and a small part of what it once took (15 s, 4.3 GB).
+CPU_SECONDS = 5
+MEBIBYTES = 160
+
+
+def message(sets, domain=1):
+    return struct.pack("!HHIII", 10, 16 + len(sets), 1_600_000_000, 0, domain) + sets
+
+
+def ipfix_set(number, body):
+    return struct.pack("!HH", number, 4 + len(body)) + body
+
+
+def field(element, length, enterprise=None):
+    if enterprise is None:
+        return struct.pack("!HH", element, length)
+    return struct.pack("!HHI", element | 0x8000, length, enterprise)
+
+
+def template(number, *fields, scope=None):
+    head = struct.pack("!HH", number, len(fields))
+    return head + (b"" if scope is None else struct.pack("!H", scope)) + b"".join(fields)
+
+
+TYPES = ipfix_set(3, template(300, field(346, 4), field(303, 2), field(339, 1), field(341, 65535), scope=2))
+
+
+def description(enterprise, element, name, kind=1):
+    """RFC 5610: an element's name; `kind` is its type, by default unsigned8."""
+    length = bytes([len(name)]) if len(name) < 255 else b"\xff" + struct.pack("!H", len(name))
+    return struct.pack("!IHB", enterprise, element, kind) + length + name
+
+
+def descriptions(*told):
+    return message(TYPES + ipfix_set(300, b"".join(told)))
+
+
+def parts(items, most=60_000):
+    """Octets of many items in as few lumps as fit into a message."""
+    lump = b""
+    for item in items:
+        if len(lump) + len(item) > most:
+            yield lump
+            lump = b""
+        lump += item
+    yield lump
+
+
+class StrangeCase(harness.TestCase):
+    def list(self, path, *options, expect=harness.EX_OK):
+        """Runs `tributary flows` within the limits; lines of output, lines of standard error."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+
+        out, err = self.path("out.txt"), self.path("err.txt")
+        with open(out, "wb") as stdout, open(err, "wb") as stderr:
+            child = subprocess.Popen([harness.TRIBUTARY, "flows", path, *options], stdout=stdout, stderr=stderr,
+                                     preexec_fn=None if harness.SANITIZED else limit)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        with open(err, encoding="utf-8") as stream:
+            complaints = stream.read().split("\n")
+        self.assertEqual(child.returncode, expect, complaints[:5])
+        if not harness.SANITIZED:
+            self.assertLess(usage.ru_maxrss, MEBIBYTES * 1024, "memory")
+        self.assertEqual(complaints.pop(), "")
+        with open(out, encoding="utf-8") as stream:  # UTF-8, or this raises
+            lines = stream.read().split("\n")
+        for line in lines + complaints:
+            self.assertIsNone(HIDDEN.search(line), repr(line))
+        return lines[:-1], complaints
+
+    def elements(self, path, **expected):
+        """The data records of a file in JSON, of which each has every member once."""
+        def unique(pairs):
+            self.assertEqual(len(pairs), len({name for name, _ in pairs}), pairs)
+            return dict(pairs)
+
+        lines, _ = self.list(path, "--json", **expected)
+        records = [json.loads(line, object_pairs_hook=unique) for line in lines]
+        return [record for record in records if record["@type"] == "data"]
+
+
+class Effort(StrangeCase):
+    """What a file costs is in proportion to its octets."""
+
+    def both(self, octets, expect=harness.EX_OK):
+        path = self.path("strange.ipfix", octets)
+        table = self.list(path, expect=expect)
+        for options in (["--json"], ["--sort", "rate"], ["--json", "--sort", "packets"]):
+            self.list(path, *options, expect=expect)
+        return table
+
+    def test_a_name_that_is_long_in_templates_that_are_long(self):
+        name = descriptions(description(1234, 5, b"n" * 65_000))
+        layouts = [message(ipfix_set(2, template(256 + number, *[field(5, 1, 1234)] * 8000))) for number in range(8)]
+        lines, complaints = self.both(name + b"".join(layouts) + message(ipfix_set(256, b"\x01" * 8000)))
+        self.assertTrue(lines[-1].startswith("1 records, "), lines[-1])
+        self.assertEqual(len(complaints), 1)
+        self.assertIn("1 names of elements not taken, longer than 128 octets", complaints[0])
+
+    def test_the_longest_name_in_many_records(self):
+        name = descriptions(description(1234, 5, b"n" * 128))
+        layout = message(ipfix_set(2, template(256, field(5, 1, 1234))))
+        self.both(name + layout + message(ipfix_set(256, b"\x01" * 60_000)) * 2)
+
+    def test_templates_that_are_withdrawn_all_at_once(self):
+        for set_number, other in ((2, 3), (3, 2)):
+            made = []
+            for domain in range(20):
+                layouts = (template(256 + number, field(4, 1), scope=1 if other == 3 else None) for number in range(8000))
+                made += [message(ipfix_set(other, lump), domain) for lump in parts(layouts)]
+            withdrawals = b"".join(message(ipfix_set(set_number, struct.pack("!HH", set_number, 0)), domain % 20)
+                                   for domain in range(16_000))
+            again = b"".join(message(ipfix_set(other, struct.pack("!HH", other, 0)), domain) for domain in range(20))
+            with self.subTest(set_number):
+                self.both(b"".join(made) + withdrawals + again + withdrawals)
+
+    def test_fields_without_octets(self):
+        layout = template(256, *[field(82, 0)] * 16_000, field(4, 1))
+        data = message(ipfix_set(256, b"\x06" * 65_000))
+        lines, _ = self.both(message(ipfix_set(2, layout)) + data)
+        self.assertTrue(lines[-1].startswith("65000 records, "), lines[-1])
+
+    def test_a_description_before_each_record_of_many_fields(self):
+        layout = ipfix_set(2, template(256, *[field(82, 0)] * 8000, *[field(5, 0, 1234)] * 3000, field(5, 1, 1234)))
+        sets = (ipfix_set(300, description(1234, 5, b"name%d" % (number % 7))) + ipfix_set(256, b"\x01")
+                for number in range(30_000))
+        lines, _ = self.both(message(layout) + message(TYPES) + b"".join(message(lump) for lump in parts(sets)))
+        self.assertTrue(lines[-1].startswith("30000 records, "), lines[-1])
+
+    def test_elements_that_are_ever_others(self):
+        count = itertools.count(1000)
+        layouts = [message(ipfix_set(2, template(256, *(field(1, 1, next(count)) for _ in range(8000))))) for _ in range(40)]
+        good = message(ipfix_set(2, template(257, field(4, 1))) + ipfix_set(257, b"\x06"), 2)
+        lines, complaints = self.both(b"".join(layouts) + good, expect=EX_DATAERR)
+        self.assertTrue(lines[-1].startswith("1 records, "), lines[-1])
+        self.assertRegex(complaints[-1], r"strange\.ipfix: message 9 at octet \d+: template 256 is beyond what is kept: ")
+
+    def test_domains_that_are_ever_others(self):
+        one = ipfix_set(2, template(256, field(4, 1)))
+        lines, complaints = self.both(b"".join(message(one, domain) for domain in range(300_000)) + message(ipfix_set(256, b"\x06"), 7),
+                                      expect=EX_DATAERR)
+        self.assertTrue(lines[-1].startswith("1 records, "), lines[-1])
+        self.assertIn("37856 templates refused", complaints[0])
+
+    def test_names_that_are_ever_others(self):
+        told = (description(1000 + number, 1, b"a name of forty octets, which is not long") for number in range(100_000))
+        _, complaints = self.both(b"".join(message(TYPES + ipfix_set(300, lump)) for lump in parts(told)))
+        self.assertIn("names of elements not taken", complaints[0])
+
+    def test_time_grows_with_the_file(self):
+        """Twice the withdrawals take about twice the time, not four times."""
+        def seconds(count):
+            layouts = b"".join(message(ipfix_set(3, lump)) for lump in parts(
+                template(256 + number, field(4, 1), scope=1) for number in range(count)))
+            withdrawals = message(ipfix_set(2, struct.pack("!HH", 2, 0) * 15_000)) * (count // 10_000)
+            path = self.path("grows.ipfix", layouts + withdrawals)
+            best = 9.0
+            for _ in range(3):
+                before = os.times().children_user
+                self.list(path)
+                best = min(best, os.times().children_user - before)
+            return best
+
+        self.assertLess(seconds(60_000), 3 * seconds(30_000) + 0.1)
+
+
+class Names(StrangeCase):
+    """An element's name is its own, whatever an exporter says."""
+
+    def test_members_of_ours_and_registered_names_are_nobody_elses(self):
+        told = [(1, b"@type"), (2, b"octetDeltaCount"), (3, b"@domain"), (4, b"e1234id5"), (6, b"reverseOctetDeltaCount"),
+                (7, b"same"), (8, b"same"), (9, b"a\xff"), (10, b"a\xfe"), (11, b"a\xef\xbf\xbd"), (12, b'q":1,"@type')]
+        layout = template(256, field(1, 1), field(1, 1, 29305), field(5, 1, 1234), *(field(number, 1, 1234) for number, _ in told))
+        path = self.path("names.ipfix", descriptions(*(description(1234, *each) for each in told)) +
+                         message(ipfix_set(2, layout) + ipfix_set(256, bytes(range(1, 15)))))
+        record, = self.elements(path)
+        self.assertEqual((record["@type"], record["@domain"], record["octetDeltaCount"], record["reverseOctetDeltaCount"]),
+                         ("data", 1, 1, 2))
+        self.assertEqual((record["1234/@type"], record["1234/octetDeltaCount"], record["e1234id5"], record["1234/same"],
+                          record["e1234id8"]), (4, 5, "03", 9, "0a"))
+        self.assertEqual(len(record), 5 + 14)
+
+    def test_records_are_named_when_they_come(self):
+        """Elements of another enterprise have their names in every file, wherever in it they are described."""
+        out, _, _ = self.meter("--read", harness.DEMO, "--set", "export.enterprise-number=4711", "--set",
+                               "flows.tcp-analysis=true")
+        with open(out, "rb") as source:
+            octets = source.read()
+        templates, rest = b"", b""
+        while octets:
+            length, domain = struct.unpack("!2xH8xI", octets[:16])
+            sets, octets = octets[16:length], octets[length:]
+            while sets:
+                number, size = struct.unpack("!HH", sets[:4])
+                if number < 256:
+                    templates += message(sets[:size], domain)
+                else:
+                    rest += message(sets[:size], domain)
+                sets = sets[size:]
+        records = self.elements(self.path("reordered.ipfix", templates + rest))
+        self.assertEqual(len(records), harness.DEMO_FLOWS)
+        named = [record for record in records if "retransmissions" in record]
+        self.assertGreater(len(named), 10)
+        for record in records:
+            self.assertEqual([name for name in record if re.match(r"e\d+id|\d+/", name)], [])
+        lines, _ = self.list(self.path("reordered.ipfix"))
+        self.assertIn("Retrans", lines[0])
+
+
+class Terminal(StrangeCase):
+    """Nothing that a terminal obeys, or that hides text, leaves a file for it."""
+
+    EVIL = b"\x1b[2J\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xaeevil\n2nd line\r\xff"
+
+    def test_a_name_in_a_fault(self):
+        path = self.path("e\x1b[31m\u202evil.ipfix", descriptions(description(1234, 5, self.EVIL, 13)) +
+                         message(ipfix_set(2, template(256, field(5, 65535, 1234))) + ipfix_set(256, b"\xff\xff\xff")))
+        for options in ([], ["--json"]):
+            _, complaints = self.list(path, *options, expect=EX_DATAERR)
+            self.assertEqual(len(complaints), 1)
+            self.assertIn(r"1234/\x1b[2J\x1b]0;owned\x07\u009b31m\u202eevil\x0a2nd line\x0d\xff needs 65535 octets",
+                          complaints[0])
+            self.assertIn(r"e\x1b[31m\u202evil.ipfix: message 2 at octet ", complaints[0])
+
+    def test_text_and_names_in_json_keep_their_meaning(self):
+        text = self.EVIL[:-1]
+        layout = template(256, field(82, 65535), field(5, 65535, 1234), field(5, 65535, 1234))
+        value = bytes([len(text)]) + text
+        path = self.path("text.ipfix", descriptions(description(1234, 5, self.EVIL, 13)) +
+                         message(ipfix_set(2, layout) + ipfix_set(256, value * 3)))
+        record, = self.elements(path)
+        self.assertEqual(record["interfaceName"], text.decode())
+        self.assertEqual(record[r"1234/\x1b[2J\x1b]0;owned\x07\u009b31m\u202eevil\x0a2nd line\x0d\xff"], [text.decode()] * 2)
+
+    def test_a_file_that_is_missing(self):
+        _, complaints = self.list(self.path("no\x1b[2Jfile\n.ipfix"), expect=harness.EX_NOINPUT)
+        self.assertEqual(len(complaints), 1)
+        self.assertIn(r"no\x1b[2Jfile\x0a.ipfix: cannot open", complaints[0])
+
+    def test_a_filter(self):
+        _, complaints = self.list(harness.DEMO, "--filter", "host \x1b[2J", expect=harness.EX_USAGE)
+        self.assertIn(r"found '\x1b[2J'", complaints[0])
+
+
+@unittest.skipUnless(os.path.isdir(READERS), "the captures that are not part of the repository are missing")
+class Findings(StrangeCase):
+    def test_the_name_in_the_fault_is_escaped(self):
+        _, complaints = self.list(os.path.join(READERS, "a_escape.ipfix"), expect=EX_DATAERR)
+        self.assertEqual(len(complaints), 1)
+
+    def test_the_member_stands_once(self):
+        record, = self.elements(os.path.join(READERS, "e_at.ipfix"))
+        self.assertEqual((record["@type"], record["protocolIdentifier"]), ("data", 6))
+
+    def test_the_greatest_rate_is_first(self):
+        lines, _ = self.list(os.path.join(READERS, "d_rate.ipfix"), "--sort", "rate", "--json")
+        self.assertEqual([json.loads(line)["octetDeltaCount"] for line in lines], [2 ** 64 - 1, 5])
+
+
+if __name__ == "__main__":
+    harness.main()
