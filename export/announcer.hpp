@@ -34,6 +34,8 @@ public:
     /// The next template message that is to go ahead of data; nothing when all are told. Without
     /// number and time; good until the encoder's next append().
     [[nodiscard]] std::optional<MessageView> next_template(std::chrono::nanoseconds now) noexcept;
+    /// The last one that next_template() gave could not be told: it is the next one again.
+    void take_back_template() noexcept { --next_template_; }
     /// Another message of flow records goes.
     void count_data() noexcept { ++data_since_templates_; }
 

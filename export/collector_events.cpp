@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_events.hpp"
 
+#include <new>
 #include <utility>
 
 namespace tributary {
@@ -52,8 +53,20 @@ CollectorEvents::CollectorEvents(const CollectorOptions& collector, CollectorCou
     : collector_(describe(collector)), counters_(counters), handler_(std::move(handler)) {}
 
 void CollectorEvents::tell(CollectorEventKind kind, std::chrono::nanoseconds now,
-                           std::string_view detail) {
+                           std::string_view detail) noexcept {
     count(kind);
+    if (kind == CollectorEventKind::write_failed) {
+        failure_ = "write failed";  // short enough for a string to hold without memory of its own
+    }
+    try {
+        tell_others(kind, now, detail);
+    } catch (const std::bad_alloc&) {
+        // It is counted; a line more or less is not worth the end of the export.
+    }
+}
+
+void CollectorEvents::tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
+                                  std::string_view detail) {
     Muted& muted = muted_.at(static_cast<std::size_t>(kind));
     if (muted.told && !always_told(kind) && now - muted.told_at < kRepeatAfter) {
         ++muted.since;

@@ -57,7 +57,8 @@ public:
 
     /// @param now     uptime
     /// @param detail  cause, e.g. the system's words for an errno; may be empty
-    void tell(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail);
+    void tell(CollectorEventKind kind, std::chrono::nanoseconds now,
+              std::string_view detail) noexcept;
     /// The line that told of a final failure; empty: there was none.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
@@ -68,6 +69,8 @@ private:
         std::uint64_t since{};
     };
     void count(CollectorEventKind kind) noexcept;
+    void tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
+                     std::string_view detail);
 
     std::string collector_;
     CollectorCounters& counters_;

@@ -95,8 +95,11 @@ private:
     [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
+    [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
     template <class IsGood>
     [[nodiscard]] std::size_t first(IsGood is_good) const;
+    [[nodiscard]] std::optional<std::uint64_t> begin_record() noexcept;
+    bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
     void choose_active(ExportTime now);
@@ -110,7 +113,7 @@ private:
     [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
     static void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew);
     void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
-    void take_over(Members wanted);
+    void take_over(Members wanted) noexcept;
     void refuse_shared_place(const CollectorOptions& collector) const;
 
     ExportOptions options_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_session.hpp"
 
+#include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 namespace tributary {
@@ -81,12 +83,16 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         return;
     }
     AppendResult result = append(record.bytes);
-    if (result == AppendResult::message_full) {
+    if (result == AppendResult::message_full && !open_.entries.empty()) {
         close_message(now);
         if (messages_.waiting.size() >= Transport::kMostMessages) {
             pump(now);
         }
         result = append(record.bytes);
+    }
+    if (result == AppendResult::message_full) {  // an empty one: there is no memory
+        book_.lost(account_index_, record.entry, ExportLoss::buffer_full);
+        return;
     }
     if (open_.entries.empty()) {
         open_.opened_at = now.uptime;
@@ -103,7 +109,30 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     lose_what_failed();  // if it was just now
 }
 
+/// Makes sure that the account of one more record finds room in the open message.
+///
+/// @return  it does; false: there is no memory
+bool CollectorSession::has_room_for_entry() noexcept {
+    constexpr std::size_t kFirstRecords = 16;
+    const std::size_t records = open_.entries.size();
+    if (records < open_.entries.capacity() &&
+        (records + 1) * record_bytes_ <= open_.records.capacity()) [[likely]] {
+        return true;
+    }
+    try {
+        const std::size_t wanted = std::max(kFirstRecords, 2 * records);
+        open_.entries.reserve(wanted);
+        open_.records.reserve(wanted * record_bytes_);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
 AppendResult CollectorSession::append(const std::byte* record) noexcept {
+    if (!has_room_for_entry()) [[unlikely]] {
+        return AppendResult::message_full;
+    }
     if (!splitter_) {
         return encoder_.append(record);
     }
@@ -112,7 +141,19 @@ AppendResult CollectorSession::append(const std::byte* record) noexcept {
                                       : encoder_.append_pair(uniflows.first, uniflows.second);
 }
 
-void CollectorSession::close_message(ExportTime now) {
+/// Closes the open message. Where there is no memory for it, its records are lost, as in a full
+/// buffer.
+void CollectorSession::close_message(ExportTime now) noexcept {
+    try {
+        keep_closed(now);
+    } catch (const std::bad_alloc&) {
+        lose(open_, ExportLoss::buffer_full);
+        open_.clear();
+    }
+}
+
+/// @errors  std::bad_alloc: the message's records are still in its account
+void CollectorSession::keep_closed(ExportTime now) {
     const EncodedMessage closed = encoder_.close();
     open_.octets.assign(closed.octets.begin(), closed.octets.end());
     open_.data_records = closed.records;
@@ -127,12 +168,15 @@ void CollectorSession::close_message(ExportTime now) {
         open_.clear();
         return;
     }
-    messages_.add_last(messages_.waiting, std::exchange(open_, messages_.fresh()));
+    messages_.add_last(messages_.waiting, open_);
 }
 
 /// Takes messages back from the spool as long as there is room for them.
 void CollectorSession::refill(ExportTime now) {
-    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2 &&
+    const auto has_memory = [this] {
+        return messages_.octets() == 0 || !MemoryReserve::is_given_out();
+    };
+    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2 && has_memory() &&
            refilled_octets_ < buffer_ / 2) {  // other collectors and the rings wait meanwhile
         std::optional<OutgoingMessage> message = overflow_.take(now);
         if (!message) {
@@ -140,7 +184,7 @@ void CollectorSession::refill(ExportTime now) {
         }
         encoder_.announce_for(message->octets);
         refilled_octets_ += message->octets.size();
-        messages_.add_last(messages_.waiting, std::move(*message));
+        messages_.add_last(messages_.waiting, *message);
     }
 }
 
@@ -204,8 +248,11 @@ void CollectorSession::stage(ExportTime now) {
             announcer_.refresh_if_due(now.uptime);
         }
         if (const auto made = announcer_.next_template(now.uptime)) {
-            stage_template(*made, now);
-            continue;
+            if (stage_template(*made, now)) {
+                continue;
+            }
+            announcer_.take_back_template();
+            return;
         }
         if (announcer_.options_are_due(now.uptime)) {
             make_options(now);
@@ -216,31 +263,44 @@ void CollectorSession::stage(ExportTime now) {
         announcer_.count_data();
         OutgoingMessage& message = messages_.waiting.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
-        messages_.staged.push_back(std::move(message));
-        messages_.waiting.pop_front();
+        MessageStages::move_first(messages_.waiting, messages_.staged);
     }
 }
 
-void CollectorSession::stage_template(MessageView made, ExportTime now) {
-    OutgoingMessage message = messages_.fresh();
-    message.is_made_anew = true;
-    message.octets.assign(made.begin(), made.end());
-    numbering_.stamp(message.octets, 0, now.wall, {});
-    messages_.add_last(messages_.staged, std::move(message));
+/// @return  false: there is no memory
+bool CollectorSession::stage_template(MessageView made, ExportTime now) noexcept {
+    try {
+        OutgoingMessage message;
+        message.is_made_anew = true;
+        message.octets.assign(made.begin(), made.end());
+        numbering_.stamp(message.octets, 0, now.wall, {});
+        messages_.add_last(messages_.staged, message);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
-/// Lets options records wait before everything else.
-void CollectorSession::make_options(ExportTime now) {
+/// Lets options records wait before everything else. Without memory they stay due.
+void CollectorSession::make_options(ExportTime now) noexcept {
+    try {
+        add_options(now);
+    } catch (const std::bad_alloc&) {
+        announcer_.want_options();
+    }
+}
+
+void CollectorSession::add_options(ExportTime now) {
     OptionsEncoder::Messages made = announcer_.make_options(options_numbers(), now.uptime);
     if (!made.complete) {
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     for (auto each = made.messages.rbegin(); each != made.messages.rend(); ++each) {
-        OutgoingMessage message = messages_.fresh();
+        OutgoingMessage message;
         message.octets = std::move(each->octets);
         message.data_records = each->records;
         message.is_made_anew = true;
-        messages_.add_first(messages_.waiting, std::move(message));
+        messages_.add_first(messages_.waiting, message);
     }
 }
 
@@ -269,8 +329,7 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
     for (; count > 0; --count) {
         account_.messages.add();
         account_.octets.add(messages_.staged.front().octets.size());
-        messages_.sent.push_back(std::move(messages_.staged.front()));
-        messages_.staged.pop_front();
+        MessageStages::move_first(messages_.staged, messages_.sent);
     }
 }
 
@@ -294,105 +353,6 @@ void CollectorSession::settle(ExportTime now) {
         lose(messages_.sent.front(), ExportLoss::send_refused);
         forget_first(messages_.sent);
     }
-}
-
-bool CollectorSession::flush(ExportTime now) {
-    if (gave_up_) {
-        keep_for_next_process(now);
-    }
-    if (abandoned_ || gave_up_) {
-        return true;
-    }
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
-    send_what_can_leave(now);
-    if (!is_waiting() && !std::exchange(told_last_, true)) {
-        announcer_.want_options();
-        send_what_can_leave(now);
-    }
-    return !is_waiting();
-}
-
-void CollectorSession::send_what_can_leave(ExportTime now) {
-    pump(now);
-    settle(now);
-    lose_what_failed();
-}
-
-void CollectorSession::abandon(ExportTime now) {
-    settle(now);
-    if (overflow_.is_on()) {
-        transport_ = std::make_unique<NoTransport>();
-        follow_session();
-        gave_up_ = true;
-        return;
-    }
-    lose_all(cause_of_abandoning());
-    if (!is_file_) {
-        // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
-        transport_ = std::make_unique<NoTransport>();
-    }
-    abandoned_ = true;
-}
-
-/// The spool has what is left here, and the account knows it.
-void CollectorSession::keep_for_next_process(ExportTime now) {
-    if (std::exchange(kept_for_next_process_, true)) {
-        return;
-    }
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
-    overflow_.keep_for_next_process(messages_, now);
-}
-
-void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
-
-std::vector<OutgoingMessage> CollectorSession::hand_back(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
-    take_back_staged();
-    return messages_.take_all();
-}
-
-void CollectorSession::tell_takes_over(ExportTime now) {
-    events_.tell(CollectorEventKind::takes_over, now.uptime, {});
-}
-
-/// Tells of a message's records as lost. The message stays where it is, with none.
-void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
-    book_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
-    message.entries.clear();
-    message.records.clear();
-}
-
-void CollectorSession::lose_all(ExportLoss cause) noexcept {
-    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
-        for (OutgoingMessage& message : *stage) {
-            lose(message, cause);
-        }
-    }
-    messages_.clear();
-    lose(open_, cause);
-    static_cast<void>(encoder_.close());
-}
-
-/// After a final failure nothing waits here, unless another collector may take it over.
-void CollectorSession::lose_what_failed() noexcept {
-    if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
-        lose_all(ExportLoss::write_failed);
-    }
-}
-
-void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
-    overflow_.release(stage.front());
-    messages_.drop_first(stage);
-}
-
-ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
-    return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
 }
 
 }  // namespace tributary

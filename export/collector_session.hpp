@@ -17,6 +17,7 @@
 #include "export/export_counters.hpp"
 #include "export/export_time.hpp"
 #include "export/ipfix_encoder.hpp"
+#include "export/memory_reserve.hpp"
 #include "export/message.hpp"
 #include "export/message_stages.hpp"
 #include "export/metering_process.hpp"
@@ -55,10 +56,12 @@ public:
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
     /// Whether there is room in its buffer, or in its spool, which has some unless its disk
-    /// refuses.
+    /// refuses. While memory is short, one message at a time finds room.
     [[nodiscard]] bool has_room() const noexcept {
+        const bool is_short = messages_.octets() > 0 && MemoryReserve::is_given_out();
         const bool has_memory = messages_.octets() < buffer_ && !overflow_.holds_messages();
-        return !is_dead() && (gave_up_ || overflow_.takes_messages() || has_memory);
+        return !is_dead() &&
+               (gave_up_ || (!is_short && (overflow_.takes_messages() || has_memory)));
     }
     /// It has failed for good, or was given up: what it is given is lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
@@ -70,7 +73,8 @@ public:
     [[nodiscard]] bool is_waiting() const noexcept {
         return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();
     }
-    /// Takes a record, when it has room; one too many does no harm.
+    /// Takes a record, when it has room; one too many does no harm, and is lost where there is no
+    /// memory for it.
     void add(const RecordToSend& record, ExportTime now);
     /// Closes the open message, however full, and sends what can leave; when all records are
     /// accounted for, the last options records.
@@ -84,7 +88,7 @@ public:
     [[nodiscard]] bool keeps_records() const noexcept { return record_bytes_ != 0; }
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
     /// caller's again. Only where keeps_records(), and without a session.
-    [[nodiscard]] std::vector<OutgoingMessage> hand_back(ExportTime now);
+    [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
     /// Says in the account whether there is a session: another one may have had it before.
@@ -100,7 +104,9 @@ public:
 
 private:
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
-    void close_message(ExportTime now);
+    [[nodiscard]] bool has_room_for_entry() noexcept;
+    void close_message(ExportTime now) noexcept;
+    void keep_closed(ExportTime now);
     void refill(ExportTime now);
     void keep_for_next_process(ExportTime now);
     void follow_session() noexcept;
@@ -109,8 +115,9 @@ private:
     void pump(ExportTime now);
     void send_what_can_leave(ExportTime now);
     void stage(ExportTime now);
-    void stage_template(MessageView made, ExportTime now);
-    void make_options(ExportTime now);
+    [[nodiscard]] bool stage_template(MessageView made, ExportTime now) noexcept;
+    void make_options(ExportTime now) noexcept;
+    void add_options(ExportTime now);
     [[nodiscard]] OptionsNumbers options_numbers() const;
     void account_sent(std::size_t count) noexcept;
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;

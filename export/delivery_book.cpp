@@ -20,12 +20,10 @@ void DeliveryBook::set_copies(std::size_t copies) noexcept {
 }
 
 std::uint64_t DeliveryBook::begin() {
-    const std::uint64_t number = next_++;
     if (copies_ > 1) {
-        blocks_[number / kBlockRecords].states[number % kBlockRecords] =
-            static_cast<State>(copies_);
+        blocks_[next_ / kBlockRecords].states[next_ % kBlockRecords] = static_cast<State>(copies_);
     }
-    return number;
+    return next_++;
 }
 
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {

@@ -39,6 +39,7 @@ public:
     /// Begins a record. Each of its copies must then be told of once, in whatever order.
     ///
     /// @return  its number
+    /// @errors  std::bad_alloc: it has not begun
     [[nodiscard]] std::uint64_t begin();
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
@@ -47,6 +48,10 @@ public:
     /// @param inherited  those of a former process, which are in the collector's own account alone
     void lost(std::size_t collector, std::span<const RecordEntry> records,
               const RecordTally& inherited, ExportLoss cause) noexcept;
+    /// A record of which begin() found no memory; the collectors' accounts are the caller's.
+    void lost_unbegun(std::size_t queue, const RecordTally& record, ExportLoss cause) noexcept {
+        counters_.queues[queue].lose(cause, record);
+    }
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// The collector's own account.

@@ -32,6 +32,7 @@ ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& 
       batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
 
 bool ExportWorker::step(ExportTime now) {
+    reserve_.fill();
     const std::uint64_t before = collectors_.progress();
     collectors_.advance(now);
     bool drained = false;

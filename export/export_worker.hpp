@@ -12,6 +12,7 @@
 #include "export/collector_group.hpp"
 #include "export/export_counters.hpp"
 #include "export/export_time.hpp"
+#include "export/memory_reserve.hpp"
 #include "export/options.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/record_stream.hpp"
@@ -19,7 +20,8 @@
 namespace tributary {
 
 /// Drains the queues' record rings into IPFIX messages for the collectors. While no collector can
-/// take records, it drains nothing: they wait in the rings, and behind them in the caches.
+/// take records, it drains nothing: they wait in the rings, and behind them in the caches. Memory
+/// that the system does not give counts as a full buffer.
 /// @thread  the export thread, construction apart
 class ExportWorker {
 public:
@@ -65,6 +67,7 @@ private:
     bool take_batch(std::size_t queue);
     [[nodiscard]] bool all_drained();
 
+    MemoryReserve reserve_;  ///< of the export thread
     CollectorGroup collectors_;
     std::vector<RecordSource*> queues_;
     std::size_t record_bytes_;

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "export/socket.hpp"
@@ -91,7 +93,13 @@ bool sync_file(const std::string& name) {
 
 }  // namespace
 
-FileFinisher::FileFinisher() : thread_([this] { run(); }) {}
+FileFinisher::FileFinisher() {
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+        throw std::system_error(error.code(), "no thread to finish files");
+    }
+}
 FileFinisher::~FileFinisher() { end(); }
 
 void FileFinisher::end() {
@@ -139,11 +147,28 @@ void FileFinisher::run() {
         const FinishedFile file = std::move(files_.front());
         files_.pop_front();
         lock.unlock();
-        std::string failure = finish(file);
+        std::string failure = try_to_finish(file);
         lock.lock();
         if (!failure.empty()) {
-            failures_.push_back(std::move(failure));
+            keep(std::move(failure));
         }
+    }
+}
+
+/// Has the line told; without memory it is not.
+void FileFinisher::keep(std::string failure) noexcept {
+    try {
+        failures_.push_back(std::move(failure));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+/// @return  what went wrong; empty: nothing
+std::string FileFinisher::try_to_finish(const FinishedFile& done) noexcept {
+    try {
+        return finish(done);
+    } catch (const std::bad_alloc&) {
+        return "no memory";  // short enough for a string to hold without memory of its own
     }
 }
 

@@ -27,6 +27,7 @@ public:
     /// At the end a command that goes on for longer is killed, and those of later files do not run.
     static constexpr std::chrono::seconds kPatience{30};
 
+    /// @errors  std::system_error: there is no thread for it
     FileFinisher();
     FileFinisher(const FileFinisher&) = delete;
     FileFinisher& operator=(const FileFinisher&) = delete;
@@ -41,6 +42,8 @@ public:
 
 private:
     void run();
+    void keep(std::string failure) noexcept;
+    [[nodiscard]] std::string try_to_finish(const FinishedFile& done) noexcept;
     [[nodiscard]] std::string finish(const FinishedFile& done);
     [[nodiscard]] std::string run_command(const FinishedFile& done);
 

@@ -72,6 +72,7 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                                 {.partial = options.partial, .ntop = options.ntop_elements})),
       session_(settings_of(options, message_limit), framing_templates(templates_)) {
     encode_templates(settings_of(options, message_limit));
+    take_memory_of_fixbuf();
     fingerprint_ = make_fingerprint(options.observation_domain);
 }
 
@@ -90,6 +91,20 @@ void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
         kept_back_[shape] =
             session.encode_templates(std::span(templates).subspan(shape, 1)).front();
     }
+}
+
+/// libfixbuf takes memory for each template once, with its first record, and ends the process where
+/// there is none. Records that nobody gets make it take that memory now.
+void IpfixEncoder::take_memory_of_fixbuf() noexcept {
+    std::array<std::byte, kLargestRecord> nothing{};
+    for (const RecordTemplate& each : templates_) {
+        if (!session_.has_room(each.id, each.record_octets)) {
+            static_cast<void>(session_.close());
+        }
+        static_cast<void>(session_.append(each.id, std::span(nothing).first(each.record_octets),
+                                          each.record_octets));
+    }
+    static_cast<void>(session_.close());
 }
 
 std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {

@@ -75,6 +75,7 @@ public:
 
 private:
     void encode_templates(const FixbufSession::Settings& settings);
+    void take_memory_of_fixbuf() noexcept;
     [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;

@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/message_stages.hpp"
 
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace tributary {
 
-OutgoingMessage MessageStages::fresh() noexcept {
+void MessageStages::add_last(Stage& stage, OutgoingMessage& message) {
+    add(stage, stage.end(), message);
+}
+
+void MessageStages::add_first(Stage& stage, OutgoingMessage& message) {
+    add(stage, stage.begin(), message);
+}
+
+void MessageStages::add(Stage& stage, Stage::iterator before, OutgoingMessage& message) {
+    static_assert(std::is_nothrow_swappable_v<OutgoingMessage>);
     if (spare_.empty()) {
-        return {};
+        spare_.emplace_back();
     }
-    OutgoingMessage message = std::move(spare_.back());
-    spare_.pop_back();
-    return message;
-}
-
-void MessageStages::add_last(Stage& stage, OutgoingMessage message) {
     octets_ += message.octets.size();
-    stage.push_back(std::move(message));
-}
-
-void MessageStages::add_first(Stage& stage, OutgoingMessage message) {
-    octets_ += message.octets.size();
-    stage.push_front(std::move(message));
-}
-
-void MessageStages::drop_first(Stage& stage) noexcept {
-    recycle(stage.front());
-    stage.pop_front();
+    std::swap(spare_.front(), message);
+    stage.splice(before, spare_, spare_.begin());
 }
 
 void MessageStages::put_back(Stage& stage) noexcept {
-    for (; !stage.empty(); stage.pop_back()) {
-        if (stage.back().is_made_anew) {
-            recycle(stage.back());
+    while (!stage.empty()) {
+        const auto last = std::prev(stage.end());
+        if (last->is_made_anew) {
+            recycle(stage, last);
         } else {
-            waiting.push_front(std::move(stage.back()));
+            waiting.splice(waiting.begin(), stage, last);
         }
     }
 }
@@ -45,13 +42,10 @@ void MessageStages::drop_made_anew() noexcept {
     }
 }
 
-std::vector<OutgoingMessage> MessageStages::take_all() {
-    std::vector<OutgoingMessage> messages;
+MessageStages::Stage MessageStages::take_all() noexcept {
+    Stage messages;
     for (Stage* const stage : oldest_first()) {
-        for (OutgoingMessage& message : *stage) {
-            messages.push_back(std::move(message));
-        }
-        stage->clear();
+        messages.splice(messages.end(), *stage);
     }
     octets_ = 0;
     std::erase_if(messages, [](const OutgoingMessage& message) { return message.is_made_anew; });
@@ -66,12 +60,14 @@ void MessageStages::clear() noexcept {
     }
 }
 
-void MessageStages::recycle(OutgoingMessage& message) noexcept {
+void MessageStages::recycle(Stage& stage, Stage::iterator message) noexcept {
     constexpr std::size_t kSpare = 64;
-    octets_ -= message.octets.size();
-    message.clear();
+    octets_ -= message->octets.size();
+    message->clear();
     if (spare_.size() < kSpare) {
-        spare_.push_back(std::move(message));
+        spare_.splice(spare_.begin(), stage, message);
+    } else {
+        stage.erase(message);
     }
 }
 

@@ -3,19 +3,19 @@
 
 #include <array>
 #include <cstddef>
-#include <deque>
-#include <vector>
+#include <list>
 
 #include "export/outgoing_message.hpp"
 
 namespace tributary {
 
 /// The closed messages of one collector that are in memory, by how far they have come: oldest
-/// first, `sent` before `staged` before `waiting`. CollectorSession moves them.
+/// first, `sent` before `staged` before `waiting`. CollectorSession moves them. Only to add one
+/// takes memory; from stage to stage they go without.
 /// @thread  the export thread
 class MessageStages {
 public:
-    using Stage = std::deque<OutgoingMessage>;
+    using Stage = std::list<OutgoingMessage>;
 
     Stage waiting;
     Stage staged;
@@ -28,24 +28,30 @@ public:
         return {&sent, &staged, &waiting};
     }
 
-    /// An empty message, to be filled and added.
-    [[nodiscard]] OutgoingMessage fresh() noexcept;
-    void add_last(Stage& stage, OutgoingMessage message);
-    void add_first(Stage& stage, OutgoingMessage message);
-    void drop_first(Stage& stage) noexcept;
+    /// Adds a message, which is empty then and has the memory of an earlier one.
+    ///
+    /// @errors  std::bad_alloc: nothing has changed
+    void add_last(Stage& stage, OutgoingMessage& message);
+    void add_first(Stage& stage, OutgoingMessage& message);
+    /// Moves the first message of a stage behind those of a later one.
+    static void move_first(Stage& from, Stage& to) noexcept {
+        to.splice(to.end(), from, from.begin());
+    }
+    void drop_first(Stage& stage) noexcept { recycle(stage, stage.begin()); }
     /// Lets the flow records of a later stage wait again, in the old order.
     void put_back(Stage& stage) noexcept;
     /// Drops templates and options that wait: they were made for another session.
     void drop_made_anew() noexcept;
     /// All messages of flow records, which are the caller's then.
-    [[nodiscard]] std::vector<OutgoingMessage> take_all();
+    [[nodiscard]] Stage take_all() noexcept;
     void clear() noexcept;
 
 private:
-    void recycle(OutgoingMessage& message) noexcept;
+    void add(Stage& stage, Stage::iterator before, OutgoingMessage& message);
+    void recycle(Stage& stage, Stage::iterator message) noexcept;
 
     std::size_t octets_ = 0;
-    std::vector<OutgoingMessage> spare_;  ///< whose memory is used again
+    Stage spare_;  ///< whose memory is used again
 };
 
 }  // namespace tributary

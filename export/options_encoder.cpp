@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -96,6 +97,15 @@ std::size_t fitting_octets(const std::string& text) {
     return octets;
 }
 
+/// libfixbuf ends the process when it gets no memory: better to find out before. It needs some
+/// hundred octets for a record with a name; what is freed here is at hand for it.
+///
+/// @errors  std::bad_alloc
+void check_memory_for_fixbuf() {
+    constexpr std::size_t kPlenty = 65'536;
+    ::operator delete(::operator new(kPlenty), kPlenty);  // a call that no compiler leaves out
+}
+
 }  // namespace
 
 /// The fields of one record, back to back as FixbufSession takes them.
@@ -154,6 +164,17 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
 
 OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {
+    check_memory_for_fixbuf();
+    try {
+        return encode_all(numbers, templates);
+    } catch (const std::bad_alloc&) {
+        static_cast<void>(session_.close());  // what is begun does not come again
+        throw;
+    }
+}
+
+OptionsEncoder::Messages OptionsEncoder::encode_all(const OptionsNumbers& numbers,
+                                                    std::span<const TemplateKeys> templates) {
     Messages out;
     append_numbers(out, numbers);
     for (const ObservedInterface& interface : interfaces_) {

@@ -52,11 +52,15 @@ public:
         return template_messages_;
     }
     /// The first message has the numbers.
+    /// @errors  std::bad_alloc: nothing is made
     [[nodiscard]] Messages encode(const OptionsNumbers& numbers,
                                   std::span<const TemplateKeys> templates);
 
 private:
     class Fields;
+
+    [[nodiscard]] Messages encode_all(const OptionsNumbers& numbers,
+                                      std::span<const TemplateKeys> templates);
 
     void append(Messages& out, Fields fields);
     void append_numbers(Messages& out, const OptionsNumbers& numbers);

@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "export/export_error.hpp"
 
@@ -42,6 +44,9 @@ Resolver::Result look_up(const std::string& host, const std::string& port, int t
     ::freeaddrinfo(found);
     return addresses;
 }
+
+/// Short enough for a string to hold without memory of its own.
+constexpr const char* kNoMemory = "no memory";
 
 /// The error if it says that datagrams do not arrive, else 0.
 int icmp_error(int error) noexcept {
@@ -170,24 +175,38 @@ Resolver::Resolver(const CollectorOptions& collector, int socket_type)
 }
 
 void Resolver::start() noexcept {
-    lookup_ = std::make_shared<Lookup>();
-    if (numeric_) {
-        lookup_->result = *numeric_;
-        lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
-        return;
-    }
     try {
+        lookup_ = std::make_shared<Lookup>();
+        if (numeric_) {
+            lookup_->result = *numeric_;
+            lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
+            return;
+        }
         std::thread([lookup = lookup_, host = host_, port = port_, type = socket_type_] {
-            lookup->result = look_up(host, port, type, 0);
+            try {
+                lookup->result = look_up(host, port, type, 0);
+            } catch (const std::bad_alloc&) {
+                lookup->result = tl::unexpected(std::string(kNoMemory));
+            }
             lookup->done.store(true, std::memory_order_release);  // pairs with acquire in poll()
         }).detach();
     } catch (const std::system_error& error) {
-        lookup_->result = tl::unexpected(std::string(error.what()));
-        lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
+        fail_to_start(words_for(error.code().value()));
+    } catch (const std::bad_alloc&) {
+        fail_to_start(kNoMemory);
     }
 }
 
+/// Says why in the result, which poll() finds at once.
+void Resolver::fail_to_start(const char* why) noexcept {
+    lookup_.reset();
+    fault_ = why;
+}
+
 std::optional<Resolver::Result> Resolver::poll() noexcept {
+    if (fault_ != nullptr) {
+        return tl::unexpected(std::string(std::exchange(fault_, nullptr)));
+    }
     if (!lookup_ ||
         !lookup_->done.load(std::memory_order_acquire)) {  // pairs with release in start()
         return std::nullopt;

@@ -82,7 +82,7 @@ public:
     Resolver(const CollectorOptions& collector, int socket_type);
 
     void start() noexcept;
-    [[nodiscard]] bool asking() const noexcept { return lookup_ != nullptr; }
+    [[nodiscard]] bool asking() const noexcept { return lookup_ != nullptr || fault_ != nullptr; }
     /// The outcome of the last start(), once; nothing while it is not known.
     [[nodiscard]] std::optional<Result> poll() noexcept;
     [[nodiscard]] bool is_numeric() const noexcept { return numeric_.has_value(); }
@@ -90,11 +90,14 @@ public:
 private:
     struct Lookup;
 
+    void fail_to_start(const char* why) noexcept;
+
     std::string host_;
     std::string port_;
     int socket_type_;
     std::optional<std::vector<SocketAddress>> numeric_;
     std::shared_ptr<Lookup> lookup_;  ///< shared with the asking thread, which may outlive us
+    const char* fault_{};  ///< why the last start() found no thread or memory; until poll() tells
 };
 
 }  // namespace tributary

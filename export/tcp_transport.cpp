@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace tributary {
@@ -190,6 +191,9 @@ SendResult TcpTransport::send(std::span<const MessageView> messages,
 
 /// Sends what the kernel takes of a message. @return  all of it
 bool TcpTransport::send_some(MessageView message, std::chrono::nanoseconds now) noexcept {
+    if (sent_octets_ == 0 && !expect_end()) {
+        return false;
+    }
     const MessageView rest = message.subspan(sent_octets_);
     const std::optional<std::size_t> sent = stream_->send(rest);
     if (!sent) {
@@ -197,11 +201,24 @@ bool TcpTransport::send_some(MessageView message, std::chrono::nanoseconds now) 
         return false;
     }
     sent_octets_ += *sent;
+    if (sent_octets_ == 0) {
+        ends_.pop_back();
+    }
     if (sent_octets_ < message.size()) {
         return false;
     }
-    ends_.push_back(stream_->sent());
+    ends_.back() = stream_->sent();
     sent_octets_ = 0;
+    return true;
+}
+
+/// Makes a place for the end of a message before any of it is sent. @return  there is memory for it
+bool TcpTransport::expect_end() noexcept {
+    try {
+        ends_.push_back(kNotSent);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     return true;
 }
 
@@ -215,7 +232,8 @@ Fates TcpTransport::settle(std::chrono::nanoseconds) noexcept {
 /// Asks the kernel, which still knows after the connection was reset.
 void TcpTransport::count_acknowledged() noexcept {
     const std::uint64_t octets = acknowledged_octets(socket_);
-    while (!ends_.empty() && acknowledged_at_start_ + ends_.front() <= octets) {
+    while (!ends_.empty() && ends_.front() != kNotSent &&
+           acknowledged_at_start_ + ends_.front() <= octets) {
         ends_.pop_front();
         ++delivered_;
     }

@@ -52,6 +52,7 @@ private:
     void begin_opening(std::chrono::nanoseconds now) noexcept;
     void check_opening(std::chrono::nanoseconds now) noexcept;
     void check_connected(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] bool expect_end() noexcept;
     [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
     void count_acknowledged() noexcept;
     void end_connection() noexcept;
@@ -67,7 +68,9 @@ private:
     FileDescriptor socket_;
     std::unique_ptr<OctetStream> stream_;  ///< after the socket that it uses
     std::size_t sent_octets_{};            ///< of the message that is partly sent
-    /// The connection's octet behind each message that is not acknowledged whole.
+    static constexpr std::uint64_t kNotSent = ~std::uint64_t{0};
+    /// The connection's octet behind each message that is not acknowledged whole; kNotSent: behind
+    /// the one that is partly sent.
     std::deque<std::uint64_t> ends_;
     std::uint64_t acknowledged_at_start_{};  ///< the kernel counts a SYN, too
     std::size_t delivered_{};                ///< messages that settle() has not told of

@@ -112,9 +112,10 @@ struct GroupExport {
             options.collectors[i].buffer = buffer;
         }
     }
-    void start() {
+    void start() { start(queue); }
+    void start(RecordSource& source) {
         worker = std::make_unique<ExportWorker>(
-            options, MeteringProcess{}, std::vector<RecordSource*>{&queue}, counters,
+            options, MeteringProcess{}, std::vector<RecordSource*>{&source}, counters,
             [this](const CollectorEvent& event) { events.push_back(event.kind); });
     }
     /// Works for a while of uptime, with ears open.

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a session ends, and what is lost then.
+#include <memory>
+#include <utility>
+
+#include "export/collector_session.hpp"
+
+namespace tributary {
+
+bool CollectorSession::flush(ExportTime now) {
+    if (gave_up_) {
+        keep_for_next_process(now);
+    }
+    if (abandoned_ || gave_up_) {
+        return true;
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    send_what_can_leave(now);
+    if (!is_waiting() && !std::exchange(told_last_, true)) {
+        announcer_.want_options();
+        send_what_can_leave(now);
+    }
+    return !is_waiting();
+}
+
+void CollectorSession::send_what_can_leave(ExportTime now) {
+    pump(now);
+    settle(now);
+    lose_what_failed();
+}
+
+void CollectorSession::abandon(ExportTime now) {
+    settle(now);
+    if (overflow_.is_on()) {
+        transport_ = std::make_unique<NoTransport>();
+        follow_session();
+        gave_up_ = true;
+        return;
+    }
+    lose_all(cause_of_abandoning());
+    if (!is_file_) {
+        // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
+        transport_ = std::make_unique<NoTransport>();
+    }
+    abandoned_ = true;
+}
+
+/// The spool has what is left here, and the account knows it.
+void CollectorSession::keep_for_next_process(ExportTime now) {
+    if (std::exchange(kept_for_next_process_, true)) {
+        return;
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    overflow_.keep_for_next_process(messages_, now);
+}
+
+void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
+
+MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    take_back_staged();
+    return messages_.take_all();
+}
+
+void CollectorSession::tell_takes_over(ExportTime now) {
+    events_.tell(CollectorEventKind::takes_over, now.uptime, {});
+}
+
+/// Tells of a message's records as lost. The message stays where it is, with none.
+void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
+    book_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
+    message.entries.clear();
+    message.records.clear();
+}
+
+void CollectorSession::lose_all(ExportLoss cause) noexcept {
+    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
+        for (OutgoingMessage& message : *stage) {
+            lose(message, cause);
+        }
+    }
+    messages_.clear();
+    lose(open_, cause);
+    static_cast<void>(encoder_.close());
+}
+
+/// After a final failure nothing waits here, unless another collector may take it over.
+void CollectorSession::lose_what_failed() noexcept {
+    if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
+        lose_all(ExportLoss::write_failed);
+    }
+}
+
+void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
+    overflow_.release(stage.front());
+    messages_.drop_first(stage);
+}
+
+ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
+    return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
+}
+}  // namespace tributary
