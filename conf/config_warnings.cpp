@@ -58,6 +58,10 @@ void warn_of_idle_flow_keys(const FlowCacheOptions& flows, Warnings& warnings) {
             "flows.idle-timeout is longer than flows.active-timeout: no record ends by it");
     }
     const FlowCacheOptions defaults;
+    warn_of_idle_key(flows.tunnel == TunnelMode::outer && !flows.mpls_pseudowires &&
+                         flows.mac_addresses != defaults.mac_addresses,
+                     "flows.mac-addresses",
+                     "flows.tunnel is outer and flows.mpls-pseudowires is false", warnings);
     warn_of_idle_key(flows.fragments != FragmentMode::track &&
                          flows.fragment_timeout != defaults.fragment_timeout,
                      "flows.fragment-timeout", "flows.fragments is zero", warnings);

@@ -114,6 +114,11 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "VXLAN, GENEVE and GTP-U tunnels, up to 8 of them; inner exports the group tunnel"),
         value("tunnel-in-key", flag(&O::tunnel_in_key),
               "packets of different tunnels are different flows, for tunnel: inner"),
+        value("mac-addresses",
+              choice(&O::mac_addresses, {{"inner", MacMode::inner}, {"outer", MacMode::outer}}),
+              "MAC addresses of the group layer2, where a tunnel or an MPLS pseudo-wire carries "
+              "Ethernet: those of the frame right around the packet that is metered, or of the "
+              "outermost frame"),
         value("fragments",
               choice(&O::fragments, {{"zero", FragmentMode::zero}, {"track", FragmentMode::track}}),
               "ports of a packet's fragments behind the first: zero, or those of the first one if "

@@ -16,6 +16,7 @@ namespace tributary {
 [[nodiscard]] constexpr ParseOptions parse_options(const FlowCacheOptions& flows, ParseMode mode,
                                                    std::uint16_t trim_length) noexcept {
     ParseOptions options{.tunnel = flows.tunnel,
+                         .mac_addresses = flows.mac_addresses,
                          .mpls_pseudowires = flows.mpls_pseudowires,
                          .llc_snap = flows.llc_snap,
                          .tcp_segments = flows.tcp_analysis};

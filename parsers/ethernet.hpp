@@ -8,6 +8,7 @@
 #include "parsers/captured_bytes.hpp"
 #include "parsers/link_layer.hpp"
 #include "parsers/packet_fields.hpp"
+#include "parsers/parse_options.hpp"
 #include "parsers/parse_status.hpp"
 
 namespace tributary {
@@ -69,7 +70,7 @@ inline constexpr std::uint16_t kLastLlcLength = 1500;
 /// Parses an Ethernet header, up to its type field.
 ///
 /// @param at      where the header begins
-/// @param fields  gets the MAC addresses, unless an outer header has left its own there
+/// @param fields  gets the MAC addresses, instead of those of a frame around this one
 /// @errors        truncated_link_header
 /// @source        IEEE 802.3-2022 §3.1.1
 [[nodiscard]] inline LinkLayer parse_ethernet(CapturedBytes frame, std::size_t at,
@@ -78,10 +79,18 @@ inline constexpr std::uint16_t kLastLlcLength = 1500;
     if (!header) {
         return {ParseStatus::truncated_link_header};
     }
-    if (fields.mac_addresses == nullptr) {
-        fields.mac_addresses = header.bytes<0, 12>();
-    }
+    fields.mac_addresses = header.bytes<0, 12>();
     return {ParseStatus::ok, header.u16<12>(), at + 14};
+}
+
+/// Gives fields the MAC addresses of the outermost frame back, where those are wanted.
+///
+/// @param outermost  what was there before an inner frame was looked into; nullptr if none was
+inline void keep_outer_mac(const std::byte* outermost, MacMode mode,
+                           PacketFields& fields) noexcept {
+    if (mode == MacMode::outer && outermost != nullptr) {
+        fields.mac_addresses = outermost;
+    }
 }
 
 }  // namespace tributary

@@ -148,10 +148,12 @@ LinkLayer parse_link_layer(LinkType type, CapturedBytes frame, PacketFields& fie
 
 LinkLayer find_network_layer(CapturedBytes frame, LinkLayer link, std::size_t wire_bytes,
                              const ParseOptions& options, PacketFields& fields) noexcept {
+    const std::byte* const outermost_mac = fields.mac_addresses;
     while (link.status == ParseStatus::ok && link.ethertype != ethertype::kIpv4 &&
            link.ethertype != ethertype::kIpv6) {
         link = step_over(frame, link, wire_bytes, options, fields);
     }
+    keep_outer_mac(outermost_mac, options.mac_addresses, fields);
     return link;
 }
 

@@ -126,7 +126,7 @@ struct PacketFields {
                                          ///< says no more than kMostPayload octets
     std::uint32_t flow_label{};          ///< IPv6, 20 bits
     const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or
-                                         ///< nullptr
+                                         ///< nullptr; ParseOptions::mac_addresses says of which
     const std::byte* mpls_stack{};       ///< 4 bytes per entry, in the frame; or nullptr
     TunnelFields tunnel{};
     TcpSegment tcp{};  ///< where has_tcp_segment

@@ -9,9 +9,14 @@ namespace tributary {
 /// Which IP packet of a frame is metered: the outermost, or the one inside its tunnels.
 enum class TunnelMode : std::uint8_t { outer, inner };
 
+/// Whose MAC addresses are told of a packet that lies in more than one Ethernet frame, by a tunnel
+/// or a pseudo-wire: those of the frame right around it, or of the outermost frame.
+enum class MacMode : std::uint8_t { inner, outer };
+
 /// How frames are parsed; the same for all packets of an input.
 struct ParseOptions {
     TunnelMode tunnel = TunnelMode::outer;
+    MacMode mac_addresses = MacMode::inner;
     bool mpls_pseudowires = false;  ///< Ethernet frames inside MPLS are looked into
     bool llc_snap = false;          ///< IP in 802.3 frames with LLC and SNAP headers is IP
     bool tcp_segments = false;      ///< PacketFields::tcp is read

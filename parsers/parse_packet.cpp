@@ -56,6 +56,8 @@ namespace {
 
 /// What stays when the parser goes on from an outer packet to the one inside: the frame's link
 /// layer, and the tunnel between the two.
+///
+/// @param outer  has the MAC addresses of the tunnel's Ethernet frame, if it carries one
 PacketFields inside_of(const PacketFields& outer, const Tunnel& tunnel,
                        const std::byte* addresses) noexcept {
     PacketFields fields;
@@ -114,6 +116,7 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
         if (tunnel.kind == TunnelKind::none) {
             return;
         }
+        keep_outer_mac(fields.mac_addresses, options.mac_addresses, outer);
         PacketFields inner =
             inside_of(outer, tunnel, addresses_of(frame, ip.begins_at, fields.ip_version));
         const LinkLayer link =

@@ -69,8 +69,8 @@ inline constexpr int kMostTunnels = 8;
 /// metered.
 ///
 /// With TunnelMode::inner that is the packet inside the innermost tunnel; where that is no IP
-/// packet, or not a whole one, or a fragment stands around it, the packet around it. VLAN ids, MPLS
-/// labels and MAC addresses are the frame's first, wherever they stand.
+/// packet, or not a whole one, or a fragment stands around it, the packet around it. VLAN ids and
+/// MPLS labels are the frame's first, wherever they stand; MAC addresses as MacMode says.
 ///
 /// @param packet  may hold anything; only `captured` bytes are read
 /// @param fields  written when the status is `ok`; otherwise its content is unspecified

@@ -38,7 +38,7 @@ inline constexpr L4Port kGeneve{6081};
 /// @param at          where its payload begins
 /// @param wire_bytes  the frame's length on the wire, up to the end of the IP packet
 /// @param fields      what was found in the packet; an Ethernet frame inside leaves its MAC
-///                    addresses here if the packet had none
+///                    addresses here
 /// @errors            in the payload's status: truncated_link_header; not_ip for a GTP-U packet
 ///                    without an IP packet in it
 /// @cost              one round per GTP-U extension header, bounded by the captured bytes

@@ -20,7 +20,9 @@
 //   0-1  added to the captured length to make the wire length (big-endian); from 0xff00 on it is
 //        shorter than what was captured instead
 //   2    ParseOptions (bits 0-2) and link type (bits 3-7, modulo their number)
-//   3    where the trimmed parser cuts, and what a NIC claims (modulo the number of hints)
+//   3    where the trimmed parser cuts, whether MAC addresses are the outermost frame's (if odd),
+//   and
+//        what a NIC claims (modulo the number of hints)
 
 namespace tributary::fuzz {
 
@@ -57,6 +59,7 @@ inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size
                    .wire_bytes = more < 0xff00 ? captured + more : captured - fewer,
                    .link_type = kLinkTypes[(data[2] >> 3U) % kLinkTypes.size()]},
         .options = {.tunnel = (data[2] & 1U) != 0 ? TunnelMode::inner : TunnelMode::outer,
+                    .mac_addresses = (data[3] & 1U) != 0 ? MacMode::outer : MacMode::inner,
                     .mpls_pseudowires = (data[2] & 2U) != 0,
                     .llc_snap = (data[2] & 4U) != 0,
                     .tcp_segments = true},

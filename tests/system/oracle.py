@@ -34,8 +34,10 @@ SETTINGS = [
      ["--idle", "15", "--active", "60", "--tcp-end", "finrst", "--tunnel", "inner", "--frag", "track"],
      ["flows.idle-timeout=15", "flows.active-timeout=60", "flows.tcp-end=true", "flows.tunnel=inner",
       "flows.fragments=track", "read.queues=2", "export.timestamps=microseconds"], DEFAULT_FIELDS),
+    # The oracle tells the outermost frame's MAC addresses.
     ("inside tunnels, three queues, all groups", ["--idle", "30", "--active", "300", "--tunnel", "inner", "--snap"],
-     ["flows.idle-timeout=30", "flows.active-timeout=300", "flows.tunnel=inner", "flows.llc-snap=true", "read.queues=3",
+     ["flows.idle-timeout=30", "flows.active-timeout=300", "flows.tunnel=inner", "flows.mac-addresses=outer",
+      "flows.llc-snap=true", "read.queues=3",
       "export.fields=[extremes, layer2, tcp-counts, flow-label, mpls, tunnel, fragments]"],
      DEFAULT_FIELDS + ",minimumTTL,maximumTTL,minimumIpTotalLength,maximumIpTotalLength,layer2OctetDeltaCount,"
      "sourceMacAddress,destinationMacAddress,flowLabelIPv6"),

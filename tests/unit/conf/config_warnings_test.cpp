@@ -70,6 +70,8 @@ TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
         std::string used;
     };
     const std::vector<Case> cases{
+        {"flows.mac-addresses=outer", "flows.tunnel is outer and flows.mpls-pseudowires is false",
+         "flows.mpls-pseudowires=true"},
         {"flows.fragment-timeout=60", "flows.fragments is zero", "flows.fragments=track"},
         {"flows.tcp-duplicate-time=0.2", "flows.tcp-analysis is false", "flows.tcp-analysis=true"},
         {"flows.tcp-retransmission-time=5", "flows.tcp-analysis is false",

@@ -43,6 +43,7 @@ flows:
   vlan-in-key: true
   tunnel: outer
   tunnel-in-key: false
+  mac-addresses: inner
   fragments: zero
   fragment-timeout: 0
   mpls-pseudowires: false

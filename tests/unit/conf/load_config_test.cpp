@@ -258,7 +258,7 @@ inputs:
   - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: trimmed, trim-length: 96,
      trimmed-by: source, filter: udp port 53, sampling: 10, sampling-method: random, rss: ip, promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
 flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: biflow, initiator-by-port: yes, vlan-in-key: no, tcp-end: yes,
-        tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mpls-pseudowires: yes, llc-snap: yes, fragments: track, fragment-timeout: 61}
+        tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mac-addresses: outer, mpls-pseudowires: yes, llc-snap: yes, fragments: track, fragment-timeout: 61}
 export:
   observation-domain: 10
   template-refresh: 11
@@ -302,6 +302,7 @@ telemetry: {listen: "192.0.2.26:26"}
     CHECK(config.flows.tcp_end);
     CHECK(config.flows.tunnel == TunnelMode::inner);
     CHECK(config.flows.tunnel_in_key);
+    CHECK(config.flows.mac_addresses == MacMode::outer);
     CHECK(config.flows.mpls_pseudowires);
     CHECK(config.flows.llc_snap);
     CHECK(config.flows.fragments == FragmentMode::track);

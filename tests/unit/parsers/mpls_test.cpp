@@ -115,7 +115,10 @@ TEST_CASE("mpls: pseudo-wires are looked into when asked, with and without a con
         REQUIRE(parsed.status == ParseStatus::ok);
         CHECK(parsed.fields.outer_vlan == VlanId{9});
         CHECK(parsed.fields.destination_port == L4Port{2});
-        CHECK(parsed.fields.mac_addresses == frame->captured.data());  // the frame's first
+        const std::size_t inner_at = frame == &plain ? kBehindLabel : kBehindLabel + 4;
+        CHECK(parsed.fields.mac_addresses == frame->captured.data() + inner_at);
+        CHECK(parse(*frame, {.mac_addresses = MacMode::outer, .mpls_pseudowires = true})
+                  .fields.mac_addresses == frame->captured.data());
     }
     CHECK(parse(ethernet().mpls(1).bytes(60).build(), kPseudowires).status ==
           ParseStatus::mpls_non_ip);

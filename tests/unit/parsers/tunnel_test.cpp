@@ -35,7 +35,11 @@ void check_inner(const Frame& frame, TunnelKind kind, std::uint32_t id,
     const IpAddress destination = ip_address(outer_version == 4 ? "10.0.0.2" : "2001:db8:a::2");
     CHECK(std::memcmp(parsed.fields.tunnel.addresses, source.data(), octets) == 0);
     CHECK(std::memcmp(parsed.fields.tunnel.addresses + octets, destination.data(), octets) == 0);
-    CHECK(parsed.fields.mac_addresses == frame.captured.data());
+    // With the outermost frame's MAC addresses all else is the same.
+    Parsed outermost = parse(frame, {.tunnel = TunnelMode::inner, .mac_addresses = MacMode::outer});
+    CHECK(outermost.fields.mac_addresses == frame.captured.data());
+    outermost.fields.mac_addresses = parsed.fields.mac_addresses;
+    CHECK(outermost.fields == parsed.fields);
 }
 
 /// The outer packet is metered, and no tunnel is noted.
@@ -95,6 +99,83 @@ TEST_CASE("tunnel: Ethernet, tags and labels inside GRE", "[parsers][unit]") {
     const Parsed labelled = parse(outer_v4().gre().mpls(3).ipv4().udp(7, 8).build(), kInner);
     CHECK(labelled.fields.mpls_labels == 1);
     CHECK(labelled.fields.destination_port == L4Port{8});
+}
+
+TEST_CASE("tunnel: MAC addresses are those of the Ethernet frame right around the packet",
+          "[parsers][unit]") {
+    const auto mac_at = [](const Frame& frame, const ParseOptions& options) {
+        const Parsed parsed = parse(frame, options);
+        REQUIRE(parsed.status == ParseStatus::ok);
+        REQUIRE(parsed.fields.destination_port == L4Port{8});
+        REQUIRE(parsed.fields.mac_addresses != nullptr);
+        return parsed.fields.mac_addresses - frame.captured.data();
+    };
+    constexpr std::ptrdiff_t kIpv4End = 14 + 20;
+    struct Row {
+        Frame frame;
+        std::ptrdiff_t inner_at;
+    };
+    const Row rows[] = {
+        {outer_v4().vxlan(5).inner_ethernet().ipv4().udp(7, 8).build(), kIpv4End + 16},
+        {outer_v4().vxlan(5).inner_ethernet().vlan(9).ipv6().udp(7, 8).build(), kIpv4End + 16},
+        {outer_v4().geneve(5, 8).inner_ethernet().ipv4().udp(7, 8).build(), kIpv4End + 24},
+        {outer_v4().gre().inner_ethernet().ipv4().udp(7, 8).build(), kIpv4End + 4},
+        {outer_v4().gre().ethertype(0x88be).inner_ethernet().ipv4().udp(7, 8).build(),
+         kIpv4End + 4},
+        // what carries IP
+        {outer_v4().ipv4().udp(7, 8).build(), 0},
+        {outer_v4().gre().ipv4().udp(7, 8).build(), 0},
+        {outer_v4().geneve(5).ipv6().udp(7, 8).build(), 0},
+        {outer_v4().gtp_u(5).ipv4().udp(7, 8).build(), 0},
+        // IP in Ethernet in a tunnel, and the other way round
+        {outer_v4().vxlan(5).inner_ethernet().ipv4().gtp_u(1).ipv4().udp(7, 8).build(),
+         kIpv4End + 16},
+        {outer_v4().ipv4().vxlan(5).inner_ethernet().ipv4().udp(7, 8).build(), kIpv4End + 36},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(&row - rows);
+        CHECK(mac_at(row.frame, kInner) == row.inner_at);
+        CHECK(mac_at(row.frame, {.tunnel = TunnelMode::inner, .mac_addresses = MacMode::outer}) ==
+              0);
+    }
+    // A pseudo-wire in a tunnel, and a tunnel in it.
+    const Frame pseudowire =
+        outer_v4().gre().mpls(3).inner_ethernet().ipv4().gre().ipv4().udp(7, 8).build();
+    CHECK(mac_at(pseudowire, {.tunnel = TunnelMode::inner, .mpls_pseudowires = true}) ==
+          kIpv4End + 8);
+    CHECK(mac_at(pseudowire, {.tunnel = TunnelMode::inner,
+                              .mac_addresses = MacMode::outer,
+                              .mpls_pseudowires = true}) == 0);
+}
+
+TEST_CASE("tunnel: a link layer without MAC addresses leaves those of the tunnel",
+          "[parsers][unit]") {
+    Frame frame = ethernet()
+                      .ipv4()
+                      .gre()
+                      .inner_ethernet()
+                      .ipv4()
+                      .vxlan(5)
+                      .inner_ethernet()
+                      .ipv4()
+                      .udp(7, 8)
+                      .build();
+    frame.captured.erase(frame.captured.begin(), frame.captured.begin() + 14);
+    frame.wire_bytes -= 14;
+    PacketView packet = frame.view();
+    packet.link_type = LinkType::raw_ip;
+    constexpr std::ptrdiff_t kFirst = 20 + 4;
+    constexpr std::ptrdiff_t kSecond = kFirst + 14 + 20 + 16;
+    CHECK(parse(packet, kInner).fields.mac_addresses == frame.captured.data() + kSecond);
+    CHECK(parse(packet, {.tunnel = TunnelMode::inner, .mac_addresses = MacMode::outer})
+              .fields.mac_addresses == frame.captured.data() + kFirst);
+    CHECK(parse(packet).fields.mac_addresses == nullptr);
+}
+
+TEST_CASE("tunnel: without a good packet in it, MAC addresses are the outer packet's",
+          "[parsers][unit]") {
+    const Frame frame = outer_v4().vxlan(5).inner_ethernet().ethertype(0x0806).bytes(28).build();
+    CHECK(parse(frame, kInner).fields.mac_addresses == frame.captured.data());
 }
 
 TEST_CASE("tunnel: GRE of version 1 and with source routes is left alone", "[parsers][unit]") {
