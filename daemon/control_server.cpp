@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -68,7 +69,7 @@ bool ControlReply::write(std::span<const std::byte> octets) {
     return octets.empty() || (send(std::as_bytes(std::span(&count, 1))) && send(octets));
 }
 
-void ControlReply::end(const std::string& verdict) {
+void ControlReply::end(std::string_view verdict) {
     constexpr std::uint32_t kNoMore = 0;
     static_cast<void>(send(std::as_bytes(std::span(&kNoMore, 1))) &&
                       send(std::as_bytes(std::span(verdict))));
@@ -92,8 +93,16 @@ ControlServer::ControlServer(std::string path, Commands commands)
     : path_(std::move(path)),
       commands_(std::move(commands)),
       stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!stop_) {
+        refuse(path_, words_for(errno));
+    }
     listen();
-    thread_ = std::thread([this] { run(); });
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+        remove_socket();
+        refuse(path_, std::string("no thread for it: ") + error.what());
+    }
 }
 
 ControlServer::~ControlServer() {
@@ -104,7 +113,11 @@ ControlServer::~ControlServer() {
         ::shutdown(connection.socket.get(), SHUT_RDWR);
         connection.thread.join();
     }
-    if (file_of(path_) == file_) {  // somebody may have put another one there
+    remove_socket();
+}
+
+void ControlServer::remove_socket() noexcept {
+    if (file_of(path_) == file_) {  // another process may have put another one there
         static_cast<void>(::unlink(path_.c_str()) == 0);
     }
 }
@@ -139,20 +152,29 @@ void ControlServer::listen() {
 void ControlServer::run() {
     std::array<pollfd, 2> fds{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     while (::poll(fds.data(), fds.size(), -1) < 0 || fds[1].revents == 0) {
-        if (fds[0].revents != 0) {
-            accept_one();
+        if (fds[0].revents != 0 && !accept_one()) {
+            constexpr int kMilliseconds = 100;
+            ::poll(nullptr, 0, kMilliseconds);
         }
     }
 }
 
-void ControlServer::accept_one() {
+/// @return  false: the connection has gone away again, or descriptors or memory have run out
+bool ControlServer::accept_one() noexcept {
     drop_ended();
     FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) {
-        constexpr int kMilliseconds = 100;
-        ::poll(nullptr, 0, kMilliseconds);  // it has gone away again, or descriptors have run out
-        return;
+        return false;
     }
+    try {
+        begin(std::move(socket));
+    } catch (const std::bad_alloc&) {
+        return false;  // the socket is closed
+    }
+    return true;
+}
+
+void ControlServer::begin(FileDescriptor socket) {
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatienceForCommand,
                  sizeof kPatienceForCommand);
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
@@ -167,12 +189,16 @@ void ControlServer::accept_one() {
     try {
         connection.thread = std::thread([this, &connection] { serve(connection); });
     } catch (const std::system_error& error) {
-        spdlog::warn("control: {}", error.what());
+        spdlog::warn("control: no thread for a connection: {}", error.what());
+        ControlReply(connection.socket.get()).end("tributaryd gets no more threads");
         connections_.pop_back();
+    } catch (const std::bad_alloc&) {
+        connections_.pop_back();
+        throw;
     }
 }
 
-void ControlServer::drop_ended() {
+void ControlServer::drop_ended() noexcept {
     for (auto connection = connections_.begin(); connection != connections_.end();) {
         const auto next = std::next(connection);
         std::unique_lock lock(mutex_);
@@ -186,7 +212,10 @@ void ControlServer::drop_ended() {
 }
 
 void ControlServer::serve(Connection& connection) {
-    answer(connection.socket.get());
+    try {
+        answer(connection.socket.get());
+    } catch (const std::bad_alloc&) {  // a connection that ends without a verdict has failed
+    }
     ::shutdown(connection.socket.get(), SHUT_RDWR);  // its end is the answer's
     const std::lock_guard lock(mutex_);
     connection.has_ended = true;

@@ -30,7 +30,7 @@ public:
     /// The end of the answer.
     ///
     /// @param verdict  kGoodVerdict, or why the command failed
-    void end(const std::string& verdict);
+    void end(std::string_view verdict);
 
 private:
     bool send(std::span<const std::byte> octets);
@@ -60,7 +60,8 @@ public:
     ///
     /// @param path      of the socket; its directory is made if need be
     /// @param commands  called by the server's threads
-    /// @errors  StartupError(73): the socket cannot be made, or another process listens there
+    /// @errors  StartupError(73): the socket cannot be made, another process listens there, or
+    ///          there is no thread for it
     /// @thread  main; the server's threads get its CPUs and its signal mask
     ControlServer(std::string path, Commands commands);
     ControlServer(const ControlServer&) = delete;
@@ -77,8 +78,10 @@ private:
 
     void listen();
     void run();
-    void accept_one();
-    void drop_ended();
+    void remove_socket() noexcept;
+    [[nodiscard]] bool accept_one() noexcept;
+    void begin(FileDescriptor socket);
+    void drop_ended() noexcept;
     void serve(Connection& connection);
     void answer(int socket) const;
 

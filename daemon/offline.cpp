@@ -8,8 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -21,6 +23,7 @@
 #include "daemon/log.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/report.hpp"
+#include "export/memory_reserve.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/packet_times.hpp"
 #include "flowcache/unified_header_input.hpp"
@@ -123,6 +126,7 @@ public:
         for (std::size_t worker = 0; worker < sources_.size(); ++worker) {
             places.inputs.push_back({.name = fmt::format("input-{}", worker), .cpu = {}});
         }
+        reserve_.fill();
         pipeline_->start(places, [this] {
             inputs_ended_.store(true, std::memory_order_relaxed);
             signals_.wake();
@@ -133,6 +137,7 @@ public:
             watch(inputs_ended_);  // what a pipe has brought is metered
         }
         finish();
+        reserve_.fill();
         return interrupted_;
     }
 
@@ -159,6 +164,7 @@ public:
 
     [[nodiscard]] const CaptureFiles& captures() const { return files_; }
     [[nodiscard]] bool output_failed() const { return !pipeline_->export_failure().empty(); }
+    [[nodiscard]] bool is_faulty() const noexcept { return pipeline_->export_is_faulty(); }
 
 private:
     /// The capture's own clock: how far the worker that leads has come.
@@ -175,8 +181,9 @@ private:
     void watch(const std::atomic<bool>& ended) {
         while (!ended.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
+            reserve_.fill();
             if (signal == SIGUSR1) {
-                spdlog::info("statistics: {}", to_line(ledger()));
+                log_statistics();
             } else if (signal && interrupted_ != 0) {
                 signals_.let_go();
                 std::raise(*signal);
@@ -188,14 +195,30 @@ private:
         }
     }
 
+    void log_statistics() const noexcept {
+        try {
+            spdlog::info("statistics: {}", to_line(ledger()));
+        } catch (const std::bad_alloc&) {
+            spdlog::error("not enough memory for statistics");
+        }
+    }
+
     /// Writes what has been metered. The reader of a FIFO may keep it waiting for ever.
     void finish() {
         std::atomic<bool> finished{false};
-        const std::jthread finishing([&] {
+        std::jthread finishing;
+        try {
+            finishing = std::jthread([&] {
+                MemoryReserve reserve;
+                reserve.fill();
+                pipeline_->stop();
+                finished.store(true, std::memory_order_relaxed);
+                signals_.wake();
+            });
+        } catch (const std::exception&) {  // no thread: signals wait until it is done
             pipeline_->stop();
-            finished.store(true, std::memory_order_relaxed);
-            signals_.wake();
-        });
+            return;
+        }
         while (!finished.load(std::memory_order_relaxed)) {
             watch(finished);
         }
@@ -207,6 +230,7 @@ private:
         }
     }
 
+    MemoryReserve reserve_;  ///< of the main thread
     CaptureFiles files_;
     Signals& signals_;
     std::unique_ptr<PacketFilter> filter_;
@@ -227,6 +251,9 @@ int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     const int interrupted = run.run();
     const bool all_read = run.inputs_were_cut() || report_captures(run.captures(), "metered");
     const int reported = report_ledger(run.ledger(), job.stats_path);
+    if (run.is_faulty()) {
+        return EX_SOFTWARE;
+    }
     if (run.output_failed()) {
         return EX_IOERR;
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 namespace tributary {
 namespace {
@@ -145,6 +146,7 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
 /// @return  false: neither byte order, so that the block's length can't be read
 bool PcapngReader::start_section() noexcept {
     interfaces_.clear();
+    has_no_memory_ = false;
     const auto magic = rest_.subspan<8, 4>();
     for (const std::endian endian : {std::endian::little, std::endian::big}) {
         order_ = CaptureByteOrder{endian};
@@ -156,7 +158,7 @@ bool PcapngReader::start_section() noexcept {
 }
 
 void PcapngReader::add_interface(std::span<const std::byte> body) noexcept {
-    if (interfaces_.size() == kMaxInterfaces) {
+    if (interfaces_.size() == kMaxInterfaces || has_no_memory_) {
         return;
     }
     // A block too short to tell the link type still takes its number: packets name interfaces by
@@ -168,7 +170,11 @@ void PcapngReader::add_interface(std::span<const std::byte> body) noexcept {
         interface.snap_bytes = order_.u32(body.subspan<4, 4>());
         read_options(body.subspan(8), order_, interface);
     }
-    interfaces_.push_back(interface);
+    try {
+        interfaces_.push_back(interface);
+    } catch (const std::bad_alloc&) {
+        has_no_memory_ = true;  // frames of this one and of all behind it name no known interface
+    }
 }
 
 /// The block types differ in their first four octets alone: an enhanced packet has 32 bits of

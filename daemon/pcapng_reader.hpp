@@ -64,6 +64,7 @@ private:
     std::span<const std::byte> rest_;  ///< behind the last whole block
     CaptureByteOrder order_;
     std::vector<PcapngInterface> interfaces_;  ///< of the section
+    bool has_no_memory_ = false;               ///< for one of its interfaces and those behind it
 };
 
 }  // namespace tributary

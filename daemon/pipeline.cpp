@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -129,6 +133,8 @@ void Pipeline::obey_export_order() noexcept {
     }
     try {
         export_worker_.change(order->options, order->accounts);
+    } catch (const std::bad_alloc&) {
+        order->error = "no memory";  // short enough for a string to hold without memory of its own
     } catch (const std::exception& error) {
         order->error = error.what();
     }
@@ -197,20 +203,51 @@ void Pipeline::run_export() noexcept {
     RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
         obey_export_order();
-        const bool found = export_worker_.step(now());
+        const bool found = step_export();
         if (!found) {
             std::this_thread::sleep_for(kIdleSleep);
         }
         timer.after_round(found);
     }
-    for (;;) {
-        // Asked before finish(): only what was pushed before the last input ended is sure to be
-        // drained by it.
-        const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
-        if (export_worker_.finish(now(), inputs_ended)) {
-            return;
-        }
+    while (!finish_export()) {
         std::this_thread::sleep_for(kDrainSleep);
+    }
+}
+
+bool Pipeline::step_export() noexcept {
+    try {
+        return export_worker_.step(now());
+    } catch (...) {
+        note_export_fault();
+        return false;
+    }
+}
+
+/// @return  nothing is left, or a fault comes again and again
+bool Pipeline::finish_export() noexcept {
+    constexpr int kMostFaults = 10'000;  // some 200 ms apart from the work itself
+    // Asked before finish(): only what was pushed before the last input ended is sure to be drained
+    // by it.
+    const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
+    try {
+        return export_worker_.finish(now(), inputs_ended);
+    } catch (...) {
+        note_export_fault();
+        return ++end_faults_ >= kMostFaults;
+    }
+}
+
+/// An exception must not end the export thread, because the ledger would end with it. Without
+/// memory it goes on, and tries again; any other one is a defect, and ends the probe in order.
+void Pipeline::note_export_fault() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        spdlog::error("export: not enough memory");
+    } catch (const std::exception& error) {
+        if (!export_is_faulty_.exchange(true)) {
+            spdlog::error("export: {}, which is a defect of tributaryd", error.what());
+        }
     }
 }
 
@@ -281,6 +318,9 @@ std::vector<CollectorFigures> Pipeline::collector_figures() const {
 std::string Pipeline::export_failure() const { return export_worker_.error(); }
 
 bool Pipeline::export_has_failed() const {
+    if (export_is_faulty()) {
+        return true;
+    }
     const std::vector<CollectorAccounts::Account> accounts = this->accounts();
     bool all_failed = true;
     for (std::size_t index = 0; index < accounts.size(); ++index) {

@@ -119,15 +119,25 @@ public:
     /// none.
     /// @thread  main, after stop()
     [[nodiscard]] std::string export_failure() const;
-    /// Whether every collector has failed for good, so that no record can leave any more.
+    /// Whether no record can leave any more: every collector has failed for good, or the export
+    /// thread has.
     /// @thread  any
     [[nodiscard]] bool export_has_failed() const;
+    /// Whether the export thread met a fault of its own. What it holds is sent or lost by name all
+    /// the same.
+    /// @thread  any
+    [[nodiscard]] bool export_is_faulty() const noexcept {
+        return export_is_faulty_.load(std::memory_order_relaxed);
+    }
 
 private:
     void start_inputs(const PipelinePlaces& places);
     void run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept;
     void run_export() noexcept;
     void obey_export_order() noexcept;
+    [[nodiscard]] bool step_export() noexcept;
+    [[nodiscard]] bool finish_export() noexcept;
+    void note_export_fault() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
     void read_collectors(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
@@ -149,9 +159,11 @@ private:
     std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
+    std::atomic<bool> export_is_faulty_{false};
     std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::atomic<bool> orders_are_closed_{false};
     OrderBox<ExportOrder> export_orders_;
+    int end_faults_ = 0;             ///< of finish_export()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;

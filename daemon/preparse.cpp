@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <new>
 #include <optional>
 #include <regex>
 #include <string>
@@ -28,6 +29,7 @@
 #include "daemon/preparse_ledger.hpp"
 #include "daemon/preparse_plan.hpp"
 #include "daemon/report.hpp"
+#include "export/memory_reserve.hpp"
 
 namespace tributary {
 namespace {
@@ -111,6 +113,7 @@ public:
         for (const auto& stream : streams_) {
             start_thread(*stream);
         }
+        reserve_.fill();
         spdlog::info("ready: {} stream(s)", streams_.size());
         const int interrupted = watch();
         const int again = finish_pipe();
@@ -317,7 +320,12 @@ private:
         if (signal != SIGUSR1) {
             return signal;
         }
-        spdlog::info("statistics: {}", to_line(ledger()));
+        reserve_.fill();
+        try {
+            spdlog::info("statistics: {}", to_line(ledger()));
+        } catch (const std::bad_alloc&) {
+            spdlog::error("not enough memory for statistics");
+        }
         return std::nullopt;
     }
 
@@ -330,6 +338,7 @@ private:
 
     static constexpr std::chrono::seconds kPipeToDevice{5};
 
+    MemoryReserve reserve_;  ///< of the main thread
     const PreparseJob& job_;
     const Config& config_;
     Signals& signals_;

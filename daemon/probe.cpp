@@ -27,9 +27,11 @@
 #include "daemon/placement.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/probe_watch.hpp"
+#include "daemon/program.hpp"
 #include "daemon/report.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/topology.hpp"
+#include "export/memory_reserve.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/unified_header_input.hpp"
 #include "flowcache/worker_share.hpp"
@@ -78,6 +80,23 @@ public:
 
     /// Polls until a signal or a final export failure ends it. @return  exit code
     int run() {
+        start();
+        const int watched = watch();
+        reserve_.fill();
+        pipeline_->stop();
+        return exit_code(watched, report_ledger(ledger(), options_.stats_path));
+    }
+
+private:
+    struct Queue {
+        std::string name;
+        std::unique_ptr<DpdkQueue> source;
+        std::unique_ptr<InputStages> stages;
+        std::unique_ptr<InputPath> path;
+    };
+
+    void start() {
+        reserve_.fill();
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             ports_[input]->start();
             std::ranges::move(ports_[input]->idle_waits(cores_.back_off),
@@ -91,30 +110,46 @@ public:
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
-        ProbeWatch({.pipeline = *pipeline_,
-                    .service = service_manager_,
-                    .signals = signals_,
-                    .layout = layout_,
-                    .stored = layout_.groups(),
-                    .ledger = [this] { return ledger(); },
-                    .log_link_changes = [this] { log_link_changes(); },
-                    .set_filter = [this](std::size_t input,
-                                         const std::string& filter) { set_filter(input, filter); }},
-                   config_, options_)
-            .run();
-        service_manager_.tell_stopping();
-        pipeline_->stop();
-        const int reported = report_ledger(ledger(), options_.stats_path);
-        return pipeline_->export_failure().empty() ? reported : EX_IOERR;
     }
 
-private:
-    struct Queue {
-        std::string name;
-        std::unique_ptr<DpdkQueue> source;
-        std::unique_ptr<InputStages> stages;
-        std::unique_ptr<InputPath> path;
-    };
+    /// The main thread's life until the end begins. Whatever it throws, what is metered leaves, and
+    /// the ledger is written.
+    ///
+    /// @return  exit code
+    int watch() noexcept {
+        int code = EX_OK;
+        try {
+            ProbeWatch(
+                {.pipeline = *pipeline_,
+                 .service = service_manager_,
+                 .signals = signals_,
+                 .reserve = reserve_,
+                 .layout = layout_,
+                 .stored = layout_.groups(),
+                 .ledger = [this] { return ledger(); },
+                 .log_link_changes = [this] { log_link_changes(); },
+                 .set_filter = [this](std::size_t input,
+                                      const std::string& filter) { set_filter(input, filter); }},
+                config_, options_)
+                .run();
+        } catch (...) {
+            code = explain_failure("tributaryd");
+        }
+        service_manager_.tell_stopping();
+        return code;
+    }
+
+    /// @param watched   how the main thread's life ended
+    /// @param reported  what the ledger says of it
+    [[nodiscard]] int exit_code(int watched, int reported) const {
+        if (pipeline_->export_is_faulty()) {
+            return EX_SOFTWARE;
+        }
+        if (!pipeline_->export_failure().empty()) {
+            return EX_IOERR;
+        }
+        return reported == EX_OK ? watched : reported;
+    }
 
     void open_input(std::size_t index) {
         const InputOptions& input = config_.inputs[index];
@@ -254,7 +289,8 @@ private:
         return ledger;
     }
 
-    const Config& config_;  ///< as the probe was started
+    MemoryReserve reserve_;  ///< of the main thread
+    const Config& config_;   ///< as the probe was started
     const ProbeOptions& options_;
     Signals& signals_;
     ProbePlan plan_;

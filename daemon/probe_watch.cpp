@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -16,7 +17,6 @@
 #include "daemon/log.hpp"
 #include "daemon/probe_commands.hpp"
 #include "daemon/report.hpp"
-#include "daemon/startup_error.hpp"
 
 namespace tributary {
 namespace {
@@ -50,25 +50,45 @@ ProbeWatch::ProbeWatch(const WatchedProbe& probe, const Config& config, const Pr
       calls_([&signals = probe.signals] { signals.wake(); }) {}
 
 void ProbeWatch::run() {
-    const auto uptime = [] { return steady_clock::now().time_since_epoch(); };
-    Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger, uptime());
+    Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger,
+                          steady_clock::now().time_since_epoch());
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
     const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
     const std::unique_ptr<ControlServer> control = serve_control();
     const Closing closing(calls_, probe_.pipeline);  // before `control` waits for its threads
-    auto next_statistics = steady_clock::now() + options_.stats_interval;
-    bool goes_on = true;
-    while (goes_on && !probe_.pipeline.export_has_failed()) {
-        const std::optional<int> signal = probe_.signals.wait_for(std::chrono::seconds(1));
-        goes_on = !signal || obey(*signal);
-        calls_.run_all();
-        if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics) {
-            spdlog::info("statistics: {}", to_line(probe_.ledger()));
-            next_statistics += options_.stats_interval;
-        }
-        probe_.log_link_changes();
-        supervisor.look(uptime());
+    next_statistics_ = steady_clock::now() + options_.stats_interval;
+    while (try_to_look_around(supervisor)) {
     }
+}
+
+/// Without memory for a second's work metering goes on. @return  false: the end has come
+bool ProbeWatch::try_to_look_around(Supervisor& supervisor) {
+    try {
+        probe_.reserve.fill();
+        return look_around(supervisor);
+    } catch (const std::bad_alloc&) {
+        spdlog::error("not enough memory to look after the probe; metering goes on");
+        return true;
+    }
+}
+
+/// Waits a second at the most, and does what is due. @return  false: the end has come
+bool ProbeWatch::look_around(Supervisor& supervisor) {
+    if (probe_.pipeline.export_has_failed()) {
+        return false;
+    }
+    const std::optional<int> signal = probe_.signals.wait_for(std::chrono::seconds(1));
+    if (signal && !obey(*signal)) {
+        return false;
+    }
+    calls_.run_all();
+    if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics_) {
+        next_statistics_ += options_.stats_interval;
+        spdlog::info("statistics: {}", to_line(probe_.ledger()));
+    }
+    probe_.log_link_changes();
+    supervisor.look(steady_clock::now().time_since_epoch());
+    return true;
 }
 
 bool ProbeWatch::obey(int signal) {
@@ -184,7 +204,7 @@ std::unique_ptr<ControlServer> ProbeWatch::serve_control() {
         auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
         spdlog::info("control: {}", path);
         return server;
-    } catch (const StartupError& error) {
+    } catch (const std::exception& error) {
         spdlog::error("no control socket: {}", error.what());
         return nullptr;
     }
@@ -204,7 +224,7 @@ std::unique_ptr<TelemetryServer> ProbeWatch::serve_telemetry(const Supervisor& s
                          .faults = [&supervisor] { return supervisor.faults(); }});
         spdlog::info("telemetry: http://{}/metrics", address);
         return server;
-    } catch (const StartupError& error) {
+    } catch (const std::exception& error) {
         spdlog::error("no telemetry: {}", error.what());
         return nullptr;
     }

@@ -20,6 +20,7 @@
 #include "daemon/service_manager.hpp"
 #include "daemon/supervisor.hpp"
 #include "daemon/telemetry_server.hpp"
+#include "export/memory_reserve.hpp"
 
 namespace tributary {
 
@@ -28,8 +29,9 @@ struct WatchedProbe {
     Pipeline& pipeline;
     ServiceManager& service;
     Signals& signals;
-    RecordLayout layout;  ///< of the records that the caches make
-    FieldGroups stored;   ///< in that layout, as far as they are configured
+    MemoryReserve& reserve;  ///< of the main thread
+    RecordLayout layout;     ///< of the records that the caches make
+    FieldGroups stored;      ///< in that layout, as far as they are configured
     std::function<Ledger()> ledger;
     std::function<void()> log_link_changes;
     /// Gives an input another filter. @errors StartupError, ThreadHangs
@@ -51,6 +53,10 @@ public:
     void run();
 
 private:
+    using Time = std::chrono::steady_clock::time_point;
+
+    [[nodiscard]] bool look_around(Supervisor& supervisor);
+    [[nodiscard]] bool try_to_look_around(Supervisor& supervisor);
     /// @return  false: the signal ends the probe
     bool obey(int signal);
     std::string reload();
@@ -68,6 +74,7 @@ private:
     Config config_;                    ///< that the probe runs by; written by the main thread
     const ProbeOptions& options_;
     std::chrono::sys_seconds started_;
+    Time next_statistics_;
     MainCalls calls_;  ///< of the control socket's threads
 };
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "conf/config_error.hpp"
 #include "daemon/command_line.hpp"
@@ -66,6 +67,9 @@ int explain_failure(const char* program) {
         spdlog::error(
             "not enough memory; flows.max-flows and the number of queues decide how much is "
             "needed");
+        return EX_OSERR;
+    } catch (const std::system_error& error) {  // the system lacks something: threads, descriptors
+        spdlog::error(error.what());
         return EX_OSERR;
     } catch (const std::exception& error) {
         spdlog::error(error.what());

@@ -4,18 +4,21 @@
 #include <CivetServer.h>
 #include <sysexits.h>
 
+#include <exception>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "daemon/startup_error.hpp"
+#include "daemon/thread_room.hpp"
 
 namespace tributary {
 namespace {
 
 void answer(mg_connection* connection, const char* status, const char* type,
-            const std::string& body) {
+            std::string_view body) {
     mg_printf(connection,
               "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
               status, type, body.size());
@@ -29,6 +32,18 @@ public:
     explicit PageHandler(TelemetryServer::Pages pages) : pages_(std::move(pages)) {}
 
     bool handleGet(CivetServer*, mg_connection* connection) override {
+        try {
+            answer_get(connection);
+        } catch (const std::exception&) {  // none must reach civetweb's C
+            answer(connection, "503 Service Unavailable", kPlain, "not enough memory\n");
+        }
+        return true;
+    }
+
+private:
+    static constexpr const char* kPlain = "text/plain; charset=utf-8";
+
+    void answer_get(mg_connection* connection) const {
         const std::string_view path = mg_get_request_info(connection)->local_uri;
         if (path == "/metrics") {
             answer(connection, "200 OK", "text/plain; version=0.0.4; charset=utf-8",
@@ -36,15 +51,11 @@ public:
         } else if (path == "/healthz") {
             const std::string faults = pages_.faults();
             answer(connection, faults.empty() ? "200 OK" : "503 Service Unavailable", kPlain,
-                   faults.empty() ? "ok\n" : faults);
+                   faults.empty() ? std::string_view("ok\n") : faults);
         } else {
             answer(connection, "404 Not Found", kPlain, "there are /metrics and /healthz\n");
         }
-        return true;
     }
-
-private:
-    static constexpr const char* kPlain = "text/plain; charset=utf-8";
 
     TelemetryServer::Pages pages_;
 };
@@ -79,11 +90,17 @@ int hear_message(const mg_connection* connection, const char* text) {
 }  // namespace
 
 struct TelemetryServer::Server {
+    static constexpr std::size_t kThreads =
+        9;  ///< civetweb's: one that listens, others that answer
+
     Server(const std::string& address, Pages pages) : handler(std::move(pages)) {
         // A scrape takes milliseconds. Who stalls keeps a thread until he is cut off.
         const std::vector<std::string> options{
-            "listening_ports",    address, "num_threads",       "8",
+            "listening_ports",    address, "num_threads",       std::to_string(kThreads - 1),
             "request_timeout_ms", "5000",  "enable_keep_alive", "no"};
+        if (!has_room_for_threads(kThreads)) {
+            throw StartupError(EX_OSERR, "telemetry.listen " + address + ": no threads for it");
+        }
         CivetCallbacks callbacks;
         callbacks.log_message = hear_message;
         try {
