@@ -314,7 +314,7 @@ TEST_CASE("ipv6 length 0: a later fragment is counted so, too", "[parsers][unit]
 TEST_CASE("ipv6 length 0: without a next header there is nothing to count", "[parsers][unit]") {
     Ipv6Header header = length_0();
     header.next_header = std::uint8_t{59};
-    for (const std::size_t padding : {0, 6, 1000}) {
+    for (const std::size_t padding : {std::size_t{0}, std::size_t{6}, std::size_t{1000}}) {
         const Parsed parsed = parse(ethernet().ipv6(header).padding(padding).build());
         REQUIRE(parsed.status == ParseStatus::ok);
         CHECK(parsed.fields.protocol == 59);
