@@ -103,7 +103,7 @@ std::size_t fitting_octets(const std::string& text) {
 /// @errors  std::bad_alloc
 void check_memory_for_fixbuf() {
     constexpr std::size_t kPlenty = 65'536;
-    ::operator delete(::operator new(kPlenty), kPlenty);  // a call that no compiler leaves out
+    ::operator delete(::operator new(kPlenty));  // a call that no compiler leaves out
 }
 
 }  // namespace
