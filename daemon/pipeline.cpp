@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/idle_back_off.hpp"
+#include "export/memory_reserve.hpp"
 
 namespace tributary {
 namespace {
@@ -216,10 +217,26 @@ void Pipeline::run_export() noexcept {
 
 bool Pipeline::step_export() noexcept {
     try {
-        return export_worker_.step(now());
+        const bool found = export_worker_.step(now());
+        tell_memory();
+        return found;
     } catch (...) {
         note_export_fault();
         return false;
+    }
+}
+
+/// Says that memory is short, once in a while.
+void Pipeline::tell_memory() {
+    if (!MemoryReserve::is_given_out()) [[likely]] {
+        return;
+    }
+    constexpr auto kRepeatAfter = 60s;
+    const auto now = std::chrono::steady_clock::now();
+    if (!short_told_at_ || now - *short_told_at_ >= kRepeatAfter) {
+        short_told_at_ = now;
+        spdlog::warn(
+            "export: the system gives no more memory, which counts as a full buffer: records wait");
     }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,7 @@ private:
     void run_export() noexcept;
     void obey_export_order() noexcept;
     [[nodiscard]] bool step_export() noexcept;
+    void tell_memory();
     [[nodiscard]] bool finish_export() noexcept;
     void note_export_fault() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
@@ -163,7 +165,8 @@ private:
     std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::atomic<bool> orders_are_closed_{false};
     OrderBox<ExportOrder> export_orders_;
-    int end_faults_ = 0;             ///< of finish_export()
+    std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
+    int end_faults_ = 0;                                                  ///< of finish_export()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;

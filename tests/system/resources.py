@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 
 import harness
 from faults import many_flows
@@ -93,7 +92,7 @@ class Memory(ResourcesCase):
                     used = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
                 limit(daemon, "as", used + room)
                 daemon.wait_for_received(FLOWS)
-                time.sleep(2)  # flows end, and their records find no memory
+                daemon.wait_for_log("the system gives no more memory")
                 self.assertIsNone(daemon.popen.poll(), daemon.text())
                 ledger = self.check_end(daemon)
                 self.assertEqual(ledger["flows"]["created"], FLOWS)
