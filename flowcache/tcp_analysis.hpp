@@ -195,16 +195,34 @@ private:
         state.next = octets.end;
     }
 
+    /// The first octets, of a direction whose numbers alone were seen before, by SYN or in the
+    /// middle. What lies between was lost, is late, or came before the flow was met: it is no hole,
+    /// but that something went wrong is known from now on.
+    [[gnu::noinline]] void know_behind_gap(TcpState& state, const Range& data) noexcept {
+        take_trouble(state);  // if none is left, nothing but copies further back is missed
+        know(state, data);
+    }
+
     /// A SYN with another number than the one before begins a new connection.
     void add_syn(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
         const std::uint32_t sequence = segment.tcp.sequence;
         const bool repeats =
             state.has_syn != 0 && state.has_size == 0 && state.syn_or_size == sequence;
-        const bool begins_what_is_known = state.is_known != 0 && state.low == sequence + 1;
+        const bool begins_what_is_known =
+            state.is_known != 0 && (state.low == sequence + 1 || begins_below_gap(state, sequence));
         if (!repeats && !begins_what_is_known) {
             know(state, {sequence + 1, sequence + 1});
         }
         tcp::add_syn(state, segment, repeats, seen_at);
+    }
+
+    /// Whether the record began with this SYN or the number behind it, and its first octets lie
+    /// beyond: know_behind_gap().
+    [[nodiscard]] static bool begins_below_gap(const TcpState& state,
+                                               std::uint32_t sequence) noexcept {
+        const bool is_first =
+            state.first_sequence == sequence || state.first_sequence == sequence + 1;
+        return is_first && state.segments > 1 && tcp::ahead(sequence + 1, state.low) > 0;
     }
 
     void add_data(TcpState& state, const PacketFields& segment) noexcept {
@@ -227,7 +245,7 @@ private:
             know(state, data);
             state.raise_low(data.begin);
         } else if (from_next > 0 && state.low == state.next && state.is_low_raised == 0) {
-            know(state, data);  // the first octets: before, only numbers were seen
+            know_behind_gap(state, data);
         } else if (from_next > 0) {
             insert_hole(state, {state.next, data.begin});
             go_on_to(state, data.end);
@@ -313,6 +331,12 @@ private:
         }
     }
 
+    /// Lets the direction have one, if one is left.
+    void take_trouble(TcpState& state) noexcept {
+        if (state.trouble == TcpState::kNoTrouble) {
+            state.trouble = troubles_.take() & TcpState::kNoTrouble;
+        }
+    }
     void give_trouble_back(TcpState& state) noexcept {
         troubles_.give_back(state.trouble);
         state.trouble = TcpState::kNoTrouble;
@@ -323,9 +347,7 @@ private:
     }
     /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
     [[nodiscard]] TcpTrouble* trouble_of(TcpState& state) noexcept {
-        if (state.trouble == TcpState::kNoTrouble) {
-            state.trouble = troubles_.take() & TcpState::kNoTrouble;
-        }
+        take_trouble(state);
         if (state.trouble == TcpState::kNoTrouble) {
             give_up(state);
             return nullptr;

@@ -92,6 +92,9 @@ public:
     void lose(std::array<std::uint32_t, 2> octets, bool first_passes, bool second_passes) {
         const std::uint32_t middle = sent_ + octets[0];
         const std::uint32_t end = middle + octets[1];
+        // What is lost before the first segment of all leaves none.
+        const bool leaves_gap =
+            !second_passes ? first_passes || !stream_.empty() : !first_passes && !stream_.empty();
         if (first_passes) {
             emit(data(sent_, octets[0]));
         }
@@ -102,6 +105,9 @@ public:
         sent_ = end;
         if (!second_passes) {
             send(random_.between(2, 40));
+        }
+        if (leaves_gap) {
+            note_disturbance();
         }
     }
     void lose_behind(std::uint32_t octets) { lose({octets, octets}, true, true); }
@@ -291,6 +297,9 @@ private:
     }
     void note_trouble(std::uint32_t& counter) {
         ++counter;
+        note_disturbance();
+    }
+    void note_disturbance() {
         if (!is_disturbed_) {
             is_disturbed_ = true;
             kept_from_ = originals_.size() - std::min<std::size_t>(3, originals_.size());

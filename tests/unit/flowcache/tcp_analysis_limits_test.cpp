@@ -319,7 +319,43 @@ TEST_CASE("TcpAnalysis: a cache has a trouble for each eight flows, and at least
     CHECK(troubles(1'000'000, false) == 0);
 }
 
-TEST_CASE("TcpAnalysis: numbers before the first data take no trouble", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: a gap before the first data disturbs a direction", "[flowcache][unit]") {
+    // How copies come that a switch makes of the segments behind the gap, one by one later on.
+    const std::uint32_t between = GENERATE(3U, 9U, 10U, 11U);
+    const int syn = GENERATE(0, kSyn, kSyn | kAck);
+    const bool has_first_data = GENERATE(false, true);  // of a SYN: TCP Fast Open
+    Flows flows;
+    flows.add(999, has_first_data ? 20 : 0, syn == 0 ? kAck : syn);
+    if (syn != 0 && GENERATE(false, true)) {
+        flows.add(999, 0, syn);  // sent again
+    }
+    const PacketFields first = flows.add(1100, 100);
+    for (std::uint32_t segment = 1; segment <= between; ++segment) {
+        flows.add(1100 + 100 * segment, 100);
+    }
+    flows.add(first);
+    const bool is_known = between < 11;
+    CHECK(flows.told().duplicates == (is_known ? 1 : 0));
+    CHECK(flows.told().retransmissions == (is_known ? 0 : 1));
+    CHECK(flows.told().out_of_order == 0);
+}
+
+TEST_CASE("TcpAnalysis: a SYN again or late is of the connection whose first data was lost",
+          "[flowcache][unit]") {
+    Flows flows;
+    SECTION("late") { flows.add(1000, 0); }
+    SECTION("again behind the FIN") { flows.add(999, 0, kSyn); }
+    flows.add(1100, 100);
+    flows.add(1200, 0, kAck | tcp_flag::kFin);
+    flows.add(999, 0, kSyn);
+    flows.add(1100, 50);
+    CHECK(flows.found() == Found{.retransmissions = 1, .octets = 50});
+    flows.add(5000, 0, kSyn);  // and this one is not
+    flows.add(1100, 50);
+    CHECK(flows.told().retransmissions == 1);
+}
+
+TEST_CASE("TcpAnalysis: numbers before the first data need no trouble", "[flowcache][unit]") {
     Flows flows(0);
     SECTION("a keep-alive of the flow that was forgotten") { flows.add(999, 0); }
     SECTION("a SYN whose data was lost before the probe") { flows.add(500, 0, kSyn); }
