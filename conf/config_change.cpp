@@ -21,8 +21,8 @@ std::map<std::string, std::string> values_of(const Config& config) {
 
 /// Filters of inputs, and keys of these sections, as far as a running probe can take them.
 bool is_reloadable(std::string_view path) {
-    constexpr std::array<std::string_view, 3> kKeys{"flows.idle-timeout", "flows.active-timeout",
-                                                    "log.level"};
+    constexpr std::array<std::string_view, 4> kKeys{"flows.idle-timeout", "flows.active-timeout",
+                                                    "flows.tcp-end-timeout", "log.level"};
     const bool is_filter = path.starts_with("inputs.") && path.ends_with(".filter");
     return is_filter || path.starts_with("export.") ||
            std::ranges::find(kKeys, path) != kKeys.end();

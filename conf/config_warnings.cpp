@@ -58,6 +58,11 @@ void warn_of_idle_flow_keys(const FlowCacheOptions& flows, Warnings& warnings) {
             "flows.idle-timeout is longer than flows.active-timeout: no record ends by it");
     }
     const FlowCacheOptions defaults;
+    if (flows.tcp_end && flows.tcp_end_timeout > flows.idle_timeout &&
+        flows.tcp_end_timeout != defaults.tcp_end_timeout) {
+        warnings.emplace_back(
+            "flows.tcp-end-timeout is longer than flows.idle-timeout, which holds then");
+    }
     warn_of_idle_key(flows.tunnel == TunnelMode::outer && !flows.mpls_pseudowires &&
                          flows.mac_addresses != defaults.mac_addresses,
                      "flows.mac-addresses",
@@ -65,6 +70,8 @@ void warn_of_idle_flow_keys(const FlowCacheOptions& flows, Warnings& warnings) {
     warn_of_idle_key(flows.fragments != FragmentMode::track &&
                          flows.fragment_timeout != defaults.fragment_timeout,
                      "flows.fragment-timeout", "flows.fragments is zero", warnings);
+    warn_of_idle_key(!flows.tcp_end && flows.tcp_end_timeout != defaults.tcp_end_timeout,
+                     "flows.tcp-end-timeout", "flows.tcp-end is false", warnings);
     warn_of_idle_key(!flows.tcp_analysis && flows.tcp_duplicate_time != defaults.tcp_duplicate_time,
                      "flows.tcp-duplicate-time", "flows.tcp-analysis is false", warnings);
     warn_of_idle_key(

@@ -135,8 +135,12 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "look into Ethernet frames that MPLS carries"),
         value("llc-snap", flag(&O::llc_snap), "IP behind LLC and SNAP headers is metered"),
         value("tcp-end", flag(&O::tcp_end),
-              "a TCP packet with FIN or RST ends its record; of a biflow RST, or the second "
-              "direction's FIN"),
+              "a record ends with its TCP connection: tcp-end-timeout after the last packet once "
+              "its end was seen (RST, or FIN; of a biflow the second direction's FIN), or with a "
+              "SYN, which begins the next record"),
+        value("tcp-end-timeout", whole_seconds(&O::tcp_end_timeout, 1, kLongestTimeout),
+              "a record whose connection's end was seen is exported after this long without a "
+              "packet, for tcp-end; never later than idle-timeout has it"),
         value("tcp-analysis", flag(&O::tcp_analysis),
               "TCP flows have retransmissions, duplicates, segments out of order, zero windows and "
               "more (docs/tcp-records.md)"),

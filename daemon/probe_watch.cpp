@@ -142,7 +142,8 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
     }
     take_filters(wanted);
     if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
-        wanted.flows.active_timeout != config_.flows.active_timeout) {
+        wanted.flows.active_timeout != config_.flows.active_timeout ||
+        wanted.flows.tcp_end_timeout != config_.flows.tcp_end_timeout) {
         set_live_timeouts(probe_.pipeline, {.wanted = wanted.flows, .former = config_.flows});
     }
     set_log_level(options_.log_level.value_or(wanted.log.level));

@@ -27,6 +27,7 @@
 #include "flowcache/prefetch.hpp"
 #include "flowcache/record_stream.hpp"
 #include "flowcache/slice_map.hpp"
+#include "flowcache/tcp_end.hpp"
 
 namespace tributary {
 
@@ -151,7 +152,7 @@ public:
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
         if (!is_running(handle) || !outlasts(handle.entry, span.start, sink) ||
-            !meter_.add_counted(entries_.line(handle.entry), handle.is_reverse, counts, span)) {
+            !meter_.add_counted(entries_.line(handle.entry), handle.is_backward, counts, span)) {
             return false;
         }
         schedule(handle.entry);
@@ -180,37 +181,39 @@ private:
     [[gnu::always_inline]] void account(const KeyedPacket& packet, BurstCounts& counts,
                                         Sink& sink) noexcept {
         counts.add(packet);
-        FlowLine* line = packet.guess;
+        FlowLine* const line = packet.guess;
         if (line == nullptr || !identity_.is_same(entries_, *line, packet) ||
+            (options_.tcp_end && TcpEnd::concerns(*line, packet)) ||
             !meter_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
             counts.move_to(counters_, &packet + 1);
-            line = &account_change(packet, sink);
-        }
-        if (options_.tcp_end && meter_.is_tcp_end(*line, packet)) {
-            counts.move_to(counters_, &packet + 1);
-            end(entries_.index_of(*line), FlowEndReason::end_of_flow, sink);
+            account_change(packet, sink);
         }
     }
     /// Accounts a packet that may begin or end a record, or move a deadline; few do.
     template <class Sink>
-    [[gnu::noinline]] FlowLine& account_change(const KeyedPacket& packet, Sink& sink) noexcept {
+    [[gnu::noinline]] void account_change(const KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
-        if (entry == kNoEntry || !outlasts(entry, packet.packet->clock, sink)) {
+        bool goes_on = entry != kNoEntry && outlasts(entry, packet.packet->clock, sink);
+        if (goes_on && options_.tcp_end && meter_.is_of_next(entries_.line(entry), packet)) {
+            end(entry, FlowEndReason::end_of_flow, sink);
+            goes_on = false;
+        }
+        if (!goes_on) {
             entry = open(packet, sink);
         }
         FlowLine& line = entries_.line(entry);
         // The first one's deadline is new, and one that is late moves the active one forward.
-        const bool moves_deadline = packet.packet->seen_at < line.start;
+        bool moves_deadline = packet.packet->seen_at < line.start;
         if (meter_.is_empty(line)) {
             slices_.remove(entry);
             counters_.flows_created.add();
             meter_.begin_record(line, packet);
         }
         meter_.add(line, packet);
+        moves_deadline |= options_.tcp_end && meter_.note_tcp_end(line, packet);
         if (moves_deadline) {
             schedule(entry);
         }
-        return line;
     }
 
     /// Ends an entry whose deadline is before `clock`. Returns whether it still runs.
@@ -245,6 +248,7 @@ private:
         meter_.open(entries_, entry, packet);
         FlowLine& line = entries_.line(entry);
         line.bucket = place.bucket;
+        static_assert(FlowIndex::kGroupBuckets <= 1U << 4U);
         line.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
         return entry;
     }
@@ -257,14 +261,9 @@ private:
     }
     /// Counts ticks anew from `now` where they run out.
     void renew_base(Timestamp now) noexcept {
-        if (!due_.needs_new_base(now)) {
-            return;
-        }
-        due_.set_base(now);
-        for (EntryIndex entry = 0; entry < entries_.used(); ++entry) {
-            if (entries_.line(entry).is_running()) {
-                schedule(entry);
-            }
+        if (due_.needs_new_base(now)) {
+            due_.set_base(now);
+            static_cast<void>(CacheTour().schedule_some(*this, entries_.used()));
         }
     }
 

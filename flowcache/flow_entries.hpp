@@ -129,7 +129,7 @@ public:
     /// @param packet  of the entry's flow
     [[nodiscard]] FlowHandle handle(EntryIndex entry, const KeyedPacket& packet) const noexcept {
         const FlowLine& line = this->line(entry);
-        return {entry, line.generation, line.is_reverse(packet)};
+        return {entry, line.generation, packet.is_backward};
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
         return handle.entry < used_ && line(handle.entry).is_running() &&

@@ -17,8 +17,8 @@ namespace tributary {
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
     std::uint32_t
-        generation{};   ///< 22 bits: stale handles are found out for 2^22 flows of an entry
-    bool is_reverse{};  ///< of a biflow: the direction to the initiator
+        generation{};    ///< 22 bits: stale handles are found out for 2^22 flows of an entry
+    bool is_backward{};  ///< of a biflow: the direction is that of such packets (KeyedPacket)
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
@@ -39,19 +39,23 @@ struct alignas(64) FlowLine {
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
     std::uint32_t generation : 22;
-    std::uint32_t is_compact : 1;  ///< CompactTcp lies in place of packets, octets and start
-    std::uint32_t was_cut : 1;     ///< the active timeout has ended a record of this flow
-    std::uint32_t distance : 5;    ///< of FlowIndex::Place
-    std::uint32_t is_turned : 1;   ///< a biflow whose initiator is the key's destination
+    std::uint32_t is_compact : 1;    ///< CompactTcp lies in place of packets, octets and start
+    std::uint32_t was_cut : 1;       ///< the active timeout has ended a record of this flow
+    std::uint32_t distance : 4;      ///< of FlowIndex::Place
+    std::uint32_t end_was_seen : 1;  ///< of the connection, in this record: TcpEnd
+    std::uint32_t is_turned : 1;     ///< a biflow whose initiator is the key's destination
     /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
-    /// 2 reverse.
+    /// 2 reverse. With `tcp_end` both of them where RST was seen, and of a uniflow.
     std::uint32_t finished : 2;
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }
     void make_handles_stale() noexcept { generation = (generation + 1) & kGenerations; }
     /// Whether a packet of this flow goes to the initiator of a biflow.
     [[nodiscard]] bool is_reverse(const KeyedPacket& packet) const noexcept {
-        return packet.is_backward != (is_turned != 0);
+        return is_reverse(packet.is_backward);
+    }
+    [[nodiscard]] bool is_reverse(bool is_backward) const noexcept {
+        return is_backward != (is_turned != 0);
     }
 };
 static_assert(sizeof(FlowLine) == 64 && std::is_trivially_copyable_v<FlowLine>);

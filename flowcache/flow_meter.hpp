@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "flowcache/biflow_entry.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/compact_tcp.hpp"
 #include "flowcache/deadline.hpp"
@@ -19,6 +20,7 @@
 #include "flowcache/record_update.hpp"
 #include "flowcache/tcp_analysis.hpp"
 #include "flowcache/tcp_connection.hpp"
+#include "flowcache/tcp_end.hpp"
 
 namespace tributary {
 
@@ -72,6 +74,7 @@ public:
         clear_counts(line);
         line.is_compact = 0;
         line.was_cut = 0;
+        line.end_was_seen = 0;
         line.is_turned = 0;
         line.finished = 0;
         if (line.key.ip_version != 4) {
@@ -159,45 +162,37 @@ public:
 
     /// Adds what somebody else has counted of one direction.
     ///
-    /// @return  false: nothing was added, because there is no record, or that direction has no
-    ///          packet of its own in it
-    [[nodiscard]] bool add_counted(FlowLine& line, bool is_reverse, const PacketCounts& counts,
+    /// @return  false: nothing was added, the record or that direction has no packet of its own yet
+    [[nodiscard]] bool add_counted(FlowLine& line, bool is_backward, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
-        if (!is_biflow()) {
-            if (line.packets == 0) {
+        if (is_biflow()) {
+            if (!directions(line).add_counted(line.is_reverse(is_backward), counts, span)) {
                 return false;
             }
-            add_counts(line, counts);
-        } else if (is_reverse) {
-            ReverseGroup& reverse = reverse_of(line);
-            if (reverse.packets == 0) {
-                return false;
-            }
-            add_counts(reverse, counts);
-            widen(reverse, span.start, span.end);
+        } else if (line.packets == 0) {
+            return false;
         } else {
-            if (line.packets == 0) {
-                return false;
-            }
             add_counts(line, counts);
-            widen(forward_span(line), span.start, span.end);
         }
         widen(line, span.start, span.end);
         return true;
     }
 
-    /// Whether a packet that was just added ends its flow (`tcp_end`): one with RST, or with FIN;
-    /// of a biflow the second direction's FIN.
-    [[nodiscard]] bool is_tcp_end(const FlowLine& line, const KeyedPacket& packet) const noexcept {
-        const std::uint16_t flags = packet.fields->tcp_control_bits;
-        const bool is_last_fin = !is_biflow() || line.finished == 3;
-        return (flags & tcp_flag::kRst) != 0 || ((flags & tcp_flag::kFin) != 0 && is_last_fin);
+    // With `tcp_end`: TcpEnd.
+    [[nodiscard]] bool note_tcp_end(FlowLine& line, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::note(line, packet, is_biflow());
+    }
+    [[nodiscard]] bool is_of_next(FlowLine& line, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::is_of_next(line, is_empty(line), packet);
     }
 
     [[nodiscard]] Deadline deadline(FlowLine& line) const noexcept {
         expand(line);
         if (is_empty(line)) {  // only silence ends a slice without a packet
             return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
+        }
+        if (line.end_was_seen != 0) [[unlikely]] {
+            return deadline_behind_end(line.start, line.end, timeouts_);
         }
         return deadline_of(line.start, line.end, timeouts_);
     }
@@ -267,6 +262,7 @@ public:
     void start_empty_slice(FlowLine& line) noexcept {
         clear_counts(line);
         line.was_cut = 1;
+        line.end_was_seen = 0;
         if (is_biflow()) {
             const GroupBytes groups = groups_.of(line);
             const std::uint16_t at = layout_.tunnel_at;
@@ -351,7 +347,7 @@ private:
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
         ReverseGroup& reverse = reverse_of(line);
         if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
-            line.finished = (line.finished | (line.is_reverse(packet) ? 2U : 1U)) & 3U;
+            directions(line).note_fin(packet);
         }
         if (line.is_reverse(packet)) {
             analyse(line, true, packet, reverse.end);
@@ -362,11 +358,14 @@ private:
             add_to_direction(line, span, groups_.of(line), layout_, packet);
         }
     }
+    [[nodiscard]] BiflowEntry directions(FlowLine& line) const noexcept {
+        return {line, groups_.of(line), layout_};
+    }
     [[nodiscard]] PacketSpan& forward_span(FlowLine& line) const noexcept {
-        return groups_.of(line).template get<PacketSpan>(layout_.forward_span_at);
+        return directions(line).forward_span();
     }
     [[nodiscard]] ReverseGroup& reverse_of(FlowLine& line) const noexcept {
-        return groups_.of(line).template get<ReverseGroup>(layout_.reverse_at);
+        return directions(line).reverse();
     }
 
     /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of

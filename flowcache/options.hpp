@@ -59,12 +59,14 @@ struct FlowCacheOptions {
     std::chrono::seconds active_timeout{
         300};  ///< 1 .. 2^31 s; no relation to idle_timeout is demanded
     FlowDirection direction = FlowDirection::uniflow;
-    bool initiator_by_port = false;          ///< biflow: of flows met in the middle, is_initiator()
-    bool vlan_in_key = true;                 ///< the outer VLAN id parts flows
-    bool tcp_end = false;                    ///< a TCP packet with FIN or RST ends its record
-    TunnelMode tunnel = TunnelMode::outer;   ///< which IP header the key is taken from
-    bool tunnel_in_key = false;              ///< the tunnel around the packet parts flows
-    MacMode mac_addresses = MacMode::inner;  ///< of which Ethernet frame, in tunnels
+    bool initiator_by_port = false;  ///< biflow: of flows met in the middle, is_initiator()
+    bool vlan_in_key = true;         ///< the outer VLAN id parts flows
+    bool tcp_end = false;            ///< a connection's end ends its record: TcpEnd
+    std::chrono::seconds tcp_end_timeout{2};      ///< 1 .. 2^31 s: of a record whose end was seen;
+                                                  ///< never longer than idle_timeout
+    TunnelMode tunnel = TunnelMode::outer;        ///< which IP header the key is taken from
+    bool tunnel_in_key = false;                   ///< the tunnel around the packet parts flows
+    MacMode mac_addresses = MacMode::inner;       ///< of which Ethernet frame, in tunnels
     FragmentMode fragments = FragmentMode::zero;  ///< ports of later fragments
     std::chrono::seconds fragment_timeout{0};     ///< 0 .. 2^31 s; 0: no limit by time
     bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS

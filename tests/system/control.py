@@ -17,10 +17,11 @@ import service
 
 EX_UNAVAILABLE = 69
 NO_MORE = bytes(4)
+DEMO_ENDS = 32  # flows with FIN or RST
 
 CONFIG = """
     inputs: [{name: up, device: "net_pcap0,rx_pcap=%(capture)s%(more)s", filter: "%(filter)s"}]
-    flows: {max-flows: 4096, idle-timeout: %(idle)s, active-timeout: %(active)s, tcp-analysis: %(analysis)s}
+    flows: {max-flows: 4096, idle-timeout: %(idle)s, active-timeout: %(active)s, tcp-analysis: %(analysis)s%(flows)s}
     telemetry: {listen: ""}
     log: {level: %(level)s}
     export: {fields: [%(fields)s], ntop-elements: %(ntop)s, flush-interval: 0.05, options-interval: %(options)s,
@@ -33,7 +34,7 @@ class ControlCase(harness.TestCase):
         super().setUp()
         self.enterContext(harness.huge_pages())
         self.values = {"capture": harness.DEMO, "more": "", "filter": "", "idle": 30, "active": 300, "level": "info",
-                       "analysis": "false", "fields": "", "ntop": "false", "options": 0,
+                       "analysis": "false", "flows": "", "fields": "", "ntop": "false", "options": 0,
                        "collectors": "{transport: file, path: %s}" % self.path("out.ipfix")}
 
     def configure(self, **values):
@@ -238,6 +239,14 @@ class Reload(ControlCase):
         daemon.wait_for_log("reloaded: flows.idle-timeout")
         daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == harness.DEMO_FLOWS, 30, "idle timeouts")
         self.assertEqual(self.end(daemon)["flows"]["ended_by_reason"]["idle"], harness.DEMO_FLOWS)
+
+    def test_the_timeout_behind_a_connections_end_holds_for_flows_that_run(self):
+        daemon = self.probe(flows=", tcp-end: true, tcp-end-timeout: 30")
+        self.wait_for_received(daemon)
+        self.configure(flows=", tcp-end: true, tcp-end-timeout: 1")
+        self.assertEqual(self.ask(daemon, "reload"), "reloaded: flows.tcp-end-timeout\n")
+        daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == DEMO_ENDS, 20, "ends of connections")
+        self.assertEqual(self.end(daemon)["flows"]["ended_by_reason"]["end"], DEMO_ENDS)
 
     def test_what_needs_a_restart_is_named_and_nothing_changes(self):
         daemon = self.probe()

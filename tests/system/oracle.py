@@ -31,7 +31,7 @@ SETTINGS = [
      "sourceMacAddress,destinationMacAddress,tcpSynTotalCount,tcpFinTotalCount,tcpRstTotalCount,tcpPshTotalCount,"
      "tcpAckTotalCount,tcpUrgTotalCount"),
     ("end by FIN and RST, two queues, microseconds, inside tunnels, fragments with the ports of the first",
-     ["--idle", "15", "--active", "60", "--tcp-end", "finrst", "--tunnel", "inner", "--frag", "track"],
+     ["--idle", "15", "--active", "60", "--tcp-end", "finrst", "--tcp-closed", "2", "--tunnel", "inner", "--frag", "track"],
      ["flows.idle-timeout=15", "flows.active-timeout=60", "flows.tcp-end=true", "flows.tunnel=inner",
       "flows.fragments=track", "read.queues=2", "export.timestamps=microseconds"], DEFAULT_FIELDS),
     # The oracle tells the outermost frame's MAC addresses.

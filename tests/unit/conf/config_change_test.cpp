@@ -44,13 +44,14 @@ TEST_CASE("config change: what a running probe can take", "[conf][unit]") {
     wanted.inputs[0].filter = "udp";
     wanted.flows.idle_timeout = std::chrono::seconds(7);
     wanted.flows.active_timeout = std::chrono::seconds(8);
+    wanted.flows.tcp_end_timeout = std::chrono::seconds(9);
     wanted.export_.flush_interval = std::chrono::milliseconds(9);
     wanted.export_.collectors[0].port = 99;
     wanted.log.level = LogLevel::debug;
     const ConfigChange change = compare(one_input(), wanted);
     CHECK(change.reloadable == Keys{"export.collectors", "export.flush-interval",
-                                    "flows.active-timeout", "flows.idle-timeout", "inputs.0.filter",
-                                    "log.level"});
+                                    "flows.active-timeout", "flows.idle-timeout",
+                                    "flows.tcp-end-timeout", "inputs.0.filter", "log.level"});
     CHECK(change.needs_restart.empty());
 }
 

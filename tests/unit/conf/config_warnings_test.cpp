@@ -63,6 +63,15 @@ TEST_CASE("warnings_about: an idle timeout longer than the active one is warned 
     CHECK(warnings({"flows.idle-timeout=300", "flows.active-timeout=300"}).empty());
 }
 
+TEST_CASE("warnings_about: a timeout behind a connection's end is no longer than the idle one",
+          "[conf][unit]") {
+    CHECK(warnings({"flows.tcp-end=true", "flows.tcp-end-timeout=31"}) ==
+          std::vector<std::string>{
+              "flows.tcp-end-timeout is longer than flows.idle-timeout, which holds then"});
+    CHECK(warnings({"flows.tcp-end=true", "flows.tcp-end-timeout=30"}).empty());
+    CHECK(warnings({"flows.tcp-end=true", "flows.idle-timeout=1"}).empty());  // the default one
+}
+
 TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
     struct Case {
         std::string given;
@@ -73,6 +82,7 @@ TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
         {"flows.mac-addresses=outer", "flows.tunnel is outer and flows.mpls-pseudowires is false",
          "flows.mpls-pseudowires=true"},
         {"flows.fragment-timeout=60", "flows.fragments is zero", "flows.fragments=track"},
+        {"flows.tcp-end-timeout=5", "flows.tcp-end is false", "flows.tcp-end=true"},
         {"flows.tcp-duplicate-time=0.2", "flows.tcp-analysis is false", "flows.tcp-analysis=true"},
         {"flows.tcp-retransmission-time=5", "flows.tcp-analysis is false",
          "flows.tcp-analysis=true"},

@@ -49,6 +49,7 @@ flows:
   mpls-pseudowires: false
   llc-snap: false
   tcp-end: false
+  tcp-end-timeout: 2
   tcp-analysis: false
   tcp-duplicate-time: 1
   tcp-retransmission-time: 0

@@ -45,6 +45,7 @@ TEST_CASE("numbers: each key has its own limits", "[conf][unit]") {
         {"inputs.0.mempool-size", "1", "1073741824", "0", "1073741825"},
         {"flows.max-flows", "1", "1073741824", "0", "1073741825"},
         {"flows.idle-timeout", "1", "2147483648", "0", "2147483649"},
+        {"flows.tcp-end-timeout", "1", "2147483648", "0", "2147483649"},
         {"flows.active-timeout", "1", "2147483648", "0", "2147483649"},
         {"export.observation-domain", "0", "4294967295", "-1", "4294967296"},
         {"export.enterprise-number", "1", "4294967295", "0", "4294967296"},
@@ -83,10 +84,10 @@ TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
     for (const char* wrong : {"on", "True", "1", "y"}) {
         CHECK(refusal("flows: {tcp-end: " + std::string(wrong) + "}") ==
               "probe.yaml:1: flows.tcp-end is " + std::string(wrong) +
-                  "; must be true or false (a TCP packet with FIN or RST ends its record; of a "
-                  "biflow "
-                  "RST, or the second direction's FIN; default "
-                  "false)");
+                  "; must be true or false (a record ends with its TCP connection: tcp-end-timeout "
+                  "after "
+                  "the last packet once its end was seen (RST, or FIN; of a biflow the second "
+                  "direction's FIN), or with a SYN, which begins the next record; default false)");
     }
 }
 

@@ -257,7 +257,7 @@ TEST_CASE("load_config: every key reaches its member", "[conf][unit]") {
 inputs:
   - {name: uplink, device: "0000:81:00.0", interface-index: 5, queues: 8, parse: trimmed, trim-length: 96,
      trimmed-by: source, filter: udp port 53, sampling: 10, sampling-method: random, rss: ip, promiscuous: no, mtu: 9000, rx-descriptors: 8192, mempool-size: 65535}
-flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: biflow, initiator-by-port: yes, vlan-in-key: no, tcp-end: yes,
+flows: {max-flows: 7, idle-timeout: 8, active-timeout: 9, direction: biflow, initiator-by-port: yes, vlan-in-key: no, tcp-end: yes, tcp-end-timeout: 10,
         tcp-analysis: no, tunnel: inner, tunnel-in-key: yes, mac-addresses: outer, mpls-pseudowires: yes, llc-snap: yes, fragments: track, fragment-timeout: 61}
 export:
   observation-domain: 10
@@ -300,6 +300,7 @@ telemetry: {listen: "192.0.2.26:26"}
     CHECK(config.flows.initiator_by_port);
     CHECK_FALSE(config.flows.vlan_in_key);
     CHECK(config.flows.tcp_end);
+    CHECK(config.flows.tcp_end_timeout == std::chrono::seconds(10));
     CHECK(config.flows.tunnel == TunnelMode::inner);
     CHECK(config.flows.tunnel_in_key);
     CHECK(config.flows.mac_addresses == MacMode::outer);

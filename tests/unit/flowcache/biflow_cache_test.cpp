@@ -180,24 +180,6 @@ TEST_CASE("FlowCache: a biflow's deadlines are those of both directions", "[flow
     CHECK(end_all(harness, at_ms(38001)).size() == 2);
 }
 
-TEST_CASE("FlowCache: a TCP biflow ends with RST, or with the second FIN", "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
-    options.tcp_end = true;
-    BiflowHarness harness(options, kLayout);
-    harness.packet(request(0x002), at_ms(1000));
-    harness.packet(request(0x011), at_ms(1001));
-    harness.packet(request(0x011), at_ms(1002));  // retransmitted
-    CHECK(harness.sink.records.empty());
-    harness.packet(answer_to(request(), 0x011), at_ms(1003));
-    REQUIRE(harness.sink.records.size() == 1);
-    CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::end_of_flow);
-    CHECK(harness.sink.records[0].core.packets == 3);
-
-    harness.packet(answer_to(request(), 0x014), at_ms(1004));
-    REQUIRE(harness.sink.records.size() == 2);
-    CHECK(harness.sink.records[1].core.end_reason == FlowEndReason::end_of_flow);
-}
-
 TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.tunnel = TunnelMode::inner;

@@ -86,21 +86,6 @@ TEST_CASE("FlowCache: who the initiator is, is forgotten after an idle timeout",
     CHECK(records[1].core.packets == 1);
 }
 
-TEST_CASE("FlowCache: a FIN counts also in a later slice", "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
-    options.active_timeout = 2s;
-    options.tcp_end = true;
-    BiflowHarness harness(options, kLayout);
-    harness.packet(request(0x002), at_ms(1000));
-    harness.packet(request(0x011), at_ms(1500));
-    harness.packet(answer_to(request(), 0x010), at_ms(3500));
-    CHECK(harness.sink.records.size() == 1);
-    harness.packet(answer_to(request(), 0x011), at_ms(3600));
-    REQUIRE(harness.sink.records.size() == 2);
-    CHECK(harness.sink.records[1].core.end_reason == FlowEndReason::end_of_flow);
-    CHECK(end_all(harness, at_ms(3600)).size() == 2);
-}
-
 TEST_CASE("FlowCache: an empty slice that is woken has its deadlines from then on",
           "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;

@@ -160,24 +160,6 @@ TEST_CASE("FlowCache: a timeout of an hour is exact", "[flowcache][unit]") {
     CHECK(harness.sink.records.size() == 1);
 }
 
-TEST_CASE("FlowCache: with tcp_end, FIN and RST end a record after their packet",
-          "[flowcache][unit]") {
-    FlowCacheOptions options = kSmall;
-    options.tcp_end = GENERATE(true, false);
-    CacheHarness<> harness(options);
-    PacketFields fields = flow_packet(1);
-    fields.protocol = ip_protocol::kTcp;
-    fields.tcp_control_bits = tcp_flag::kAck;
-    harness.packet(fields, at_ms(1000));
-    fields.tcp_control_bits = GENERATE(tcp_flag::kFin, tcp_flag::kRst);
-    harness.packet(fields, at_ms(1001));
-    REQUIRE(harness.sink.records.size() == (options.tcp_end ? 1U : 0U));
-    if (options.tcp_end) {
-        CHECK(harness.sink.records[0].core.packets == 2);
-        CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::end_of_flow);
-    }
-}
-
 TEST_CASE(
     "FlowCache: max_flows flows fit, one more evicts the one with fewest packets, longest ago",
     "[flowcache][unit]") {

@@ -34,6 +34,12 @@ PacketFields tcp_packet(std::uint32_t flow, std::uint16_t flags) {
     fields.tcp_control_bits = flags;
     return fields;
 }
+/// Connections begin and end now and then.
+std::uint16_t random_flags(std::mt19937& random) {
+    const auto chosen = random() % 5;
+    return chosen == 0 ? tcp_flag::kRst : chosen == 1 ? tcp_flag::kSyn : tcp_flag::kAck;
+}
+
 PacketFields other_direction(PacketFields fields) {
     std::swap(fields.source, fields.destination);
     std::swap(fields.source_port, fields.destination_port);
@@ -187,35 +193,30 @@ TEST_CASE("FlowCache: a packet whose flow was evicted within its burst opens ano
           std::vector<Line>{{1, 1, kEvicted}, {3, 1, kEvicted}, {1, 2, kEvicted}, {2, 1, kForced}});
 }
 
-TEST_CASE("FlowCache: packets behind a RST of their own burst are another record's",
+TEST_CASE("FlowCache: packets behind a RST and a SYN of their own burst are another record's",
           "[flowcache][unit]") {
     constexpr std::uint16_t kRst = tcp_flag::kRst;
+    constexpr std::uint16_t kSyn = tcp_flag::kSyn;
     constexpr std::uint16_t kAck = tcp_flag::kAck;
     const std::uint32_t max_flows = GENERATE(1U, 2U, 4U);
     CacheHarness<> harness(
         {.max_flows = max_flows, .idle_timeout = 10s, .active_timeout = 60s, .tcp_end = true});
     harness.packet(tcp_packet(1, kAck), at_ms(1000));
     const Timestamp now = at_ms(2000);
-    SECTION("the entry is free when they come") {
-        harness.packets(std::array<TimedPacket, 3>{{{tcp_packet(1, kRst), now, now},
-                                                    {tcp_packet(1, kAck), now, now},
-                                                    {tcp_packet(1, kAck), now, now}}});
-        CHECK(lines_of(harness, now) == std::vector<Line>{{1, 2, kTcpEnd}, {1, 2, kForced}});
-    }
-    SECTION("the entry is another flow's when they come") {
+    SECTION("the entry is that of a new record when they come") {
         harness.packets(std::array<TimedPacket, 4>{{{tcp_packet(1, kRst), now, now},
-                                                    {tcp_packet(3, kAck), now, now},
-                                                    {tcp_packet(3, kRst), now, now},
-                                                    {tcp_packet(1, kRst), now, now}}});
-        CHECK(lines_of(harness, now) ==
-              std::vector<Line>{{1, 2, kTcpEnd}, {3, 2, kTcpEnd}, {1, 1, kTcpEnd}});
+                                                    {tcp_packet(1, kAck), now, now},
+                                                    {tcp_packet(1, kSyn), now, now},
+                                                    {tcp_packet(1, kAck), now, now}}});
+        CHECK(lines_of(harness, now) == std::vector<Line>{{1, 3, kTcpEnd}, {1, 2, kForced}});
     }
-    SECTION("each ends the record that it begins") {
-        harness.packets(std::array<TimedPacket, 3>{{{tcp_packet(1, kRst), now, now},
-                                                    {tcp_packet(1, kRst), now, now},
-                                                    {tcp_packet(1, kRst), now, now}}});
+    SECTION("each ends the record before") {
+        constexpr std::uint16_t kBoth = kSyn | kRst;
+        harness.packets(std::array<TimedPacket, 3>{{{tcp_packet(1, kBoth), now, now},
+                                                    {tcp_packet(1, kBoth), now, now},
+                                                    {tcp_packet(1, kBoth), now, now}}});
         CHECK(lines_of(harness, now) ==
-              std::vector<Line>{{1, 2, kTcpEnd}, {1, 1, kTcpEnd}, {1, 1, kTcpEnd}});
+              std::vector<Line>{{1, 2, kTcpEnd}, {1, 1, kTcpEnd}, {1, 1, kForced}});
     }
 }
 
@@ -267,8 +268,8 @@ TEST_CASE("FlowCache: packets are counted before a record takes them along, each
         std::vector<PacketFields> fields;
         const std::size_t count = 1 + random() % kBurstPackets;
         for (std::uint32_t n = 0; n < count; ++n) {
-            fields.push_back(tcp_packet(static_cast<std::uint32_t>(random() % 5),
-                                        random() % 8 == 0 ? tcp_flag::kRst : tcp_flag::kAck));
+            const auto flow = static_cast<std::uint32_t>(random() % 5);
+            fields.push_back(tcp_packet(flow, random_flags(random)));
             fields.back().ip_bytes = 40 + n;
             octets += fields.back().ip_bytes;
         }
@@ -298,7 +299,8 @@ TEST_CASE("FlowCache: in tiny caches bursts give the records of single packets, 
                                    .idle_timeout = 2s,
                                    .active_timeout = 3s,
                                    .direction = direction,
-                                   .tcp_end = true};
+                                   .tcp_end = true,
+                                   .tcp_end_timeout = 1s};
     const RecordLayout layout = RecordLayout::of({}, direction);
     CacheHarness<144> singly(options, layout);
     CacheHarness<144> in_bursts(options, layout);
@@ -308,8 +310,7 @@ TEST_CASE("FlowCache: in tiny caches bursts give the records of single packets, 
     for (int n = 0; n < 20'000; ++n) {
         clock += std::chrono::milliseconds(random() % 50);
         const auto flow = static_cast<std::uint32_t>(random() % (std::uint64_t{2} * max_flows + 1));
-        PacketFields fields =
-            tcp_packet(flow, random() % 10 == 0 ? tcp_flag::kRst : tcp_flag::kAck);
+        PacketFields fields = tcp_packet(flow, random_flags(random));
         if (random() % 2 == 0) {
             fields = other_direction(fields);
         }

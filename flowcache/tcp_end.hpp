@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "flowcache/flow_line.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// How a record ends with its TCP connection (`flows.tcp-end`). The end was seen with RST, or with
+/// FIN; of a biflow with FIN once both directions have sent one, in this record or in a slice
+/// before. From then on the record has a timeout of its own, Timeouts::tcp_end, so that what
+/// belongs to the connection still gets in: the ACK of the last FIN, what is sent again, what was
+/// overtaken. A SYN, with or without ACK, is of the ports' next connection, and ends the record at
+/// once.
+///
+/// @source  RFC 9293 §3.6
+struct TcpEnd {
+    /// Whether a packet may end a connection, or find its record ended. Others are added as without
+    /// `tcp_end`.
+    [[nodiscard, gnu::always_inline]] static bool concerns(const FlowLine& line,
+                                                           const KeyedPacket& packet) noexcept {
+        return (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0 ||
+               line.end_was_seen != 0;
+    }
+    /// Takes note of a packet that was just added.
+    ///
+    /// @return  whether the record's deadline may be earlier now
+    [[nodiscard]] static bool note(FlowLine& line, const KeyedPacket& packet,
+                                   bool is_biflow) noexcept {
+        const std::uint16_t flags = packet.fields->tcp_control_bits;
+        if ((flags & (tcp_flag::kFin | tcp_flag::kRst)) == 0) {
+            return false;
+        }
+        if (!is_biflow || (flags & tcp_flag::kRst) != 0) {
+            line.finished = kBoth;
+        }
+        if (line.finished != kBoth || line.end_was_seen != 0) {
+            return false;
+        }
+        line.end_was_seen = 1;
+        return true;
+    }
+    /// Whether a packet of the same ports is of another connection than the entry's, which is over.
+    ///
+    /// @param is_empty  the record that the end was seen in has left already: an empty slice, which
+    ///                  would tell the next connection's initiator by the one before
+    [[nodiscard]] static bool is_of_next(const FlowLine& line, bool is_empty,
+                                         const KeyedPacket& packet) noexcept {
+        return (packet.fields->tcp_control_bits & tcp_flag::kSyn) != 0 &&
+               (line.end_was_seen != 0 || (is_empty && line.finished == kBoth));
+    }
+
+private:
+    static constexpr std::uint32_t kBoth = 3;
+};
+
+}  // namespace tributary
