@@ -45,12 +45,73 @@ public:
         return true;
     }
 
-    /// A packet with FIN is about to be added.
-    void note_fin(const KeyedPacket& packet) const noexcept {
-        line_.finished = (line_.finished | (line_.is_reverse(packet) ? 2U : 1U)) & 3U;
+    /// What a packet with SYN or FIN says of the directions, before it is added. The sender of SYN
+    /// without ACK is the initiator: that changes something where another one was guessed to be, as
+    /// the sender of an old connection's last packet.
+    [[gnu::noinline]] void note_syn_or_fin(const KeyedPacket& packet) const noexcept {
+        const std::uint16_t flags = packet.fields->tcp_control_bits;
+        const bool is_of_initiator = (flags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
+        if (is_of_initiator && reverse().biflow_direction == BiflowDirection::arbitrary) {
+            reverse().biflow_direction = BiflowDirection::initiator;
+            if (line_.is_reverse(packet)) {
+                turn();
+            }
+        }
+        if ((flags & tcp_flag::kFin) != 0) {
+            line_.finished = (line_.finished | (line_.is_reverse(packet) ? 2U : 1U)) & 3U;
+        }
     }
 
 private:
+    /// The places of what the field groups of each direction have, beside TCP's analysis: from the
+    /// first group to the first reverse one, and on to the end.
+    [[nodiscard]] std::uint16_t first_group() const noexcept {
+        return static_cast<std::uint16_t>(layout_.forward_span_at + sizeof(PacketSpan));
+    }
+    /// Makes the source the destination: each direction has now what the other one had. What the
+    /// record has of both, its times and its end, stays; and so do the times of a direction without
+    /// a packet, which are the slice's before.
+    void turn() const noexcept {
+        ReverseGroup& back = reverse();
+        PacketSpan& there = forward_span();
+        line_.is_turned = line_.is_turned == 0 ? 1 : 0;
+        line_.finished = (line_.finished >> 1U | line_.finished << 1U) & 3U;
+        std::swap(line_.packets, back.packets);
+        std::swap(line_.octets, back.octets);
+        std::swap(there.start, back.start);
+        std::swap(there.end, back.end);
+        back.tcp_control_bits = std::exchange(line_.tcp_control_bits, back.tcp_control_bits);
+        back.ip_class_of_service =
+            std::exchange(line_.ip_class_of_service, back.ip_class_of_service);
+        if (layout_.tcp_analysis_at != 0) {
+            swap_bytes(layout_.tcp_analysis_at, layout_.reverse_tcp_analysis_at,
+                       sizeof(TcpAnalysisGroup));
+        }
+        const std::size_t bytes = (layout_.bytes - first_group()) / std::size_t{2};
+        swap_bytes(first_group(), first_group() + bytes, bytes);
+        turn_tunnel();
+    }
+    /// The tunnel of the direction from the initiator is there before its packets are, because it
+    /// may be part of the key; the other one's is not.
+    void turn_tunnel() const noexcept {
+        if (layout_.tunnel_at == 0) {
+            return;
+        }
+        auto& there = groups_.get<TunnelGroup>(layout_.tunnel_at);
+        auto& back = groups_.get<TunnelGroup>(layout_.reverse_tunnel_at);
+        if (line_.packets == 0) {
+            there = turned(back, true);
+        }
+        if (reverse().packets == 0) {
+            back = {};
+        }
+    }
+    void swap_bytes(std::size_t a, std::size_t b, std::size_t count) const noexcept {
+        auto* const first = &groups_.get<std::byte>(static_cast<std::uint16_t>(a));
+        std::swap_ranges(first, first + count,
+                         &groups_.get<std::byte>(static_cast<std::uint16_t>(b)));
+    }
+
     FlowLine& line_;
     GroupBytes groups_;
     const RecordLayout& layout_;

@@ -346,8 +346,9 @@ private:
     [[gnu::noinline]] void add_to_biflow(FlowLine& line, const KeyedPacket& packet) noexcept {
         widen(line, packet.packet->seen_at, packet.packet->seen_at);
         ReverseGroup& reverse = reverse_of(line);
-        if ((packet.fields->tcp_control_bits & tcp_flag::kFin) != 0) {
-            directions(line).note_fin(packet);
+        if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
+            [[unlikely]] {
+            directions(line).note_syn_or_fin(packet);
         }
         if (line.is_reverse(packet)) {
             analyse(line, true, packet, reverse.end);

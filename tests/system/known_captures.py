@@ -15,6 +15,9 @@ TCP6 = {"sourceIPv6Address": "2001:db8::1", "sourceTransportPort": 40000, "desti
         "destinationTransportPort": 443, "protocolIdentifier": 6, "tcpControlBits": 0x18, "packetDeltaCount": 1}
 TCP4 = {"sourceIPv4Address": "192.0.2.1", "sourceTransportPort": 40000, "destinationIPv4Address": "198.51.100.2",
         "destinationTransportPort": 443, "protocolIdentifier": 6, "packetDeltaCount": 1, "octetDeltaCount": 90}
+BIFLOWS = ["flows.direction=biflow", "flows.tcp-end=true"]
+WHOLE = {"sourceIPv4Address": "192.0.2.1", "sourceTransportPort": 40001, "destinationTransportPort": 80,
+         "biflowDirection": 1, "packetDeltaCount": 3, "reversePacketDeltaCount": 3}
 
 # (capture, settings, the records: each has these elements; None: it has not, what is ignored, by reason)
 CASES = [
@@ -30,6 +33,9 @@ CASES = [
     ("mpls-pw-nocw-mac40.pcap", [], [], {"mpls_non_ip": 1}),
     ("mpls-pw-nocw-mac45.pcap", ["flows.mpls-pseudowires=true"], [TCP4], {}),
     ("mpls-pw-nocw-mac45.pcap", [], [], {"mpls_non_ip": 1}),
+    ("fin-last-ack.pcap", BIFLOWS, [WHOLE], {}),
+    ("fin-reuse.pcap", BIFLOWS, [WHOLE, WHOLE], {}),
+    ("ack-then-syn.pcap", BIFLOWS[:1], [{**WHOLE, "packetDeltaCount": 2, "reversePacketDeltaCount": 2}], {}),
 ]
 
 
