@@ -63,7 +63,8 @@ void add_top(CLI::App& app, ControlArguments& arguments) {
 /// What is in a JSON document, a line for each value.
 std::string lines_of(const nlohmann::ordered_json& value, const std::string& name) {
     if (!value.is_structured()) {
-        return std::string(name).append("  ").append(value.dump()).append("\n");
+        const std::string text = value.is_null() ? "unknown" : value.dump();
+        return std::string(name).append("  ").append(text).append("\n");
     }
     std::string lines;
     for (const auto& [key, each] : value.items()) {

@@ -69,10 +69,19 @@ json queue(const DpdkTelemetryAnswers& answers, const char* number) {
     return entry;
 }
 
+json port(const DpdkTelemetryAnswers& answers, const char* number) {
+    json entry = one_of(ledger_of(answers)["ports"], number);
+    if (!entry.is_null()) {
+        entry["link"] = one_of(figures_of(answers)["inputs"], number)["link"];
+    }
+    return entry;
+}
+
 json info(const DpdkTelemetryAnswers& answers, const char* /*parameter*/) {
     json figures = figures_of(answers);
     figures.erase("rings");
     figures.erase("threads");
+    figures.erase("inputs");
     return figures;
 }
 
@@ -90,10 +99,10 @@ constexpr std::array kCommands{
             [](const DpdkTelemetryAnswers& answers, const char*) {
                 return names_of(ledger_of(answers)["ports"]);
             }},
-    Command{"/tributary/port", "What an input's NIC counts. Parameters: int number, from 0",
-            [](const DpdkTelemetryAnswers& answers, const char* number) {
-                return one_of(ledger_of(answers)["ports"], number);
-            }},
+    Command{"/tributary/port",
+            "An input's link, and what its NIC counts; not there: unknown. Parameters: int number, "
+            "from 0",
+            port},
     Command{"/tributary/queues", "Names of the queues. Takes no parameters",
             [](const DpdkTelemetryAnswers& answers, const char*) {
                 return names_of(ledger_of(answers)["queues"]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/eth_port.hpp"
 
+#include <net/if.h>
 #include <rte_ethdev.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -49,37 +51,26 @@ std::uint16_t largest_mtu(const rte_eth_dev_info& info) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(frame - kOverhead, UINT16_MAX));
 }
 
-/// Mbit/s; 0: the driver does not say.
-std::uint32_t highest_speed(std::uint32_t capabilities) {
-    constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 10> kSpeeds{
-
-        {{RTE_ETH_LINK_SPEED_200G, RTE_ETH_SPEED_NUM_200G},
-         {RTE_ETH_LINK_SPEED_100G, RTE_ETH_SPEED_NUM_100G},
-         {RTE_ETH_LINK_SPEED_56G, RTE_ETH_SPEED_NUM_56G},
-         {RTE_ETH_LINK_SPEED_50G, RTE_ETH_SPEED_NUM_50G},
-         {RTE_ETH_LINK_SPEED_40G, RTE_ETH_SPEED_NUM_40G},
-         {RTE_ETH_LINK_SPEED_25G, RTE_ETH_SPEED_NUM_25G},
-         {RTE_ETH_LINK_SPEED_10G, RTE_ETH_SPEED_NUM_10G},
-         {RTE_ETH_LINK_SPEED_5G, RTE_ETH_SPEED_NUM_5G},
-         {RTE_ETH_LINK_SPEED_2_5G, RTE_ETH_SPEED_NUM_2_5G},
-         {RTE_ETH_LINK_SPEED_1G, RTE_ETH_SPEED_NUM_1G}}};
-    const auto* const fastest = std::ranges::find_if(
-        kSpeeds, [&](const auto& speed) { return (capabilities & speed.first) != 0; });
-    return fastest == kSpeeds.end() ? 0 : fastest->second;
-}
-
-int count_interrupt(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* interrupts,
-                    void* /*unused*/) {
-    // Relaxed: only the number matters, the link's state is asked for anew.
-    static_cast<std::atomic<std::uint32_t>*>(interrupts)->fetch_add(1, std::memory_order_relaxed);
-    return 0;
-}
-
 }  // namespace
+
+NicCounters& NicCounters::operator+=(const NicCounters& other) {
+    received += other.received;
+    missed = missed && other.missed ? std::optional(*missed + *other.missed) : std::nullopt;
+    no_buffer += other.no_buffer;
+    errors += other.errors;
+    queue_errors.resize(std::max(queue_errors.size(), other.queue_errors.size()));
+    std::ranges::transform(other.queue_errors, queue_errors, queue_errors.begin(), std::plus{});
+    return *this;
+}
 
 EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
                  const PacketPool& pool, const PacketPool* heads)
-    : id_(id), input_(input), device_(device) {
+    : id_(id), input_(input), device_(device), pool_(pool), heads_(heads) {
+    open(id);
+}
+
+void EthPort::open(EthPortId id) {
+    id_ = id;
     rte_eth_dev_info info{};
     if (const int error = rte_eth_dev_info_get(id_.value, &info); error != 0) {
         refuse(input_, "can't ask the driver", error);
@@ -90,13 +81,62 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
     trim_ = plan_trimming(input_, trim_facts(info));
     try {
         configure(info);
-        set_up_queues(info, pool, heads);
+        set_up_queues(info, pool_, heads_);
+        watch_losses(info);
     } catch (...) {
         rte_eth_dev_close(id_.value);  // before the pool goes, whose buffers its queues may hold
         throw;
     }
-    rte_eth_dev_callback_register(id_.value, RTE_ETH_EVENT_INTR_LSC, count_interrupt,
-                                  &link_interrupts_);
+    link_ = std::make_unique<PortLink>(id_, interface_index(info));
+}
+
+/// From now on what the port misses is counted, and counters() asks the driver.
+void EthPort::watch_losses(const rte_eth_dev_info& info) {
+    MissedPackets missed(
+        {.driver = driver_, .interface_index = interface_index(info), .queues = input_.queues});
+    if (missed_were_known_.value_or(false) && !missed.are_known()) {
+        refuse(input_, "what it misses can't be known any more: " + missed.why_unknown(), -ENOENT);
+    }
+    const std::lock_guard only_one(statistics_);
+    missed_were_known_ = missed.are_known();
+    missed_.emplace(std::move(missed));
+    told_ = {};
+    told_.missed.reset();
+    is_open_ = true;
+}
+
+/// The kernel's interface behind the port, by its number; 0: none, or its driver does without the
+/// kernel.
+unsigned EthPort::interface_index(const rte_eth_dev_info& info) const {
+    if (device_.is_pci) {
+        return 0;
+    }
+    if (info.if_index != 0 && (uses_kernel_sockets(driver_) || driver_ == "net_tap")) {
+        return info.if_index;
+    }
+    return device_.kernel_interface.empty() ? 0 : if_nametoindex(device_.kernel_interface.c_str());
+}
+
+bool EthPort::can_be_opened_anew() const noexcept {
+    return uses_kernel_sockets(driver_) && !device_.kernel_interface.empty();
+}
+
+void EthPort::close() {
+    {
+        const std::lock_guard only_one(statistics_);
+        if (!is_open_) {
+            return;
+        }
+        former_ = read_counters();
+        is_open_ = false;
+        missed_.reset();
+    }
+    link_.reset();
+    if (restore_promiscuous_ && link() != LinkState::gone) {
+        rte_eth_promiscuous_disable(id_.value);
+    }
+    rte_eth_dev_stop(id_.value);
+    rte_eth_dev_close(id_.value);
 }
 
 std::uint16_t EthPort::transmit_queues() const noexcept {
@@ -104,15 +144,7 @@ std::uint16_t EthPort::transmit_queues() const noexcept {
     return driver_ == "net_af_xdp" || driver_ == "net_tap" ? input_.queues : 0;
 }
 
-EthPort::~EthPort() {
-    rte_eth_dev_callback_unregister(id_.value, RTE_ETH_EVENT_INTR_LSC, count_interrupt,
-                                    &link_interrupts_);
-    if (restore_promiscuous_) {
-        rte_eth_promiscuous_disable(id_.value);
-    }
-    rte_eth_dev_stop(id_.value);
-    rte_eth_dev_close(id_.value);
-}
+EthPort::~EthPort() { close(); }
 
 void EthPort::configure(const rte_eth_dev_info& info) {
     rss_key_octets_ = info.hash_key_size != 0 ? info.hash_key_size : 40;
@@ -136,6 +168,7 @@ void EthPort::configure(const rte_eth_dev_info& info) {
     }
     conf.intr_conf.rxq = may_have_interrupts() ? 1 : 0;
     conf.intr_conf.lsc = (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0 ? 1 : 0;
+    conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
     if (const int error = rte_eth_dev_configure(id_.value, input_.queues, transmit_queues(), &conf);
         error != 0) {
         refuse(input_, "the driver refuses the configuration", error);
@@ -199,9 +232,12 @@ void EthPort::start() {
     rss_ = check_rss();
     tells_packet_types_ = finds_packet_types();
     const Link link = read_link();
-    link_up_ = link.up;
+    link_state_.store(link.state, std::memory_order_relaxed);
     spdlog::info("input {}: {} on driver {}: {}", input_.name, input_.device, driver_, rss_.text);
-    spdlog::info("input {}: {}", input_.name, link.text);
+    spdlog::info("input {}: {}", input_.name, link.text());
+    if (const std::string why = missed_->why_unknown(); !why.empty()) {
+        spdlog::warn("input {}: how many packets it misses is unknown: {}", input_.name, why);
+    }
     if (trim_.splits) {
         spdlog::info("input {}: the NIC keeps the first {} octets of packets apart", input_.name,
                      trim_.head_octets);
@@ -312,53 +348,42 @@ std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
 NicCounters EthPort::counters() const {
     // Drivers add up what their registers have counted since the last time.
     const std::lock_guard only_one(statistics_);
-    rte_eth_stats stats{};
-    if (rte_eth_stats_get(id_.value, &stats) != 0) {
-        return {};
-    }
-    NicCounters counters{.received = stats.ipackets,
-                         .missed = stats.imissed,
-                         .no_buffer = stats.rx_nombuf,
-                         .errors = stats.ierrors,
-                         .queue_errors = {}};
-    const std::size_t counted = std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
-    for (std::size_t queue = 0; queue < counted; ++queue) {
-        counters.queue_errors.push_back(stats.q_errors[queue]);
-    }
-    return counters;
+    return is_open_ ? read_counters() : former_;
 }
 
-EthPort::Link EthPort::read_link() const {
-    rte_eth_link link{};
-    const bool known = rte_eth_link_get_nowait(id_.value, &link) == 0;
-    if (known && link.link_status == RTE_ETH_LINK_DOWN) {
-        return {false, "link down"};
+NicCounters EthPort::read_counters() const {
+    rte_eth_stats stats{};
+    if (rte_eth_stats_get(id_.value, &stats) == 0) {
+        const std::size_t told = std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
+        told_ = {.received = stats.ipackets,
+                 .missed = stats.imissed,
+                 .no_buffer = stats.rx_nombuf,
+                 .errors = stats.ierrors,
+                 .queue_errors = {stats.q_errors, stats.q_errors + told}};
     }
-    // af_packet and its kin call their link up as soon as they start; the kernel knows better.
-    if (!device_.kernel_interface.empty()) {
-        const bool running = read_kernel_interface(device_.kernel_interface).running;
-        return {running, running ? "link up" : "link down"};
-    }
-    if (!known) {
-        return {true, "link state unknown"};
-    }
-    if (link.link_speed == RTE_ETH_SPEED_NUM_NONE || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN) {
-        return {true, "link up"};
-    }
-    return {true, fmt::format("link up, {} Mbit/s", link.link_speed)};
+    NicCounters counters = told_;
+    MissedCount missed = missed_->count(told_.missed, told_.queue_errors);
+    counters.missed = missed.packets;
+    counters.queue_errors = std::move(missed.by_queue);
+    return counters += former_;
+}
+
+Link EthPort::read_link() const {
+    return missed_->have_lost_interface() ? Link{.state = LinkState::gone} : link_->read();
 }
 
 std::optional<std::string> EthPort::poll_link() {
-    const std::uint32_t interrupts = link_interrupts_.load(std::memory_order_relaxed);
-    const bool interrupted = interrupts != link_interrupts_seen_;
-    link_interrupts_seen_ = interrupts;
-    const Link link = read_link();
-    if (link.up != link_up_) {
-        link_up_ = link.up;
-        return "input " + input_.name + ": " + link.text;
+    if (link() == LinkState::gone) {
+        return std::nullopt;  // until it is opened anew
+    }
+    const bool interrupted = link_->take_interrupt();
+    const Link now = read_link();
+    if (now.state != link()) {
+        link_state_.store(now.state, std::memory_order_relaxed);
+        return "input " + input_.name + ": " + now.text();
     }
     if (interrupted) {
-        return "input " + input_.name + ": link changed and is as before: " + link.text;
+        return "input " + input_.name + ": link changed and is as before: " + now.text();
     }
     return std::nullopt;
 }

@@ -11,8 +11,10 @@
 
 #include "daemon/device.hpp"
 #include "daemon/idle_wait.hpp"
+#include "daemon/missed_packets.hpp"
 #include "daemon/options.hpp"
 #include "daemon/packet_pool.hpp"
+#include "daemon/port_link.hpp"
 #include "daemon/rss.hpp"
 #include "daemon/trimming.hpp"
 #include "parsers/units.hpp"
@@ -23,19 +25,22 @@ namespace tributary {
 
 class ReceiveInterrupt;
 
-/// What a port itself counted since start(). net_af_packet and net_af_xdp never report what they
-/// miss.
+/// What a port itself has counted, all its lives together.
 struct NicCounters {
     std::uint64_t received{};
-    std::uint64_t missed{};     ///< no free descriptor: the input thread was too slow
+    /// No free descriptor: the input thread was too slow. Nothing: unknown; see MissedPackets.
+    std::optional<std::uint64_t> missed{0};
     std::uint64_t no_buffer{};  ///< the packet pool was empty
     std::uint64_t errors{};     ///< broken on the wire
-    /// Dropped per queue, for as many as the driver counts for; DPDK's limit is 16.
+    /// Dropped per queue; unknown of those behind the last entry. DPDK's limit is 16.
     std::vector<std::uint64_t> queue_errors;
+
+    NicCounters& operator+=(const NicCounters& other);
 };
 
 /// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
-/// closed with it.
+/// closed with it. Where the device is removed and made anew, close() and open() give the port
+/// another life.
 class EthPort {
 public:
     /// Configures the port and its receive queues.
@@ -51,6 +56,18 @@ public:
     ~EthPort();
     EthPort(const EthPort&) = delete;
     EthPort& operator=(const EthPort&) = delete;
+
+    /// Stops and closes it; what it has counted stays. No thread may poll it any more.
+    void close();
+    /// Configures a port that was closed.
+    ///
+    /// @param id  of the device that was made anew
+    /// @errors    as the constructor's; and StartupError(69): what it misses was known before, and
+    ///            is not any more. It stays closed then.
+    void open(EthPortId id);
+    /// Whether close() and open() are enough for another life: its driver reads an interface of the
+    /// kernel, and its threads wait for no interrupt of it.
+    [[nodiscard]] bool can_be_opened_anew() const noexcept;
 
     /// Lets packets in; logs the link's state and what the NIC took of its settings. No queue may
     /// be polled before it, or after the port is gone.
@@ -74,17 +91,25 @@ public:
     /// @thread  any
     [[nodiscard]] NicCounters counters() const;
 
+    /// Whether NicCounters::missed is known.
+    /// @thread  main
+    [[nodiscard]] bool knows_missed() const noexcept { return missed_were_known_.value_or(false); }
+
     /// Looks at the link; call it every second or so.
     ///
     /// @return  a line for the log where something changed since the last call
     [[nodiscard]] std::optional<std::string> poll_link();
+    /// As poll_link() saw it last; `gone` from then on until start().
+    /// @thread  any
+    [[nodiscard]] LinkState link() const noexcept {
+        return link_state_.load(std::memory_order_relaxed);
+    }
+    /// The kernel's interface behind a virtual device; empty: none.
+    [[nodiscard]] const std::string& kernel_interface() const noexcept {
+        return device_.kernel_interface;
+    }
 
 private:
-    struct Link {
-        bool up = false;
-        std::string text;
-    };
-
     [[nodiscard]] std::uint16_t transmit_queues() const noexcept;
     void configure(const rte_eth_dev_info& info);
     void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
@@ -96,11 +121,16 @@ private:
     [[nodiscard]] RssReport check_rss() const;
     [[nodiscard]] bool may_have_interrupts() const noexcept;
     [[nodiscard]] std::vector<std::shared_ptr<ReceiveInterrupt>> open_interrupts() const;
+    [[nodiscard]] unsigned interface_index(const rte_eth_dev_info& info) const;
+    void watch_losses(const rte_eth_dev_info& info);
+    [[nodiscard]] NicCounters read_counters() const;
     [[nodiscard]] Link read_link() const;
 
     EthPortId id_;
     InputOptions input_;
     EalDevice device_;
+    const PacketPool& pool_;
+    const PacketPool* heads_;
     std::string driver_;
     TrimPlan trim_;
     std::uint16_t descriptors_ = 0;  ///< of each receive queue
@@ -109,12 +139,16 @@ private:
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
-    mutable std::mutex statistics_;
+    mutable std::mutex statistics_;  ///< held where the following five are used
+    bool is_open_ = false;
+    NicCounters former_;                           ///< of former lives
+    mutable NicCounters told_;                     ///< by the driver, when it last did; this life
+    mutable std::optional<MissedPackets> missed_;  ///< of this life
+    std::optional<bool> missed_were_known_;        ///< in this life or the last
     mutable std::mutex interrupt_switches_;
     bool restore_promiscuous_ = false;
-    bool link_up_ = false;
-    std::uint32_t link_interrupts_seen_ = 0;
-    std::atomic<std::uint32_t> link_interrupts_{0};  // written by DPDK's interrupt thread
+    std::unique_ptr<PortLink> link_;
+    std::atomic<LinkState> link_state_{LinkState::unknown};
 };
 
 }  // namespace tributary

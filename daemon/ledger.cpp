@@ -22,6 +22,8 @@ RecordTally operator-(const RecordTally& a, const RecordTally& b) noexcept {
     return {a.records - b.records, a.packets - b.packets, a.octets - b.octets};
 }
 
+Json json_of(std::optional<std::uint64_t> number) { return number ? Json(*number) : Json(); }
+
 Json packets_of(const QueueLedger& queue) {
     return {{"received", queue.received},
             {"metered", queue.metered.packets},
@@ -32,7 +34,7 @@ Json packets_of(const QueueLedger& queue) {
             {"lost", queue.lost_sum().packets},
             {"active", queue.active().packets},
             {"spooled", queue.spooled.packets},
-            {"nic_queue_errors", queue.nic_queue_errors},
+            {"nic_queue_errors", json_of(queue.nic_queue_errors)},
             {"unified_headers_missing", queue.unified_headers_missing},
             {"unified_headers_untracked", queue.unified_headers_untracked},
             {"bad_timestamp", queue.bad_timestamp},
@@ -96,7 +98,7 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     received += other.received;
     filtered += other.filtered;
     bad_timestamp += other.bad_timestamp;
-    nic_queue_errors += other.nic_queue_errors;
+    nic_queue_errors = sum_of_known(nic_queue_errors, other.nic_queue_errors);
     unified_headers_missing += other.unified_headers_missing;
     unified_headers_untracked += other.unified_headers_untracked;
     for (const auto& [reason, count] : other.ignored) {
@@ -167,13 +169,22 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
     queue.received += counters.received.read();
 }
 
+std::string number_text(std::optional<std::uint64_t> number) {
+    return number ? std::to_string(*number) : "unknown";
+}
+
+std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
+                                          std::optional<std::uint64_t> b) {
+    return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
 MeteringTotals metering_totals(const Ledger& ledger) {
     const QueueLedger total = ledger.total();
     const PortLedger ports = ledger.all_ports();
     const auto lost = total.lost.find(kRingFull);
     return {.ignored_packets = total.ignored_sum(),
             .ignored_octets = total.ignored_octets,
-            .dropped_packets = ports.missed + ports.no_buffer,
+            .dropped_packets = sum_of_known(ports.missed, ports.no_buffer),
             .lost = lost == total.lost.end() ? RecordTally{} : lost->second};
 }
 
@@ -188,7 +199,7 @@ QueueLedger Ledger::total() const {
 PortLedger Ledger::all_ports() const {
     PortLedger sum;
     for (const PortLedger& port : ports) {
-        sum.missed += port.missed;
+        sum.missed = sum_of_known(sum.missed, port.missed);
         sum.no_buffer += port.no_buffer;
         sum.errors += port.errors;
     }
@@ -199,7 +210,7 @@ std::string to_json(const Ledger& ledger) {
     const QueueLedger total = ledger.total();
     const PortLedger nic = ledger.all_ports();
     Json packets = packets_of(total);
-    packets["nic_missed"] = nic.missed;
+    packets["nic_missed"] = json_of(nic.missed);
     packets["nic_no_buffer"] = nic.no_buffer;
     packets["nic_errors"] = nic.errors;
     Json json{{"packets", std::move(packets)},
@@ -220,7 +231,7 @@ std::string to_json(const Ledger& ledger) {
     }
     for (const PortLedger& port : ledger.ports) {
         json["ports"].push_back({{"name", port.name},
-                                 {"nic_missed", port.missed},
+                                 {"nic_missed", json_of(port.missed)},
                                  {"nic_no_buffer", port.no_buffer},
                                  {"nic_errors", port.errors}});
     }
@@ -240,9 +251,10 @@ std::string to_line(const Ledger& ledger) {
         "packets: {} received, {} metered, {} ignored, {} filtered, {} NIC missed, {} no buffer, "
         "{} bad "
         "timestamp; flows: {} created, {} exported, {} lost, {} active{}",
-        total.received, total.metered.packets, total.ignored_sum(), total.filtered, nic.missed,
-        nic.no_buffer, total.bad_timestamp, total.metered.records, total.exported.records,
-        total.lost_sum().records, total.active().records, unanalysed_text(total.tcp_unanalysed));
+        total.received, total.metered.packets, total.ignored_sum(), total.filtered,
+        number_text(nic.missed), nic.no_buffer, total.bad_timestamp, total.metered.records,
+        total.exported.records, total.lost_sum().records, total.active().records,
+        unanalysed_text(total.tcp_unanalysed));
 }
 
 std::string imbalance(const Ledger& ledger) {

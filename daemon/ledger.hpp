@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,8 @@ struct QueueLedger {
     std::uint64_t received{};
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
-    std::uint64_t nic_queue_errors{};  ///< dropped by the NIC for this queue; 0 where it can't tell
+    /// Dropped by the NIC for this queue; nothing: unknown, for this queue or for one of the sum.
+    std::optional<std::uint64_t> nic_queue_errors{0};
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
     std::uint64_t unified_headers_untracked{};  ///< of streams whose missing ones are not known
     NamedCounts ignored;
@@ -76,9 +78,9 @@ struct CollectorLedger {
 /// queue.
 struct PortLedger {
     std::string name;
-    std::uint64_t missed{};     ///< no free descriptor
-    std::uint64_t no_buffer{};  ///< no free buffer in the mempool
-    std::uint64_t errors{};     ///< broken frames
+    std::optional<std::uint64_t> missed{0};  ///< no free descriptor; nothing: unknown
+    std::uint64_t no_buffer{};               ///< no free buffer in the mempool
+    std::uint64_t errors{};                  ///< broken frames
 };
 
 struct Ledger {
@@ -88,8 +90,15 @@ struct Ledger {
     std::vector<CollectorLedger> collectors;
 
     [[nodiscard]] QueueLedger total() const;
+    /// What one port does not know is unknown of all.
     [[nodiscard]] PortLedger all_ports() const;
 };
+
+/// The number, or "unknown".
+[[nodiscard]] std::string number_text(std::optional<std::uint64_t> number);
+/// a + b; unknown where one of them is.
+[[nodiscard]] std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
+                                                        std::optional<std::uint64_t> b);
 
 /// What collectors are told of losses before the export.
 [[nodiscard]] MeteringTotals metering_totals(const Ledger& ledger);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace tributary {
@@ -103,8 +104,6 @@ constexpr std::array kQueueMetrics{
                 [](const QueueLedger& queue) { return queue.in_cache(); }},
     QueueMetric{{"tributary_bad_timestamp_packets_total", "Packets under the last good time."},
                 [](const QueueLedger& queue) { return queue.bad_timestamp; }},
-    QueueMetric{{"tributary_nic_queue_error_packets_total", "Packets dropped for this queue."},
-                [](const QueueLedger& queue) { return queue.nic_queue_errors; }},
     QueueMetric{{"tributary_nic_hint_mismatch_packets_total", "Packets not as the NIC says."},
                 [](const QueueLedger& queue) { return queue.nic_hint_mismatches; }},
     QueueMetric{{"tributary_missing_unified_headers_total", "Numbered, but never received."},
@@ -138,6 +137,14 @@ void add_named(Families& families, const Metric& metric, const Labels& labels,
     }
 }
 
+/// What is unknown is not there: a 0 would say that all is well.
+void add_known(Families& families, const Metric& metric, const Labels& labels,
+               std::optional<std::uint64_t> count) {
+    if (count) {
+        families.add(metric, labels, *count);
+    }
+}
+
 Labels labels_of(const QueueLedger& queue) {
     const std::size_t slash = queue.name.rfind('/');  // INPUT/NUMBER
     return {{"input", queue.name.substr(0, slash)}, {"queue", queue.name.substr(slash + 1)}};
@@ -148,6 +155,10 @@ void add_queue(Families& families, const QueueLedger& queue) {
     for (const QueueMetric& each : kQueueMetrics) {
         families.add(each.metric, labels, each.read(queue));
     }
+    add_known(families,
+              {"tributary_nic_queue_error_packets_total",
+               "Packets dropped for this queue; absent: unknown."},
+              labels, queue.nic_queue_errors);
     add_named(families, kIgnored, labels, "reason", queue.ignored);
     add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
     add_named(families, kFragments, labels, "kind", queue.fragments);
@@ -164,11 +175,26 @@ void add_queue(Families& families, const QueueLedger& queue) {
 
 void add_port(Families& families, const PortLedger& port) {
     const Labels labels{{"input", port.name}};
-    families.add({"tributary_nic_missed_packets_total", "Packets without a free descriptor."},
-                 labels, port.missed);
+    add_known(families,
+              {"tributary_nic_missed_packets_total",
+               "Packets without a free descriptor; absent: unknown."},
+              labels, port.missed);
     families.add({"tributary_nic_no_buffer_packets_total", "Packets without a free buffer."},
                  labels, port.no_buffer);
     families.add({"tributary_nic_error_packets_total", "Broken frames."}, labels, port.errors);
+}
+
+void add_link(Families& families, const InputFigures& input) {
+    const Labels labels{{"input", input.name}};
+    if (input.link != LinkState::unknown) {
+        families.add({"tributary_input_link_up", "Whether its link is up; absent: unknown.",
+                      MetricType::Gauge},
+                     labels, input.link == LinkState::up ? 1.0 : 0.0);
+    }
+    families.add({"tributary_input_gone",
+                  "Whether its device was removed, so that nothing is received any more.",
+                  MetricType::Gauge},
+                 labels, input.link == LinkState::gone ? 1.0 : 0.0);
 }
 
 struct CollectorMetric {
@@ -238,6 +264,9 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
         families.add({"tributary_collector_spool_max_bytes", "What its spool may take on disk.",
                       MetricType::Gauge},
                      labels, collector.spool_max_octets);
+    }
+    for (const InputFigures& input : figures.inputs) {
+        add_link(families, input);
     }
     for (const HeapUse& use : figures.heap) {
         const Labels labels{{"node", use.node ? std::to_string(*use.node) : "none"}};

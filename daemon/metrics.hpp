@@ -8,6 +8,7 @@
 
 #include "daemon/ledger.hpp"
 #include "daemon/node_heap.hpp"
+#include "daemon/port_link.hpp"
 #include "daemon/ring_fill.hpp"
 #include "daemon/thread_load.hpp"
 #include "export/latency_histogram.hpp"
@@ -21,11 +22,18 @@ struct CollectorFigures {
     std::uint64_t spool_max_octets{};  ///< 0: it has no spool
 };
 
+/// What it tells of an input beside what its NIC has dropped.
+struct InputFigures {
+    std::string name;  ///< as in the ledger
+    LinkState link{};
+};
+
 /// What a running probe tells beside its ledger.
 struct ProbeFigures {
     std::vector<RingFill> rings;  ///< of the ledger's queues
     std::vector<const ThreadLoad*> threads;
     std::vector<CollectorFigures> collectors{};  ///< those of now
+    std::vector<InputFigures> inputs{};          ///< of the ledger's ports
     std::vector<HeapUse> heap{};                 ///< by NUMA node
     std::uint64_t max_flows{};                   ///< of each queue
     std::chrono::sys_seconds started{};

@@ -68,7 +68,7 @@ void read_stream(const PreparseCounters& counters, StreamLedger& ledger) {
 std::string to_json(const PreparseLedger& ledger) {
     const StreamLedger total = ledger.total();
     Json packets = packets_of(total);
-    packets["nic_missed"] = ledger.nic.missed;
+    packets["nic_missed"] = ledger.nic.missed ? Json(*ledger.nic.missed) : Json();
     packets["nic_no_buffer"] = ledger.nic.no_buffer;
     packets["nic_errors"] = ledger.nic.errors;
     Json json{{"packets", std::move(packets)},
@@ -91,7 +91,7 @@ std::string to_line(const PreparseLedger& ledger) {
         "parser "
         "but sent or lost like the others, {} NIC missed, {} no buffer",
         total.input.received, total.sent, total.frames_sent, total.lost_sum(), total.input.filtered,
-        total.input.ignored_sum(), ledger.nic.missed, ledger.nic.no_buffer);
+        total.input.ignored_sum(), number_text(ledger.nic.missed), ledger.nic.no_buffer);
 }
 
 std::string imbalance(const PreparseLedger& ledger) {

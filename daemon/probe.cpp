@@ -127,6 +127,7 @@ private:
                  .layout = layout_,
                  .stored = layout_.groups(),
                  .ledger = [this] { return ledger(); },
+                 .inputs = [this] { return input_figures(); },
                  .log_link_changes = [this] { log_link_changes(); },
                  .set_filter = [this](std::size_t input,
                                       const std::string& filter) { set_filter(input, filter); }},
@@ -230,6 +231,8 @@ private:
             .export_options = config_.export_,
             .metering = {.layout = layout_,
                          .tunnel_in_key = config_.flows.tunnel_in_key,
+                         .knows_drops = std::ranges::all_of(
+                             ports_, [](const auto& port) { return port->knows_missed(); }),
                          .interfaces = interfaces_,
                          .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = host_clock,
@@ -258,6 +261,15 @@ private:
         }
     }
 
+    /// @thread  any
+    [[nodiscard]] std::vector<InputFigures> input_figures() const {
+        std::vector<InputFigures> figures;
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            figures.push_back({.name = config_.inputs[input].name, .link = ports_[input]->link()});
+        }
+        return figures;
+    }
+
     void on_event(const CollectorEvent& event) {
         log_event(event);
         if (event.kind == CollectorEventKind::write_failed) {
@@ -280,8 +292,11 @@ private:
                                     .missed = counters.missed,
                                     .no_buffer = counters.no_buffer,
                                     .errors = counters.errors});
-            for (std::size_t queue = 0; queue < counters.queue_errors.size(); ++queue) {
-                ledger.queues[first_queue + queue].nic_queue_errors = counters.queue_errors[queue];
+            for (std::size_t queue = 0; queue < config_.inputs[input].queues; ++queue) {
+                ledger.queues[first_queue + queue].nic_queue_errors =
+                    queue < counters.queue_errors.size()
+                        ? std::optional(counters.queue_errors[queue])
+                        : std::nullopt;
             }
             first_queue += config_.inputs[input].queues;
         }

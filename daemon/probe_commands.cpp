@@ -21,6 +21,10 @@ std::string to_json(const ProbeFigures& figures) {
     for (const RingFill& ring : figures.rings) {
         rings.push_back({{"records", ring.records}, {"room", ring.room}});
     }
+    json inputs = json::array();
+    for (const InputFigures& input : figures.inputs) {
+        inputs.push_back({{"name", input.name}, {"link", name_of(input.link)}});
+    }
     json threads = json::array();
     for (const ThreadLoad* thread : figures.threads) {
         threads.push_back({{"name", thread->thread},
@@ -32,6 +36,7 @@ std::string to_json(const ProbeFigures& figures) {
                    {"version", figures.version},
                    {"max_flows", figures.max_flows},
                    {"rings", std::move(rings)},
+                   {"inputs", std::move(inputs)},
                    {"threads", std::move(threads)}};
     return all.dump();
 }

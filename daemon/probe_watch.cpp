@@ -247,6 +247,7 @@ ProbeFigures ProbeWatch::figures() const {
     return {.rings = probe_.pipeline.rings(),
             .threads = probe_.pipeline.threads(),
             .collectors = probe_.pipeline.collector_figures(),
+            .inputs = probe_.inputs(),
             .heap = read_heap_use(),
             .max_flows = config_.flows.max_flows,
             .started = started_,

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conf/config.hpp"
 #include "daemon/control_server.hpp"
@@ -33,6 +34,7 @@ struct WatchedProbe {
     RecordLayout layout;     ///< of the records that the caches make
     FieldGroups stored;      ///< in that layout, as far as they are configured
     std::function<Ledger()> ledger;
+    std::function<std::vector<InputFigures>()> inputs;
     std::function<void()> log_link_changes;
     /// Gives an input another filter. @errors StartupError, ThreadHangs
     std::function<void(std::size_t input, const std::string& filter)> set_filter;

@@ -35,7 +35,8 @@ std::string status_line(const Ledger& before, const Ledger& now,
         "lost so far: {} records, {} packets by NICs",
         per_second(then.received, total.received, interval), total.active().records,
         per_second(then.exported.records, total.exported.records, interval), connected,
-        std::ssize(now.collectors) - removed, total.lost_sum().records, nic.missed + nic.no_buffer);
+        std::ssize(now.collectors) - removed, total.lost_sum().records,
+        number_text(sum_of_known(nic.missed, nic.no_buffer)));
 }
 
 }  // namespace tributary

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 namespace tributary {
 namespace {
@@ -25,6 +26,14 @@ public:
     /// grown from 0.
     [[nodiscard]] double rate(const std::string& path) const {
         return growth(before_.stats, now_.stats, path) / seconds_;
+    }
+    /// The same; nothing: it is, or was, unknown.
+    [[nodiscard]] std::optional<double> known_rate(const std::string& path) const {
+        const Pointer pointer(path);
+        const bool was_known =
+            !before_.stats.contains(pointer) || !before_.stats.at(pointer).is_null();
+        return was_known && !now_.stats.at(pointer).is_null() ? std::optional(rate(path))
+                                                              : std::nullopt;
     }
     /// Share of a thread's time that brought something; 0 .. 1.
     [[nodiscard]] double load(std::size_t thread) const {
@@ -85,28 +94,55 @@ void add_queues(std::string& text, const Difference& growth, const TopLook& now)
     }
 }
 
-/// Every way to lose something that did so between the looks.
+/// The inputs' links, and what their NICs have dropped.
+void add_inputs(std::string& text, const Difference& growth, const TopLook& now) {
+    const json& ports = now.stats.at("ports");
+    fmt::format_to(std::back_inserter(text), "\n{:<24}{:<9}{:>11}{:>14}{:>14}{:>11}\n", "INPUT",
+                   "LINK", "MISSED/S", "MISSED", "NO BUFFER", "ERRORS");
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        const json& port = ports[i];
+        const json& missed = port.at("nic_missed");
+        const auto rate = growth.known_rate("/ports/" + std::to_string(i) + "/nic_missed");
+        fmt::format_to(std::back_inserter(text), "{:<24}{:<9}{:>11}{:>14}{:>14}{:>11}\n",
+                       port.at("name").get<std::string>(),
+                       now.figures.at("inputs").at(i).at("link").get<std::string>(),
+                       rate ? scaled(*rate) : "unknown",
+                       missed.is_null() ? "unknown" : missed.dump(),
+                       port.at("nic_no_buffer").get<std::uint64_t>(),
+                       port.at("nic_errors").get<std::uint64_t>());
+    }
+}
+
+/// A number, or "unknown"; what is known of the sum stands in the table of the inputs.
+std::string lost_by_nics(const json& packets) {
+    const json& missed = packets.at("nic_missed");
+    return missed.is_null() ? "unknown"
+                            : std::to_string(missed.get<std::uint64_t>() +
+                                             packets.at("nic_no_buffer").get<std::uint64_t>() +
+                                             packets.at("nic_errors").get<std::uint64_t>());
+}
+
+/// Every way to lose something that did so between the looks, or may have done so.
 void add_losses(std::string& text, const Difference& growth, const TopLook& now) {
     constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
     std::string losses;
-    const auto add = [&](const std::string& name, double rate, const char* unit) {
-        if (rate > 0) {
-            losses += fmt::format("  {} {} {}", name, scaled(rate), unit);
+    const auto add = [&](const std::string& name, std::optional<double> rate, const char* unit) {
+        if (!rate) {
+            losses += fmt::format("  {} unknown", name);
+        } else if (*rate > 0) {
+            losses += fmt::format("  {} {} {}", name, scaled(*rate), unit);
         }
     };
     for (const char* const cause : kPacketLosses) {
-        add(cause, growth.rate(std::string("/packets/") + cause), "packets/s");
+        add(cause, growth.known_rate(std::string("/packets/") + cause), "packets/s");
     }
     for (const auto& [cause, count] : now.stats.at("flows").at("lost_by_cause").items()) {
         add(cause, growth.rate("/flows/lost_by_cause/" + cause), "records/s");
     }
     text += "\nLOST NOW" + (losses.empty() ? "  nothing" : losses);
-    const json& packets = now.stats.at("packets");
     fmt::format_to(std::back_inserter(text),
                    "\nLOST SINCE START  {} packets by the NIC, {} records\n",
-                   packets.at("nic_missed").get<std::uint64_t>() +
-                       packets.at("nic_no_buffer").get<std::uint64_t>() +
-                       packets.at("nic_errors").get<std::uint64_t>(),
+                   lost_by_nics(now.stats.at("packets")),
                    now.stats.at("flows").at("lost").get<std::uint64_t>());
 }
 
@@ -148,6 +184,7 @@ std::string top_screen(const TopLook& before, const TopLook& now) {
     std::string text;
     add_totals(text, growth, now);
     add_queues(text, growth, now);
+    add_inputs(text, growth, now);
     add_losses(text, growth, now);
     add_collectors(text, growth, now);
     return text;

@@ -10,12 +10,12 @@ namespace tributary {
 /// A look at a running tributaryd, as its control socket answers.
 struct TopLook {             // NOLINT(bugprone-exception-escape): json's moves throw nothing
     nlohmann::json stats;    ///< the ledger
-    nlohmann::json figures;  ///< rings, threads, limits
+    nlohmann::json figures;  ///< rings, threads, links, limits
     double at{};             ///< seconds since whenever
 };
 
 /// What happened between two looks, per second, as a screen of text: packets, flows and records per
-/// queue, how busy the threads are, what was lost and why, and the collectors.
+/// queue, how busy the threads are, the inputs' links, what was lost and why, and the collectors.
 ///
 /// @errors  nlohmann::json::exception: an answer is not what this program knows
 /// @thread  any; pure

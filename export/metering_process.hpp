@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,17 @@ struct ObservedInterface {
 /// What was lost before records could be exported, since the start; the same as in the ledger.
 struct MeteringTotals {
     std::uint64_t ignored_packets{};
-    std::uint64_t ignored_octets{};   ///< of these, on the wire
-    std::uint64_t dropped_packets{};  ///< by the NIC: missed, and without a buffer
-    RecordTally lost;                 ///< records that found no room in a ring or cache
+    std::uint64_t ignored_octets{};  ///< of these, on the wire
+    /// By the NIC: missed, and without a buffer; nothing: unknown.
+    std::optional<std::uint64_t> dropped_packets{0};
+    RecordTally lost;  ///< records that found no room in a ring or cache
 };
 
 /// Who makes the records that are exported.
 struct MeteringProcess {
     RecordLayout layout;
     bool tunnel_in_key{};
+    bool knows_drops = true;  ///< MeteringTotals::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
     std::function<MeteringTotals()>
         totals{};  ///< asked by the export thread; empty: nothing is lost

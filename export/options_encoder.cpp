@@ -24,6 +24,7 @@ enum class OptionsKind : std::uint16_t {
     random_sampling,
     flow_keys,
     element_type,
+    metering_without_drops,
 };
 
 constexpr WireField of(const char* element, std::uint16_t octets) {
@@ -37,15 +38,29 @@ WireTemplate options_template(OptionsKind kind, std::uint16_t scope_fields,
             .fields = std::move(fields)};
 }
 
-std::vector<WireTemplate> options_templates() {
+/// What the metering process has lost. IPFIX has no value for "unknown", so where it is unknown
+/// what NICs have dropped, the element is left out: by a template with an id of its own, because a
+/// spool may hold records of a former process that knew it.
+OptionsKind metering_kind(bool knows_drops) {
+    return knows_drops ? OptionsKind::metering_reliability : OptionsKind::metering_without_drops;
+}
+
+WireTemplate metering_template(bool knows_drops) {
+    std::vector<WireField> fields{of("observationDomainId", 4), of("ignoredPacketTotalCount", 8),
+                                  of("ignoredOctetTotalCount", 8)};
+    if (knows_drops) {
+        fields.push_back(of("droppedPacketTotalCount", 8));
+    }
+    return options_template(metering_kind(knows_drops), 1, std::move(fields));
+}
+
+std::vector<WireTemplate> options_templates(bool knows_drops) {
     using enum OptionsKind;
     return {
         options_template(exporting_reliability, 1,
                          {of("exportingProcessId", 4), of("notSentFlowTotalCount", 8),
                           of("notSentPacketTotalCount", 8), of("notSentOctetTotalCount", 8)}),
-        options_template(metering_reliability, 1,
-                         {of("observationDomainId", 4), of("ignoredPacketTotalCount", 8),
-                          of("ignoredOctetTotalCount", 8), of("droppedPacketTotalCount", 8)}),
+        metering_template(knows_drops),
         options_template(
             statistics, 1,
             {of("observationDomainId", 4), of("exportedOctetTotalCount", 8),
@@ -71,9 +86,9 @@ std::vector<WireTemplate> options_templates() {
 
 /// Each in a message of its own: pmacct reads one options template of a set, and calls the next one
 /// malformed.
-std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session) {
+std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session, bool knows_drops) {
     std::vector<std::vector<std::byte>> messages;
-    for (const WireTemplate& each : options_templates()) {
+    for (const WireTemplate& each : options_templates(knows_drops)) {
         messages.push_back(session.encode_templates(std::span(&each, 1)).front());
     }
     return messages;
@@ -152,6 +167,7 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       tunnel_in_key_(metering.tunnel_in_key),
+      knows_drops_(metering.knows_drops),
       groups_(metering.layout.groups()),
       has_reverse_(metering.layout.reverse_at != 0),
       has_ntop_(options.ntop_elements),
@@ -159,8 +175,8 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},
-               options_templates()),
-      template_messages_(encode_templates(session_)) {}
+               options_templates(metering.knows_drops)),
+      template_messages_(encode_templates(session_, metering.knows_drops)) {}
 
 OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {
@@ -194,11 +210,15 @@ void OptionsEncoder::append_numbers(Messages& out, const OptionsNumbers& numbers
     append(
         out,
         Fields(OptionsKind::exporting_reliability).put(observation_domain_).put(numbers.not_sent));
-    append(out, Fields(OptionsKind::metering_reliability)
-                    .put(observation_domain_)
-                    .put(numbers.metering.ignored_packets)
-                    .put(numbers.metering.ignored_octets)
-                    .put(numbers.metering.dropped_packets));
+    Fields metering = Fields(metering_kind(knows_drops_))
+                          .put(observation_domain_)
+                          .put(numbers.metering.ignored_packets)
+                          .put(numbers.metering.ignored_octets);
+    if (!knows_drops_) {
+        append(out, metering);
+    } else if (numbers.metering.dropped_packets) {  // else it is unknown just now
+        append(out, metering.put(*numbers.metering.dropped_packets));
+    }
     append(out, Fields(OptionsKind::statistics)
                     .put(observation_domain_)
                     .put(numbers.exported_octets)

@@ -71,6 +71,7 @@ private:
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
     bool tunnel_in_key_;
+    bool knows_drops_;
     FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
     bool has_ntop_;       ///< so are ntop's

@@ -81,6 +81,26 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
     CHECK(json["queues"][1]["packets"]["metered"] == 6);
 }
 
+TEST_CASE("ledger: a sum of which a part is unknown is unknown", "[daemon][unit]") {
+    Ledger ledger;
+    ledger.queues = {some_queue(), some_queue()};
+    ledger.queues[1].nic_queue_errors.reset();
+    ledger.ports = {{.name = "up", .missed = 7, .no_buffer = 8},
+                    {.name = "tap", .missed = std::nullopt, .no_buffer = 1}};
+    const auto json = nlohmann::json::parse(to_json(ledger));
+    CHECK(json["packets"]["nic_missed"].is_null());
+    CHECK(json["packets"]["nic_queue_errors"].is_null());
+    CHECK(json["packets"]["nic_no_buffer"] == 9);
+    CHECK(json["ports"][0]["nic_missed"] == 7);
+    CHECK(json["ports"][1]["nic_missed"].is_null());
+    CHECK(json["queues"][0]["packets"]["nic_queue_errors"] == 3);
+    CHECK(json["queues"][1]["packets"]["nic_queue_errors"].is_null());
+    CHECK_THAT(to_line(ledger), Catch::Contains(" unknown NIC missed, 9 no buffer,"));
+    CHECK_FALSE(metering_totals(ledger).dropped_packets.has_value());
+    ledger.ports.pop_back();
+    CHECK(metering_totals(ledger).dropped_packets == 15);
+}
+
 TEST_CASE("ledger: imbalance names packets and records that went astray", "[daemon][unit]") {
     QueueLedger queue = some_queue();
     queue.exported += {1, 1, 100};  // now nothing is active

@@ -77,6 +77,25 @@ TEST_CASE("metrics: names that an operator chose are quoted", "[daemon][unit]") 
     CHECK_THAT(text, Contains("{input=\"a\\\"b\\\\c\\n\",queue=\"0\"} 17\n"));
 }
 
+TEST_CASE("metrics: what is unknown is absent", "[daemon][unit]") {
+    Ledger ledger = one_queue("tap/0");
+    ledger.queues[0].nic_queue_errors.reset();
+    ledger.ports = {{.name = "tap", .missed = std::nullopt}, {.name = "up", .missed = 0}};
+    const ThreadLoad load;
+    ProbeFigures figures = figures_of(load);
+    figures.inputs = {{.name = "tap", .link = LinkState::unknown},
+                      {.name = "up", .link = LinkState::down},
+                      {.name = "off", .link = LinkState::gone}};
+    const std::string text = to_prometheus(ledger, figures);
+    CHECK_THAT(text, !Contains("tributary_nic_missed_packets_total{input=\"tap\"}"));
+    CHECK_THAT(text, Contains("tributary_nic_missed_packets_total{input=\"up\"} 0\n"));
+    CHECK_THAT(text, !Contains("tributary_nic_queue_error_packets_total"));
+    CHECK_THAT(text, !Contains("tributary_input_link_up{input=\"tap\"}"));
+    CHECK_THAT(text, Contains("tributary_input_link_up{input=\"up\"} 0\n"));
+    CHECK_THAT(text, Contains("tributary_input_gone{input=\"up\"} 0\n"));
+    CHECK_THAT(text, Contains("tributary_input_gone{input=\"off\"} 1\n"));
+}
+
 TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
     Ledger ledger = one_queue("up/0");
     QueueLedger& queue = ledger.queues[0];

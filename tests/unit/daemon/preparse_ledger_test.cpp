@@ -28,6 +28,13 @@ PreparseLedger ledger_of(std::uint64_t sent, std::uint64_t full, std::uint64_t f
     return ledger;
 }
 
+TEST_CASE("PreparseLedger: what the NIC cannot tell is unknown", "[daemon][unit]") {
+    PreparseLedger ledger = ledger_of(20, 10, 5);
+    ledger.nic.missed.reset();
+    CHECK(nlohmann::json::parse(to_json(ledger))["packets"]["nic_missed"].is_null());
+    CHECK(to_line(ledger).ends_with("unknown NIC missed, 0 no buffer"));
+}
+
 TEST_CASE("PreparseLedger: streams add up, and every name is there", "[daemon][unit]") {
     const auto json = nlohmann::json::parse(to_json(ledger_of(20, 10, 5)));
     const auto& packets = json["packets"];

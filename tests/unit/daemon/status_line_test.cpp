@@ -34,3 +34,9 @@ TEST_CASE("status line: at the beginning there are no rates", "[daemon][unit]") 
     const Ledger ledger = ledger_of(1000, 100);
     CHECK(status_line(ledger, ledger, {}).starts_with("0 packets/s, 10 flows active, 0 records/s"));
 }
+
+TEST_CASE("status line: what one of the NICs cannot tell is unknown", "[daemon][unit]") {
+    Ledger ledger = ledger_of(1000, 100);
+    ledger.ports.push_back({.name = "tap", .missed = std::nullopt});
+    CHECK(status_line(ledger, ledger, {}).ends_with("20 records, unknown packets by NICs"));
+}

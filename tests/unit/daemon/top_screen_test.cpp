@@ -34,7 +34,8 @@ TopLook look(std::uint64_t packets, std::uint64_t lost, std::uint64_t busy, doub
     return {
         .stats = nlohmann::json::parse(to_json(ledger_of(packets, lost))),
         .figures = nlohmann::json::parse(
-            R"({"max_flows": 1000000, "rings": [{"records": 50, "room": 100}], "threads": [)"
+            R"({"max_flows": 1000000, "rings": [{"records": 50, "room": 100}], "inputs": [)"
+            R"({"name": "up", "link": "up"}, {"name": "tap", "link": "gone"}], "threads": [)"
             R"({"name": "in-0", "busy_cycles": )" +
             std::to_string(busy) +
             R"(, "idle_cycles": 1000}, {"name": "export", "busy_cycles": 0, "idle_cycles": 5}]})"),
@@ -58,6 +59,33 @@ TEST_CASE("top: what is lost now has its cause, and what was lost its sum", "[da
     const std::string screen = top_screen(look(100, 40, 0, 0), look(200, 60, 0, 2));
     CHECK_THAT(screen, Catch::Contains("LOST NOW  nic_missed 10 packets/s  ring_full 10 records/s\n"
                                        "LOST SINCE START  60 packets by the NIC, 60 records\n"));
+}
+
+TEST_CASE("top: an input has its link, and what its NIC missed", "[daemon][unit]") {
+    const std::string screen = top_screen(look(100, 40, 0, 0), look(200, 60, 0, 2));
+    const std::string lines =
+        "INPUT                   LINK        MISSED/S        MISSED     NO BUFFER     ERRORS\n"
+        "up                      up                10            60             0          0\n";
+    CHECK_THAT(screen, Catch::Contains(lines));
+}
+
+TEST_CASE("top: what is unknown is called so, and what is known of it stays", "[daemon][unit]") {
+    TopLook before = look(100, 40, 0, 0);
+    TopLook now = look(200, 60, 0, 2);
+    for (nlohmann::json* stats : {&before.stats, &now.stats}) {
+        (*stats)["packets"]["nic_missed"] = nullptr;
+        (*stats)["ports"].push_back((*stats)["ports"][0]);
+        (*stats)["ports"][1]["name"] = "tap";
+        (*stats)["ports"][1]["nic_missed"] = nullptr;
+    }
+    const std::string screen = top_screen(before, now);
+    CHECK_THAT(screen,
+               Catch::Contains("LOST NOW  nic_missed unknown  ring_full 10 records/s\n"
+                               "LOST SINCE START  unknown packets by the NIC, 60 records\n"));
+    const std::string lines =
+        "up                      up                10            60             0          0\n"
+        "tap                     gone         unknown       unknown             0          0\n";
+    CHECK_THAT(screen, Catch::Contains(lines));
 }
 
 TEST_CASE("top: numbers have three digits or so", "[daemon][unit]") {

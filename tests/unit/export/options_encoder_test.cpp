@@ -92,6 +92,23 @@ TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[exp
     CHECK(round.decoder.scopes().size() == 8);
 }
 
+TEST_CASE("OptionsEncoder: what NICs drop is left out where it is unknown", "[export][unit]") {
+    const OptionsNumbers numbers{.metering = {.ignored_packets = 3,
+                                              .ignored_octets = 180,
+                                              .dropped_packets = std::nullopt,
+                                              .lost = {}},
+                                 .not_sent = {}};
+    const Round round({.layout = {}, .knows_drops = false}, 1400, numbers);
+    REQUIRE(round.records.size() == 3);
+    const IpfixRecord metering = round.with(kIgnoredPackets).at(0);
+    CHECK(metering.number(kIgnoredPackets) == 3);
+    CHECK(metering.number(kIgnoredOctets) == 180);
+    CHECK(round.with(kDroppedPackets).empty());
+
+    // Its template says that they are known, and just now they are not.
+    CHECK(Round({}, 1400, numbers).with(kIgnoredPackets).empty());
+}
+
 TEST_CASE("OptionsEncoder: interfaces and their sampling", "[export][unit]") {
     const MeteringProcess metering{
         .layout = {},

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace tributary {
+
+/// What the kernel says of one network interface now.
+struct InterfaceLook {
+    enum class Presence : std::uint8_t {
+        there,
+        gone,     ///< no interface of this network namespace has the index
+        unknown,  ///< the kernel does not answer
+    };
+    Presence presence = Presence::unknown;
+    bool running = false;  ///< up, with carrier
+    /// Packets that the interface's own NIC had no room for (rx_missed_errors), since the interface
+    /// was made.
+    std::uint64_t missed{};
+};
+
+/// Asks by the interface's index: its name may by now be that of another interface.
+///
+/// @param index  as if_nametoindex() gives it
+/// @thread  any
+/// @cost    four system calls
+[[nodiscard]] InterfaceLook look_at_interface(unsigned index);
+
+}  // namespace tributary
