@@ -125,6 +125,16 @@ void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
                        " (templates of biflows are long)");
 }
 
+void check_rate(const CollectorOptions& collector, const Section& section) {
+    constexpr std::uint64_t kSlowest = 1000;
+    section.demand("rate", collector.transport == TransportKind::udp || !collector.rate,
+                   " is given, but transport is not udp; must be left out (a stream's collector "
+                   "takes what it can)");
+    section.demand("rate", collector.rate.value_or(0) == 0 || *collector.rate >= kSlowest,
+                   " is " + std::to_string(collector.rate.value_or(0)) +
+                       "; must be auto, 0 or at least " + std::to_string(kSlowest));
+}
+
 std::string place_of_collector(const CollectorOptions& collector) {
     std::error_code unknown;  // no working directory: then the path is what it is
     return collector.transport == TransportKind::file
@@ -172,6 +182,7 @@ void check_collectors(const Config& config, const YamlNode& root) {
         check_tls(collectors[i], section);
         check_spool(collectors[i], config.export_.mode, section);
         check_mtu(collectors[i], config.flows, section);
+        check_rate(collectors[i], section);
         check_spool_of_its_own(collectors, i, root);
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new) {

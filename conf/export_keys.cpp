@@ -81,6 +81,11 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("mtu", whole_number(&O::mtu, 512, 65507),
               "octets of the longest IPFIX message, for udp; at least 576 for biflows, 832 "
               "for biflows with TCP analysis"),
+        value("rate",
+              or_auto(&O::rate,
+                      whole_number(&OneValue<std::uint64_t>::value, 0, std::uint64_t{1} << 40U)),
+              "octets of messages that leave in a second, for udp, at least 1000; auto: 1000000, "
+              "and more while more than half of buffer waits; 0: as they come"),
         value("path", text(&O::path, "the path of a file or \"\"", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),

@@ -168,16 +168,14 @@ Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
                 }};
 }
 
-/// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider
-/// section decides.
-///
-/// @param rule  of a struct whose only member `value` is what is read
+/// The same as `rule` says for an optional member, or a word that leaves it empty.
 template <class Owner, class T>
-Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
-    return {.limits = "inherit or " + rule.limits,
+Rule<Owner> or_word(const std::string& word, std::optional<T> Owner::*member,
+                    const Rule<OneValue<T>>& rule) {
+    return {.limits = word + " or " + rule.limits,
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
-                    if (is_scalar(node) && node.text == "inherit") {
+                    if (is_scalar(node) && node.text == word) {
                         (owner.*member).reset();
                         return true;
                     }
@@ -189,8 +187,26 @@ Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>&
             .yaml =
                 [=](const Owner& owner) {
                     const std::optional<T>& value = owner.*member;
-                    return value ? rule.yaml({*value}) : std::string("inherit");
+                    return value ? rule.yaml({*value}) : word;
                 }};
+}
+
+/// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider
+/// section decides.
+///
+/// @param rule  of a struct whose only member `value` is what is read
+template <class Owner, class T>
+Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
+    return or_word("inherit", member, rule);
+}
+
+/// The same as `rule` says for an optional member, or `auto`, which leaves it empty: the program
+/// decides.
+///
+/// @param rule  of a struct whose only member `value` is what is read
+template <class Owner, class T>
+Rule<Owner> or_auto(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
+    return or_word("auto", member, rule);
 }
 
 /// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.

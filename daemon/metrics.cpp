@@ -219,6 +219,13 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{
         "spool_octets",
         {"tributary_collector_spool_bytes", "What its spool takes on disk.", MetricType::Gauge}},
+    CollectorMetric{"waiting_octets",
+                    {"tributary_collector_waiting_bytes",
+                     "Messages that wait for it, or for its acknowledgement.", MetricType::Gauge}},
+    CollectorMetric{
+        "pace",
+        {"tributary_collector_pace_bytes_per_second",
+         "UDP: what leaves in a second at the most; 0: as it comes.", MetricType::Gauge}},
     CollectorMetric{"inherited",
                     {"tributary_collector_inherited_flow_records_total",
                      "Flow records that a former process left in the spool."}},

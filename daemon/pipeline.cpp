@@ -211,7 +211,7 @@ void Pipeline::run_export() noexcept {
         timer.after_round(found);
     }
     while (!finish_export()) {
-        std::this_thread::sleep_for(kDrainSleep);
+        std::this_thread::sleep_for(export_worker_.is_held_back() ? kIdleSleep : kDrainSleep);
     }
 }
 
@@ -308,11 +308,13 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                                       {"lost", lost},
                                       {"messages", counters.messages.read()},
                                       {"octets", counters.octets.read()},
+                                      {"pace", counters.pace.read()},
                                       {"reconnects", counters.reconnects.read()},
                                       {"records", counters.records.read().records},
                                       {"refused", counters.refused.read()},
                                       {"spool_octets", counters.spool_octets.read()},
-                                      {"spooled", counters.spooled.read().records}},
+                                      {"spooled", counters.spooled.read().records},
+                                      {"waiting_octets", counters.waiting_octets.read()}},
                                      std::move(lost_by_cause),
                                      !account.is_in_use});
     }

@@ -25,6 +25,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "the spool is full, its oldest records are lost",
         "what the spool held is lost, because other fields or timestamps are exported now",
         "the spool failed",
+        "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
@@ -103,6 +104,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::spool_used:
         case CollectorEventKind::spool_emptied:
         case CollectorEventKind::spool_full:
+        case CollectorEventKind::held_back:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

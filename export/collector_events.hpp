@@ -30,9 +30,10 @@ enum class CollectorEventKind : std::uint8_t {
     spool_full,         ///< the oldest records in it are lost
     spool_unusable,     ///< what it held is lost: made for other templates
     spool_failed,       ///< the disk refused records, or not all of it could be read
+    held_back,          ///< UDP: records come faster than the pace lets them leave
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
 };
-inline constexpr std::size_t kCollectorEventCount = 16;
+inline constexpr std::size_t kCollectorEventCount = 17;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

@@ -84,13 +84,23 @@ void CollectorGroup::advance(ExportTime now) {
 
 bool CollectorGroup::ready() const noexcept {
     bool all_dead = true;
+    bool has_room = false;
     for (const Member& member : members_) {
-        if (member.session->has_room()) {
-            return true;
+        if (waits_for_pace(member)) {
+            return false;
         }
+        has_room = has_room || member.session->has_room();
         all_dead = all_dead && member.session->is_dead();
     }
-    return all_dead;
+    return has_room || all_dead;
+}
+
+/// Whether a collector's buffer is full because its messages leave at a pace, and records are not
+/// to pass it by: a pace of its own soon follows, and with failover no other one is to have them.
+bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
+    const bool is_active = &member == &members_[active_];
+    return member.session->is_full_by_pace() &&
+           (options_.mode == ExportMode::failover ? is_active : member.session->has_own_pace());
 }
 
 bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime now) {
@@ -195,13 +205,14 @@ void CollectorGroup::choose_active(ExportTime now) {
 /// it has room, and then the first that has.
 std::size_t CollectorGroup::best_member(ExportTime now) {
     began_ = began_.value_or(now.uptime);
-    const std::size_t up =
-        first([](const CollectorSession& each) { return each.is_up() && each.has_room(); });
+    const std::size_t up = first([](const CollectorSession& each) {
+        return each.is_up() && (each.has_room() || each.is_full_by_pace());
+    });
     if (up < members_.size() && (was_up_ || up == 0 || now.uptime - *began_ >= kStartUp)) {
         was_up_ = true;
         return up;
     }
-    if (session(active_).has_room()) {
+    if (session(active_).has_room() || session(active_).is_full_by_pace()) {
         return active_;
     }
     const std::size_t roomy = first([](const CollectorSession& each) { return each.has_room(); });
@@ -243,6 +254,7 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
     if (!member.ends_since) {
         member.ends_since = now.uptime;
         member.progress_at = now.uptime;
+        member.session->begin_end(options_.drain_timeout);
     }
     if (drained && member.session->flush(now)) {
         return true;
@@ -253,7 +265,7 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
 
 void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
     const std::uint64_t progress = member.session->progress();
-    if (std::exchange(member.progress, progress) != progress) {
+    if (std::exchange(member.progress, progress) != progress || member.session->is_held_back()) {
         member.progress_at = now.uptime;
     }
     const bool is_stalled =
@@ -269,6 +281,11 @@ void CollectorGroup::close() {
     for (const Member& member : members_) {
         member.session->close();
     }
+}
+
+bool CollectorGroup::is_held_back() const noexcept {
+    const auto waits = [](const Member& member) { return member.session->is_held_back(); };
+    return std::ranges::any_of(members_, waits) || std::ranges::any_of(retired_, waits);
 }
 
 std::uint64_t CollectorGroup::progress() const noexcept {

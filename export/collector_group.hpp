@@ -71,6 +71,8 @@ public:
     /// @return         nothing is left here, and every record is accounted for
     [[nodiscard]] bool finish(ExportTime now, bool drained);
 
+    /// Whether messages wait for their pace.
+    [[nodiscard]] bool is_held_back() const noexcept;
     /// The end, after finish(): what a transport does at its end, it does now.
     void close();
 
@@ -105,6 +107,7 @@ private:
     void choose_active(ExportTime now);
     [[nodiscard]] std::size_t best_member(ExportTime now);
     void rescue(CollectorSession& from, ExportTime now);
+    [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     void abandon_if_stalled(Member& member, ExportTime now);
     void retire_some(ExportTime now);

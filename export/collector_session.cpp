@@ -49,6 +49,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
                  message_limit(options.collectors[place.option]), encoder_),
       overflow_(options.collectors[place.option].spool, place.account, encoder_.fingerprint(), book,
                 events_),
+      pace_(options.collectors[place.option]),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
       is_file_(options.collectors[place.option].transport == TransportKind::file),
@@ -62,6 +63,8 @@ void CollectorSession::advance(ExportTime now) {
     settle(now);
     follow_session();
     lose_what_failed();
+    account_.waiting_octets.set(messages_.octets());
+    account_.pace.set(pace_.rate());
     const bool clock_unknown = now.wall < kFirstTimestamp;
     const bool nothing_waits = open_.entries.empty() && messages_.waiting.empty();
     if (is_dead() || (clock_unknown && nothing_waits)) {
@@ -213,6 +216,8 @@ void CollectorSession::take_back_staged() noexcept {
 
 /// Sends as much as can leave now.
 void CollectorSession::pump(ExportTime now) {
+    held_back_ = false;
+    pace_.advance(now.uptime, messages_.octets());
     while (session_ != 0) {
         refill(now);
         stage(now);
@@ -241,9 +246,16 @@ void CollectorSession::pump(ExportTime now) {
     }
 }
 
-/// Makes ready what is to be sent next: templates that the collector does not know, then data.
+/// Makes ready what is to be sent next: templates that the collector does not know, then data. What
+/// waits for its pace is not made ready, and gets its number and time when it leaves.
 void CollectorSession::stage(ExportTime now) {
-    while (messages_.staged.size() < Transport::kMostMessages) {
+    const std::size_t most = is_up() ? Transport::kMostMessages : 1;
+    while (messages_.staged.size() < most) {
+        if (!pace_.allows()) {
+            held_back_ = !messages_.waiting.empty() || announcer_.options_are_due(now.uptime);
+            tell_pace(now);
+            return;
+        }
         if (!messages_.waiting.empty()) {
             announcer_.refresh_if_due(now.uptime);
         }
@@ -263,7 +275,15 @@ void CollectorSession::stage(ExportTime now) {
         announcer_.count_data();
         OutgoingMessage& message = messages_.waiting.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
+        pace_.take(message.octets.size());
         MessageStages::move_first(messages_.waiting, messages_.staged);
+    }
+}
+
+/// A burst that leaves evenly is no news; one that takes half of the buffer is.
+void CollectorSession::tell_pace(ExportTime now) {
+    if (held_back_ && messages_.octets() > buffer_ / 2) {
+        events_.tell(CollectorEventKind::held_back, now.uptime, {});
     }
 }
 
@@ -274,6 +294,7 @@ bool CollectorSession::stage_template(MessageView made, ExportTime now) noexcept
         message.is_made_anew = true;
         message.octets.assign(made.begin(), made.end());
         numbering_.stamp(message.octets, 0, now.wall, {});
+        pace_.take(message.octets.size());
         messages_.add_last(messages_.staged, message);
     } catch (const std::bad_alloc&) {
         return false;

@@ -24,6 +24,7 @@
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/overflow.hpp"
+#include "export/pace.hpp"
 #include "export/transport.hpp"
 
 namespace tributary {
@@ -73,6 +74,18 @@ public:
     [[nodiscard]] bool is_waiting() const noexcept {
         return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();
     }
+    /// Whether it has no room because messages wait for their pace, and for nothing else.
+    [[nodiscard]] bool is_full_by_pace() const noexcept {
+        return held_back_ && is_up() && !has_room();
+    }
+    /// Whether that passes soon, because the pace adapts itself.
+    [[nodiscard]] bool has_own_pace() const noexcept { return pace_.is_auto(); }
+    /// Whether messages wait for their pace.
+    [[nodiscard]] bool is_held_back() const noexcept { return held_back_; }
+    /// The end begins: only what is in rings and caches still comes.
+    void begin_end(std::chrono::nanoseconds drain_timeout) noexcept {
+        pace_.begin_end(drain_timeout, messages_.octets());
+    }
     /// Takes a record, when it has room; one too many does no harm, and is lost where there is no
     /// memory for it.
     void add(const RecordToSend& record, ExportTime now);
@@ -115,6 +128,7 @@ private:
     void pump(ExportTime now);
     void send_what_can_leave(ExportTime now);
     void stage(ExportTime now);
+    void tell_pace(ExportTime now);
     [[nodiscard]] bool stage_template(MessageView made, ExportTime now) noexcept;
     void make_options(ExportTime now) noexcept;
     void add_options(ExportTime now);
@@ -135,12 +149,14 @@ private:
     IpfixEncoder encoder_;
     Announcer announcer_;
     Overflow overflow_;
+    Pace pace_;
     std::function<MeteringTotals()> metering_totals_;
     MessageNumbering numbering_;
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
     bool is_file_;
     bool abandoned_{};
-    bool gave_up_{};  ///< all goes to the spool
+    bool gave_up_{};    ///< all goes to the spool
+    bool held_back_{};  ///< messages wait for their pace
     bool kept_for_next_process_{};
     std::size_t refilled_octets_{};  ///< from the spool, since advance() began
     std::chrono::nanoseconds flush_interval_;

@@ -22,13 +22,14 @@ bool CollectorSession::flush(ExportTime now) {
         announcer_.want_options();
         send_what_can_leave(now);
     }
-    return !is_waiting();
+    return !is_waiting() && !held_back_;
 }
 
 void CollectorSession::send_what_can_leave(ExportTime now) {
     pump(now);
     settle(now);
     lose_what_failed();
+    account_.waiting_octets.set(messages_.octets());
 }
 
 void CollectorSession::abandon(ExportTime now) {
@@ -40,6 +41,7 @@ void CollectorSession::abandon(ExportTime now) {
         return;
     }
     lose_all(cause_of_abandoning());
+    account_.waiting_octets.set(0);
     if (!is_file_) {
         // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
         transport_ = std::make_unique<NoTransport>();
@@ -56,6 +58,7 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
         close_message(now);
     }
     overflow_.keep_for_next_process(messages_, now);
+    account_.waiting_octets.set(messages_.octets());
 }
 
 void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }

@@ -70,6 +70,8 @@ struct alignas(64) CollectorCounters : LossCounters {
     /// From taking the first record of a message until the collector has it; without what went
     /// through a spool.
     LatencyHistogram latency;
+    Counter waiting_octets;    ///< gauge: messages that wait for it or its acknowledgement
+    Counter pace;              ///< gauge: octets per second that leave at the most; 0: any number
     Counter spool_octets;      ///< gauge: what the spool takes on disk
     Counter spool_max_octets;  ///< gauge: what it may take; 0: there is none
     Counter connected;         ///< gauge: 1 while messages can be sent

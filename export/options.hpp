@@ -140,10 +140,12 @@ struct CollectorOptions {
     std::uint16_t port = 0;      ///< 0: not known yet, complete_collectors() tells
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
-    std::string path;            ///< `file` only
-    FileRotation rotation;       ///< `file` only
-    TlsOptions tls;              ///< `tls` only
-    SpoolOptions spool;          ///< `tcp` and `tls` only
+    /// UDP: octets of messages that leave in a second; 0: any number; none: Pace decides.
+    std::optional<std::uint64_t> rate;
+    std::string path;                                 ///< `file` only
+    FileRotation rotation;                            ///< `file` only
+    TlsOptions tls;                                   ///< `tls` only
+    SpoolOptions spool;                               ///< `tcp` and `tls` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two

@@ -206,6 +206,9 @@ public:
             collector.host = "127.0.0.1";
             collector.port = kinds[i] == TransportKind::tcp ? tcp_.port() : test::port_of(udp_);
             collector.path = directory + "/records.ipfix";
+            if (kinds[i] == TransportKind::udp) {
+                collector.rate = 0;  // how fast is asked, not how evenly
+            }
         }
         counters_ = std::make_unique<ExportCounters>(1, kinds.size());
     }

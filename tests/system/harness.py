@@ -123,11 +123,11 @@ class TestCase(unittest.TestCase):
 class DemoProbeCase(TestCase):
     """The live path without root: DPDK's pcap driver hands out a capture, the bundled one if not another."""
 
-    def run_live(self, *arguments, before_end=lambda: None, capture=DEMO, frames=DEMO_FRAMES):
+    def run_live(self, *arguments, before_end=lambda: None, capture=DEMO, frames=DEMO_FRAMES, max_flows=4096):
         stats = self.path("stats.json")
         with huge_pages(), Process(
                 TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + capture, *arguments,
-                "--set", "flows.max-flows=4096", "--stats", stats) as daemon:
+                "--set", "flows.max-flows=%d" % max_flows, "--stats", stats) as daemon:
             daemon.wait_for_log("ready")
             daemon.wait_for_received(frames)
             before_end()

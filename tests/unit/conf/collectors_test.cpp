@@ -234,3 +234,22 @@ TEST_CASE("collectors: biflows whole or split, where there are some", "[conf][un
           "probe.yaml:3: export.collectors.0.direction is biflow, but flows.direction is uniflow; "
           "must be uniflow or inherit (or flows.direction biflow)");
 }
+
+TEST_CASE("collectors: a rate is for UDP", "[conf][unit]") {
+    const auto collector = [](const std::string& keys) {
+        return load("inputs: [{device: net_null0}]\nexport: {collectors: [{host: h" + keys + "}]}",
+                    {}, ConfigUse::probe)
+            .config.export_.collectors[0];
+    };
+    CHECK_FALSE(collector("").rate.has_value());
+    CHECK_FALSE(collector(", rate: auto").rate.has_value());
+    CHECK(collector(", rate: 0").rate == 0U);
+    CHECK(collector(", rate: 250000").rate == 250'000U);
+    CHECK(judged("host: a, rate: 999") ==
+          "probe.yaml:4: export.collectors.0.rate is 999; must be auto, 0 or at least 1000");
+    CHECK(judged("host: a, transport: tcp, rate: 0") ==
+          "probe.yaml:4: export.collectors.0.rate is given, but transport is not udp; must be left "
+          "out (a stream's collector takes what it can)");
+    CHECK(judged("host: a, rate: fast").find("must be auto or a whole number from 0 to") !=
+          std::string::npos);
+}

@@ -71,6 +71,7 @@ export:
       port: 4739
       source-address: ""
       mtu: 1400
+      rate: auto
       path: ""
       observation-domain: inherit
       timestamps: inherit

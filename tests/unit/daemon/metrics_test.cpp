@@ -121,10 +121,12 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
                                      {"inherited", 604},
                                      {"messages", 605},
                                      {"octets", 606},
+                                     {"pace", 612},
                                      {"reconnects", 607},
                                      {"records", 608},
                                      {"refused", 609},
-                                     {"spool_octets", 611}},
+                                     {"spool_octets", 611},
+                                     {"waiting_octets", 613}},
                           .lost_by_cause = {{"buffer_full", 610}}}};
     const ThreadLoad load{.thread = "export"};
     const std::string text = to_prometheus(ledger, figures_of(load));

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// When the next datagram to a collector may leave: a token bucket of octets. By UDP nothing tells
+/// that the collector's receive buffer is full, so that datagrams that leave together are lost
+/// there unseen.
+///
+/// Pace `auto` begins at kBasePace, which an ordinary receive buffer survives. While more than half
+/// of the collector's buffer waits, records come faster than they leave: the pace doubles each
+/// second; otherwise it falls back by half each kFallBack. At the end of the process it doubles
+/// each drain timeout, whatever waits, so that all that the caches hold leaves before the end
+/// gives up.
+/// @thread  the export thread; `now` is uptime
+class Pace {
+public:
+    static constexpr double kBasePace = 1e6;    ///< octets per second
+    static constexpr double kBurst = 24'000;    ///< octets that may leave together
+    static constexpr std::size_t kLeast = 512;  ///< octets that a message counts at the least
+    static constexpr std::chrono::seconds kDoubling{1};
+    static constexpr std::chrono::seconds kFallBack{10};
+
+    /// @param collector  only a UDP collector has a pace
+    explicit Pace(const CollectorOptions& collector) noexcept;
+
+    /// Lets time pass.
+    ///
+    /// @param waiting  octets of messages that wait for the collector
+    void advance(std::chrono::nanoseconds now, std::size_t waiting) noexcept;
+    /// No more records come than those that are in the caches.
+    ///
+    /// @param drain_timeout  the pace doubles each time; 0: there is no pace any more
+    void begin_end(std::chrono::nanoseconds drain_timeout, std::size_t waiting) noexcept;
+
+    /// Whether a message may leave now.
+    [[nodiscard]] bool allows() const noexcept { return !is_limited() || credit_ > 0; }
+    /// A message leaves.
+    void take(std::size_t octets) noexcept;
+
+    [[nodiscard]] bool is_auto() const noexcept { return mode_ == Mode::automatic; }
+    /// Octets per second; 0: there is no limit.
+    [[nodiscard]] std::uint64_t rate() const noexcept;
+
+private:
+    enum class Mode : std::uint8_t { unlimited, fixed, automatic };
+
+    [[nodiscard]] bool is_limited() const noexcept { return mode_ != Mode::unlimited; }
+    void adapt(double seconds, std::size_t waiting) noexcept;
+
+    Mode mode_;
+    double rate_;
+    double credit_ = kBurst;
+    std::size_t buffer_;
+    std::optional<std::chrono::nanoseconds> advanced_at_;
+    std::optional<std::chrono::nanoseconds> end_doubling_;  ///< set: the end has begun
+};
+
+}  // namespace tributary
