@@ -102,6 +102,14 @@ std::vector<Key<CollectorOptions>> collector_keys() {
                                                {{"uniflow", FlowDirection::uniflow},
                                                 {"biflow", FlowDirection::biflow}})),
               "uniflow: this collector gets the two uniflows of each biflow"),
+        value("sampling",
+              choice(&O::sampling, {{"all", SamplingForm::all},
+                                    {"rfc5477", SamplingForm::rfc5477},
+                                    {"netflow", SamplingForm::netflow},
+                                    {"none", SamplingForm::none}}),
+              "options records that tell this collector of sampling: rfc5477 (elements 304 to 306, "
+              "311), netflow (34, 35), both or none; docs/export.md says which collector reads "
+              "what"),
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
               "octets of messages that wait for this collector, or, with tcp and tls, for its "
               "acknowledgement"),

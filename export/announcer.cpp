@@ -30,10 +30,12 @@ bool Announcer::refresh_is_due(std::chrono::nanoseconds now) const noexcept {
     return refreshes_templates_ && (by_packets || now - templates_at_ >= template_refresh_);
 }
 
-std::optional<MessageView> Announcer::next_template(std::chrono::nanoseconds now) noexcept {
-    // Those of options come first, because those of flow records may become more.
+std::optional<Announcer::Announcement> Announcer::next_template(
+    std::chrono::nanoseconds now) noexcept {
+    // Those of flow records come last, because they may become more.
     const std::size_t of_options = has_options() ? options_.template_messages().size() : 0;
-    if (next_template_ >= of_options + flows_.template_messages()) {
+    const std::size_t of_types = has_options() ? options_.type_messages().size() : 0;
+    if (next_template_ >= of_options + of_types + flows_.template_messages()) {
         return std::nullopt;
     }
     if (next_template_ == 0) {
@@ -41,8 +43,14 @@ std::optional<MessageView> Announcer::next_template(std::chrono::nanoseconds now
         data_since_templates_ = 0;
     }
     const std::size_t index = next_template_++;
-    return index < of_options ? MessageView(options_.template_messages()[index])
-                              : flows_.template_message(index - of_options);
+    if (index < of_options) {
+        return Announcement{.octets = options_.template_messages()[index]};
+    }
+    if (index < of_options + of_types) {
+        const OptionsEncoder::Message& types = options_.type_messages()[index - of_options];
+        return Announcement{.octets = types.octets, .records = types.records};
+    }
+    return Announcement{.octets = flows_.template_message(index - of_options - of_types)};
 }
 
 bool Announcer::options_are_due(std::chrono::nanoseconds now) const noexcept {

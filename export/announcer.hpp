@@ -14,12 +14,18 @@
 
 namespace tributary {
 
-/// What one collector has to be told beside flow records, and when: templates before everything
-/// that needs them and, by UDP, again and again; options records at the beginning of a session,
-/// after each interval, and when asked for.
+/// What one collector has to be told beside flow records, and when: the types of elements before
+/// the templates that have them, and templates before everything that needs them, by UDP again and
+/// again; options records at the beginning of a session, after each interval, and when asked for.
 /// @thread  the export thread; `now` is uptime
 class Announcer {
 public:
+    /// A message that is to go ahead of data, without number and time.
+    struct Announcement {
+        MessageView octets;       ///< good until the encoder's next append()
+        std::uint32_t records{};  ///< options records in it; 0: it has templates
+    };
+
     /// @param options   what this collector wants
     /// @param flows     knows the templates of flow records; outlives the announcer
     /// @errors  ExportError
@@ -31,9 +37,8 @@ public:
     void restart() noexcept;
     /// Templates are told once more from the first on, if it is time.
     void refresh_if_due(std::chrono::nanoseconds now) noexcept;
-    /// The next template message that is to go ahead of data; nothing when all are told. Without
-    /// number and time; good until the encoder's next append().
-    [[nodiscard]] std::optional<MessageView> next_template(std::chrono::nanoseconds now) noexcept;
+    /// The next message of templates or types; nothing when all are told.
+    [[nodiscard]] std::optional<Announcement> next_template(std::chrono::nanoseconds now) noexcept;
     /// The last one that next_template() gave could not be told: it is the next one again.
     void take_back_template() noexcept { --next_template_; }
     /// Another message of flow records goes.
@@ -55,7 +60,7 @@ private:
     const IpfixEncoder& flows_;
     OptionsEncoder options_;
 
-    std::size_t next_template_{};              ///< template messages before this one are told
+    std::size_t next_template_{};              ///< announcements before this one are told
     std::chrono::nanoseconds templates_at_{};  ///< when the first was last told
     std::uint32_t data_since_templates_{};     ///< messages that went since then
     bool options_due_ = true;                  ///< at once, whatever the interval says

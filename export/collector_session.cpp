@@ -10,8 +10,12 @@ namespace tributary {
 namespace {
 
 /// What the collector wants otherwise than the others.
-ExportOptions options_for(const ExportOptions& options, const CollectorOptions& collector) {
+ExportOptions options_for(const ExportOptions& options, const CollectorOptions& collector,
+                          const MeteringProcess& metering) {
     ExportOptions own = options;
+    own.sampling = collector.sampling;
+    own.selector =
+        collector.sampling != SamplingForm::none && differ_in_sampling(metering.interfaces);
     own.observation_domain = collector.observation_domain.value_or(options.observation_domain);
     own.timestamps = collector.timestamps.value_or(options.timestamps);
     return own;
@@ -41,10 +45,10 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       events_(options.collectors.at(place.option), account_, std::move(handler)),
       transport_(make_transport(options.collectors[place.option], events_)),
       splitter_(splitter_for(options.collectors[place.option], metering.layout)),
-      encoder_(options_for(options, options.collectors[place.option]),
+      encoder_(options_for(options, options.collectors[place.option], metering),
                metering_for(metering, splitter_).layout,
                message_limit(options.collectors[place.option])),
-      announcer_(options_for(options, options.collectors[place.option]),
+      announcer_(options_for(options, options.collectors[place.option], metering),
                  options.collectors[place.option].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[place.option]), encoder_),
       overflow_(options.collectors[place.option].spool, place.account, encoder_.fingerprint(), book,
@@ -260,7 +264,7 @@ void CollectorSession::stage(ExportTime now) {
             announcer_.refresh_if_due(now.uptime);
         }
         if (const auto made = announcer_.next_template(now.uptime)) {
-            if (stage_template(*made, now)) {
+            if (stage_announcement(*made, now)) {
                 continue;
             }
             announcer_.take_back_template();
@@ -288,17 +292,20 @@ void CollectorSession::tell_pace(ExportTime now) {
 }
 
 /// @return  false: there is no memory
-bool CollectorSession::stage_template(MessageView made, ExportTime now) noexcept {
+bool CollectorSession::stage_announcement(const Announcer::Announcement& made,
+                                          ExportTime now) noexcept {
     try {
         OutgoingMessage message;
         message.is_made_anew = true;
-        message.octets.assign(made.begin(), made.end());
-        numbering_.stamp(message.octets, 0, now.wall, {});
-        pace_.take(message.octets.size());
+        message.octets.assign(made.octets.begin(), made.octets.end());
+        message.data_records = made.records;
         messages_.add_last(messages_.staged, message);
     } catch (const std::bad_alloc&) {
         return false;
     }
+    OutgoingMessage& staged = messages_.staged.back();
+    numbering_.stamp(staged.octets, staged.data_records, now.wall, {});
+    pace_.take(staged.octets.size());
     return true;
 }
 

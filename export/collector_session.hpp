@@ -129,7 +129,8 @@ private:
     void send_what_can_leave(ExportTime now);
     void stage(ExportTime now);
     void tell_pace(ExportTime now);
-    [[nodiscard]] bool stage_template(MessageView made, ExportTime now) noexcept;
+    [[nodiscard]] bool stage_announcement(const Announcer::Announcement& made,
+                                          ExportTime now) noexcept;
     void make_options(ExportTime now) noexcept;
     void add_options(ExportTime now);
     [[nodiscard]] OptionsNumbers options_numbers() const;

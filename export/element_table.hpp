@@ -27,6 +27,7 @@ enum class Group : std::uint8_t {
     tcp_analysis,
     tcp_handshake,  ///< of tcp-analysis, in biflows
     tcp_flags,      ///< of tcp-analysis, unless tcp-counts tells the same
+    selector,       ///< of the core, where inputs differ in sampling
     ntop,           ///< of tcp-analysis, where they are wanted (kNtopElements)
 };
 
@@ -103,6 +104,8 @@ inline constexpr std::array kElements{
     Element{"tcpControlBits", Take::unsigned2, offsetof(FlowRecordCore, tcp_control_bits),
             When::always, Group::core},
     Element{"ingressInterface", Take::unsigned4, in_key(offsetof(FlowKey, ingress_interface))},
+    Element{"selectorId", Take::selector, in_key(offsetof(FlowKey, ingress_interface)),
+            When::always, Group::selector},
     Element{"vlanId", Take::unsigned2, in_key(offsetof(FlowKey, vlan)), When::vlan},
     Element{"octetDeltaCount", Take::unsigned8, offsetof(FlowRecordCore, octets), When::always,
             Group::core},

@@ -69,7 +69,9 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                            std::size_t message_limit)
     : layout_(layout),
       templates_(make_templates(layout, options.timestamps,
-                                {.partial = options.partial, .ntop = options.ntop_elements})),
+                                {.partial = options.partial,
+                                 .ntop = options.ntop_elements,
+                                 .selector = options.selector})),
       session_(settings_of(options, message_limit), framing_templates(templates_)) {
     encode_templates(settings_of(options, message_limit));
     take_memory_of_fixbuf();

@@ -99,7 +99,8 @@ struct PartialGroups {
 /// Which elements of the groups that records have are exported.
 struct ElementChoice {
     PartialGroups partial;
-    bool ntop{};  ///< ntop's elements beside tributary's own (kNtopElements)
+    bool ntop{};      ///< ntop's elements beside tributary's own (kNtopElements)
+    bool selector{};  ///< selectorId, which tells the sampling of a record's input
 };
 
 /// Which collectors get which records; CollectorGroup explains them.
@@ -134,6 +135,9 @@ struct TlsOptions {
     friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
+/// In which options records a collector is told of sampling; OptionsEncoder explains them.
+enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, none };
+
 struct CollectorOptions {
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
@@ -149,6 +153,7 @@ struct CollectorOptions {
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two
+    SamplingForm sampling = SamplingForm::all;
     /// Octets of messages that wait for the collector, or for its acknowledgement.
     std::size_t buffer = std::size_t{4} << 20U;
     friend bool operator==(const CollectorOptions&, const CollectorOptions&) = default;
@@ -171,6 +176,9 @@ struct ExportOptions {
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     bool ntop_elements = false;    ///< beside them; where TCP is analysed
     std::vector<CollectorOptions> collectors;
+    // What CollectorSession tells its encoders of their one collector.
+    SamplingForm sampling = SamplingForm::all;
+    bool selector = false;  ///< records have a selectorId
     friend bool operator==(const ExportOptions&, const ExportOptions&) = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/options_encoder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -14,81 +15,20 @@
 namespace tributary {
 namespace {
 
-/// Template ids, far above those of flow records (RecordTemplate::id).
-enum class OptionsKind : std::uint16_t {
-    exporting_reliability = 0xFF00,
-    metering_reliability,
-    statistics,
-    interface,
-    counted_sampling,
-    random_sampling,
-    flow_keys,
-    element_type,
-    metering_without_drops,
-};
-
-constexpr WireField of(const char* element, std::uint16_t octets) {
-    return {.element = element, .octets = octets};
-}
-
-WireTemplate options_template(OptionsKind kind, std::uint16_t scope_fields,
-                              std::vector<WireField> fields) {
-    return {.id = static_cast<std::uint16_t>(kind),
-            .scope_fields = scope_fields,
-            .fields = std::move(fields)};
-}
-
-/// What the metering process has lost. IPFIX has no value for "unknown", so where it is unknown
-/// what NICs have dropped, the element is left out: by a template with an id of its own, because a
-/// spool may hold records of a former process that knew it.
-OptionsKind metering_kind(bool knows_drops) {
-    return knows_drops ? OptionsKind::metering_reliability : OptionsKind::metering_without_drops;
-}
-
-WireTemplate metering_template(bool knows_drops) {
-    std::vector<WireField> fields{of("observationDomainId", 4), of("ignoredPacketTotalCount", 8),
-                                  of("ignoredOctetTotalCount", 8)};
-    if (knows_drops) {
-        fields.push_back(of("droppedPacketTotalCount", 8));
-    }
-    return options_template(metering_kind(knows_drops), 1, std::move(fields));
-}
-
-std::vector<WireTemplate> options_templates(bool knows_drops) {
-    using enum OptionsKind;
-    return {
-        options_template(exporting_reliability, 1,
-                         {of("exportingProcessId", 4), of("notSentFlowTotalCount", 8),
-                          of("notSentPacketTotalCount", 8), of("notSentOctetTotalCount", 8)}),
-        metering_template(knows_drops),
-        options_template(
-            statistics, 1,
-            {of("observationDomainId", 4), of("exportedOctetTotalCount", 8),
-             of("exportedMessageTotalCount", 8), of("exportedFlowRecordTotalCount", 8)}),
-        options_template(interface, 1,
-                         {of("ingressInterface", 4), of("interfaceName", kVariableLength),
-                          of("interfaceDescription", kVariableLength)}),
-        options_template(
-            counted_sampling, 1,
-            {of("selectorId", 8), of("ingressInterface", 4), of("selectorAlgorithm", 2),
-             of("samplingPacketInterval", 4), of("samplingPacketSpace", 4)}),
-        options_template(random_sampling, 1,
-                         {of("selectorId", 8), of("ingressInterface", 4),
-                          of("selectorAlgorithm", 2), of("samplingProbability", 8)}),
-        options_template(flow_keys, 1, {of("templateId", 2), of("flowKeyIndicator", 8)}),
-        options_template(
-            element_type, 2,
-            {of("privateEnterpriseNumber", 4), of("informationElementId", 2),
-             of("informationElementDataType", 1), of("informationElementSemantics", 1),
-             of("informationElementUnits", 2), of("informationElementName", kVariableLength)}),
-    };
+/// @source  RFC 3954 §8: samplingAlgorithm
+std::uint8_t netflow_algorithm(const SamplingOptions& sampling) {
+    constexpr std::uint8_t kDeterministic = 1;
+    constexpr std::uint8_t kRandom = 2;
+    const bool is_random = sampling.method == SamplingMethod::random && sampling.one_in > 1;
+    return is_random ? kRandom : kDeterministic;
 }
 
 /// Each in a message of its own: pmacct reads one options template of a set, and calls the next one
 /// malformed.
-std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session, bool knows_drops) {
+std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
+                                                     std::span<const WireTemplate> templates) {
     std::vector<std::vector<std::byte>> messages;
-    for (const WireTemplate& each : options_templates(knows_drops)) {
+    for (const WireTemplate& each : templates) {
         messages.push_back(session.encode_templates(std::span(&each, 1)).front());
     }
     return messages;
@@ -167,16 +107,26 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       tunnel_in_key_(metering.tunnel_in_key),
-      knows_drops_(metering.knows_drops),
       groups_(metering.layout.groups()),
       has_reverse_(metering.layout.reverse_at != 0),
       has_ntop_(options.ntop_elements),
+      shape_({.sampling = options.sampling,
+              .has_selector = differ_in_sampling(metering.interfaces),
+              .knows_drops = metering.knows_drops}),
       interfaces_(metering.interfaces),
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},
-               options_templates(metering.knows_drops)),
-      template_messages_(encode_templates(session_, metering.knows_drops)) {}
+               options_templates(shape_)),
+      template_messages_(encode_templates(session_, options_templates(shape_))) {
+    Messages types;
+    append_types(types);
+    close(types);
+    if (!types.complete) {
+        throw ExportError("libfixbuf refused a record of an element's type");
+    }
+    type_messages_ = std::move(types.messages);
+}
 
 OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {
@@ -196,12 +146,12 @@ OptionsEncoder::Messages OptionsEncoder::encode_all(const OptionsNumbers& number
     for (const ObservedInterface& interface : interfaces_) {
         append_interface(out, interface);
     }
+    append_sampling(out);
     for (const TemplateKeys& keys : templates) {
         append(out, Fields(OptionsKind::flow_keys)
                         .put(keys.template_id)
                         .put(keys.indicator | (tunnel_in_key_ ? keys.tunnel : 0)));
     }
-    append_types(out);
     close(out);
     return out;
 }
@@ -210,11 +160,11 @@ void OptionsEncoder::append_numbers(Messages& out, const OptionsNumbers& numbers
     append(
         out,
         Fields(OptionsKind::exporting_reliability).put(observation_domain_).put(numbers.not_sent));
-    Fields metering = Fields(metering_kind(knows_drops_))
+    Fields metering = Fields(shape_.metering())
                           .put(observation_domain_)
                           .put(numbers.metering.ignored_packets)
                           .put(numbers.metering.ignored_octets);
-    if (!knows_drops_) {
+    if (!shape_.knows_drops) {
         append(out, metering);
     } else if (numbers.metering.dropped_packets) {  // else it is unknown just now
         append(out, metering.put(*numbers.metering.dropped_packets));
@@ -231,22 +181,71 @@ void OptionsEncoder::append_interface(Messages& out, const ObservedInterface& in
                     .put(interface.index)
                     .put(interface.name)
                     .put(interface.description));
-    const SamplingOptions& sampling = interface.sampling;
-    if (sampling.one_in == 1) {
-        return;
+}
+
+bool differ_in_sampling(const std::vector<ObservedInterface>& interfaces) noexcept {
+    const auto sampling_of = [](const ObservedInterface& each) {
+        const bool is_sampled = each.sampling.one_in > 1;
+        return std::pair(each.sampling.one_in,
+                         is_sampled ? each.sampling.method : SamplingMethod::count);
+    };
+    return std::ranges::any_of(interfaces, [&](const ObservedInterface& each) {
+        return sampling_of(each) != sampling_of(interfaces.front());
+    });
+}
+
+void OptionsEncoder::append_sampling(Messages& out) {
+    for (std::size_t index = 0; index < interfaces_.size(); ++index) {
+        std::vector<Fields> records;
+        const bool is_for_all = index == 0 && !shape_.has_selector;
+        if (shape_.has_netflow() && (shape_.has_selector || is_for_all)) {
+            records.push_back(netflow_sampling(interfaces_[index], false));
+            records.push_back(netflow_sampling(interfaces_[index], true));
+        }
+        if (shape_.has_psamp()) {
+            records.push_back(psamp_sampling(interfaces_[index]));
+        }
+        append_together(out, records);
     }
+}
+
+OptionsEncoder::Fields OptionsEncoder::netflow_sampling(const ObservedInterface& interface,
+                                                        bool has_algorithm) const {
+    Fields fields(has_algorithm ? OptionsKind::netflow_sampling : OptionsKind::netflow_rate);
+    if (shape_.has_selector) {
+        fields.put(interface.index).put(std::uint64_t{interface.index});
+    } else {
+        fields.put(observation_domain_);
+    }
+    fields.put(interface.sampling.one_in);
+    return has_algorithm ? fields.put(netflow_algorithm(interface.sampling)) : fields;
+}
+
+OptionsEncoder::Fields OptionsEncoder::psamp_sampling(const ObservedInterface& interface) {
+    const SamplingOptions& sampling = interface.sampling;
     // selectorAlgorithm, as IANA's registry psamp-parameters numbers it
     constexpr std::uint16_t kSystematicCount = 1;
     constexpr std::uint16_t kUniformProbabilistic = 4;
-    const bool is_random = sampling.method == SamplingMethod::random;
+    const bool is_random = sampling.method == SamplingMethod::random && sampling.one_in > 1;
     Fields fields = Fields(is_random ? OptionsKind::random_sampling : OptionsKind::counted_sampling)
                         .put(std::uint64_t{interface.index})
                         .put(interface.index)
                         .put(is_random ? kUniformProbabilistic : kSystematicCount);
-    if (is_random) {
-        append(out, fields.put(1.0 / sampling.one_in));
-    } else {
-        append(out, fields.put(std::uint32_t{1}).put(sampling.one_in - 1));
+    return is_random ? fields.put(1.0 / sampling.one_in)
+                     : fields.put(std::uint32_t{1}).put(sampling.one_in - 1);
+}
+
+/// All are in one message, in this order.
+void OptionsEncoder::append_together(Messages& out, std::span<const Fields> records) {
+    std::size_t octets = 0;
+    for (const Fields& each : records) {
+        octets += FixbufSession::kSetHeader + each.octets();
+    }
+    if (!records.empty() && !session_.has_room(records.front().template_id(), octets)) {
+        close(out);
+    }
+    for (const Fields& each : records) {
+        append(out, each);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "export/ipfix_encoder.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
+#include "export/options_templates.hpp"
 
 namespace tributary {
 
@@ -25,10 +26,19 @@ struct OptionsNumbers {
 };
 
 /// Makes the messages of options records: what the processes lost, what they did, interfaces, their
-/// sampling, the keys of the templates, and the types of tributary's own elements.
+/// sampling, and the keys of the templates; and, to be told before the templates that have them,
+/// the types of tributary's own elements.
 ///
-/// @source  RFC 7011 §4 (reliability, statistics, flow keys), RFC 5477 §8 (sampling), RFC 5610
-///          (types)
+/// Sampling is told in the forms that were chosen, also that there is none. `rfc5477` has one
+/// record for each interface. `netflow` is what NetFlow 9 has and most collectors read,
+/// samplingInterval with samplingAlgorithm: for all of the observation domain, or where interfaces
+/// differ for each selector. It stands in a record without the algorithm too, because nfcapd 1.7.1
+/// reads no rate from one that has an algorithm. goflow2 takes the first of 305 and 34 that a
+/// message has, and 305 for the rate: so the records with 34 go ahead of their sibling, in the same
+/// message.
+///
+/// @source  RFC 7011 §4 (reliability, statistics, flow keys), RFC 5477 §8 (sampling), RFC 3954 §8
+///          (elements 34, 35), RFC 5610 (types)
 /// @thread  one
 class OptionsEncoder {
 public:
@@ -51,6 +61,10 @@ public:
     [[nodiscard]] const std::vector<std::vector<std::byte>>& template_messages() const noexcept {
         return template_messages_;
     }
+    /// Of the types, in messages of their own.
+    [[nodiscard]] const std::vector<Message>& type_messages() const noexcept {
+        return type_messages_;
+    }
     /// The first message has the numbers.
     /// @errors  std::bad_alloc: nothing is made
     [[nodiscard]] Messages encode(const OptionsNumbers& numbers,
@@ -65,19 +79,29 @@ private:
     void append(Messages& out, Fields fields);
     void append_numbers(Messages& out, const OptionsNumbers& numbers);
     void append_interface(Messages& out, const ObservedInterface& interface);
+    void append_sampling(Messages& out);
+    [[nodiscard]] Fields netflow_sampling(const ObservedInterface& interface,
+                                          bool has_algorithm) const;
+    [[nodiscard]] static Fields psamp_sampling(const ObservedInterface& interface);
+    void append_together(Messages& out, std::span<const Fields> records);
     void append_types(Messages& out);
     void close(Messages& out);
 
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
     bool tunnel_in_key_;
-    bool knows_drops_;
     FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
     bool has_ntop_;       ///< so are ntop's
+    OptionsShape shape_;
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;
+    std::vector<Message> type_messages_;
 };
+
+/// Whether packets of some interfaces are sampled otherwise than those of others, so that a record
+/// has to tell which.
+[[nodiscard]] bool differ_in_sampling(const std::vector<ObservedInterface>& interfaces) noexcept;
 
 }  // namespace tributary

@@ -49,6 +49,7 @@ std::optional<std::size_t> place_of(Group group, const RecordLayout& layout, boo
             return is_biflow ? chosen(layout.tcp_analysis_at) : std::nullopt;
         case Group::common:
         case Group::core:
+        case Group::selector:
             break;
     }
     return 0;
@@ -60,6 +61,7 @@ std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& lay
     switch (group) {
         case Group::common:
         case Group::biflow:
+        case Group::selector:
             return std::nullopt;
         case Group::core:
             return layout.reverse_at - kReverseShift;
@@ -161,6 +163,9 @@ bool is_chosen(const Element& element, const PartialGroups& partial) {
 bool is_told(const Element& element, const RecordLayout& layout, const ElementChoice& choice) {
     if (element.group == Group::ntop) {
         return choice.ntop;
+    }
+    if (element.group == Group::selector) {
+        return choice.selector;
     }
     if (element.group == Group::tcp_flags) {
         // In each record, but those that group tcp-counts tells already.

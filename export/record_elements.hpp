@@ -23,6 +23,7 @@ enum class Take : std::uint8_t {
     milliseconds,
     ntp_microseconds,
     ntp_nanoseconds,
+    selector,       ///< selectorId: the number of the interface
     vxlan_segment,  ///< layer2SegmentId of a VXLAN's VNI
 };
 

@@ -74,6 +74,8 @@ std::byte* take_value(Take take, const std::byte* from, std::byte* out) noexcept
             return put(out, to_ntp_microseconds(get<Timestamp>(from)));
         case Take::ntp_nanoseconds:
             return put(out, to_ntp_nanoseconds(get<Timestamp>(from)));
+        case Take::selector:
+            return put(out, std::uint64_t{get<std::uint32_t>(from)});
         case Take::vxlan_segment:
             return put(out, to_segment(get<std::uint32_t>(from)));
     }
@@ -101,6 +103,7 @@ std::uint16_t octets_of(Take take) noexcept {
         case Take::milliseconds:
         case Take::ntp_microseconds:
         case Take::ntp_nanoseconds:
+        case Take::selector:
         case Take::vxlan_segment:
             break;
     }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -98,6 +99,10 @@ public:
     [[nodiscard]] const std::map<std::uint16_t, std::vector<IpfixField>>& templates() const {
         return templates_;
     }
+    /// Enterprises and elements of which type records have told.
+    [[nodiscard]] const std::set<std::pair<std::uint64_t, std::uint64_t>>& types() const {
+        return types_;
+    }
     /// Scope fields of the options templates among them.
     [[nodiscard]] const std::map<std::uint16_t, std::uint64_t>& scopes() const { return options_; }
 
@@ -136,7 +141,29 @@ private:
                 record.values[field.key()] = Octets(value.begin(), value.end());
                 at += octets;
             }
+            note_type(record);
             message.records.push_back(std::move(record));
+        }
+    }
+
+    /// A type record (RFC 5610) that comes after a template with its element is too late for a
+    /// collector that resolves names when it reads templates.
+    void note_type(const IpfixRecord& record) {
+        constexpr std::uint32_t kElement = 303;
+        constexpr std::uint32_t kEnterprise = 346;
+        if (!record.is_option || !record.has(kElement) || !record.has(kEnterprise)) {
+            return;
+        }
+        const std::pair type(record.number(kEnterprise), record.number(kElement));
+        if (!types_.insert(type).second) {
+            return;
+        }
+        for (const auto& [id, fields] : templates_) {
+            for (const IpfixField& field : fields) {
+                demand(field.enterprise != type.first ||
+                           (field.element & ~kOfEnterprise) != static_cast<int>(type.second),
+                       "and RFC 5610: a type after a template with its element");
+            }
         }
     }
 
@@ -189,6 +216,7 @@ private:
     }
 
     std::map<std::uint16_t, std::vector<IpfixField>> templates_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> types_;  ///< enterprise, element
     std::map<std::uint16_t, std::uint64_t> options_;  ///< scope fields of options templates
     std::uint32_t next_sequence_{};
 };

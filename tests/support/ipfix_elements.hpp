@@ -8,6 +8,8 @@ namespace tributary::test {
 // Information elements by IANA's numbers, as tests look them up in decoded records.
 inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
 inline constexpr std::uint32_t kIngressInterface = 10;
+inline constexpr std::uint32_t kNetflowInterval = 34;   ///< samplingInterval
+inline constexpr std::uint32_t kNetflowAlgorithm = 35;  ///< samplingAlgorithm
 inline constexpr std::uint32_t kExportedOctets = 40;
 inline constexpr std::uint32_t kExportedMessages = 41;
 inline constexpr std::uint32_t kExportedRecords = 42;

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectors that others wrote read the same totals as the ledger has: nfcapd, nfacctd of pmacct, goflow2, tshark and
 ipfixDump, over the bundled capture and over one of the shared collection. Of many flows that end together, by UDP and with
-the receive buffers that they have by themselves, they get every one."""
+the receive buffers that they have by themselves, they get every one; sampled packets they scale to those that were there."""
 import contextlib
 import csv
+import glob
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import subprocess
 
 import harness
 import live_veth
+import stream_collector
 
 GOFLOW2 = "github.com/netsampler/goflow2/v2/cmd/goflow2@v2.2.6"
 # Some thousand flows of many applications and no more than a socket's buffer holds, if a collector is slow.
@@ -228,6 +230,157 @@ class ManyFlows(Made):
 
     def test_goflow2(self):
         self.check_all_arrive(Goflow2)
+
+
+class Sampling(Made):
+    """10,000 packets of 100 flows, of which the probe meters some: what the collector makes of them."""
+    PACKETS = [(0x0A000000 + number // 100, Made.SYN if number % 100 < 10 else Made.ACK | Made.PUSH)
+               for number in range(10_000)]
+    RENORMALIZE = "nfacctd_renormalize: true"
+
+    def scaled_by_nfacctd(self, collector):
+        rows = collector.rows()
+        return {source: sum(int(row["PACKETS"]) for row in rows if row["SRC_IP"] == source)
+                for source in {row["SRC_IP"] for row in rows}}, {row["TCP_FLAGS"] for row in rows}
+
+    def check_nfacctd(self, *settings, rate):
+        collector = Nfacctd(self, self.RENORMALIZE)
+        ledger = self.run_to(collector, self.PACKETS, *settings)
+        packets, _ = self.scaled_by_nfacctd(collector)
+        self.assertEqual(sum(packets.values()), rate * ledger["packets"]["metered"])
+        return ledger, packets
+
+    def check_goflow2(self, *settings, rate):
+        collector = Goflow2(self)
+        ledger = self.run_to(collector, self.PACKETS, *settings)
+        self.assertEqual(collector.totals(ledger["flows"]["exported"])[0], ledger["packets"]["metered"])
+        self.assertEqual({row["sampling_rate"] for row in collector.rows()}, {rate})
+        flags = {row["tcp_flags"] for row in collector.rows()}
+        self.assertIn(26, flags)
+        self.assertLessEqual(flags, {2, 24, 26})
+        return ledger
+
+    def test_nfacctd_scales_to_the_packets_that_were_there(self):
+        _, packets = self.check_nfacctd("inputs.0.sampling=10", rate=10)
+        self.assertEqual(set(packets.values()), {100})
+        self.assertEqual(len(packets), 100)
+
+    def test_nfacctd_scales_random_samples_by_their_rate(self):
+        ledger, _ = self.check_nfacctd("inputs.0.sampling=10", "inputs.0.sampling-method=random", rate=10)
+        self.assertLess(abs(ledger["packets"]["metered"] - 1000), 200)  # six standard deviations
+
+    def test_nfacctd_leaves_what_is_not_sampled(self):
+        self.check_nfacctd(rate=1)
+
+    def test_nfacctd_scales_inputs_that_differ_each_by_its_own_rate(self):
+        collector = Nfacctd(self, self.RENORMALIZE)
+        self.run_to_differing(collector)
+        packets, _ = self.scaled_by_nfacctd(collector)
+        self.assertEqual(packets.pop("11.0.0.0"), 10_000)
+        self.assertEqual(set(packets.values()), {100})
+
+    def run_to_differing(self, collector):
+        """10,000 packets of which one in 10 is metered, and 10,000 others of which one in 100 is."""
+        other = write_capture(self.path("other.pcap"), [(0x0B000000, self.ACK)] * 10_000)
+        capture = write_capture(self.path("made.pcap"), self.PACKETS)
+        ledger, _ = self.run_live("-n", "127.0.0.1:%d" % collector.port, "--set", "inputs.0.sampling=10",
+                                  "--set", "inputs.1={device: 'net_pcap1,rx_pcap=%s', sampling: 100}" % other,
+                                  capture=capture, frames=20_000)
+        self.assertEqual(ledger["packets"]["metered"], 1100)
+
+    def check_nfcapd(self, *settings, rate):
+        collector = Nfcapd(self)
+        ledger = self.run_to(collector, self.PACKETS, *settings)
+        self.assertEqual(collector.totals(None)[0], rate * ledger["packets"]["metered"])
+        self.assertIn("Sequence Errors: 0", collector.process.text())
+
+    def test_nfcapd_scales_to_the_packets_that_were_there(self):
+        self.check_nfcapd("inputs.0.sampling=10", rate=10)
+
+    def test_nfcapd_scales_random_samples_by_their_rate(self):
+        self.check_nfcapd("inputs.0.sampling=10", "inputs.0.sampling-method=random", rate=10)
+
+    def test_nfcapd_leaves_what_is_not_sampled(self):
+        self.check_nfcapd(rate=1)
+
+    def test_nfcapd_scales_inputs_that_differ_each_by_its_own_rate(self):
+        collector = Nfcapd(self)
+        self.run_to_differing(collector)
+        self.assertEqual(collector.totals(None)[0], 20_000)
+
+    def test_goflow2_knows_the_rate(self):
+        self.check_goflow2("inputs.0.sampling=10", rate=10)
+
+    def test_goflow2_knows_the_rate_of_random_samples(self):
+        self.check_goflow2("inputs.0.sampling=10", "inputs.0.sampling-method=random", rate=10)
+
+    def test_goflow2_knows_that_nothing_is_sampled(self):
+        self.check_goflow2(rate=1)
+
+
+class Types(Made):
+    """What a collector that resolves names when it reads a template finds: types before the templates (RFC 5610)."""
+    ENTERPRISE, TYPES_TEMPLATE = 4242, 0xFF07
+
+    def check_order(self, octets):
+        """Of one session: each element of ours that a template has was described by then. How many there are."""
+        described, needed, at = set(), set(), 0
+        while at < len(octets):
+            version, length = struct.unpack_from(">HH", octets, at)
+            self.assertEqual(version, 10)
+            message, at = octets[at + 16:at + length], at + length
+            while message:
+                kind, size = struct.unpack_from(">HH", message)
+                body, message = message[4:size], message[size:]
+                if kind == self.TYPES_TEMPLATE:
+                    while body:
+                        described.add(struct.unpack_from(">IH", body))
+                        body = body[11 + body[10]:]    # 10 octets, and the name behind its length
+                elif kind == 2:
+                    needed |= self.elements_of_ours(body)
+                    self.assertLessEqual(needed, described)
+        return len(needed)
+
+    def elements_of_ours(self, body):
+        elements = set()
+        while body:
+            count, at = struct.unpack_from(">H", body, 2)[0], 4
+            for _ in range(count):
+                element = struct.unpack_from(">H", body, at)[0]
+                enterprise = struct.unpack_from(">I", body, at + 4)[0] if element & 0x8000 else 0
+                at += 8 if element & 0x8000 else 4
+                if enterprise == self.ENTERPRISE:
+                    elements.add((enterprise, element & 0x7FFF))
+            body = body[at:]
+        return elements
+
+    def test_in_each_session_and_each_file(self):
+        def read(connection, stream):
+            while octets := connection.recv(65536):
+                stream += octets
+                if len(collector.streams) == 1 and len(stream) > 3000:
+                    return    # the connection is closed, and made again
+        rotated = self.path("flows.ipfix")
+        files = lambda suffix: sorted(glob.glob(self.path("flows-*.ipfix" + suffix)))
+        with stream_collector.Collector(None, read) as collector:
+            def until_there_is_more_than_one():
+                harness.wait_until(lambda: len(collector.streams) > 1 and len(collector.streams[1]) > 3000, 30, "sessions")
+                harness.wait_until(lambda: len(files("")) > 1, 30, "files")
+            self.run_live(
+                "-n", "127.0.0.1:%d" % collector.port, *(part for setting in (
+                    "export.collectors.0.transport=tcp", "export.enterprise-number=%d" % self.ENTERPRISE,
+                    "export.collectors.1={transport: file, path: %s, rotation: {interval: 1}}" % rotated,
+                    "flows.tcp-analysis=true", "flows.direction=biflow", "flows.idle-timeout=1",
+                    "export.flush-interval=0.1") for part in ("--set", setting)),
+                before_end=until_there_is_more_than_one, frames=len(Sampling.PACKETS),
+                capture=write_capture(self.path("made.pcap"), Sampling.PACKETS))
+        sessions = [stream_collector.whole_messages(stream) for stream in collector.streams]
+        for path in files(""):
+            with open(path, "rb") as source:
+                sessions.append(source.read())
+        elements = [self.check_order(octets) for octets in sessions]
+        self.assertGreater(max(elements[:len(collector.streams)]), 0)
+        self.assertGreater(max(elements[len(collector.streams):]), 0)
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ TEST_CASE("collectors: biflows whole or split, where there are some", "[conf][un
           "must be uniflow or inherit (or flows.direction biflow)");
 }
 
-TEST_CASE("collectors: a rate is for UDP", "[conf][unit]") {
+TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own", "[conf][unit]") {
     const auto collector = [](const std::string& keys) {
         return load("inputs: [{device: net_null0}]\nexport: {collectors: [{host: h" + keys + "}]}",
                     {}, ConfigUse::probe)
@@ -245,11 +245,15 @@ TEST_CASE("collectors: a rate is for UDP", "[conf][unit]") {
     CHECK_FALSE(collector(", rate: auto").rate.has_value());
     CHECK(collector(", rate: 0").rate == 0U);
     CHECK(collector(", rate: 250000").rate == 250'000U);
+    CHECK(collector("").sampling == SamplingForm::all);
+    CHECK(collector(", sampling: netflow").sampling == SamplingForm::netflow);
     CHECK(judged("host: a, rate: 999") ==
           "probe.yaml:4: export.collectors.0.rate is 999; must be auto, 0 or at least 1000");
     CHECK(judged("host: a, transport: tcp, rate: 0") ==
           "probe.yaml:4: export.collectors.0.rate is given, but transport is not udp; must be left "
           "out (a stream's collector takes what it can)");
     CHECK(judged("host: a, rate: fast").find("must be auto or a whole number from 0 to") !=
+          std::string::npos);
+    CHECK(judged("host: a, sampling: sflow").find("must be all, rfc5477, netflow or none") !=
           std::string::npos);
 }

@@ -76,6 +76,7 @@ export:
       observation-domain: inherit
       timestamps: inherit
       direction: inherit
+      sampling: all
       buffer: 4194304
       rotation:
         size: 0

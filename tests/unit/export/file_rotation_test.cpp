@@ -48,14 +48,16 @@ std::vector<std::uint64_t> ports_in(const fs::path& path) {
 
 /// A worker with one queue that exports into files of `directory`.
 struct RotatingExport {
-    RotatingExport(const TemporaryDirectory& directory, const FileRotation& rotation) {
-        ExportOptions options = without_options_records();
+    RotatingExport(const TemporaryDirectory& directory, const FileRotation& rotation,
+                   ExportOptions options = without_options_records(),
+                   const MeteringProcess& metering = {})
+        : queue(metering.layout) {
         options.collectors.resize(1);
         options.collectors[0].transport = TransportKind::file;
         options.collectors[0].path = (directory / "flows.ipfix").string();
         options.collectors[0].rotation = rotation;
         worker = std::make_unique<ExportWorker>(
-            options, MeteringProcess{}, std::vector<RecordSource*>{&queue}, counters,
+            options, metering, std::vector<RecordSource*>{&queue}, counters,
             [this](const CollectorEvent& event) { events.push_back(event); });
     }
     void run(milliseconds uptime) {
@@ -218,4 +220,37 @@ TEST_CASE("File rotation: when the directory is gone, the export ends by name", 
           "file " + path + ": write failed, export ends (No such file or directory)");
     exports.finish(milliseconds{63'000});
     CHECK(exports.counters.queues[0].read_lost(ExportLoss::write_failed).records == 10);
+}
+
+TEST_CASE("file rotation: in each file, types of elements come before their templates",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const RecordLayout layout = RecordLayout::of({.tunnel = true, .tcp_analysis = true});
+    ExportOptions options;
+    options.enterprise_number = 424'242;
+    RotatingExport rotating(directory, each_minute(), options, {.layout = layout});
+    Record record = record_of(1);
+    record.core.key.protocol = 6;
+    record.group<TunnelGroup>(layout.tunnel_at) = {.kind = TunnelKind::geneve, .ip_version = 4};
+    for (int minute = 0; minute < 3; ++minute) {
+        rotating.queue.put(record);
+        rotating.run(std::chrono::minutes{minute});
+        rotating.run(std::chrono::minutes{minute} + std::chrono::seconds{2});
+    }
+    rotating.finish(std::chrono::minutes{3});
+    std::size_t files = 0;
+    for (const auto& entry : fs::directory_iterator(directory.path())) {
+        ++files;
+        std::size_t types = 0;
+        std::size_t flows = 0;
+        for (const IpfixMessage& message : decode_file(entry.path().string())) {
+            for (const IpfixRecord& each : message.records) {
+                types += each.has(303) ? 1 : 0;
+                flows += each.is_option ? 0 : 1;
+            }
+        }
+        CHECK(types == 18);
+        CHECK(flows <= 1);
+    }
+    CHECK(files >= 3);
 }

@@ -192,3 +192,18 @@ TEST_CASE("IpfixEncoder: a limit below one record or one template is refused", "
     CHECK_THROWS_AS(EncoderPair({}, TimestampUnit::milliseconds, 80), ExportError);
     CHECK_THROWS_AS(EncoderPair({}, TimestampUnit::milliseconds, 65'536), ExportError);
 }
+
+TEST_CASE("IpfixEncoder: a record's selectorId is the number of its interface", "[export][unit]") {
+    ExportOptions options;
+    options.observation_domain = 42;
+    const std::uint64_t without = IpfixEncoder(options, {}, 1400).fingerprint();
+    options.selector = true;
+    EncoderPair pair(options, 1400);
+    CHECK(pair.encoder.fingerprint() != without);
+    Record record = record_of(1);
+    record.core.key.ingress_interface = {70'000};
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.values.at(302) == octets({0, 0, 0, 0, 0, 1, 0x11, 0x70}));
+    CHECK(got.number(10) == 70'000);
+    CHECK(pair.encoder.announced_keys()[0].indicator == 0b1'0011'1111);  // it tells no flows apart
+}

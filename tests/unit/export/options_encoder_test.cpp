@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/options_encoder.hpp"
 
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -21,8 +22,9 @@ namespace {
 struct Round {
     explicit Round(const MeteringProcess& metering, std::size_t limit = 1400,
                    const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
-                   bool ntop_elements = false) {
+                   bool ntop_elements = false, SamplingForm sampling = SamplingForm::all) {
         ExportOptions options;
+        options.sampling = sampling;
         options.observation_domain = 42;
         options.ntop_elements = ntop_elements;
         OptionsEncoder encoder(options, metering, limit);
@@ -34,6 +36,11 @@ struct Round {
         };
         for (const std::vector<std::byte>& message : encoder.template_messages()) {
             hear(message, 0);
+        }
+        for (const OptionsEncoder::Message& message : encoder.type_messages()) {
+            const IpfixMessage heard = hear(message.octets, message.records);
+            CHECK(heard.records.size() == message.records);
+            types.insert(types.end(), heard.records.begin(), heard.records.end());
         }
         const OptionsEncoder::Messages encoded = encoder.encode(numbers, keys);
         CHECK(encoded.complete);
@@ -56,6 +63,7 @@ struct Round {
     }
 
     IpfixDecoder decoder;
+    std::vector<IpfixRecord> types;
     std::vector<IpfixRecord> records;
     std::size_t messages = 0;
 };
@@ -88,8 +96,8 @@ TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[exp
     CHECK(statistics.number(kExportedOctets) == 12'345);
     CHECK(statistics.number(kExportedMessages) == 9);
     CHECK(statistics.number(kExportedRecords) == 77);
-    CHECK(round.decoder.templates().size() == 8);
-    CHECK(round.decoder.scopes().size() == 8);
+    CHECK(round.decoder.templates().size() == 10);
+    CHECK(round.decoder.scopes().size() == 10);
 }
 
 TEST_CASE("OptionsEncoder: what NICs drop is left out where it is unknown", "[export][unit]") {
@@ -131,15 +139,100 @@ TEST_CASE("OptionsEncoder: interfaces and their sampling", "[export][unit]") {
     CHECK(interfaces[1].number(kIngressInterface) == 70'000);
     CHECK(interfaces[1].text(kInterfaceDescription).empty());
     const std::vector<IpfixRecord> sampled = round.with(kSelectorAlgorithm);
-    REQUIRE(sampled.size() == 2);
-    CHECK(sampled[0].number(kSelector) == 70'000);
-    CHECK(sampled[0].number(kIngressInterface) == 70'000);
+    REQUIRE(sampled.size() == 3);
+    CHECK(sampled[0].number(kSelector) == 1);
     CHECK(sampled[0].number(kSelectorAlgorithm) == 1);
     CHECK(sampled[0].number(kSamplingInterval) == 1);
-    CHECK(sampled[0].number(kSamplingSpace) == 9);
-    CHECK(sampled[1].number(kIngressInterface) == 3);
-    CHECK(sampled[1].number(kSelectorAlgorithm) == 4);
-    CHECK(std::bit_cast<double>(sampled[1].number(kSamplingProbability)) == 0.25);
+    CHECK(sampled[0].number(kSamplingSpace) == 0);
+    CHECK(sampled[1].number(kSelector) == 70'000);
+    CHECK(sampled[1].number(kIngressInterface) == 70'000);
+    CHECK(sampled[1].number(kSelectorAlgorithm) == 1);
+    CHECK(sampled[1].number(kSamplingInterval) == 1);
+    CHECK(sampled[1].number(kSamplingSpace) == 9);
+    CHECK(sampled[2].number(kIngressInterface) == 3);
+    CHECK(sampled[2].number(kSelectorAlgorithm) == 4);
+    CHECK(std::bit_cast<double>(sampled[2].number(kSamplingProbability)) == 0.25);
+    const std::vector<IpfixRecord> netflow = round.with(kNetflowAlgorithm);
+    REQUIRE(netflow.size() == 3);                     // because the interfaces differ
+    CHECK(round.with(kNetflowInterval).size() == 6);  // each once without the algorithm
+    const std::vector<std::array<std::uint64_t, 4>> expected{
+        {1, 1, 1, 1}, {70'000, 70'000, 10, 1}, {3, 3, 4, 2}};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(std::array<std::uint64_t, 4>{netflow[i].number(kIngressInterface),
+                                           netflow[i].number(kSelector),
+                                           netflow[i].number(kNetflowInterval),
+                                           netflow[i].number(kNetflowAlgorithm)} == expected[i]);
+    }
+}
+
+TEST_CASE("OptionsEncoder: interfaces that are sampled alike have one rate, also none at all",
+          "[export][unit]") {
+    for (const SamplingOptions sampling :
+         {SamplingOptions{}, SamplingOptions{.one_in = 10, .method = SamplingMethod::random}}) {
+        const MeteringProcess metering{
+            .layout = {},
+            .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = sampling},
+                           {.index = 2, .name = "b", .description = "", .sampling = sampling}}};
+        const Round round(metering);
+        CHECK(round.with(kSelectorAlgorithm).size() == 2);
+        const std::vector<IpfixRecord> netflow = round.with(kNetflowAlgorithm);
+        REQUIRE(netflow.size() == 1);
+        const std::vector<IpfixRecord> rate = round.with(kNetflowInterval);
+        REQUIRE(rate.size() == 2);  // once without the algorithm
+        CHECK(rate[0].number(kNetflowInterval) == sampling.one_in);
+        CHECK_FALSE(rate[0].has(kNetflowAlgorithm));
+        CHECK(netflow[0].number(kObservationDomain) == 42);
+        CHECK(netflow[0].number(kNetflowInterval) == sampling.one_in);
+        CHECK(netflow[0].number(kNetflowAlgorithm) == (sampling.one_in == 1 ? 1 : 2));
+        CHECK_FALSE(netflow[0].has(kSelector));
+    }
+}
+
+TEST_CASE("OptionsEncoder: a collector is told of sampling in the form that it wants",
+          "[export][unit]") {
+    const MeteringProcess metering{
+        .layout = {}, .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = {}}}};
+    const auto told = [&](SamplingForm form) {
+        const Round round(metering, 1400, {}, {}, false, form);
+        return std::array{round.with(kSelectorAlgorithm).size(),
+                          round.with(kNetflowInterval).size(), round.decoder.templates().size()};
+    };
+    CHECK(told(SamplingForm::all) == std::array<std::size_t, 3>{1, 2, 10});
+    CHECK(told(SamplingForm::rfc5477) == std::array<std::size_t, 3>{1, 0, 8});
+    CHECK(told(SamplingForm::netflow) == std::array<std::size_t, 3>{0, 2, 8});
+    CHECK(told(SamplingForm::none) == std::array<std::size_t, 3>{0, 0, 6});
+}
+
+TEST_CASE("OptionsEncoder: samplingInterval goes ahead of samplingPacketInterval in each message",
+          "[export][unit]") {
+    MeteringProcess metering;
+    for (std::uint32_t index = 1; index <= 50; ++index) {
+        metering.interfaces.push_back(
+            {.index = index, .name = "eth", .description = "", .sampling = {.one_in = index}});
+    }
+    ExportOptions options;
+    OptionsEncoder encoder(options, metering, 512);
+    IpfixDecoder decoder;
+    MessageNumbering numbering;
+    const auto hear = [&](std::vector<std::byte> octets, std::uint32_t count) {
+        numbering.stamp(octets, count, Timestamp{std::chrono::seconds{1'600'000'000}}, {});
+        return decoder.decode(octets);
+    };
+    for (const std::vector<std::byte>& message : encoder.template_messages()) {
+        hear(message, 0);
+    }
+    std::uint64_t pairs = 0;
+    for (const OptionsEncoder::Message& message : encoder.encode({}, {}).messages) {
+        std::uint64_t netflow = 0;
+        for (const IpfixRecord& record : hear(message.octets, message.records).records) {
+            netflow = record.has(kNetflowInterval) ? record.number(kNetflowInterval) : netflow;
+            if (record.has(kSamplingSpace)) {
+                CHECK(netflow == record.number(kSamplingSpace) + 1);
+                ++pairs;
+            }
+        }
+    }
+    CHECK(pairs == 50);
 }
 
 TEST_CASE("OptionsEncoder: long names are cut between characters, and messages never too long",
@@ -156,7 +249,7 @@ TEST_CASE("OptionsEncoder: long names are cut between characters, and messages n
                                        .sampling = {}});
     }
     const Round round(metering, 512);
-    CHECK(round.messages == 41);
+    CHECK(round.messages == 43);
     const std::vector<IpfixRecord> interfaces = round.with(kInterfaceName);
     REQUIRE(interfaces.size() == 40);
     CHECK(interfaces[39].text(kInterfaceName) == std::string(200, 'n'));
@@ -175,23 +268,23 @@ TEST_CASE("OptionsEncoder: which fields are the key", "[export][unit]") {
 
 TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have them",
           "[export][unit]") {
-    CHECK(Round({}).with(kElement).empty());
+    CHECK(Round({}).types.empty());
     const FieldGroups tunnel{.tunnel = true};
-    CHECK(Round({.layout = RecordLayout::of(tunnel)}).with(kElement).size() == 6);
+    CHECK(Round({.layout = RecordLayout::of(tunnel)}).types.size() == 6);
     const FieldGroups tcp{.tcp_analysis = true};
-    const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).with(kElement);
+    const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).types;
     REQUIRE(of_tcp.size() == 12);
     CHECK(of_tcp[0].text(kElementName) == "segments");
     const auto with_ntop =
-        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, true)
-            .with(kElement);
+        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, true).types;
     REQUIRE(with_ntop.size() == 2 * 12 + 4);
     CHECK(with_ntop.back().number(kEnterprise) == 35632);
     CHECK(with_ntop.back().number(kElement) == 112);
     CHECK(with_ntop.back().number(kElementType) == 3);
     CHECK(with_ntop.back().text(kElementName) == "OOORDER_OUT_PKTS");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
-    const std::vector<IpfixRecord> types = round.with(kElement);
+    const std::vector<IpfixRecord> types = round.types;
+    CHECK(round.with(kElement).empty());  // they are told once, before the templates
     REQUIRE(types.size() == 12);
     CHECK(types[0].number(kEnterprise) == 32473);
     CHECK(types[0].number(kElement) == 1);

@@ -355,3 +355,41 @@ TEST_CASE("UDP export: a message that the kernel never sends is lost by name", "
     CHECK(counters.queues[0].read_lost(ExportLoss::send_failed).records > 1000);
     CHECK(counters.collectors[0].errors.read() == 1);
 }
+
+TEST_CASE("UDP export: types of elements come before their templates, again with each refresh",
+          "[export][unit]") {
+    Listener listener;
+    ExportOptions options = UdpExport::options_for(port_of(listener.socket));
+    options.options_interval = std::chrono::seconds{60};
+    const RecordLayout layout = RecordLayout::of({.tcp_analysis = true});
+    RecordQueue queue(layout);
+    ExportCounters counters(1, 1);
+    ExportWorker worker(options, {.layout = layout}, {&queue}, counters, {});
+    const auto run = [&](milliseconds uptime) {
+        for (int steps = 0; worker.step(at(uptime)); ++steps) {
+            REQUIRE(steps < 10'000);
+        }
+    };
+    Record record = record_of(1);
+    record.core.key.protocol = 6;
+    queue.put(record);
+    run(milliseconds{0});
+    run(milliseconds{200});
+    run(milliseconds{1200});
+    std::size_t types = 0;
+    const auto count_types = [&types, &listener] {
+        types = 0;
+        for (const IpfixMessage& message : listener.hear()) {  // which judges the order
+            for (const IpfixRecord& each : message.records) {
+                types += each.has(303) ? 1 : 0;
+            }
+        }
+        return types;
+    };
+    CHECK(count_types() == 12);
+    CHECK(listener.decoder.types().size() == 12);
+    run(milliseconds{599'000});
+    CHECK(count_types() == 0);  // options records alone
+    run(milliseconds{601'000});
+    CHECK(count_types() == 12);
+}
