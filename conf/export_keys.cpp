@@ -110,6 +110,9 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               "options records that tell this collector of sampling: rfc5477 (elements 304 to 306, "
               "311), netflow (34, 35), both or none; docs/export.md says which collector reads "
               "what"),
+        value("tcp-control-bits", whole_number(&O::tcp_control_bits, 1, 2),
+              "octets of tcpControlBits for this collector; with 1, for those that read no more "
+              "(pmacct), without the flags beyond CWR"),
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
               "octets of messages that wait for this collector, or, with tcp and tls, for its "
               "acknowledgement"),

@@ -16,6 +16,7 @@ ExportOptions options_for(const ExportOptions& options, const CollectorOptions& 
     own.sampling = collector.sampling;
     own.selector =
         collector.sampling != SamplingForm::none && differ_in_sampling(metering.interfaces);
+    own.tcp_control_bits = collector.tcp_control_bits;
     own.observation_domain = collector.observation_domain.value_or(options.observation_domain);
     own.timestamps = collector.timestamps.value_or(options.timestamps);
     return own;

@@ -71,7 +71,8 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
       templates_(make_templates(layout, options.timestamps,
                                 {.partial = options.partial,
                                  .ntop = options.ntop_elements,
-                                 .selector = options.selector})),
+                                 .selector = options.selector,
+                                 .tcp_control_bits = options.tcp_control_bits})),
       session_(settings_of(options, message_limit), framing_templates(templates_)) {
     encode_templates(settings_of(options, message_limit));
     take_memory_of_fixbuf();

@@ -101,6 +101,7 @@ struct ElementChoice {
     PartialGroups partial;
     bool ntop{};      ///< ntop's elements beside tributary's own (kNtopElements)
     bool selector{};  ///< selectorId, which tells the sampling of a record's input
+    std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
 };
 
 /// Which collectors get which records; CollectorGroup explains them.
@@ -154,6 +155,7 @@ struct CollectorOptions {
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two
     SamplingForm sampling = SamplingForm::all;
+    std::uint16_t tcp_control_bits = 2;  ///< octets of tcpControlBits, 1 or 2
     /// Octets of messages that wait for the collector, or for its acknowledgement.
     std::size_t buffer = std::size_t{4} << 20U;
     friend bool operator==(const CollectorOptions&, const CollectorOptions&) = default;
@@ -178,7 +180,8 @@ struct ExportOptions {
     std::vector<CollectorOptions> collectors;
     // What CollectorSession tells its encoders of their one collector.
     SamplingForm sampling = SamplingForm::all;
-    bool selector = false;  ///< records have a selectorId
+    bool selector = false;               ///< records have a selectorId
+    std::uint16_t tcp_control_bits = 2;  ///< octets
     friend bool operator==(const ExportOptions&, const ExportOptions&) = default;
 };
 

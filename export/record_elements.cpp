@@ -2,6 +2,7 @@
 #include "export/record_elements.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -174,6 +175,14 @@ bool is_told(const Element& element, const RecordLayout& layout, const ElementCh
     return is_chosen(element, choice.partial);
 }
 
+/// @source  RFC 7125 §3 and RFC 7011 §6.2: tcpControlBits may be of one octet, the lower one
+Take take_of(const Element& element, const ElementChoice& choice) {
+    static_assert(std::endian::native == std::endian::little);
+    const bool is_reduced =
+        choice.tcp_control_bits == 1 && std::string_view(element.name) == "tcpControlBits";
+    return is_reduced ? Take::octets1 : element.take;
+}
+
 /// What an element is called in the other direction of a biflow.
 const char* reverse_name_of(std::size_t element) {
     const auto* const of_ntop = std::ranges::find(
@@ -193,7 +202,7 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
             fields.push_back({.element = reverse_name_of(index),
                               .of_enterprise = true,
                               .key = KeyRole::none,
-                              .take = element.take,
+                              .take = take_of(element, choice),
                               .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
     }
@@ -215,7 +224,7 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
             fields.push_back({.element = element.name,
                               .of_enterprise = is_of_enterprise(element),
                               .key = key_role_of(element),
-                              .take = element.take,
+                              .take = take_of(element, choice),
                               .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
     }

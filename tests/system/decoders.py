@@ -245,9 +245,11 @@ class Sampling(Made):
 
     def check_nfacctd(self, *settings, rate):
         collector = Nfacctd(self, self.RENORMALIZE)
-        ledger = self.run_to(collector, self.PACKETS, *settings)
-        packets, _ = self.scaled_by_nfacctd(collector)
+        ledger = self.run_to(collector, self.PACKETS, "export.collectors.0.tcp-control-bits=1", *settings)
+        packets, flags = self.scaled_by_nfacctd(collector)
         self.assertEqual(sum(packets.values()), rate * ledger["packets"]["metered"])
+        self.assertIn("26", flags)
+        self.assertLessEqual(flags, {"2", "24", "26"})
         return ledger, packets
 
     def check_goflow2(self, *settings, rate):

@@ -247,12 +247,16 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
     CHECK(collector(", rate: 250000").rate == 250'000U);
     CHECK(collector("").sampling == SamplingForm::all);
     CHECK(collector(", sampling: netflow").sampling == SamplingForm::netflow);
+    CHECK(collector("").tcp_control_bits == 2);
+    CHECK(collector(", tcp-control-bits: 1").tcp_control_bits == 1);
     CHECK(judged("host: a, rate: 999") ==
           "probe.yaml:4: export.collectors.0.rate is 999; must be auto, 0 or at least 1000");
     CHECK(judged("host: a, transport: tcp, rate: 0") ==
           "probe.yaml:4: export.collectors.0.rate is given, but transport is not udp; must be left "
           "out (a stream's collector takes what it can)");
     CHECK(judged("host: a, rate: fast").find("must be auto or a whole number from 0 to") !=
+          std::string::npos);
+    CHECK(judged("host: a, tcp-control-bits: 3").find("must be a whole number from 1 to 2") !=
           std::string::npos);
     CHECK(judged("host: a, sampling: sflow").find("must be all, rfc5477, netflow or none") !=
           std::string::npos);

@@ -77,6 +77,7 @@ export:
       timestamps: inherit
       direction: inherit
       sampling: all
+      tcp-control-bits: 2
       buffer: 4194304
       rotation:
         size: 0

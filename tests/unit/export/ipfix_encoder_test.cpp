@@ -193,6 +193,27 @@ TEST_CASE("IpfixEncoder: a limit below one record or one template is refused", "
     CHECK_THROWS_AS(EncoderPair({}, TimestampUnit::milliseconds, 65'536), ExportError);
 }
 
+TEST_CASE("IpfixEncoder: tcpControlBits of one octet, in both directions", "[export][unit]") {
+    ExportOptions options;
+    options.observation_domain = 42;
+    const std::uint64_t with_two =
+        IpfixEncoder(options, RecordLayout::of({}, FlowDirection::biflow), 1400).fingerprint();
+    options.tcp_control_bits = 1;
+    EncoderPair pair(options, 1400, FlowDirection::biflow);
+    CHECK(pair.encoder.fingerprint() != with_two);  // a spool's messages need their own templates
+    Record record = record_of(1);
+    record.core.key.protocol = 6;
+    record.core.tcp_control_bits = 0x0112;
+    auto& reverse = record.group<ReverseGroup>(pair.layout.reverse_at);
+    reverse.packets = 1;
+    reverse.tcp_control_bits = 0x00FF;
+    const IpfixRecord got = pair.round_trip(record);
+    CHECK(got.values.at(6) == octets({0x12}));
+    CHECK(got.values.at(kReversed + 6) == octets({0xFF}));
+    CHECK(got.number(7) == 1);  // nothing has moved
+    CHECK(got.number(136) == 1);
+}
+
 TEST_CASE("IpfixEncoder: a record's selectorId is the number of its interface", "[export][unit]") {
     ExportOptions options;
     options.observation_domain = 42;
