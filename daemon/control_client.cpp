@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_client.hpp"
 
+#include <array>
 #include <cerrno>
-#include <iterator>
 
 #include "daemon/control_socket.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -38,12 +39,19 @@ void ControlAnswer::check() const {
         throw ControlFailure("the answer was cut off");
     }
     if (verdict != kGoodVerdict) {
-        throw ControlFailure(verdict);
+        throw ControlFailure(printable(verdict));
     }
 }
 
 std::string ControlAnswer::text() {
-    std::string all(std::istreambuf_iterator<char>(stream_), {});
+    std::string all;
+    std::array<char, 16'384> part{};
+    while (stream_.read(part.data(), part.size()) || stream_.gcount() > 0) {
+        all.append(part.data(), static_cast<std::size_t>(stream_.gcount()));
+        if (all.size() > kLongestText) {
+            throw ControlFailure("the answer is longer than any of tributaryd's");
+        }
+    }
     check();
     return all;
 }

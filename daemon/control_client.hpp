@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <istream>
 #include <stdexcept>
 #include <string>
@@ -9,7 +11,7 @@
 
 namespace tributary {
 
-/// What a tributaryd says that it cannot do, or why there is none to ask; one line.
+/// What a tributaryd says that it cannot do, or why there is none to ask; one printable line.
 struct ControlFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -17,6 +19,9 @@ struct ControlFailure : std::runtime_error {
 /// A command that was given to a running tributaryd, and its answer as a stream.
 class ControlAnswer {
 public:
+    /// Octets of text(): a hundred times the ledger of a thousand queues.
+    static constexpr std::size_t kLongestText = std::size_t{256} << 20U;
+
     /// @param socket   path of its control socket
     /// @param command  a line without its end
     /// @errors  ControlFailure: nobody listens there, or the command is refused at once
@@ -29,12 +34,32 @@ public:
     void check() const;
     /// All that is left of the answer.
     ///
-    /// @errors  ControlFailure: the command failed on the way
+    /// @errors  ControlFailure: the command failed on the way, or there are more than kLongestText
     [[nodiscard]] std::string text();
 
 private:
     SocketBuffer buffer_;
     std::istream stream_;
 };
+
+/// An answer in JSON, as a tributaryd writes it.
+///
+/// @param text  any text
+/// @errors      ControlFailure: no tributaryd's, nested so deep that walking through it would
+/// exhaust
+///              the stack, or with numbers beyond 64 bits; nlohmann::json::exception: no JSON
+template <class Json>
+[[nodiscard]] Json parse_answer(const std::string& text) {
+    constexpr int kDeepest = 32;
+    constexpr double kBeyond = 9.2e18;
+    return Json::parse(text, [](int depth, typename Json::parse_event_t, const Json& value) {
+        const bool is_beyond =
+            value.is_number_float() && !(std::abs(value.template get<double>()) < kBeyond);
+        if (depth > kDeepest || is_beyond) {
+            throw ControlFailure("the answer is not a tributaryd's");
+        }
+        return true;
+    });
+}
 
 }  // namespace tributary

@@ -19,6 +19,7 @@
 #include "daemon/log.hpp"
 #include "daemon/program.hpp"
 #include "daemon/top_screen.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -90,12 +91,14 @@ int print(const std::string& text, const std::string& command) {
 int show_stats(const ControlArguments& arguments) {
     const std::string text = ControlAnswer(arguments.socket, "stats").text();
     return print(
-        arguments.is_json ? text : lines_of(nlohmann::ordered_json::parse(text), std::string()),
+        arguments.is_json
+            ? printable_json(text)
+            : printable_lines(lines_of(parse_answer<nlohmann::ordered_json>(text), std::string())),
         "stats");
 }
 
 int print_answer(const ControlArguments& arguments, const std::string& command) {
-    return print(ControlAnswer(arguments.socket, command).text(), command);
+    return print(printable_lines(ControlAnswer(arguments.socket, command).text()), command);
 }
 
 ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options,
@@ -111,8 +114,8 @@ ListingResult list_live_flows(const std::string& socket, const FlowListingOption
 
 TopLook look(const std::string& socket) {
     TopLook made;
-    made.stats = json::parse(ControlAnswer(socket, "stats").text());
-    made.figures = json::parse(ControlAnswer(socket, "figures").text());
+    made.stats = parse_answer<json>(ControlAnswer(socket, "stats").text());
+    made.figures = parse_answer<json>(ControlAnswer(socket, "figures").text());
     made.at =
         std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     return made;
@@ -150,7 +153,8 @@ int watch(const ControlArguments& arguments) {
         if (arguments.flows > 0) {
             static_cast<void>(list_live_flows(arguments.socket, flows, screen));
         }
-        const int written = print((is_terminal ? kHomeAndClear : "") + fitted(screen.str()), "top");
+        const int written = print(
+            (is_terminal ? kHomeAndClear : "") + fitted(printable_lines(screen.str())), "top");
         if (written != EX_OK || !std::cout || looks == arguments.count) {
             return written;
         }

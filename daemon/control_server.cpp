@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_server.hpp"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -18,7 +17,6 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -33,24 +31,6 @@ constexpr timeval kPatienceForCommand{.tv_sec = 5, .tv_usec = 0};
 /// Who does not read for so long, too. A pager that shows a listing may well wait.
 constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
 
-/// @return  the first line that comes, without its end; nothing: none came
-std::optional<std::string> read_line(int socket) {
-    constexpr std::size_t kLongest = 4096;
-    std::string line;
-    std::array<char, 512> part{};
-    while (line.size() < kLongest) {
-        const ssize_t octets = ::recv(socket, part.data(), part.size(), 0);
-        if (octets <= 0) {
-            return std::nullopt;
-        }
-        line.append(part.data(), static_cast<std::size_t>(octets));
-        if (const std::size_t end = line.find('\n'); end != std::string::npos) {
-            return line.substr(0, end);
-        }
-    }
-    return std::nullopt;
-}
-
 /// What tells a file from all others; 0 and 0: there is none.
 std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
     struct stat status {};
@@ -63,31 +43,6 @@ std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
 }
 
 }  // namespace
-
-bool ControlReply::write(std::span<const std::byte> octets) {
-    const std::uint32_t count = htonl(static_cast<std::uint32_t>(octets.size()));
-    return octets.empty() || (send(std::as_bytes(std::span(&count, 1))) && send(octets));
-}
-
-void ControlReply::end(std::string_view verdict) {
-    constexpr std::uint32_t kNoMore = 0;
-    static_cast<void>(send(std::as_bytes(std::span(&kNoMore, 1))) &&
-                      send(std::as_bytes(std::span(verdict))));
-}
-
-bool ControlReply::send(std::span<const std::byte> octets) {
-    while (!octets.empty()) {
-        const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) {
-            continue;
-        }
-        if (sent <= 0) {
-            return false;
-        }
-        octets = octets.subspan(static_cast<std::size_t>(sent));
-    }
-    return true;
-}
 
 ControlServer::ControlServer(std::string path, Commands commands)
     : path_(std::move(path)),
@@ -213,32 +168,12 @@ void ControlServer::drop_ended() noexcept {
 
 void ControlServer::serve(Connection& connection) {
     try {
-        answer(connection.socket.get());
+        answer_command(connection.socket.get(), commands_);
     } catch (const std::bad_alloc&) {  // a connection that ends without a verdict has failed
     }
     ::shutdown(connection.socket.get(), SHUT_RDWR);  // its end is the answer's
     const std::lock_guard lock(mutex_);
     connection.has_ended = true;
-}
-
-void ControlServer::answer(int socket) const {
-    const std::optional<std::string> line = read_line(socket);
-    if (!line) {
-        return;
-    }
-    ControlReply reply(socket);
-    const std::size_t space = line->find(' ');
-    const auto command = commands_.find(line->substr(0, space));
-    try {
-        if (command == commands_.end()) {
-            throw std::runtime_error("no such command");
-        }
-        command->second(space == std::string::npos ? std::string() : line->substr(space + 1),
-                        reply);
-        reply.end(kGoodVerdict);
-    } catch (const std::exception& error) {
-        reply.end(error.what());
-    }
 }
 
 }  // namespace tributary

@@ -4,54 +4,27 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <functional>
 #include <list>
-#include <map>
 #include <mutex>
-#include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "daemon/control_reply.hpp"
 #include "export/socket.hpp"
 
 namespace tributary {
 
-/// The answer to one command, on its way to whoever gave it.
-class ControlReply {
-public:
-    explicit ControlReply(int socket) noexcept : socket_(socket) {}
-
-    /// @return  false: nobody reads it any more
-    /// @thread  the command's
-    bool write(std::span<const std::byte> octets);
-    bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-    /// The end of the answer.
-    ///
-    /// @param verdict  kGoodVerdict, or why the command failed
-    void end(std::string_view verdict);
-
-private:
-    bool send(std::span<const std::byte> octets);
-
-    int socket_;
-};
-
 /// Takes commands on a unix socket, for `tributary`. Who may connect, may command: the socket's
 /// mode is 0660.
 ///
-///     -> a command's name and its arguments, a line
-///     <- what the command writes, in parts: each part's octets (32 bits, network byte order), and
-///        the part
-///     <- 0 octets, and behind that "ok", or why the command failed
+/// control_reply.hpp has the words on the wire.
 ///
 /// Each connection has a thread of its own, so that one that reads slowly holds up no other.
 class ControlServer {
 public:
-    /// Writes the answer; what it throws is said at the answer's end.
-    using Command = std::function<void(const std::string& arguments, ControlReply& reply)>;
-    using Commands = std::map<std::string, Command, std::less<>>;
+    using Command = ControlCommand;
+    using Commands = ControlCommands;
 
     /// Connections at the same time; more are turned away.
     static constexpr std::size_t kMostConnections = 16;
@@ -83,7 +56,6 @@ private:
     void begin(FileDescriptor socket);
     void drop_ended() noexcept;
     void serve(Connection& connection);
-    void answer(int socket) const;
 
     std::string path_;
     std::pair<dev_t, ino_t> file_;  ///< that the socket is

@@ -41,7 +41,11 @@ bool SocketBuffer::begin_part() {
         return true;
     }
     std::array<char, 256> part{};
-    while (const std::size_t said = receive(part.data(), part.size())) {
+    while (verdict_.size() < kLongestVerdict) {
+        const std::size_t said = receive(part.data(), part.size());
+        if (said == 0) {
+            break;
+        }
         verdict_.append(part.data(), said);
     }
     return false;

@@ -15,6 +15,9 @@ namespace tributary {
 /// the other, and what is said at its end apart.
 class SocketBuffer final : public std::streambuf {
 public:
+    /// Octets that are read of what is said at the end, a line of text; some more may be there.
+    static constexpr std::size_t kLongestVerdict = 4096;
+
     explicit SocketBuffer(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
     /// What was said at the end; empty: there was none yet, or the connection was cut.

@@ -4,17 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 
 namespace tributary {
 namespace {
 
+/// Rounded; the most that 64 bits say where there is more.
 std::uint64_t per_second(std::uint64_t before, std::uint64_t now, std::chrono::nanoseconds time) {
-    const double seconds = std::chrono::duration<double>(time).count();
-    const auto count = static_cast<double>(now - std::min(before, now));
-    return seconds > 0 ? static_cast<std::uint64_t>(std::llround(count / seconds)) : 0;
+    __extension__ using Wide = unsigned __int128;
+    constexpr Wide kMost = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    if (time.count() <= 0) {
+        return 0;
+    }
+    const auto divisor = static_cast<std::uint64_t>(time.count());
+    const Wide rate = (Wide{now - std::min(before, now)} * kSecond + divisor / 2) / divisor;
+    return static_cast<std::uint64_t>(std::min(rate, kMost));
 }
 
 }  // namespace

@@ -124,6 +124,6 @@ std::string printable_lines(std::string_view text) {
     return escaped(text, '\n', append_for_terminal);
 }
 
-std::string printable_json(std::string_view json) { return escaped(json, '\0', append_for_json); }
+std::string printable_json(std::string_view json) { return escaped(json, '\n', append_for_json); }
 
 }  // namespace tributary

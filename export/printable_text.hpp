@@ -22,7 +22,7 @@ namespace tributary {
 
 /// JSON of the same meaning, in which such characters inside strings are written as \u202e.
 ///
-/// @param json  a JSON text whose control characters below U+0020 are escaped, as any writer does
+/// @param json  a JSON text; line ends may stand between its values, and stay
 [[nodiscard]] std::string printable_json(std::string_view json);
 
 }  // namespace tributary

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tributary flows` reads what any exporter may have written: time and memory in proportion to the file, no name that
-passes for another, nothing that a terminal obeys."""
+"""`tributary` reads what any exporter may have written, and what listens at any socket: time and memory in proportion to
+the octets, no name that passes for another, nothing that a terminal obeys."""
+import contextlib
 import itertools
 import json
 import os
 import re
 import resource
+import socket
 import struct
 import subprocess
+import threading
 import unittest
 
 import harness
 
-EX_DATAERR = 65
+EX_DATAERR, EX_UNAVAILABLE, EX_PROTOCOL = 65, 69, 76
 READERS = os.path.join(harness.SHARED, "findings", "readers")
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
@@ -262,6 +265,69 @@ class Terminal(StrangeCase):
     def test_a_filter(self):
         _, complaints = self.list(harness.DEMO, "--filter", "host \x1b[2J", expect=harness.EX_USAGE)
         self.assertIn(r"found '\x1b[2J'", complaints[0])
+
+
+class Answers(StrangeCase):
+    """What listens at a control socket may be no tributaryd."""
+
+    def ask(self, answer, *words, expect):
+        """Runs a command of `tributary` against an answer of a server; its output and standard error."""
+        path = self.path("control.sock")
+
+        def serve(listener):
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.recv(4096)
+                for part in answer:
+                    connection.sendall(part)
+
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            thread = threading.Thread(target=serve, args=(listener,))
+            thread.start()
+            try:
+                result = subprocess.run([harness.TRIBUTARY, *words, "--socket", path], capture_output=True, timeout=60)
+            finally:
+                thread.join()
+        os.unlink(path)
+        self.assertEqual(result.returncode, expect, result.stderr[:500])
+        out, err = result.stdout.decode(), result.stderr.decode()
+        for line in (out + err).split("\n"):
+            self.assertIsNone(HIDDEN.search(line), repr(line[:200]))
+        return out, err
+
+    @staticmethod
+    def parts(text):
+        return [struct.pack("!I", len(text)) + text, b"\0\0\0\0ok"]
+
+    def test_a_verdict_is_one_printable_line(self):
+        for words in (["flush"], ["stats"], ["show", "flows"], ["top", "--count", "1"]):
+            with self.subTest(words):
+                _, err = self.ask([b"\0\0\0\0\x1b[2Jno\nsecond\xff"], *words, expect=EX_UNAVAILABLE)
+                self.assertEqual(err, "tributary: \\x1b[2Jno\\x0asecond\\xff\n")
+
+    def test_a_verdict_without_end_is_read_to_a_limit(self):
+        _, err = self.ask([b"\0\0\0\0"] + [b"x" * 65_536] * 1000, "flush", expect=EX_UNAVAILABLE)
+        self.assertLess(len(err), 5000)
+
+    def test_what_an_answer_says_is_printable(self):
+        out, _ = self.ask(self.parts(b"\x1b[2J1 flow\r ended\n"), "flush", expect=harness.EX_OK)
+        self.assertEqual(out, "\\x1b[2J1 flow\\x0d ended\n")
+        text = '{"a\u202eb": {"c": "\x9b31m"}}'.encode()
+        out, _ = self.ask(self.parts(text), "stats", expect=harness.EX_OK)
+        self.assertEqual(out, '"a\\u202eb'.replace('"', "") + '.c  "\\u009b31m"\n')
+        out, _ = self.ask(self.parts(text), "stats", "--json", expect=harness.EX_OK)
+        self.assertEqual(json.loads(out), json.loads(text))
+
+    def test_json_that_is_not_a_tributaryds(self):
+        for text in (b"[" * 1_000_000, b'{"a":' * 100_000, b"[1e300]", b"[-9.3e18]"):
+            for words in (["stats"], ["top", "--count", "1"]):
+                with self.subTest((text[:10], words)):
+                    _, err = self.ask(self.parts(text), *words, expect=EX_UNAVAILABLE)
+                    self.assertEqual(err, "tributary: the answer is not a tributaryd's\n")
+        for text in (b"[1,", b"", b"nonsense"):
+            self.ask(self.parts(text) if text else [b"\0\0\0\0ok"], "stats", expect=EX_PROTOCOL)
 
 
 @unittest.skipUnless(os.path.isdir(READERS), "the captures that are not part of the repository are missing")

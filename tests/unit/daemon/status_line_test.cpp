@@ -2,6 +2,8 @@
 #include "daemon/status_line.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
 
 using namespace tributary;
 using std::chrono::milliseconds;
@@ -39,4 +41,17 @@ TEST_CASE("status line: what one of the NICs cannot tell is unknown", "[daemon][
     Ledger ledger = ledger_of(1000, 100);
     ledger.ports.push_back({.name = "tap", .missed = std::nullopt});
     CHECK(status_line(ledger, ledger, {}).ends_with("20 records, unknown packets by NICs"));
+}
+
+TEST_CASE("status line: any counts and times, have rates that 64 bits say", "[daemon][unit]") {
+    using std::chrono::nanoseconds;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 2;
+    const auto line = [](std::uint64_t received, nanoseconds time) {
+        return status_line(ledger_of(1, 0), ledger_of(received, 0), time);
+    };
+    CHECK(line(kMost, std::chrono::seconds{1}).starts_with("9223372036854775806 packets/s"));
+    CHECK(line(kMost, nanoseconds{1}).starts_with("18446744073709551615 packets/s"));
+    CHECK(line(4, nanoseconds::max()).starts_with("0 packets/s"));
+    CHECK(line(kMost, nanoseconds{-1}).starts_with("0 packets/s"));
+    CHECK(line(4, std::chrono::seconds{2}).starts_with("2 packets/s"));  // 1.5 is rounded
 }

@@ -54,4 +54,5 @@ TEST_CASE("printable_lines: line ends, stay", "[export][unit]") {
 TEST_CASE("printable_json: hidden characters, are escaped as JSON wants it", "[export][unit]") {
     CHECK(printable_json("\"a\\n\xE2\x80\xAE\xC2\x9B\x7F\"") == "\"a\\n\\u202e\\u009b\\u007f\"");
     CHECK(printable_json("\"\xF3\xA0\x81\x81\"") == "\"\\udb40\\udc41\"");
+    CHECK(printable_json("{\n \"a\": 1\n}\n") == "{\n \"a\": 1\n}\n");
 }
