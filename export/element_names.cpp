@@ -47,48 +47,43 @@ struct ElementNames::Description {
     std::string_view name;
 };
 
-/// The registry that comes with libfixbuf, tributary's own elements under the number that they have
-/// by default, and ntop's that tributary writes.
-class ElementNames::Registry {
-public:
-    struct Entry {
-        std::string name;
-        IpfixType type{};
-    };
-    /// @return  nothing when the element is not registered
-    [[nodiscard]] std::optional<Entry> find(Key key) const {
-        const auto [enterprise, number] = key;
-        const fbInfoElement_t* known = fbInfoModelGetElementByID(model_.get(), number, enterprise);
-        if (known != nullptr) {
-            return Entry{known->ref.name, to_type(known->type)};
-        }
-        if (enterprise == kNtopEnterprise) {
-            if (const char* const name = ntop_element(number)) {
-                return Entry{name, IpfixType::unsigned32};
-            }
-        }
-        const EnterpriseElement* const own = own_element(enterprise, number);
-        if (enterprise == kDocumentationEnterprise && own != nullptr) {
-            return Entry{own_name(*own, number), own->type};
-        }
-        return std::nullopt;
-    }
-    /// Whether an exporter may describe an element in another way than it is registered.
-    [[nodiscard]] bool is_fixed(Key key) const {
-        return key.first == 0 ||
-               fbInfoModelGetElementByID(model_.get(), key.second, key.first) != nullptr;
-    }
-
-private:
-    struct FreeModel {
+struct ElementRegistry::Model {
+    struct Free {
         void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
     };
-    std::unique_ptr<fbInfoModel_t, FreeModel> model_{fbInfoModelAlloc()};
+    std::unique_ptr<fbInfoModel_t, Free> elements{fbInfoModelAlloc()};
+
+    [[nodiscard]] const fbInfoElement_t* find(std::uint32_t enterprise,
+                                              std::uint16_t number) const {
+        return fbInfoModelGetElementByID(elements.get(), number, enterprise);
+    }
 };
 
-ElementNames::ElementNames() : registry_(std::make_unique<Registry>()) {}
+ElementRegistry::ElementRegistry() : model_(std::make_unique<Model>()) {}
 
-ElementNames::~ElementNames() = default;
+ElementRegistry::~ElementRegistry() = default;
+
+std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterprise,
+                                                            std::uint16_t number) const {
+    const fbInfoElement_t* known = model_->find(enterprise, number);
+    if (known != nullptr) {
+        return Entry{known->ref.name, to_type(known->type)};
+    }
+    if (enterprise == kNtopEnterprise) {
+        if (const char* const name = ntop_element(number)) {
+            return Entry{name, IpfixType::unsigned32};
+        }
+    }
+    const EnterpriseElement* const own = own_element(enterprise, number);
+    if (enterprise == kDocumentationEnterprise && own != nullptr) {
+        return Entry{own_name(*own, number), own->type};
+    }
+    return std::nullopt;
+}
+
+bool ElementRegistry::is_fixed(std::uint32_t enterprise, std::uint16_t number) const {
+    return enterprise == 0 || model_->find(enterprise, number) != nullptr;
+}
 
 const IpfixElement* ElementNames::find(std::uint32_t enterprise, std::uint16_t number) {
     return element({enterprise, number});
@@ -100,7 +95,7 @@ IpfixElement* ElementNames::element(Key key) {
     if (found != elements_.end()) {
         return &found->second;
     }
-    const std::optional<Registry::Entry> entry = registry_->find(key);
+    const auto entry = registry_->find(key.first, key.second);
     if (!entry && elements_.size() >= kMostElements) {
         return nullptr;
     }
@@ -154,8 +149,7 @@ void ElementNames::learn(const IpfixRecord& record) {
         }
     }
     // What IANA has registered is not for an exporter to redefine.
-    if (told.number && !told.name.empty() &&
-        !registry_->is_fixed({told.enterprise, *told.number})) {
+    if (told.number && !told.name.empty() && !registry_->is_fixed(told.enterprise, *told.number)) {
         describe(told);
     }
 }
@@ -169,7 +163,7 @@ void ElementNames::describe(const Description& told) {
         return;
     }
     const EnterpriseElement* const own = own_element(told.enterprise, *told.number);
-    const std::optional<Registry::Entry> entry = registry_->find(key);
+    const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
         (own != nullptr && name == own_name(*own, *told.number)) || (entry && name == entry->name);
     if ((is_known && rename(*element, name)) ||

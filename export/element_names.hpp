@@ -14,6 +14,32 @@
 
 namespace tributary {
 
+/// The elements that are registered: those that come with libfixbuf, tributary's own under the
+/// number that they have by default, and ntop's that tributary writes.
+/// @thread  any; it does not change
+class ElementRegistry {
+public:
+    struct Entry {
+        std::string name;
+        IpfixType type{};
+    };
+
+    /// @cost  a millisecond: some thousand elements
+    ElementRegistry();
+    ElementRegistry(const ElementRegistry&) = delete;
+    ElementRegistry& operator=(const ElementRegistry&) = delete;
+    ~ElementRegistry();
+
+    /// @return  nothing when the element is not registered
+    [[nodiscard]] std::optional<Entry> find(std::uint32_t enterprise, std::uint16_t number) const;
+    /// Whether no exporter may describe the element in another way.
+    [[nodiscard]] bool is_fixed(std::uint32_t enterprise, std::uint16_t number) const;
+
+private:
+    struct Model;
+    std::unique_ptr<Model> model_;
+};
+
 /// The elements that an input has named so far, in templates or in options records that describe
 /// them (RFC 5610).
 ///
@@ -35,10 +61,11 @@ public:
     /// of each of its values, which may be one octet long.
     static constexpr std::size_t kLongestName = 128;
 
-    ElementNames();
+    explicit ElementNames(std::shared_ptr<const ElementRegistry> registry)
+        : registry_(std::move(registry)) {}
     ElementNames(const ElementNames&) = delete;
     ElementNames& operator=(const ElementNames&) = delete;
-    ~ElementNames();
+    ~ElementNames() = default;
 
     /// @return  good as long as this object, and renamed when a record describes it; nullptr: it is
     ///          not registered, and there are kMostElements others
@@ -53,7 +80,6 @@ public:
     [[nodiscard]] std::uint64_t refused_names() const noexcept { return refused_names_; }
 
 private:
-    class Registry;
     using Key = std::pair<std::uint32_t, std::uint16_t>;  ///< enterprise, number
     struct Description;
 
@@ -61,7 +87,7 @@ private:
     [[nodiscard]] bool rename(IpfixElement& element, const std::string& name);
     void describe(const Description& description);
 
-    std::unique_ptr<Registry> registry_;
+    std::shared_ptr<const ElementRegistry> registry_;  ///< of all inputs that are read
     // Ordered, because an input could choose numbers that one bucket of a hash table has to take.
     std::map<Key, IpfixElement> elements_;
     std::set<std::string> taken_;  ///< the names of all elements

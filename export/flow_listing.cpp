@@ -159,14 +159,19 @@ private:
     std::uint64_t printed_{};
 };
 
-/// What a listing tells beside the flows.
+/// What all inputs of a listing share, and what it tells beside the flows.
 struct Remarks {
     const std::function<void(const std::string&)>& warning;
+    std::shared_ptr<const ElementRegistry> registry;
     std::string refusal;  ///< the first, of all inputs; empty: all templates were taken
 };
 
+std::shared_ptr<const ElementRegistry> registry_for(const FlowListingOptions& options) {
+    return options.registry != nullptr ? options.registry : std::make_shared<ElementRegistry>();
+}
+
 void list_stream(std::istream& input, const std::string& name, Listing& listing, Remarks& remarks) {
-    IpfixReader reader(input, name);
+    IpfixReader reader(input, name, remarks.registry);
     while (const IpfixRecord* record = reader.next()) {
         listing.add(*record);
     }
@@ -241,7 +246,7 @@ ListingResult list_all(Listing& listing, Remarks& remarks, const std::function<v
 ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
                          const std::function<void(const std::string&)>& warning) {
     Listing listing(options, out);
-    Remarks remarks{warning, {}};
+    Remarks remarks{warning, registry_for(options), {}};
     return list_all(listing, remarks, [&] {
         for (const std::string& path : options.files) {
             list_file(path, listing, remarks);
@@ -253,7 +258,7 @@ ListingResult list_flow_stream(std::istream& input, const std::string& name,
                                const FlowListingOptions& options, std::ostream& out,
                                const std::function<void(const std::string&)>& warning) {
     Listing listing(options, out);
-    Remarks remarks{warning, {}};
+    Remarks remarks{warning, registry_for(options), {}};
     return list_all(listing, remarks, [&] { list_stream(input, name, listing, remarks); });
 }
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <istream>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "export/element_names.hpp"
 #include "export/flow_filter.hpp"
 
 namespace tributary {
@@ -27,6 +29,7 @@ struct FlowListingOptions {
     FlowOrder order = FlowOrder::as_read;
     std::optional<std::size_t> top;  ///< only so many flows; by octets when the order is as_read
     FlowFilter filter;
+    std::shared_ptr<const ElementRegistry> registry;  ///< nullptr: one is made
 };
 
 enum class ListingStatus : std::uint8_t {

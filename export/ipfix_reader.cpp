@@ -35,8 +35,9 @@ void link_same_elements(std::vector<IpfixField>& fields) {
 
 }  // namespace
 
-IpfixReader::IpfixReader(std::istream& input, std::string name)
-    : input_(input), name_(printable(name)) {}
+IpfixReader::IpfixReader(std::istream& input, const std::string& name,
+                         std::shared_ptr<const ElementRegistry> registry)
+    : input_(input), name_(printable(name)), elements_(std::move(registry)) {}
 
 const IpfixRecord* IpfixReader::next() {
     for (;;) {

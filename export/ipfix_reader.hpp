@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <istream>
 #include <map>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -44,9 +45,12 @@ public:
     /// Fields of these templates together; a full message describes at most 16,000.
     static constexpr std::size_t kMostFields = 1'048'576;
 
-    /// @param input  binary, at the first message; outlives the reader
-    /// @param name   of the input, for messages to the user
-    IpfixReader(std::istream& input, std::string name);
+    /// @param input     binary, at the first message; outlives the reader
+    /// @param name      of the input, for messages to the user
+    /// @param registry  one is enough for many inputs
+    IpfixReader(
+        std::istream& input, const std::string& name,
+        std::shared_ptr<const ElementRegistry> registry = std::make_shared<ElementRegistry>());
     IpfixReader(const IpfixReader&) = delete;
     IpfixReader& operator=(const IpfixReader&) = delete;
     ~IpfixReader() = default;

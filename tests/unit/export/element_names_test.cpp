@@ -2,6 +2,7 @@
 #include "export/element_names.hpp"
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tests/support/ipfix_bytes.hpp"
 
 using tributary::ElementNames;
+using tributary::ElementRegistry;
 using tributary::IpfixReader;
 using tributary::IpfixRecord;
 using tributary::record_json;
@@ -151,7 +153,7 @@ TEST_CASE("ElementNames: a name that is too long, is not taken", "[export][unit]
 }
 
 TEST_CASE("ElementNames: so many elements and no more, are kept", "[export][unit]") {
-    ElementNames names;
+    ElementNames names(std::make_shared<ElementRegistry>());
     for (std::size_t count = 0; count < ElementNames::kMostElements; ++count) {
         REQUIRE(names.find(static_cast<std::uint32_t>(1'000'000 + count), 1) != nullptr);
     }
