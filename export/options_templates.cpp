@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "export/ipfix_template.hpp"
+
 namespace tributary {
 namespace {
 
