@@ -6,6 +6,7 @@
 #include <chrono>
 #include <span>
 
+#include "daemon/host_time.hpp"
 #include "flowcache/counter.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/packet_times.hpp"
@@ -14,31 +15,44 @@
 
 namespace tributary {
 
-/// The clock of a live queue, which never goes back. Without packet times it is the host's clock,
-/// read once per burst; where that is set back, time goes on from where it was, a little slower
-/// until the host has caught up, because packets stamped before the clock would end their flows.
-/// With packet times it is the highest of them, and on an empty poll it moves on by the host's time
-/// since the last packet, so that idle flows expire; it stays at 1 s until the first packet, whose
-/// time may lie far in the past.
+/// The clock of a live queue. Without packet times it is the host's clock, read once per burst, as
+/// HostTime follows it. With packet times it is the highest of them, and on an empty poll it moves
+/// on by the uptime since the last packet, so that idle flows expire; it stays at 1 s until the
+/// first packet, whose time may lie far in the past.
+///
+/// It goes back only where it would be ahead of the host's clock by more than kFurthestAhead,
+/// because that was set back: then it is the host's. Packets that it stamps until the host's clock
+/// is right again, or believed, count as bad_timestamp.
 ///
 /// A packet time that is ahead of the host's clock by more than kFurthestAhead is bad. Without that
 /// bound a single one, of a sender with a wrong clock, would take this clock with it for good: each
-/// later packet would be past its own flow's deadline and a record of its own.
+/// later packet would be past its own flow's deadline and a record of its own. Where only bad ones
+/// come for more than a second, the last good time, which they get, moves on by the uptime.
 ///
-/// @thread  the queue's input thread; bad_timestamps() any
+/// @thread  the queue's input thread; bad_timestamps() and host_time()'s readings any
 class BurstClock {
 public:
-    /// Well above what NTP leaves between two hosts, well below idle timeouts in use.
-    static constexpr std::chrono::seconds kFurthestAhead{10};
-
-    explicit BurstClock(bool packet_times) noexcept : packet_times_(packet_times) {}
+    explicit BurstClock(bool packet_times, HostTime::Uptime uptime = host_uptime) noexcept
+        : packet_times_(packet_times), uptime_(uptime), host_time_(uptime) {}
 
     /// @param host  the host's clock now
     void begin_burst(Timestamp host) noexcept {
-        host_ = without_steps_back(host);
-        times_.set_latest_good(std::min(host_, kLastTimestamp - kFurthestAhead) + kFurthestAhead);
-        if (!packet_times_) {
-            advance(host_);
+        const bool goes_back = host_time_.follow(host);
+        if (packet_times_) {
+            begin_burst_of_packet_times(host);
+            return;
+        }
+        host_ = host_time_.now();
+        set_latest_good(host_);
+        if (goes_back) [[unlikely]] {
+            times_.go_back(within_range(host_));
+        }
+        advance(host_);
+    }
+    /// For a poll that brought packets, after they were stamped.
+    void end_burst(std::size_t packets) noexcept {
+        if (!packet_times_ && host_time_.is_set_back()) [[unlikely]] {
+            bad_timestamps_.add(times_.is_good(host_) ? packets : 0);  // else each is counted
         }
     }
     /// @return  the time of a packet that carries none
@@ -47,11 +61,12 @@ public:
     /// @return      the same, or the last good one where it is out of range or too far ahead, which
     ///              is counted
     Timestamp stamp(Timestamp time) noexcept {
-        if (!times_.is_good(time)) {
+        const bool is_good = times_.is_good(time);
+        if (!is_good) {
             bad_timestamps_.add();
         }
         const Timestamp stamped = times_.stamp(time);
-        note_packets();
+        note_packets(is_good);
         return stamped;
     }
     /// Stamps packets as PacketTimes does, and counts the bad times.
@@ -61,44 +76,67 @@ public:
             bad_timestamps_.add(static_cast<std::size_t>(std::popcount(bad)));
         }
         if (!packets.empty()) {
-            note_packets();
+            note_packets(bad != mask_of_all(packets));
         }
         return bad;
     }
     /// For a poll that brought nothing, after begin_burst().
     void end_empty_burst() noexcept {
-        if (packet_times_ && any_packet_ && host_ > host_at_last_packet_) {
-            advance(now_at_last_packet_ + (host_ - host_at_last_packet_));
+        if (packet_times_ && any_packet_) {
+            advance(moved_on());
         }
     }
     [[nodiscard]] Timestamp now() const noexcept { return times_.now(); }
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
+    [[nodiscard]] const HostTime& host_time() const noexcept { return host_time_; }
 
 private:
-    [[nodiscard]] Timestamp without_steps_back(Timestamp host) noexcept {
-        constexpr int kCatchUp = 1024;  // one part in 1024: a step of a second takes 17 minutes
-        if (host < raw_host_) {
-            ahead_ += raw_host_ - host;
-        } else {
-            ahead_ -= std::min(ahead_, (host - raw_host_) / kCatchUp);
+    void begin_burst_of_packet_times(Timestamp host) noexcept {
+        host_ = host_time_.now();
+        uptime_now_ = uptime_();
+        set_latest_good(host);
+        if (times_.now() > times_.latest_good()) [[unlikely]] {  // the host's clock went back
+            times_.go_back(within_range(host));
+            note_packets(true);
+        } else if (any_bad_ && !any_good_ &&
+                   uptime_now_ - uptime_at_last_packet_ > std::chrono::seconds(1)) [[unlikely]] {
+            times_.go_on(moved_on());
         }
-        raw_host_ = host;
-        return host + ahead_;
+        any_bad_ = false;
+        any_good_ = false;
+    }
+    [[nodiscard]] static Timestamp within_range(Timestamp time) noexcept {
+        return std::clamp(time, kFirstTimestamp, kLastTimestamp);
+    }
+    void set_latest_good(Timestamp host) noexcept {
+        times_.set_latest_good(std::min(host, kLastTimestamp - kFurthestAhead) + kFurthestAhead);
     }
     void advance(Timestamp time) noexcept { times_.advance(std::min(time, kLastTimestamp)); }
-    void note_packets() noexcept {
-        host_at_last_packet_ = host_;
-        now_at_last_packet_ = times_.now();
-        any_packet_ = true;
+    /// The clock at the last good packet, and the uptime since.
+    [[nodiscard]] Timestamp moved_on() const noexcept {
+        return std::min(now_at_last_packet_ + (uptime_now_ - uptime_at_last_packet_),
+                        times_.latest_good());
+    }
+    void note_packets(bool any_good) noexcept {
+        any_good_ = any_good_ || any_good;
+        any_bad_ = any_bad_ || !any_good;
+        if (any_good || !any_packet_) {
+            uptime_at_last_packet_ = uptime_now_;
+            now_at_last_packet_ = times_.now();
+            any_packet_ = true;
+        }
     }
 
     bool packet_times_;
     bool any_packet_ = false;
-    Timestamp raw_host_{};         ///< as it was read
-    Timestamp::duration ahead_{};  ///< of our time, after the host's clock was set back
+    bool any_good_ = false;  ///< packet of this burst
+    bool any_bad_ = false;   ///< packet of this burst
+    HostTime::Uptime uptime_;
+    HostTime host_time_;
     Timestamp host_{};
     PacketTimes times_;
-    Timestamp host_at_last_packet_{};
+    Timestamp::duration uptime_now_{};  ///< of this burst; with packet times only
+    Timestamp::duration uptime_at_last_packet_{};
     Timestamp now_at_last_packet_{};
     Counter bad_timestamps_;
 };

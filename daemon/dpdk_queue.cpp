@@ -27,11 +27,13 @@ Timestamp from_microseconds(std::uint64_t microseconds) noexcept {
 
 }  // namespace
 
-DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface)
+DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
+                     ClockOf clock_of)
     : eth_port_(port),
       port_(port.id().value),
       queue_(queue),
       ingress_interface_(ingress_interface),
+      tells_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
       unmap_hold_(port.driver()),
       clock_(has_packet_times(port)) {
     if (!has_packet_times(port)) {
@@ -46,10 +48,11 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
 Burst DpdkQueue::receive() noexcept {
     count_ = unmap_hold_.run(
         [this] { return rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets); });
-    clock_.begin_burst(host_clock());
+    const Timestamp host = host_clock();
+    clock_.begin_burst(host);
     if (count_ == 0) {
         clock_.end_empty_burst();
-        return {.packets = {}, .now = clock_.now()};
+        return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
     }
     const bool has_hints = kChecksNicHints && eth_port_.tells_packet_types();
     for (std::size_t i = 0; i < count_; ++i) {
@@ -65,7 +68,8 @@ Burst DpdkQueue::receive() noexcept {
                        .seen_at = seen_at,
                        .clock = clock_.now()};
     }
-    return {.packets = {packets_.data(), count_}, .now = clock_.now()};
+    clock_.end_burst(tells_host_clock_ ? 0 : count_);
+    return {.packets = {packets_.data(), count_}, .now = tells_host_clock_ ? host : clock_.now()};
 }
 
 void DpdkQueue::release() noexcept {

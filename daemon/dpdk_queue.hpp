@@ -13,6 +13,9 @@ struct rte_mbuf;
 
 namespace tributary {
 
+/// What a queue's clock is for.
+enum class ClockOf : std::uint8_t { packets, records };
+
 /// One receive queue of a port, as a PacketSource.
 ///
 /// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
@@ -27,7 +30,10 @@ class DpdkQueue {
 public:
     /// @param port  must be started before the first receive(), and outlive the last
     /// @errors      StartupError(71): no room for the timestamp in packet buffers
-    DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface);
+    /// @param clock_of  whose time Burst::now is: packets, or the host's clock as it is, for frames
+    ///                  whose records bring their times
+    DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
+              ClockOf clock_of = ClockOf::packets);
     DpdkQueue(const DpdkQueue&) = delete;
     DpdkQueue& operator=(const DpdkQueue&) = delete;
 
@@ -36,8 +42,10 @@ public:
     /// Gives the last burst's buffers back.
     void release() noexcept;
 
-    /// Packets whose time was replaced. @thread any
+    /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
+    /// @thread  any, its readings
+    [[nodiscard]] const HostTime& host_time() const noexcept { return clock_.host_time(); }
 
 private:
     [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
@@ -49,6 +57,7 @@ private:
     InterfaceIndex ingress_interface_;
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
+    bool tells_host_clock_;
     UnmapHold unmap_hold_;
     BurstClock clock_;
     std::array<rte_mbuf*, kBurstPackets> buffers_{};

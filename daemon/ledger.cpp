@@ -61,6 +61,8 @@ Json flows_of(const QueueLedger& queue) {
             {"ended_by_reason", queue.ended_by_reason()}};
 }
 
+double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
+
 /// Where TCP was not analysed, zeros in the records don't mean that all went well.
 std::string unanalysed_text(const NamedCounts& segments) {
     std::string text;
@@ -236,10 +238,15 @@ std::string to_json(const Ledger& ledger) {
                                  {"nic_errors", port.errors}});
     }
     for (const QueueLedger& queue : ledger.queues) {
-        json["queues"].push_back({{"name", queue.name},
-                                  {"packets", packets_of(queue)},
-                                  {"octets", octets_of(queue)},
-                                  {"flows", flows_of(queue)}});
+        Json entry{{"name", queue.name},
+                   {"packets", packets_of(queue)},
+                   {"octets", octets_of(queue)},
+                   {"flows", flows_of(queue)}};
+        if (queue.clock) {
+            entry["clock"] = {{"lead_seconds", seconds(queue.clock->lead)},
+                              {"times_set_back", queue.clock->times_set_back}};
+        }
+        json["queues"].push_back(std::move(entry));
     }
     return json.dump(2) + "\n";
 }

@@ -12,11 +12,19 @@
 #include "export/metering_process.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/input_path.hpp"
+#include "parsers/units.hpp"
 
 namespace tributary {
 
 /// Counts by name, in alphabetical order; every name that can occur is there, also at 0.
 using NamedCounts = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// A live queue's clock beside the host's.
+struct ClockLedger {
+    /// By how much the host's clock was set back, as far as that is not made good.
+    Timestamp::duration lead{};
+    std::uint64_t times_set_back{};  ///< by so much that the queue's clock went back too
+};
 
 /// Where the packets and records of one queue are (or of all queues, summed up). Always, after a
 /// drain:
@@ -28,6 +36,7 @@ struct QueueLedger {
     std::uint64_t received{};
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
+    std::optional<ClockLedger> clock;  ///< absent offline: a capture brings its own
     /// Dropped by the NIC for this queue; nothing: unknown, for this queue or for one of the sum.
     std::optional<std::uint64_t> nic_queue_errors{0};
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received

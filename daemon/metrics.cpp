@@ -128,6 +128,14 @@ constexpr Metric kRingRoom{"tributary_ring_room", "Records that the ring holds a
                            MetricType::Gauge};
 constexpr Metric kMaxFlows{"tributary_max_flows", "Room of the flow cache.", MetricType::Gauge};
 
+constexpr Metric kClockLead{
+    "tributary_clock_lead_seconds",
+    "By how much the host's clock was set back, as far as that is not made good.",
+    MetricType::Gauge};
+constexpr Metric kClockSetBack{
+    "tributary_clock_set_back_total",
+    "Times that it was set back so far that the queue's clock went too."};
+
 void add_named(Families& families, const Metric& metric, const Labels& labels,
                const char* name_label, const NamedCounts& counts) {
     for (const auto& [name, count] : counts) {
@@ -159,6 +167,10 @@ void add_queue(Families& families, const QueueLedger& queue) {
               {"tributary_nic_queue_error_packets_total",
                "Packets dropped for this queue; absent: unknown."},
               labels, queue.nic_queue_errors);
+    if (queue.clock) {
+        families.add(kClockLead, labels, seconds(queue.clock->lead));
+        families.add(kClockSetBack, labels, queue.clock->times_set_back);
+    }
     add_named(families, kIgnored, labels, "reason", queue.ignored);
     add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
     add_named(families, kFragments, labels, "kind", queue.fragments);

@@ -130,7 +130,8 @@ private:
                  .inputs = [this] { return input_figures(); },
                  .log_link_changes = [this] { log_link_changes(); },
                  .set_filter = [this](std::size_t input,
-                                      const std::string& filter) { set_filter(input, filter); }},
+                                      const std::string& filter) { set_filter(input, filter); },
+                 .clock = [this] { return worst_clock(); }},
                 config_, options_)
                 .run();
         } catch (...) {
@@ -176,9 +177,11 @@ private:
                                .description = input.name,
                                .sampling = sampling});
         const NodeHeap heap(plan_.nodes[index]);
+        const ClockOf clock_of =
+            input.parse == ParseMode::unified_header ? ClockOf::records : ClockOf::packets;
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
-            auto source =
-                std::make_unique<DpdkQueue>(*ports_.back(), queue, InterfaceIndex{interface});
+            auto source = std::make_unique<DpdkQueue>(*ports_.back(), queue,
+                                                      InterfaceIndex{interface}, clock_of);
             auto stages = std::make_unique<InputStages>(
                 config_.flows, sampling, filters_.back().get(), FragmentTable::kFirstSets);
             auto path = make_path(input, *source, *stages);
@@ -196,7 +199,7 @@ private:
     [[nodiscard]] std::unique_ptr<InputPath> make_path(const InputOptions& input, DpdkQueue& source,
                                                        InputStages& stages) const {
         if (input.parse == ParseMode::unified_header) {
-            // The source's clock is that of this host; time comes with the records.
+            // The source tells this host's clock; time comes with the records.
             constexpr bool kPacketTimes = true;
             return std::make_unique<UnifiedHeaderInput<DpdkQueue, BurstClock>>(
                 source, WorkerShare{}, kPacketTimes);
@@ -253,6 +256,20 @@ private:
         other_filters_.pop_back();
     }
 
+    [[nodiscard]] static ClockLedger clock_of(const Queue& queue) {
+        const HostTime& time = queue.source->host_time();
+        return {.lead = time.behind(), .times_set_back = time.times_gone_back().read()};
+    }
+    [[nodiscard]] ClockLedger worst_clock() const {
+        ClockLedger worst;
+        for (const Queue& queue : queues_) {
+            const ClockLedger clock = clock_of(queue);
+            worst.lead = std::max(worst.lead, clock.lead);
+            worst.times_set_back = std::max(worst.times_set_back, clock.times_set_back);
+        }
+        return worst;
+    }
+
     void log_link_changes() {
         for (const auto& port : ports_) {
             if (const auto change = port->poll_link()) {
@@ -284,6 +301,7 @@ private:
             ledger.queues.emplace_back();
             ledger.queues.back().name = queue.name;
             ledger.queues.back().bad_timestamp = queue.source->bad_timestamps().read();
+            ledger.queues.back().clock = clock_of(queue);
         }
         std::size_t first_queue = 0;
         for (std::size_t input = 0; input < ports_.size(); ++input) {

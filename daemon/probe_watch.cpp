@@ -87,6 +87,9 @@ bool ProbeWatch::look_around(Supervisor& supervisor) {
         spdlog::info("statistics: {}", to_line(probe_.ledger()));
     }
     probe_.log_link_changes();
+    if (const std::optional<std::string> change = clock_watch_.look(probe_.clock())) {
+        spdlog::warn(*change);
+    }
     supervisor.look(steady_clock::now().time_since_epoch());
     return true;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conf/config.hpp"
+#include "daemon/clock_watch.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/dpdk_telemetry.hpp"
 #include "daemon/ledger.hpp"
@@ -38,6 +39,7 @@ struct WatchedProbe {
     std::function<void()> log_link_changes;
     /// Gives an input another filter. @errors StartupError, ThreadHangs
     std::function<void(std::size_t input, const std::string& filter)> set_filter;
+    std::function<ClockLedger()> clock;  ///< the worst of all queues
 };
 
 /// The main thread's life while a probe runs: signals, commands, statistics, links, threads that
@@ -77,6 +79,7 @@ private:
     const ProbeOptions& options_;
     std::chrono::sys_seconds started_;
     Time next_statistics_;
+    ClockWatch clock_watch_;
     MainCalls calls_;  ///< of the control socket's threads
 };
 

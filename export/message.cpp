@@ -33,8 +33,11 @@ std::uint32_t whole_seconds_until(Timestamp time) noexcept {
 
 void MessageNumbering::stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
                              Timestamp latest_end) noexcept {
-    last_export_ =
-        std::max({last_export_, whole_seconds_until(now), whole_seconds_after(latest_end)});
+    const std::uint32_t earliest =
+        std::max(whole_seconds_until(now), whole_seconds_after(latest_end));
+    const bool went_back =
+        last_export_ > earliest && last_export_ - earliest > kFurthestAhead.count();
+    last_export_ = went_back ? earliest : std::max(last_export_, earliest);
     put_be32(message.data() + kExportTimeAt, last_export_);
     put_be32(message.data() + kSequenceAt, sequence_);
     sequence_ += records;

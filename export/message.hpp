@@ -24,7 +24,8 @@ public:
     /// @param message     whole
     /// @param records     data records in it
     /// @param now         of the clock; a later `latest_end` or a later time stamped before
-    /// prevails
+    ///                    prevails, unless that is later than both by more than kFurthestAhead: the
+    ///                    clock has gone back, and export times go back with it
     /// @param latest_end  of its records
     void stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
                Timestamp latest_end) noexcept;
@@ -33,7 +34,7 @@ public:
 
 private:
     std::uint32_t sequence_{};     ///< data records in earlier messages of this session
-    std::uint32_t last_export_{};  ///< seconds; export times never go back
+    std::uint32_t last_export_{};  ///< seconds; the export time of the last message
 };
 
 }  // namespace tributary

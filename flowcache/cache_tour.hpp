@@ -71,6 +71,22 @@ public:
         return !has_more(cache);
     }
 
+    /// Gives running flows their due times anew, those that may go on. While records wait for room
+    /// in the sink it stays where it is.
+    ///
+    /// @param most     entries that are passed
+    /// @param goes_on  called with each running entry, which it may end; whether it still runs
+    template <class Cache, class GoesOn>
+    [[nodiscard]] bool sort_out_some(Cache& cache, std::size_t most, GoesOn goes_on) noexcept {
+        for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
+            const EntryIndex entry = next_++;
+            if (cache.entries_.line(entry).is_running() && goes_on(entry)) {
+                cache.schedule(entry);
+            }
+        }
+        return !has_more(cache);
+    }
+
     friend bool operator==(const CacheTour&, const CacheTour&) = default;
 
 private:

@@ -72,7 +72,9 @@ public:
     [[nodiscard]] bool needs_new_base(Timestamp now) const noexcept {
         return now - base_ > kBaseLifetime;
     }
-    /// After this every running entry needs set().
+    /// Whether `now` is a time from which on deadlines have ticks.
+    [[nodiscard]] bool has_tick(Timestamp now) const noexcept { return now >= base_; }
+    /// After this every running entry needs set(); until then it may be found early.
     void set_base(Timestamp now) noexcept { base_ = now; }
 
     /// Where a walk has come to. Each of those who walk has one.
@@ -149,6 +151,9 @@ public:
             static_cast<std::uint64_t>(owed_.count()) * entries / kPeriod.count();
         return std::min({owed, entries, kMost}) / DueTimes::kBlock * DueTimes::kBlock;
     }
+    /// Whether time has gone back since the last entries_until().
+    [[nodiscard]] bool is_ahead_of(Timestamp now) const noexcept { return last_ > now; }
+    void go_back(Timestamp now) noexcept { last_ = now; }
     /// @param passed  of what entries_until() returned
     void passed(std::size_t passed, std::size_t entries) noexcept {
         const auto paid = passed * static_cast<std::uint64_t>(kPeriod.count()) / (entries + 1);

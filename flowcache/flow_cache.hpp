@@ -9,6 +9,7 @@
 #include <span>
 
 #include "flowcache/burst_counts.hpp"
+#include "flowcache/cache_clock.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/cache_size.hpp"
 #include "flowcache/cache_tour.hpp"
@@ -102,12 +103,12 @@ public:
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
     /// also an empty one. Each entry is looked at twice a second of packet time.
     ///
-    /// @param now     the source's clock
+    /// @param now     the source's clock; CacheClock says what happens when it goes back
     /// @param budget  entries to visit at the most, and waiting records to hand on
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
         release_waiting(budget, sink);
-        renew_base(now);
+        clock_.follow(*this, now, budget, sink);
         std::size_t pace = walk_pace_.entries_until(now, due_.walked());
         const std::size_t asked = pace;
         const DueTimes::Tick tick = due_.tick_of(now);
@@ -171,6 +172,7 @@ public:
     }
 
 private:
+    friend class CacheClock;
     friend class CacheTour;
     using Entries = FlowEntries<kRecordBytes>;
     /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
@@ -193,7 +195,8 @@ private:
     template <class Sink>
     [[gnu::noinline]] void account_change(const KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
-        bool goes_on = entry != kNoEntry && outlasts(entry, packet.packet->clock, sink);
+        bool goes_on =
+            entry != kNoEntry && CacheClock::goes_on(*this, entry, packet.packet->clock, sink);
         if (goes_on && options_.tcp_end && meter_.is_of_next(entries_.line(entry), packet)) {
             end(entry, FlowEndReason::end_of_flow, sink);
             goes_on = false;
@@ -238,7 +241,7 @@ private:
     template <class Sink>
     [[nodiscard]] EntryIndex open(const KeyedPacket& packet, Sink& sink) noexcept {
         const Timestamp clock = packet.packet->clock;
-        renew_base(clock);
+        CacheClock::renew_base(*this, clock);
         make_room(clock, sink);
         const EntryIndex entry = entries_.allocate();
         FlowIndex::Place place{};
@@ -259,13 +262,6 @@ private:
         due_.set(entry, deadline);
         search_.scheduled(deadline);
     }
-    /// Counts ticks anew from `now` where they run out.
-    void renew_base(Timestamp now) noexcept {
-        if (due_.needs_new_base(now)) {
-            due_.set_base(now);
-            static_cast<void>(CacheTour().schedule_some(*this, entries_.used()));
-        }
-    }
 
     /// Ends those entries whose deadline has passed; the others get their due times of now.
     template <class Sink>
@@ -278,7 +274,7 @@ private:
             entries_.prefetch_deadline(entry);
         }
         for (const EntryIndex entry : found) {
-            if (outlasts(entry, now, sink)) {
+            if (CacheClock::goes_on(*this, entry, now, sink)) {
                 schedule(entry);
             }
         }
@@ -393,6 +389,7 @@ private:
     WalkPace walk_pace_;
     DueSearch search_;
     CacheTour last_tour_;  ///< how far end_all() has come
+    CacheClock clock_;
     EvictionCursor eviction_;
 };
 

@@ -91,8 +91,9 @@ public:
     ///
     /// @param fields   of a fragment; the ports of a later one may change
     /// @param seen_at  the packet's own time
-    /// @param clock    the source's clock, which never goes back: the timeout is tested against it,
-    ///                 so that an entry whose place was taken is one that no packet would get
+    /// @param clock    the source's clock: the timeout is tested against it, because it never goes
+    ///                 back with a late packet, so that an entry whose place was taken is one that
+    ///                 no packet would get
     /// @cost           one set, eight cache lines in a row; no allocation while most_sets is
     ///                 kFirstSets. A table that grows moves all its entries each time it doubles:
     ///                 six times at most, some 0.1 s in all
@@ -154,9 +155,11 @@ private:
     [[nodiscard]] static bool carries_ports(std::uint8_t protocol) noexcept {
         return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
     }
-    /// A fragment exactly at the end of the timeout still finds its entry.
+    /// A fragment exactly at the end of the timeout still finds its entry. One from after `clock`
+    /// was left before the clock went back.
     [[nodiscard]] bool is_old(const Entry& entry, Timestamp clock) const noexcept {
-        return timeout_ != std::chrono::seconds::zero() && clock - entry.seen_at > timeout_;
+        return entry.seen_at > clock ||
+               (timeout_ != std::chrono::seconds::zero() && clock - entry.seen_at > timeout_);
     }
     [[nodiscard]] Set& set_of(const FragmentIdentity& identity) const noexcept {
         return sets_[hasher_(identity) & (set_count_ - 1)];

@@ -13,7 +13,7 @@
 namespace tributary {
 
 /// A worker's clock for other threads. No record that they get from it ends later than what they
-/// read here.
+/// read here, unless the clock has gone back since.
 class PublishedClock {
 public:
     /// @thread  the worker, before it hands on what came with `now`

@@ -43,6 +43,16 @@ public:
 
     /// For a clock that other times move too.
     void advance(Timestamp time) noexcept { now_ = time > now_ ? time : now_; }
+    /// Moves the clock on, and with it the last good time.
+    void go_on(Timestamp time) noexcept {
+        advance(time);
+        last_good_ = now_;
+    }
+    /// Sets the clock and the last good time to an earlier time.
+    void go_back(Timestamp time) noexcept {
+        now_ = time;
+        last_good_ = time;
+    }
     [[nodiscard]] Timestamp now() const noexcept { return now_; }
 
     /// For a clock that knows which times no packet can have yet.

@@ -25,6 +25,10 @@ using Timestamp = PacketClock::time_point;
 inline constexpr Timestamp kFirstTimestamp{std::chrono::seconds{1}};
 inline constexpr Timestamp kLastTimestamp{std::chrono::seconds{0xFFFF'FFFE}};
 
+/// How far times of packets may be ahead of the host's clock: well above what NTP leaves between
+/// two hosts, well below idle timeouts in use.
+inline constexpr std::chrono::seconds kFurthestAhead{10};
+
 /// An integer that mixes only with its own kind.
 template <class Tag, std::unsigned_integral Rep>
 struct Strong {

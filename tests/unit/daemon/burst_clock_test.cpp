@@ -8,11 +8,13 @@
 
 #include "flowcache/unified_header_input.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/host_bench.hpp"
 #include "tests/support/unified_frames.hpp"
 
 namespace tributary {
 namespace {
 
+using test::HostBench;
 using test::unified_frame;
 
 using std::chrono::nanoseconds;
@@ -44,20 +46,6 @@ TEST_CASE("BurstClock: without packet times it is the host's clock", "[daemon][u
     CHECK(clock.bad_timestamps().read() == 0);
 }
 
-TEST_CASE("BurstClock: the host's clock set back takes neither clock nor packets back",
-          "[daemon][unit]") {
-    BurstClock clock(false);
-    clock.begin_burst(at(100));
-    clock.begin_burst(at(90));
-    CHECK(clock.now() == at(100));
-    CHECK(clock.stamp() == at(100));
-    clock.begin_burst(at(90) + nanoseconds{1024});
-    CHECK(clock.now() == at(100) + nanoseconds{1023});
-    CHECK(clock.stamp() == clock.now());
-    clock.begin_burst(at(90 + 20'000));  // caught up long ago
-    CHECK(clock.now() == at(90 + 20'000));
-}
-
 TEST_CASE("BurstClock: with packet times it is the highest of them", "[daemon][unit]") {
     BurstClock clock(true);
     clock.begin_burst(at(5000));
@@ -73,33 +61,74 @@ TEST_CASE("BurstClock: with packet times, before the first packet it is 1 s", "[
     CHECK(clock.now() == kFirstTimestamp);
 }
 
-TEST_CASE("BurstClock: with packet times, empty polls move it on by the host's elapsed time",
+TEST_CASE("BurstClock: with packet times, empty polls move it on by the uptime that passes",
           "[daemon][unit]") {
-    BurstClock clock(true);
-    clock.begin_burst(at(5000));
+    HostBench host;
+    BurstClock clock(true, HostBench::uptime);
+    host.poll(clock);
     (void)clock.stamp(at(50));
-    clock.begin_burst(at(5003));
+    host.pass(seconds{3});
+    host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(53));
-    clock.begin_burst(at(5010));
+    host.pass(seconds{7});
+    host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(60));
     // A packet whose own time is earlier than that keeps it, and the clock stays.
-    clock.begin_burst(at(5011));
+    host.pass(seconds{1});
+    host.poll(clock);
     CHECK(clock.stamp(at(55)) == at(55));
     CHECK(clock.now() == at(60));
-    clock.begin_burst(at(5012));
+    host.pass(seconds{1});
+    host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(61));
 }
 
-TEST_CASE("BurstClock: with packet times, a host clock set back moves nothing", "[daemon][unit]") {
-    BurstClock clock(true);
-    clock.begin_burst(at(5000));
+TEST_CASE("BurstClock: with packet times, steps of the host's clock move no clock of the past",
+          "[daemon][unit]") {
+    HostBench host;
+    BurstClock clock(true, HostBench::uptime);
+    host.poll(clock);
     (void)clock.stamp(at(50));
-    clock.begin_burst(at(4000));
-    clock.end_empty_burst();
-    CHECK(clock.now() == at(50));
+    for (const int step : {-1000, 1000, 3600, -3600, -99'000}) {
+        host.step(seconds{step});
+        host.poll(clock);
+        clock.end_empty_burst();
+        CHECK(clock.now() == at(50));
+    }
+    CHECK(clock.stamp(at(51)) == at(51));
+    CHECK(clock.bad_timestamps().read() == 0);
+}
+
+TEST_CASE("BurstClock: with packet times it goes back where the host's clock falls 10 s behind",
+          "[daemon][unit]") {
+    HostBench host;
+    BurstClock clock(true, HostBench::uptime);
+    host.poll(clock);
+    CHECK(clock.stamp(at(100'005)) == at(100'005));
+    host.step(-seconds{5});
+    CHECK(host.poll(clock) == at(100'005));
+    CHECK(clock.stamp(at(100'005)) == at(100'005));
+    host.step(-seconds{3600});
+    CHECK(host.poll(clock) == host.now);
+    CHECK(clock.host_time().times_gone_back().read() == 1);
+    CHECK(clock.bad_timestamps().read() == 0);
+    // The senders' clocks are right, as far as anyone knows; ours says that they are not.
+    CHECK(clock.stamp(at(100'006)) == host.now);
+    CHECK(clock.bad_timestamps().read() == 1);
+    clock.end_burst(1);
+    CHECK(clock.bad_timestamps().read() == 1);
+    // While only such ones come, time goes on all the same, if it was a while.
+    host.pass(seconds{2});
+    CHECK(host.poll(clock) == host.now);
+    CHECK(clock.stamp(at(100'008)) == host.now);
+    host.step(seconds{3605});
+    host.poll(clock);
+    CHECK(clock.stamp(at(100'008)) == at(100'008));
+    CHECK(clock.now() == at(100'008));
+    CHECK(clock.bad_timestamps().read() == 2);
 }
 
 TEST_CASE("BurstClock: a time out of range becomes the last good one and is counted",
@@ -166,8 +195,9 @@ TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it",
 
 TEST_CASE("BurstClock: packets at once are stamped, counted and moved on from as one by one",
           "[daemon][unit]") {
-    BurstClock clock(true);
-    clock.begin_burst(at(5000));
+    HostBench host;
+    BurstClock clock(true, HostBench::uptime);
+    host.poll(clock);
     std::array<PacketView, 4> packets;
     packets[0].seen_at = at(50);
     packets[1].seen_at = at(0);
@@ -178,11 +208,13 @@ TEST_CASE("BurstClock: packets at once are stamped, counted and moved on from as
     CHECK(packets[1].seen_at == at(50));
     CHECK(packets[3].clock == at(60));
     CHECK(clock.now() == at(60));
-    clock.begin_burst(at(5004));
+    host.pass(seconds{4});
+    host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(64));
     CHECK(clock.stamp(std::span<PacketView>{}) == 0);
-    clock.begin_burst(at(5005));
+    host.pass(seconds{1});
+    host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(65));
 }

@@ -184,3 +184,14 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
                    Contains("tributary_" + std::string(line) + " " + std::to_string(value) + "\n"));
     }
 }
+
+TEST_CASE("metrics: a queue's clock, where there is a host's beside it", "[daemon][unit]") {
+    ThreadLoad load{.thread = "in-0"};
+    Ledger ledger = one_queue("a/0");
+    CHECK_THAT(to_prometheus(ledger, figures_of(load)), !Contains("tributary_clock_"));
+    ledger.queues[0].clock =
+        ClockLedger{.lead = std::chrono::milliseconds{3600'500}, .times_set_back = 2};
+    const std::string text = to_prometheus(ledger, figures_of(load));
+    CHECK_THAT(text, Contains("tributary_clock_lead_seconds{input=\"a\",queue=\"0\"} 3600.5\n"));
+    CHECK_THAT(text, Contains("tributary_clock_set_back_total{input=\"a\",queue=\"0\"} 2\n"));
+}

@@ -125,7 +125,7 @@ TEST_CASE("IpfixEncoder: a message is filled to the last octet that a record fit
     }
 }
 
-TEST_CASE("IpfixEncoder: the export time is never before a record's end, nor goes back",
+TEST_CASE("IpfixEncoder: the export time is never before a record's end, nor goes back a little",
           "[export][unit]") {
     EncoderPair pair;
     const auto export_time = [&pair](Timestamp now) {
@@ -135,6 +135,9 @@ TEST_CASE("IpfixEncoder: the export time is never before a record's end, nor goe
     CHECK(export_time(Timestamp{seconds{1'500'000'000}}) == 1'600'000'001);  // end is .75 s before
     CHECK(export_time(Timestamp{seconds{1'600'000'050}}) == 1'600'000'050);
     CHECK(export_time(Timestamp{seconds{1'600'000'040}}) == 1'600'000'050);
+    // But for a clock that was set back by more than 10 s.
+    CHECK(export_time(Timestamp{seconds{1'600'000'039}}) == 1'600'000'039);
+    CHECK(export_time(Timestamp{seconds{1'500'000'000}}) == 1'600'000'001);
 }
 
 TEST_CASE("IpfixEncoder: in a new session numbers begin anew, also of a message that waited",

@@ -265,3 +265,15 @@ TEST_CASE("FragmentTable: what has aged out makes room before the table grows",
     CHECK(fixture.table.sets() <= 2 * FragmentTable::kFirstSets);
     CHECK(fixture.counters.forgotten.read() == 0);
 }
+
+TEST_CASE("FragmentTable: what was left before the clock went back is used no more",
+          "[flowcache][unit]") {
+    Fixture fixture(GENERATE(0s, 60s));
+    fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53}, kStart + 3600s);
+    fixture.clock = kStart;
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{0, 0});
+    CHECK(fixture.counters.without_first.read() == 1);
+    fixture.first(fragment(1, ip_protocol::kUdp), {1001, 53});
+    CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1001, 53});
+    CHECK(fixture.counters.forgotten.read() == 0);
+}

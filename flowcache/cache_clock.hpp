@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "flowcache/cache_tour.hpp"
+#include "flowcache/flow_line.hpp"
+#include "flowcache/flow_record.hpp"
+
+namespace tributary {
+
+/// What a cache does beside the passing of time: when ticks run out, and when its clock goes back,
+/// because the host's was set. Then flows that have a packet from after the clock end, some at each
+/// step and at the latest with their next packet: their deadlines are those of a time that may be
+/// far away, and a record with packets of both times would be wrong.
+///
+/// @thread  the one that owns the cache
+class CacheClock {
+public:
+    /// @param budget  entries to visit at the most
+    template <class Cache, class Sink>
+    void follow(Cache& cache, Timestamp now, std::size_t budget, Sink& sink) noexcept {
+        if (cache.walk_pace_.is_ahead_of(now)) [[unlikely]] {
+            cache.walk_pace_.go_back(now);
+            cache.search_.scheduled(now);
+            if (!cache.due_.has_tick(now)) {
+                cache.due_.set_base(now);  // entries from before are found early, and end
+            }
+            tour_ = {};
+            is_turning_back_ = true;
+        }
+        if (is_turning_back_) [[unlikely]] {
+            is_turning_back_ = !tour_.sort_out_some(
+                cache, budget, [&](EntryIndex entry) { return goes_on(cache, entry, now, sink); });
+        }
+        renew_base(cache, now);
+    }
+    /// Counts ticks anew from `now` where they run out.
+    template <class Cache>
+    static void renew_base(Cache& cache, Timestamp now) noexcept {
+        if (cache.due_.needs_new_base(now)) {
+            cache.due_.set_base(now);
+            static_cast<void>(CacheTour().schedule_some(cache, cache.entries_.used()));
+        }
+    }
+    /// Ends an entry whose deadline is before `clock`, or that has a packet from after it.
+    /// @return  whether it still runs
+    template <class Cache, class Sink>
+    [[nodiscard]] static bool goes_on(Cache& cache, EntryIndex entry, Timestamp clock,
+                                      Sink& sink) noexcept {
+        if (!cache.outlasts(entry, clock, sink)) {
+            return false;
+        }
+        const bool is_overtaken = cache.entries_.line(entry).end > clock;
+        if (is_overtaken) [[unlikely]] {
+            cache.end(entry, FlowEndReason::forced_end, sink);
+        }
+        return !is_overtaken;
+    }
+
+private:
+    CacheTour tour_;  ///< after the clock has gone back
+    bool is_turning_back_ = false;
+};
+
+}  // namespace tributary

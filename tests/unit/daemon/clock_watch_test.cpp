@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clock_watch.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+using namespace tributary;
+using Catch::Contains;
+using std::chrono::seconds;
+
+TEST_CASE("ClockWatch: one line when the clock is set back far, and one when that is over",
+          "[daemon][unit]") {
+    ClockWatch watch;
+    CHECK_FALSE(watch.look({}));
+    CHECK_FALSE(watch.look({.lead = seconds{9}, .times_set_back = 0}));
+    const auto begun = watch.look({.lead = seconds{3600}, .times_set_back = 1});
+    REQUIRE(begun);
+    CHECK_THAT(*begun, Contains("3600.000 s of that are not made good"));
+    CHECK_FALSE(watch.look({.lead = seconds{3600}, .times_set_back = 1}));
+    const auto over = watch.look({.lead = seconds{0}, .times_set_back = 1});
+    REQUIRE(over);
+    CHECK_THAT(*over, Contains("is right again, or believed"));
+    CHECK_FALSE(watch.look({.lead = seconds{0}, .times_set_back = 1}));
+}
+
+TEST_CASE("ClockWatch: it tells also what began and ended between two looks", "[daemon][unit]") {
+    ClockWatch watch;
+    CHECK(watch.look({.lead = seconds{0}, .times_set_back = 1}));
+    CHECK(watch.look({.lead = seconds{0}, .times_set_back = 1}));
+    CHECK_FALSE(watch.look({.lead = seconds{0}, .times_set_back = 1}));
+}
