@@ -79,8 +79,9 @@ std::vector<Key<InputOptions>> input_keys() {
               "which the smallest packets fill its descriptors"),
         value("promiscuous", flag(&O::promiscuous),
               "take also packets that are addressed to others"),
-        value("mtu", whole_number(&O::mtu, 68, 16000),
-              "octets of the longest IP packet that arrives"),
+        value("mtu", whole_number_or_auto(&O::mtu, 68, 16000),
+              "octets of the longest IP packet that arrives; auto is that of the interface for "
+              "af_packet: (from 1500 to 16000) and af_xdp: (to 3046), and 1500 for others"),
         value("rx-descriptors", whole_number(&O::rx_descriptors, 32, kMost16),
               "packets that the NIC can hold per queue; the driver may take fewer"),
         value("mempool-size", whole_number_or_auto(&O::mempool_size, 1, 1U << 30U),

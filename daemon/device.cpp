@@ -10,6 +10,7 @@
 #include <regex>
 #include <string_view>
 
+#include "daemon/kernel_interface.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -45,7 +46,7 @@ std::string interface_name(const InputOptions& input, std::string_view scheme) {
 EalDevice af_packet_device(const InputOptions& input, std::size_t position) {
     const std::string interface = interface_name(input, kAfPacket);
     const std::string port = "net_af_packet" + std::to_string(position);
-    const std::uint32_t frame = af_packet_frame_octets(input.mtu);
+    const std::uint32_t frame = af_packet_frame_octets(mtu_of(input));
     return {.port_name = port,
             .argument = port + ",iface=" + interface + ",qpairs=" + std::to_string(input.queues) +
                         ",blocksz=" + std::to_string(kAfPacketBlock) +
@@ -108,13 +109,51 @@ EalDevice eal_device(const InputOptions& input, std::size_t position) {
     return pci ? *pci : vdev_device(input.device);
 }
 
+InputOptions with_mtu(const InputOptions& input, std::uint32_t interface_mtu) {
+    // Of AF_XDP a buffer and what DPDK keeps around it lie in one page: this one has 3072 octets.
+    constexpr std::uint32_t kMostAfXdp = 3072 - kLinkLayerOctets;
+    constexpr std::uint32_t kMost = 16000;
+    InputOptions result = input;
+    if (input.mtu == 0) {
+        std::uint32_t most = kUsualMtu;
+        if (input.device.starts_with(kAfPacket)) {
+            most = kMost;
+        } else if (input.device.starts_with(kAfXdp)) {
+            most = kMostAfXdp;
+        }
+        result.mtu =
+            static_cast<std::uint16_t>(std::clamp<std::uint32_t>(interface_mtu, kUsualMtu, most));
+    }
+    return result;
+}
+
+InputOptions with_mtu_of_interface(const InputOptions& input) {
+    return with_mtu(input, read_mtu(eal_device(input, 0).kernel_interface));
+}
+
+std::uint32_t octets_of_cut_frame(const EalDevice& device, const std::string& driver) {
+    if (driver == "net_pcap") {
+        return 0;
+    }
+    if (driver != "net_af_packet") {
+        return UINT32_MAX;
+    }
+    constexpr std::uint32_t kDriversFrame = 2048;
+    static const std::regex frame_size(",framesz=([0-9]{1,9})(,|$)");
+    std::smatch match;
+    const std::uint32_t frame = std::regex_search(device.argument, match, frame_size)
+                                    ? static_cast<std::uint32_t>(std::stoul(match[1]))
+                                    : kDriversFrame;
+    return frame - std::min(frame, kAfPacketFrameOverhead);
+}
+
 std::uint16_t buffer_octets(const InputOptions& input) {
     if (input.device.starts_with(kAfPacket)) {
-        return static_cast<std::uint16_t>(af_packet_frame_octets(input.mtu));
+        return static_cast<std::uint16_t>(af_packet_frame_octets(mtu_of(input)));
     }
     // Several NICs take buffer sizes in whole KiB only, and round down.
     constexpr std::uint32_t kStep = 1024;
-    const std::uint32_t frame = input.mtu + kLinkLayerOctets;
+    const std::uint32_t frame = mtu_of(input) + kLinkLayerOctets;
     return static_cast<std::uint16_t>(std::max(2048U, (frame + kStep - 1) / kStep * kStep));
 }
 

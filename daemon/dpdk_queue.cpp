@@ -8,11 +8,14 @@
 #include <rte_prefetch.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "daemon/host_clock.hpp"
 #include "daemon/nic_hints.hpp"
 #include "daemon/startup_error.hpp"
+#include "parsers/frame_extent.hpp"
 
 namespace tributary {
 namespace {
@@ -33,6 +36,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
       port_(port.id().value),
       queue_(queue),
       ingress_interface_(ingress_interface),
+      octets_of_cut_frame_(port.octets_of_cut_frame()),
       tells_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
       unmap_hold_(port.driver()),
       clock_(has_packet_times(port)) {
@@ -55,6 +59,7 @@ Burst DpdkQueue::receive() noexcept {
         return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
     }
     const bool has_hints = kChecksNicHints && eth_port_.tells_packet_types();
+    bool any_full = false;
     for (std::size_t i = 0; i < count_; ++i) {
         const rte_mbuf& buffer = *buffers_[i];
         const auto* const frame = rte_pktmbuf_mtod(&buffer, const std::byte*);
@@ -65,11 +70,33 @@ Burst DpdkQueue::receive() noexcept {
                        .link_type = LinkType::ethernet,
                        .ingress_interface = ingress_interface_,
                        .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : PlainKind::none,
+                       .may_be_longer = true,
                        .seen_at = seen_at,
                        .clock = clock_.now()};
+        any_full |= is_full(packets_[i]);
+    }
+    if (any_full) [[unlikely]] {
+        judge_full_frames();
     }
     clock_.end_burst(tells_host_clock_ ? 0 : count_);
     return {.packets = {packets_.data(), count_}, .now = tells_host_clock_ ? host : clock_.now()};
+}
+
+/// Finds out how long the burst's frames were that fill their buffers.
+void DpdkQueue::judge_full_frames() noexcept {
+    for (PacketView& packet : std::span(packets_).first(count_)) {
+        if (!is_full(packet)) {
+            continue;
+        }
+        const FrameExtent extent = extent_of(packet);
+        if (extent.is_ip && !extent.is_announced) {
+            length_unknown_.add();
+        } else if (extent.is_ip && extent.end > packet.wire_bytes) {
+            frames_cut_.add();
+            packet.wire_bytes =
+                static_cast<std::uint32_t>(std::min<std::size_t>(extent.end, UINT32_MAX));
+        }
+    }
 }
 
 void DpdkQueue::release() noexcept {

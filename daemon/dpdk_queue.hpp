@@ -20,8 +20,9 @@ enum class ClockOf : std::uint8_t { packets, records };
 ///
 /// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
 /// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
-/// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
-/// the captured length only. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
+/// UTC: they are not used. `wire_bytes` is what the driver says, and `may_be_longer`: net_pcap and
+/// net_af_packet know the captured length only. Of a frame that they may have cut it is what its
+/// own header says. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
 /// Where the driver says what a packet carries, that is its `nic_hint`, in debug builds. The RSS
 /// hash is used for nothing: FlowHasher says why.
 ///
@@ -44,10 +45,20 @@ public:
 
     /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
+    /// Frames that announce more octets than came, because they were longer than the buffer.
+    /// @thread  any
+    [[nodiscard]] const Counter& frames_cut() const noexcept { return frames_cut_; }
+    /// Frames that fill the buffer and announce no length, so that they may have been cut.
+    /// @thread  any
+    [[nodiscard]] const Counter& length_unknown() const noexcept { return length_unknown_; }
     /// @thread  any, its readings
     [[nodiscard]] const HostTime& host_time() const noexcept { return clock_.host_time(); }
 
 private:
+    [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
+        return packet.captured.size() >= octets_of_cut_frame_;
+    }
+    void judge_full_frames() noexcept;
     [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
 
     const EthPort& eth_port_;
@@ -55,11 +66,14 @@ private:
     std::uint16_t queue_;
     std::uint16_t count_ = 0;
     InterfaceIndex ingress_interface_;
+    std::uint32_t octets_of_cut_frame_;
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
     bool tells_host_clock_;
     UnmapHold unmap_hold_;
     BurstClock clock_;
+    Counter frames_cut_;
+    Counter length_unknown_;
     std::array<rte_mbuf*, kBurstPackets> buffers_{};
     std::array<PacketView, kBurstPackets> packets_{};
 };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "daemon/kernel_interface.hpp"
+#include "daemon/long_packets.hpp"
 #include "daemon/nic_hints.hpp"
 #include "daemon/receive_interrupt.hpp"
 #include "daemon/startup_error.hpp"
@@ -154,11 +155,11 @@ void EthPort::configure(const rte_eth_dev_info& info) {
     // No other offload is asked for: VLAN tags must stay in the frame, and the FCS out of it.
     rte_eth_conf conf{};
     conf.rxmode.offloads = trim_.offloads;
-    conf.rxmode.mtu = std::min(input_.mtu, largest_mtu(info));
+    conf.rxmode.mtu = std::min(mtu_of(input_), largest_mtu(info));
     // What is behind a virtual device has an mtu of its own, which its driver doesn't know.
-    if (conf.rxmode.mtu < input_.mtu && device_.is_pci) {
+    if (conf.rxmode.mtu < mtu_of(input_) && device_.is_pci) {
         spdlog::warn("input {}: mtu is {}, driver {} takes {} at most; larger packets may be cut",
-                     input_.name, input_.mtu, driver_, conf.rxmode.mtu);
+                     input_.name, mtu_of(input_), driver_, conf.rxmode.mtu);
     }
     if (rss_asked_ != 0) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -229,6 +230,10 @@ void EthPort::start() {
     restore_promiscuous_ = !was_promiscuous && rte_eth_promiscuous_get(id_.value) == 1;
     keep_vlan_tags();
     warn_of_unseen_queues();
+    for (const std::string& warning :
+         warnings_of_long_packets(input_, driver_, device_.kernel_interface)) {
+        spdlog::warn(warning);
+    }
     rss_ = check_rss();
     tells_packet_types_ = finds_packet_types();
     const Link link = read_link();

@@ -77,6 +77,10 @@ public:
 
     [[nodiscard]] EthPortId id() const noexcept { return id_; }
     [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
+    /// From how many octets on a frame may be cut, and the driver does not tell.
+    [[nodiscard]] std::uint32_t octets_of_cut_frame() const {
+        return tributary::octets_of_cut_frame(device_, driver_);
+    }
     /// How packets are spread over the queues; good after start().
     [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
     /// Whether the driver says of packets what they carry (rte_mbuf::packet_type); good after

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tributary {
 
@@ -37,6 +38,36 @@ KernelInterfaceState read_kernel_interface(const std::string& name) {
     const auto flags = static_cast<unsigned>(request.ifr_flags);
     return {.running = (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0,
             .promiscuous = (flags & IFF_PROMISC) != 0};
+}
+
+std::uint32_t read_mtu(const std::string& name) {
+    ifreq request{};
+    return ask_kernel(name, SIOCGIFMTU, request)
+               ? static_cast<std::uint32_t>(std::max(request.ifr_mtu, 0))
+               : 0;
+}
+
+std::vector<std::string> read_joining_offloads(const std::string& name) {
+    struct Offload {
+        const char* name;
+        std::uint32_t command;
+        std::uint32_t bit;  ///< of its answer
+    };
+    constexpr std::array<Offload, 4> kOffloads{{{"gro", ETHTOOL_GGRO, 1},
+                                                {"lro", ETHTOOL_GFLAGS, ETH_FLAG_LRO},
+                                                {"gso", ETHTOOL_GGSO, 1},
+                                                {"tso", ETHTOOL_GTSO, 1}}};
+    std::vector<std::string> found;
+    for (const Offload& offload : kOffloads) {
+        ethtool_value value{};
+        value.cmd = offload.command;
+        ifreq request{};
+        request.ifr_data = reinterpret_cast<char*>(&value);
+        if (ask_kernel(name, SIOCETHTOOL, request) && (value.data & offload.bit) != 0) {
+            found.emplace_back(offload.name);
+        }
+    }
+    return found;
 }
 
 std::uint32_t read_receive_queues(const std::string& name) {

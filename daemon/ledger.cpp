@@ -38,6 +38,8 @@ Json packets_of(const QueueLedger& queue) {
             {"unified_headers_missing", queue.unified_headers_missing},
             {"unified_headers_untracked", queue.unified_headers_untracked},
             {"bad_timestamp", queue.bad_timestamp},
+            {"frames_cut", queue.frames_cut},
+            {"length_unknown", queue.length_unknown},
             {"nic_hint_mismatches", queue.nic_hint_mismatches},
             {"cut_headers", queue.cut_headers},
             {"fragments", queue.fragments},
@@ -100,6 +102,8 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     received += other.received;
     filtered += other.filtered;
     bad_timestamp += other.bad_timestamp;
+    frames_cut += other.frames_cut;
+    length_unknown += other.length_unknown;
     nic_queue_errors = sum_of_known(nic_queue_errors, other.nic_queue_errors);
     unified_headers_missing += other.unified_headers_missing;
     unified_headers_untracked += other.unified_headers_untracked;

@@ -36,6 +36,8 @@ struct QueueLedger {
     std::uint64_t received{};
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
+    std::uint64_t frames_cut{};        ///< announce more octets than came; live only
+    std::uint64_t length_unknown{};    ///< fill their buffer, and announce no length; live only
     std::optional<ClockLedger> clock;  ///< absent offline: a capture brings its own
     /// Dropped by the NIC for this queue; nothing: unknown, for this queue or for one of the sum.
     std::optional<std::uint64_t> nic_queue_errors{0};

@@ -51,7 +51,8 @@ struct InputOptions {
     RssMode rss = RssMode::ip_and_l4;
     PollMode poll = PollMode::busy;
     bool promiscuous = true;
-    std::uint16_t mtu = 1500;  ///< octets of IP packet that a buffer must hold; 68 .. 16000
+    std::uint16_t mtu = 0;  ///< octets of IP packet that a buffer must hold; 68 .. 16000;
+                            ///< 0: those of the interface, where it is one (with_mtu())
     std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer
     std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
 };

@@ -29,6 +29,7 @@
 #include "daemon/preparse_ledger.hpp"
 #include "daemon/preparse_plan.hpp"
 #include "daemon/report.hpp"
+#include "daemon/source_ledger.hpp"
 #include "export/memory_reserve.hpp"
 
 namespace tributary {
@@ -139,7 +140,7 @@ public:
             entry.stream = stream->number;
             read_stream(stream->counters, entry);
             if (stream->source) {
-                entry.input.bad_timestamp = stream->source->bad_timestamps().read();
+                read_source(*stream->source, entry.input);
             }
             if (stream->feed) {
                 entry.input.bad_timestamp = stream->feed->bad_timestamps().read();

@@ -17,7 +17,8 @@ Json packets_of(const StreamLedger& stream) {
             {"filtered", input.filtered},         {"lost", stream.lost_sum()},
             {"lost_by_cause", stream.lost},       {"ignored", input.ignored_sum()},
             {"ignored_by_reason", input.ignored}, {"cut_headers", input.cut_headers},
-            {"fragments", input.fragments},       {"bad_timestamp", input.bad_timestamp}};
+            {"fragments", input.fragments},       {"bad_timestamp", input.bad_timestamp},
+            {"frames_cut", input.frames_cut},     {"length_unknown", input.length_unknown}};
 }
 
 Json frames_of(const StreamLedger& stream) {

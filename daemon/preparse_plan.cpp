@@ -43,7 +43,7 @@ PreparseInput input_of(const PreparseJob& job, const Config& config) {
 PreparsePlan plan_preparse(const PreparseJob& job, const Config& config, std::uint16_t streams) {
     PreparsePlan plan;
     if (job.captures.empty()) {
-        plan.ports.push_back(config.inputs.front());
+        plan.ports.push_back(with_mtu_of_interface(config.inputs.front()));
     }
     if (!job.to_device.empty()) {
         plan.ports.push_back(output_options(job, streams));

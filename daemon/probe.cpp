@@ -30,6 +30,7 @@
 #include "daemon/program.hpp"
 #include "daemon/report.hpp"
 #include "daemon/service_manager.hpp"
+#include "daemon/source_ledger.hpp"
 #include "daemon/topology.hpp"
 #include "export/memory_reserve.hpp"
 #include "flowcache/frame_input.hpp"
@@ -154,7 +155,7 @@ private:
     }
 
     void open_input(std::size_t index) {
-        const InputOptions& input = config_.inputs[index];
+        const InputOptions& input = plan_.inputs[index];
         const auto pool = std::ranges::find(pools_, plan_.nodes[index], [](const auto& candidate) {
             return candidate->size().node;
         });
@@ -256,14 +257,10 @@ private:
         other_filters_.pop_back();
     }
 
-    [[nodiscard]] static ClockLedger clock_of(const Queue& queue) {
-        const HostTime& time = queue.source->host_time();
-        return {.lead = time.behind(), .times_set_back = time.times_gone_back().read()};
-    }
     [[nodiscard]] ClockLedger worst_clock() const {
         ClockLedger worst;
         for (const Queue& queue : queues_) {
-            const ClockLedger clock = clock_of(queue);
+            const ClockLedger clock = clock_of(*queue.source);
             worst.lead = std::max(worst.lead, clock.lead);
             worst.times_set_back = std::max(worst.times_set_back, clock.times_set_back);
         }
@@ -300,8 +297,7 @@ private:
         for (const Queue& queue : queues_) {
             ledger.queues.emplace_back();
             ledger.queues.back().name = queue.name;
-            ledger.queues.back().bad_timestamp = queue.source->bad_timestamps().read();
-            ledger.queues.back().clock = clock_of(queue);
+            read_source(*queue.source, ledger.queues.back());
         }
         std::size_t first_queue = 0;
         for (std::size_t input = 0; input < ports_.size(); ++input) {

@@ -32,7 +32,8 @@ private:
 ProbePlan plan_probe(const Config& config) {
     ProbePlan plan;
     for (std::size_t index = 0; index < config.inputs.size(); ++index) {
-        const InputOptions& input = config.inputs[index];
+        plan.inputs.push_back(with_mtu_of_interface(config.inputs[index]));
+        const InputOptions& input = plan.inputs.back();
         plan.devices.push_back(eal_device(input, index));
         plan.nodes.push_back(read_device_node(plan.devices.back()));
         plan.heads.push_back(needs_head_buffers(input)
@@ -42,7 +43,7 @@ ProbePlan plan_probe(const Config& config) {
             plan.queues.push_back({.input = input.name, .queue = queue, .node = plan.nodes.back()});
         }
     }
-    plan.pools = plan_pools(config.inputs, plan.nodes);
+    plan.pools = plan_pools(plan.inputs, plan.nodes);
     return plan;
 }
 

@@ -13,10 +13,12 @@
 
 namespace tributary {
 
-/// What a configuration asks of a machine, before any hardware is touched.
+/// What a configuration asks of a machine, before any hardware is touched but for the mtu of
+/// network interfaces.
 struct ProbePlan {
-    std::vector<EalDevice> devices;  ///< one per input
-    std::vector<NumaNode> nodes;     ///< of the inputs' NICs
+    std::vector<InputOptions> inputs;  ///< with_mtu() of their interfaces
+    std::vector<EalDevice> devices;    ///< one per input
+    std::vector<NumaNode> nodes;       ///< of the inputs' NICs
     std::vector<PoolSize> pools;
     std::vector<std::optional<PoolSize>> heads;  ///< one per input, where it needs head buffers
     std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues

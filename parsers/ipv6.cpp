@@ -80,8 +80,7 @@ Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
 
 std::size_t payload_bytes_of_length_0(CapturedBytes frame, std::size_t payload_at,
                                       std::uint8_t next_header, std::size_t wire_bytes) noexcept {
-    constexpr std::uint8_t kNoNextHeader = 59;
-    if (next_header == kNoNextHeader) {
+    if (next_header == ipv6_extension::kNoNextHeader) {
         return 0;
     }
     const std::uint32_t jumbo =

@@ -18,6 +18,7 @@ inline constexpr std::uint8_t kHopByHop = 0;
 inline constexpr std::uint8_t kRouting = 43;
 inline constexpr std::uint8_t kFragment = 44;
 inline constexpr std::uint8_t kAuthentication = 51;
+inline constexpr std::uint8_t kNoNextHeader = 59;  ///< no header: nothing follows (RFC 8200 §4.7)
 inline constexpr std::uint8_t kDestination = 60;
 inline constexpr std::uint8_t kMobility = 135;
 inline constexpr std::uint8_t kHip = 139;

@@ -31,7 +31,7 @@ TEST_CASE("dump_config: every key stands there, items under their dash", "[conf]
     rss: ip-and-l4
     poll: busy
     promiscuous: true
-    mtu: 1500
+    mtu: auto
     rx-descriptors: 4096
     mempool-size: auto
 flows:

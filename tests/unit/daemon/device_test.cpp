@@ -102,5 +102,39 @@ TEST_CASE("buffer_octets: af_packet fills buffers by its frame size", "[daemon][
     CHECK(buffer_octets(input("af_packet:eth0", 1, 9000)) == 16384);
 }
 
+TEST_CASE("with_mtu: buffers follow the interface, unless the key is set", "[daemon][unit]") {
+    const auto followed = [](const std::string& device, std::uint32_t interface_mtu) {
+        return with_mtu(input(device, 1, 0), interface_mtu).mtu;
+    };
+    CHECK(followed("af_packet:eth0", 9000) == 9000);
+    CHECK(followed("af_packet:eth0", 1280) == 1500);
+    CHECK(followed("af_packet:eth0", 0) == 1500);
+    CHECK(followed("af_packet:lo", 65'536) == 16'000);
+    CHECK(followed("af_xdp:eth0", 2500) == 2500);
+    CHECK(followed("af_xdp:eth0", 9000) == 3046);
+    CHECK(buffer_octets(with_mtu(input("af_xdp:eth0", 1, 0), 9000)) == 3072);
+    CHECK(followed("0000:81:00.0", 9000) == 1500);
+    CHECK(followed("net_tap0,iface=tap0", 9000) == 1500);
+    CHECK(with_mtu(input("af_packet:eth0", 1, 1500), 9000).mtu == 1500);
+    CHECK(with_mtu(input("af_packet:eth0", 1, 9000), 1500).mtu == 9000);
+    CHECK(eal_device(with_mtu(input("af_packet:eth1", 1, 0), 9000), 0).argument ==
+          "net_af_packet0,iface=eth1,qpairs=1,blocksz=65536,framesz=16384,framecnt=2048");
+    CHECK(buffer_octets(input("af_packet:eth1", 1, 0)) == 2048);
+}
+
+TEST_CASE("octets_of_cut_frame: what drivers cut without a word", "[daemon][unit]") {
+    const auto limit = [](const InputOptions& of, const std::string& driver) {
+        return octets_of_cut_frame(eal_device(of, 0), driver);
+    };
+    CHECK(limit(input("af_packet:eth0"), "net_af_packet") == 1982);
+    CHECK(limit(input("af_packet:eth0", 1, 16'000), "net_af_packet") == 16'318);
+    CHECK(limit(input("net_af_packet0,iface=eth0"), "net_af_packet") == 1982);
+    CHECK(limit(input("net_af_packet0,framesz=4096,iface=eth0"), "net_af_packet") == 4030);
+    CHECK(limit(input("net_af_packet0,iface=eth0,framesz=4096"), "net_af_packet") == 4030);
+    CHECK(limit(input("net_pcap0,rx_pcap=a"), "net_pcap") == 0);
+    CHECK(limit(input("0000:81:00.0"), "net_ice") == UINT32_MAX);
+    CHECK(limit(input("af_xdp:eth0"), "net_af_xdp") == UINT32_MAX);
+}
+
 }  // namespace
 }  // namespace tributary

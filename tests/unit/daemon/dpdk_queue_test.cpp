@@ -13,6 +13,7 @@
 #include "daemon/packet_pool.hpp"
 #include "daemon/pinned_thread.hpp"
 #include "tests/support/exit_code_of.hpp"
+#include "tests/support/packet_builder.hpp"
 
 namespace tributary {
 namespace {
@@ -39,6 +40,12 @@ public:
              std::uint8_t fill) {
         put({seconds, microseconds, octets, octets});
         file_ << std::string(octets, static_cast<char>(fill));
+        file_.flush();
+    }
+    void add(const test::Frame& frame) {
+        const auto captured = static_cast<std::uint32_t>(frame.captured.size());
+        put({kFirstSecond, 0, captured, frame.wire_bytes});
+        file_.write(reinterpret_cast<const char*>(frame.captured.data()), captured);
         file_.flush();
     }
     [[nodiscard]] std::string path() const { return path_; }
@@ -125,14 +132,26 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
     InputOptions bad;
     bad.name = "bad";
     bad.device = "net_pcap1,rx_pcap=" + broken.path();
+    CaptureOnDisk cut_frames("cut.pcap");
+    const test::Frame jumbo = test::ethernet().vlan(5).ipv4().udp(1, 2).payload(1900).build();
+    cut_frames.add(jumbo.cut(200));
+    cut_frames.add(jumbo);
+    cut_frames.add(
+        test::ethernet().ipv6({.payload_bytes = 0}).tcp(1, 2, 0x10).payload(300).build());
+    cut_frames.add(test::ethernet().ethertype(0x0806).payload(46).build());
+    InputOptions cut;
+    cut.name = "cut";
+    cut.device = "net_pcap2,rx_pcap=" + cut_frames.path();
+    cut.mtu = 9000;
+    const EalDevice cut_device = eal_device(cut, 2);
     const EalDevice two_device = eal_device(two, 0);
     const EalDevice bad_device = eal_device(bad, 1);
-    const std::vector<InputOptions> inputs{two, bad};
-    const std::vector<NumaNode> nodes(2);
+    const std::vector<InputOptions> inputs{two, bad, cut};
+    const std::vector<NumaNode> nodes(3);
     const auto sizes = plan_pools(inputs, nodes);
     REQUIRE(sizes.size() == 1);
 
-    const Eal eal({.devices = {two_device, bad_device},
+    const Eal eal({.devices = {two_device, bad_device, cut_device},
                    .main_cpus = read_topology().allowed(),
                    .may_use_huge_pages = false,
                    .memory_bytes = sizes[0].memory()});
@@ -178,6 +197,23 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
               Timestamp{std::chrono::seconds{kFirstSecond} + std::chrono::microseconds{5}});
         CHECK(seen[2].at == seen[1].at);
         CHECK(queue.bad_timestamps().read() == 2);
+    }
+
+    {
+        EthPort cut_port(eal.port_of(cut_device), cut, cut_device, pool);
+        cut_port.start();
+        DpdkQueue queue(cut_port, 0, InterfaceIndex{1});
+        const Burst burst = queue.receive();
+        REQUIRE(burst.packets.size() == 4);
+        CHECK(burst.packets[0].captured.size() == 200);
+        CHECK(burst.packets[0].wire_bytes == jumbo.captured.size());
+        CHECK(burst.packets[1].wire_bytes == jumbo.captured.size());
+        CHECK(burst.packets[2].wire_bytes == 14 + 40 + 20 + 300);
+        CHECK(burst.packets[3].wire_bytes == 60);
+        CHECK(burst.packets[3].may_be_longer);
+        CHECK(queue.frames_cut().read() == 1);
+        CHECK(queue.length_unknown().read() == 1);
+        queue.release();
     }
 
     InputOptions greedy = two;
