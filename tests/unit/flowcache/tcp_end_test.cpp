@@ -146,16 +146,16 @@ TEST_CASE("tcp_end: without it FIN and RST change nothing", "[flowcache][unit]")
 TEST_CASE("tcp_end: a biflow's last ACK belongs to it, and its ports serve the next one",
           "[flowcache][unit]") {
     BiflowHarness harness(kBiflows, biflow::kLayout);
-    for (int connection = 0; connection < 2; ++connection) {
-        harness.packet(request(kSyn), at_ms(1000));
-        harness.packet(answer_to(request(), kSynAck), at_ms(1001));
-        harness.packet(request(kAck), at_ms(1002));
-        harness.packet(request(kFinAck), at_ms(1003));
-        harness.packet(request(kFinAck), at_ms(1004));  // sent again
-        harness.packet(answer_to(request(), kFinAck), at_ms(1005));
-        harness.packet(request(kAck), at_ms(1006));
+    for (const int begin : {1000, 1010}) {
+        harness.packet(request(kSyn), at_ms(begin));
+        harness.packet(answer_to(request(), kSynAck), at_ms(begin + 1));
+        harness.packet(request(kAck), at_ms(begin + 2));
+        harness.packet(request(kFinAck), at_ms(begin + 3));
+        harness.packet(request(kFinAck), at_ms(begin + 4));  // sent again
+        harness.packet(answer_to(request(), kFinAck), at_ms(begin + 5));
+        harness.packet(request(kAck), at_ms(begin + 6));
     }
-    auto records = end_all(harness, at_ms(1007));
+    auto records = end_all(harness, at_ms(1017));
     REQUIRE(records.size() == 2);
     CHECK(reasons_of(harness) == Reasons{kEnd, kForced});
     for (auto& record : records) {
