@@ -246,6 +246,9 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{"inherited",
                     {"tributary_collector_inherited_flow_records_total",
                      "Flow records that a former process left in the spool."}},
+    CollectorMetric{"spool_estimated",
+                    {"tributary_collector_spool_estimated_flow_records_total",
+                     "Of these, an estimate from octets of the spool that cannot be read."}},
 };
 
 void add_collector(Families& families, const CollectorLedger& collector) {
@@ -254,7 +257,9 @@ void add_collector(Families& families, const CollectorLedger& collector) {
         if (collector.is_removed && each.metric.type == MetricType::Gauge) {
             continue;  // what it has counted stays, but nothing is expected of it
         }
-        families.add(each.metric, labels, collector.counts.at(each.count));
+        if (const auto count = collector.counts.find(each.count); count != collector.counts.end()) {
+            families.add(each.metric, labels, count->second);
+        }
     }
     add_named(families,
               {"tributary_collector_lost_flow_records_total", "Its records lost, by cause."},

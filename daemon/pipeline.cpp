@@ -312,6 +312,7 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                                       {"reconnects", counters.reconnects.read()},
                                       {"records", counters.records.read().records},
                                       {"refused", counters.refused.read()},
+                                      {"spool_estimated", counters.spool_estimated.read()},
                                       {"spool_octets", counters.spool_octets.read()},
                                       {"spooled", counters.spooled.read().records},
                                       {"waiting_octets", counters.waiting_octets.read()}},

@@ -108,7 +108,7 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
         return false;
     }
     const RecordTally tally = tally_of(record, metering_.layout);
-    const std::optional<std::uint64_t> number = begin_record();
+    const std::optional<std::uint64_t> number = begin_record(queue, tally);
     if (!number) {
         return is_finishing_ && lose_unbegun(queue, tally);
     }
@@ -135,9 +135,10 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
 }
 
 /// @return  nothing: there is no memory for its account
-std::optional<std::uint64_t> CollectorGroup::begin_record() noexcept {
+std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
+                                                          const RecordTally& tally) noexcept {
     try {
-        return book_.begin();
+        return book_.begin(queue, tally);
     } catch (const std::bad_alloc&) {
         return std::nullopt;
     }
@@ -245,6 +246,9 @@ bool CollectorGroup::finish(ExportTime now, bool drained) {
     bool all_ended = retired_.empty();  // step() goes on with them
     for (Member& member : members_) {
         all_ended = end_member(member, drained, now) && all_ended;
+    }
+    if (all_ended) {
+        book_.settle_unread();
     }
     return all_ended;
 }

@@ -100,7 +100,8 @@ private:
     [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
     template <class IsGood>
     [[nodiscard]] std::size_t first(IsGood is_good) const;
-    [[nodiscard]] std::optional<std::uint64_t> begin_record() noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> begin_record(std::size_t queue,
+                                                            const RecordTally& tally) noexcept;
     bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;

@@ -190,8 +190,11 @@ void CollectorSession::refill(ExportTime now) {
         if (!message) {
             return;
         }
-        encoder_.announce_for(message->octets);
         refilled_octets_ += message->octets.size();
+        if (encoder_.announce_for(message->octets) != message->data_records) {
+            overflow_.refuse(*message, now);
+            continue;
+        }
         messages_.add_last(messages_.waiting, *message);
     }
 }

@@ -26,6 +26,12 @@ std::uint64_t DeliveryBook::begin() {
     return next_++;
 }
 
+std::uint64_t DeliveryBook::begin(std::size_t queue, const RecordTally& tally) {
+    const std::uint64_t number = begin();
+    begun_[queue] += tally;
+    return number;
+}
+
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {
     counters_.collectors[collector].records.add(record.tally());
     if ((settle_copy(record.number, kExported).before & kExported) == 0) {
@@ -54,6 +60,54 @@ void DeliveryBook::lost(std::size_t collector, std::span<const RecordEntry> reco
         lost(collector, record, cause);
     }
     counters_.collectors[collector].lose(cause, inherited);
+}
+
+void DeliveryBook::lost(std::size_t collector, const UnreadRecords& records,
+                        ExportLoss cause) noexcept {
+    std::uint64_t left = 0;  // records of which this may be the last copy
+    for (const RecordTally& queue : records.queues) {
+        counters_.collectors[collector].lose(cause, queue);
+        left += queue.records;
+    }
+    const std::uint64_t all = left;
+    for (const auto& [first, end] : records.numbers) {
+        for (std::uint64_t number = first; number < end; ++number) {
+            const State after = settle_copy(number, 0).after;
+            // Another copy is under way, or has arrived, and has the record's account with it.
+            left -= (after & (kExported | kUnderWay)) != 0 ? 1 : 0;
+            unread_loss_ = after == kSpooled ? cause : unread_loss_;
+        }
+    }
+    if (left == all && !unread_loss_) {
+        for (std::size_t queue = 0; queue < records.queues.size(); ++queue) {
+            counters_.queues[queue].lose(cause, records.queues[queue]);
+        }
+    } else if (left > 0) {
+        unread_loss_ = cause;  // of which queue, and with how many packets: not known yet
+    }
+}
+
+void DeliveryBook::settle_unread() noexcept {
+    if (!unread_loss_) {
+        return;
+    }
+    for (std::size_t queue = 0; queue < begun_.size(); ++queue) {
+        counters_.queues[queue].lose(*unread_loss_, unaccounted(queue));
+    }
+    unread_loss_.reset();
+}
+
+/// What was begun, and is neither exported, lost nor spooled.
+RecordTally DeliveryBook::unaccounted(std::size_t queue) const noexcept {
+    const QueueExportCounters& counters = counters_.queues[queue];
+    RecordTally known = counters.exported.read();
+    known += counters.spooled.read();
+    for (const RecordCounter& cause : counters.lost) {
+        known += cause.read();
+    }
+    const RecordTally& begun = begun_[queue];
+    return {begun.records - known.records, begun.packets - known.packets,
+            begun.octets - known.octets};
 }
 
 /// When no copy is under way any more, and one lies in a spool, and nobody has the record.

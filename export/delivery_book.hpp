@@ -4,12 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "export/export_counters.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
+#include "export/spool_account.hpp"
 
 namespace tributary {
 
@@ -31,8 +34,8 @@ class DeliveryBook {
 public:
     /// @param counters  outlive the book
     /// @param copies    collectors that each record goes to
-    DeliveryBook(ExportCounters& counters, std::size_t copies) noexcept
-        : counters_(counters), copies_(copies) {}
+    DeliveryBook(ExportCounters& counters, std::size_t copies)
+        : counters_(counters), copies_(copies), begun_(counters.queues.size()) {}
 
     /// Records that begin from now on go to so many collectors.
     void set_copies(std::size_t copies) noexcept;
@@ -41,6 +44,8 @@ public:
     /// @return  its number
     /// @errors  std::bad_alloc: it has not begun
     [[nodiscard]] std::uint64_t begin();
+    /// The same for a record of this queue, of which settle_unread() can then know the rest.
+    [[nodiscard]] std::uint64_t begin(std::size_t queue, const RecordTally& tally);
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
     /// All records of a message.
@@ -50,8 +55,17 @@ public:
               const RecordTally& inherited, ExportLoss cause) noexcept;
     /// A record of which begin() found no memory; the collectors' accounts are the caller's.
     void lost_unbegun(std::size_t queue, const RecordTally& record, ExportLoss cause) noexcept {
+        begun_[queue] += record;  // settle_unread() finds it among the lost ones
         counters_.queues[queue].lose(cause, record);
     }
+    /// Records whose entries cannot be read: their sum for each queue is known, and their numbers
+    /// where there are states of them.
+    void lost(std::size_t collector, const UnreadRecords& records, ExportLoss cause) noexcept;
+    /// The end, when every copy was told of. Where a collector had some of the unread records and
+    /// none had others, what these held is what no account has.
+    void settle_unread() noexcept;
+    /// Whether there are states of records, or will be.
+    [[nodiscard]] bool keeps_states() const noexcept { return copies_ > 1 || !blocks_.empty(); }
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// The collector's own account.
@@ -84,11 +98,14 @@ private:
     /// @param add  kExported, kSpooled or nothing
     [[nodiscard]] Change settle_copy(std::uint64_t number, State add) noexcept;
 
+    [[nodiscard]] RecordTally unaccounted(std::size_t queue) const noexcept;
     void count_if_spooled(State state, const RecordEntry& record) noexcept;
 
     ExportCounters& counters_;
     std::size_t copies_;
     std::uint64_t next_ = 0;
+    std::vector<RecordTally> begun_;                   ///< by queue, all records so far
+    std::optional<ExportLoss> unread_loss_;            ///< there is one: settle_unread() has to do
     std::unordered_map<std::uint64_t, Block> blocks_;  ///< by number / kBlockRecords
 };
 

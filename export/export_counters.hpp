@@ -72,6 +72,7 @@ struct alignas(64) CollectorCounters : LossCounters {
     LatencyHistogram latency;
     Counter waiting_octets;    ///< gauge: messages that wait for it or its acknowledgement
     Counter pace;              ///< gauge: octets per second that leave at the most; 0: any number
+    Counter spool_estimated;   ///< records among inherited and spool_damaged that are an estimate
     Counter spool_octets;      ///< gauge: what the spool takes on disk
     Counter spool_max_octets;  ///< gauge: what it may take; 0: there is none
     Counter connected;         ///< gauge: 1 while messages can be sent

@@ -123,18 +123,27 @@ std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) c
     return print;
 }
 
-void IpfixEncoder::announce_for(MessageView message) noexcept {
+std::optional<std::uint32_t> IpfixEncoder::announce_for(MessageView message) noexcept {
     constexpr std::size_t kSetHeader = FixbufSession::kSetHeader;
+    std::size_t records = 0;
     for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
          sets.size() >= kSetHeader;) {
         const std::uint64_t id = read_unsigned(sets.first(2));
-        const std::uint64_t octets = read_unsigned(sets.subspan(2, 2));
+        const std::uint64_t octets =
+            std::clamp<std::uint64_t>(read_unsigned(sets.subspan(2, 2)), kSetHeader, sets.size());
         const std::uint64_t shape = id - templates_.front().id;  // of other sets far too large
-        if (shape < templates_.size()) {
-            announce(static_cast<std::size_t>(shape));
+        if (shape >= templates_.size()) {
+            return std::nullopt;
         }
-        sets = sets.subspan(std::clamp<std::uint64_t>(octets, kSetHeader, sets.size()));
+        const std::size_t of_record = templates_[shape].record_octets;
+        if (octets - kSetHeader < of_record) {
+            return std::nullopt;
+        }
+        records += (octets - kSetHeader) / of_record;
+        announce(static_cast<std::size_t>(shape));
+        sets = sets.subspan(octets);
     }
+    return static_cast<std::uint32_t>(records);
 }
 
 void IpfixEncoder::announce(std::size_t shape) noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,7 +67,9 @@ public:
         return announced_[index];
     }
     /// Announces the templates that a message of an encoder with the same fingerprint needs.
-    void announce_for(MessageView message) noexcept;
+    ///
+    /// @return  data records in it; nothing: it has sets of other templates, or of no whole records
+    std::optional<std::uint32_t> announce_for(MessageView message) noexcept;
     /// The same for encoders whose messages and templates go together, in every run.
     [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 

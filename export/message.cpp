@@ -17,6 +17,11 @@ void put_be32(std::byte* out, std::uint32_t value) noexcept {
     }
 }
 
+std::uint32_t read_be16(MessageView octets, std::size_t at) noexcept {
+    return std::to_integer<std::uint32_t>(octets[at]) << 8U |
+           std::to_integer<std::uint32_t>(octets[at + 1]);
+}
+
 std::uint32_t whole_seconds_after(Timestamp time) noexcept {
     return static_cast<std::uint32_t>(
         std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
@@ -30,6 +35,25 @@ std::uint32_t whole_seconds_until(Timestamp time) noexcept {
 }
 
 }  // namespace
+
+bool is_data_message(MessageView octets) noexcept {
+    constexpr std::size_t kHeader = 16;  // RFC 7011 §3.1
+    constexpr std::size_t kSetHeader = 4;
+    constexpr std::uint32_t kVersion = 10;
+    constexpr std::uint32_t kFirstDataSet = 256;  // RFC 7011 §3.3.2
+    if (octets.size() < kHeader + kSetHeader || read_be16(octets, 0) != kVersion ||
+        read_be16(octets, 2) != octets.size()) {
+        return false;
+    }
+    for (MessageView sets = octets.subspan(kHeader); !sets.empty();) {
+        const std::size_t length = sets.size() < kSetHeader ? 0 : read_be16(sets, 2);
+        if (length < kSetHeader || length > sets.size() || read_be16(sets, 0) < kFirstDataSet) {
+            return false;
+        }
+        sets = sets.subspan(length);
+    }
+    return true;
+}
 
 void MessageNumbering::stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
                              Timestamp latest_end) noexcept {

@@ -12,6 +12,12 @@ namespace tributary {
 /// One whole IPFIX message, header included (RFC 7011 §3.1). Borrowed from whoever made it.
 using MessageView = std::span<const std::byte>;
 
+/// Whether these octets are one whole message of data sets: its version, its length and the lengths
+/// of its sets are right. What is read from a disk is checked so before it is sent.
+///
+/// @source  RFC 7011 §3.1, §3.3.2
+[[nodiscard]] bool is_data_message(MessageView octets) noexcept;
+
 /// Writes number and export time into the headers of one session's messages, as late as they leave:
 /// a message that waits for its collector gets the time at which it is sent, and the number that it
 /// has in the session in which that happens.

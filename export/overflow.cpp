@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "export/socket.hpp"
 
@@ -19,8 +20,17 @@ Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t
     spool_ = std::make_unique<Spool>(spool, fingerprint);
     account_.spool_max_octets.set(spool.max_octets);
     told_used_ = spool_->has_untaken();
-    spool_->visit_untaken(
-        [this](const Spool::Account& former) { account_.inherited.add(former.tally); });
+    const std::vector<Spool::Account> damaged = spool_->take_damaged();
+    for (const Spool::Account& former : damaged) {
+        account_.inherited.add(former.tally);
+        lose(former, ExportLoss::spool_damaged);
+    }
+    spool_->visit_untaken([this](const Spool::Account& former) {
+        account_.inherited.add(former.tally);
+        if (former.is_damaged) {
+            lose(former, ExportLoss::spool_damaged);
+        }
+    });
 }
 
 void Overflow::advance(ExportTime now) {
@@ -77,6 +87,7 @@ bool Overflow::write(OutgoingMessage& message, bool stays_in_memory, ExportTime 
             events_.tell(CollectorEventKind::spool_full, now.uptime, {});
         }
     }
+    spool_->keep_numbers(book_.keeps_states());
     if (spool_->append(message, stays_in_memory)) {
         return true;
     }
@@ -87,9 +98,7 @@ bool Overflow::write(OutgoingMessage& message, bool stays_in_memory, ExportTime 
 
 std::optional<OutgoingMessage> Overflow::take(ExportTime now) {
     std::optional<OutgoingMessage> message = spool_->take();
-    for (const Spool::Account& damaged : spool_->take_damaged()) {
-        lose(damaged, ExportLoss::spool_damaged);
-    }
+    lose_damaged();
     tell_damage(now);
     if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
         events_.tell(CollectorEventKind::spool_emptied, now.uptime, {});
@@ -97,10 +106,36 @@ std::optional<OutgoingMessage> Overflow::take(ExportTime now) {
     return message;
 }
 
-void Overflow::tell_damage(ExportTime now) {
-    if (std::exchange(damaged_, spool_->damaged()) != spool_->damaged()) {
-        events_.tell(CollectorEventKind::spool_failed, now.uptime, "a part of it is damaged");
+void Overflow::lose_damaged() noexcept {
+    for (const Spool::Account& damaged : spool_->take_damaged()) {
+        lose(damaged, ExportLoss::spool_damaged);
     }
+}
+
+/// Tells when it is known how many records the damage has cost: at the end of its file.
+void Overflow::tell_damage(ExportTime now) {
+    const bool is_known = lost_ != told_lost_ || !spool_->has_untaken();
+    if (!is_known || (damaged_ == spool_->damaged() && lost_ == told_lost_)) {
+        return;
+    }
+    damaged_ = spool_->damaged();
+    told_lost_ = lost_;
+    std::string text = "a part of it is damaged";
+    if (lost_ > 0) {
+        text += ", " + std::to_string(lost_) + " records are lost since the start";
+    }
+    if (estimated_ > 0) {
+        text += ", of which " + std::to_string(estimated_) +
+                " are an estimate from the octets that cannot be read";
+    }
+    events_.tell(CollectorEventKind::spool_failed, now.uptime, text);
+}
+
+void Overflow::refuse(OutgoingMessage& message, ExportTime now) {
+    lose({.tally = message.inherited, .entries = message.entries, .is_damaged = true},
+         ExportLoss::spool_damaged);
+    release(message);
+    tell_damage(now);
 }
 
 void Overflow::release(OutgoingMessage& message) noexcept {
@@ -126,6 +161,7 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
                      "somebody removed files with " + std::to_string(removed) + " records");
     }
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+    tell_damage(now);
     account_.spool_octets.set(is_on() ? spool_->octets() : 0);
 }
 
@@ -150,14 +186,26 @@ ExportLoss Overflow::cause_of_loss(const std::optional<SpoolPlace>& place) const
 
 /// Of a former process's records the sum is this collector's; its own are in the book, too.
 void Overflow::keep(const Spool::Account& account) noexcept {
+    if (account.is_damaged) {
+        lose(account, ExportLoss::spool_damaged);
+        return;
+    }
     for (const RecordEntry& record : account.entries) {
         book_.spooled(account_index_, record);
     }
     account_.spooled.add(account.inherited());
 }
 
+/// What is damaged is lost by that, whatever else would have become of it.
 void Overflow::lose(const Spool::Account& account, ExportLoss cause) noexcept {
-    book_.lost(account_index_, account.entries, account.inherited(), cause);
+    const ExportLoss why = account.is_damaged ? ExportLoss::spool_damaged : cause;
+    book_.lost(account_index_, account.entries, account.inherited(), why);
+    book_.lost(account_index_, account.unread, why);
+    if (account.is_damaged) {
+        lost_ += account.tally.records;
+        estimated_ += account.is_estimate ? account.tally.records : 0;
+        account_.spool_estimated.add(account.is_estimate ? account.tally.records : 0);
+    }
 }
 
 }  // namespace tributary

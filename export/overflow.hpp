@@ -45,6 +45,8 @@ public:
     [[nodiscard]] bool store(OutgoingMessage& message, MessageStages& older, ExportTime now);
     /// The oldest message, which is to be sent now; the spool has it until release().
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
+    /// A message from the spool is none that the collector can read: its records are lost.
+    void refuse(OutgoingMessage& message, ExportTime now);
     /// The message's fate is known.
     void release(OutgoingMessage& message) noexcept;
     /// The end: all that is in the spool or in memory stays in the spool for the next process; what
@@ -59,6 +61,7 @@ private:
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
+    void lose_damaged() noexcept;
 
     std::size_t account_index_;
     DeliveryBook& book_;
@@ -67,7 +70,10 @@ private:
     std::unique_ptr<Spool> spool_;
     std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; there is one: it refuses
     bool told_used_ = false;
-    std::uint64_t damaged_ = 0;  ///< as last told
+    std::uint64_t damaged_ = 0;    ///< as last told
+    std::uint64_t lost_ = 0;       ///< records, by damage
+    std::uint64_t told_lost_ = 0;  ///< of these, as last told
+    std::uint64_t estimated_ = 0;  ///< of these
 };
 
 }  // namespace tributary

@@ -5,73 +5,85 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <random>
 #include <span>
-#include <type_traits>
+#include <system_error>
+#include <tuple>
 
 #include "export/spool_file.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::uint64_t kFileMagic = 0x3230'4C50'5342'5254;  // "TRBSPL02" on disk
-constexpr std::uint32_t kFrameMagic = 0x454D'5246;           // "FRME"
-constexpr std::uint32_t kMostOctets = 65'535;                // of an IPFIX message
-constexpr std::uint32_t kMostEntries = 65'535;
+std::uint64_t random_seed() {
+    std::random_device random;
+    return std::uint64_t{random()} << 32U | random();
+}
 
-/// Spools are read where they were written, so all is in host byte order.
-struct FileHeader {
-    std::uint64_t magic = kFileMagic;
-    std::uint64_t fingerprint{};
-};
+/// The names of files in a directory that are a spool's, the oldest first. Names that tributary
+/// does not give (other spellings, 0, numbers that leave no room for further ones) come last.
+std::vector<std::string> spool_files_in(const std::string& directory) {
+    std::vector<std::tuple<bool, std::uint64_t, std::string>> found;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        std::string name = entry.path().filename().string();
+        if (is_spool_file_name(name)) {
+            const std::uint64_t number = spool_file_number(name).value_or(0);
+            const bool is_usual =
+                number > 0 && number <= kMostSpoolFile && name == spool_file_name(number);
+            found.emplace_back(!is_usual, number, std::move(name));
+        }
+    }
+    std::ranges::sort(found);
+    std::vector<std::string> names;
+    for (auto& each : found) {
+        names.push_back(std::move(std::get<std::string>(each)));
+    }
+    return names;
+}
+
+/// Opens a regular file; nothing else of its name can be a spool's.
+FileDescriptor open_file(const std::string& path) {
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) {
+        throw ExportError("spool " + path + ": " + words_for(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        throw ExportError("spool " + path + ": is not a regular file");
+    }
+    return file;
+}
+
+/// Whether a file is too short for a record, and does not begin as a spool's file does: nothing is
+/// lost with it.
+bool is_foreign(const FileDescriptor& file) {
+    struct stat status {};
+    SpoolFileHeader header;
+    return ::fstat(file.get(), &status) == 0 && read_at(file.get(), header, 0) &&
+           !header.is_known() &&
+           static_cast<std::uint64_t>(status.st_size) < sizeof header + sizeof(SpoolFrame);
+}
 
 }  // namespace
-
-/// What a frame begins with; the accounts of its records and the message follow.
-struct Spool::Frame {
-    std::uint32_t magic = kFrameMagic;
-    std::uint32_t is_done{};           ///< the one thing that changes
-    std::uint64_t checksum{};          ///< of what follows in this header
-    std::uint64_t entries_checksum{};  ///< of the accounts of its records
-    std::uint64_t octets_checksum{};   ///< of the message
-    std::uint32_t octets{};
-    std::uint32_t entries{};
-    std::uint32_t data_records{};
-    std::uint32_t padding{};
-    std::int64_t latest_end{};  ///< nanoseconds since 1970
-    RecordTally tally;          ///< of its records
-
-    static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
-
-    [[nodiscard]] std::uint64_t payload() const noexcept {
-        return std::uint64_t{entries} * sizeof(RecordEntry) + octets;
-    }
-    [[nodiscard]] std::uint64_t size() const noexcept { return sizeof(Frame) + payload(); }
-    [[nodiscard]] std::uint64_t header_checksum() const noexcept {
-        const auto header = std::as_bytes(std::span(this, 1)).subspan(kChecked);
-        return XXH3_64bits(header.data(), header.size());
-    }
-};
 
 Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
     : directory_(options.directory),
       max_octets_(options.max_octets),
       segment_octets_(options.max_octets / kFiles),
-      fingerprint_(fingerprint) {
-    static_assert(sizeof(Frame) == 80 && std::is_trivially_copyable_v<RecordEntry>);
-    std::error_code fault;
-    std::filesystem::create_directories(directory_, fault);
-    if (!fault) {
+      fingerprint_(fingerprint),
+      seed_(random_seed()) {
+    try {
+        std::filesystem::create_directories(directory_);
         lock();
-        inherit(fault);
-    }
-    if (fault) {
-        throw ExportError("spool " + directory_ + ": " + fault.message());
+        inherit();
+    } catch (const std::filesystem::filesystem_error& fault) {
+        throw ExportError("spool " + directory_ + ": " + fault.code().message());
     }
 }
 
@@ -89,76 +101,109 @@ void Spool::lock() {
     }
 }
 
-void Spool::inherit(std::error_code& fault) {
-    for (std::filesystem::directory_iterator entry(directory_, fault);
-         !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
-        if (const auto number = spool_file_number(entry->path().filename().string())) {
-            inherit_file(*number, entry->path().string());
+void Spool::inherit() {
+    for (const std::string& name : spool_files_in(directory_)) {
+        inherit_file(name);
+    }
+    estimate_damage();
+}
+
+void Spool::inherit_file(const std::string& name) {
+    FileDescriptor file = open_file(directory_ + "/" + name);
+    if (is_foreign(file)) {
+        ++damaged_;
+        const std::uint64_t number = spool_file_number(name).value_or(0);
+        if (name == spool_file_name(number) && number <= kMostSpoolFile) {
+            next_number_ = std::max(next_number_, number + 1);
+        }
+        return;
+    }
+    std::string known_as = name;
+    give_it_a_number(known_as);
+    const std::uint64_t number = spool_file_number(known_as).value_or(0);
+    next_number_ = std::max(next_number_, number + 1);
+    const auto placed =
+        segments_
+            .emplace(number,
+                     SpoolSegment(std::move(file), directory_ + "/" + known_as, fingerprint_))
+            .first;
+    const SpoolScan& scan = placed->second.scan();
+    scan_.damages += scan.damages;
+    scan_.damaged_octets += scan.damaged_octets;
+    scan_.cut += scan.cut;
+    scan_.whole_octets += scan.whole_octets;
+    scan_.whole += scan.whole;
+    remove_if_done(placed);
+}
+
+/// Gives a file the next number, if its name is none that tributary gives.
+void Spool::give_it_a_number(std::string& name) {
+    const std::uint64_t number = spool_file_number(name).value_or(0);
+    if (number > 0 && number <= kMostSpoolFile && name == spool_file_name(number)) {
+        return;
+    }
+    const std::string path = directory_ + "/" + name;
+    for (;; ++next_number_) {
+        name = spool_file_name(next_number_);
+        if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, (directory_ + "/" + name).c_str(),
+                        RENAME_NOREPLACE) == 0) {
+            return;
+        }
+        if (errno != EEXIST) {
+            throw ExportError("spool " + path + ": cannot be renamed " + name + ": " +
+                              words_for(errno));
         }
     }
 }
 
-void Spool::inherit_file(std::uint64_t number, const std::string& path) {
-    Segment segment;
-    segment.path = path;
-    segment.is_inherited = true;
-    segment.file = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!segment.file) {
-        throw ExportError("spool " + path + ": " + words_for(errno));
+/// Makes accounts of what former processes' files do not give back. Where nothing tells how many
+/// records there were, as many are assumed as the same octets hold elsewhere in the spool.
+void Spool::estimate_damage() {
+    if (scan_.cut != RecordTally{}) {
+        lost_.push_back({.tally = scan_.cut, .is_damaged = true});
     }
-    next_number_ = std::max(next_number_, number + 1);
-    FileHeader header;
-    if (!read_at(segment.file.get(), header, 0) || header.magic != kFileMagic) {
-        ++damaged_;  // nobody knows whose it is: it stays
+    if (scan_.damaged_octets == 0) {
         return;
     }
-    segment.is_usable = header.fingerprint == fingerprint_;
-    segment.read_at = segment.octets = sizeof header;
-    const bool is_whole = scan(segment);
-    damaged_ += is_whole ? 0 : 1;
-    const auto placed = segments_.emplace(number, std::move(segment)).first;
-    remove_if_done(placed);
-}
-
-/// Finds the frames of a file that a former process has left. @return  it ends behind one
-bool Spool::scan(Segment& segment) const {
-    struct stat status {};
-    if (::fstat(segment.file.get(), &status) != 0) {
-        return false;
-    }
-    const auto octets = static_cast<std::uint64_t>(status.st_size);
-    Frame frame;
-    while (segment.octets < octets && read_frame(segment, segment.octets, frame) &&
-           segment.octets + frame.size() <= octets) {
-        const bool all_done = segment.read_at == segment.octets && frame.is_done != 0;
-        segment.octets += frame.size();
-        segment.read_at = all_done ? segment.octets : segment.read_at;
-    }
-    return segment.octets == octets;
-}
-
-bool Spool::read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const {
-    return read_at(segment.file.get(), frame, at) && frame.magic == kFrameMagic &&
-           frame.checksum == frame.header_checksum() && frame.octets <= kMostOctets &&
-           frame.entries <= kMostEntries;
+    constexpr double kUsualOctets = 82;  // of an entry, and a record of IPv4 in its message
+    const auto known = static_cast<double>(scan_.whole.records);
+    const double octets =
+        known > 0 ? static_cast<double>(scan_.whole_octets) / known : kUsualOctets;
+    const double records = std::max(1.0, static_cast<double>(scan_.damaged_octets) / octets + 0.5);
+    const auto share = [&](std::uint64_t of_known) {
+        return static_cast<std::uint64_t>(
+            known > 0 ? records * (static_cast<double>(of_known) / known) : 0);
+    };
+    lost_.push_back({.tally = {static_cast<std::uint64_t>(records), share(scan_.whole.packets),
+                               share(scan_.whole.octets)},
+                     .is_damaged = true,
+                     .is_estimate = true});
 }
 
 bool Spool::has_untaken() const noexcept {
     return std::ranges::any_of(segments_, [](const auto& each) {
-        return each.second.is_usable && each.second.read_at < each.second.octets;
+        return each.second.is_usable() && each.second.has_untaken();
     });
 }
 
 bool Spool::has_room_for(const OutgoingMessage& message) const noexcept {
     const std::uint64_t size =
-        sizeof(Frame) + message.entries.size() * sizeof(RecordEntry) + message.octets.size();
-    return octets() + sizeof(FileHeader) + size <= max_octets_;
+        sizeof(SpoolFrame) + message.entries.size() * sizeof(RecordEntry) + message.octets.size();
+    return octets() + sizeof(SpoolFileHeader) + size <= max_octets_;
 }
 
 std::uint64_t Spool::octets() const noexcept {
     std::uint64_t sum = 0;
     for (const auto& [number, segment] : segments_) {
-        sum += segment.octets;
+        sum += segment.octets();
+    }
+    return sum;
+}
+
+std::uint64_t Spool::damaged() const noexcept {
+    std::uint64_t sum = damaged_;
+    for (const auto& [number, segment] : segments_) {
+        sum += segment.damaged();
     }
     return sum;
 }
@@ -166,59 +211,38 @@ std::uint64_t Spool::octets() const noexcept {
 bool Spool::begin_segment() noexcept {
     const std::string path = directory_ + "/" + spool_file_name(next_number_);
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    const FileHeader header{.fingerprint = fingerprint_};
+    const SpoolFileHeader header{.fingerprint = fingerprint_};
     if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
         const int cause = errno;
-        static_cast<void>(::unlink(path.c_str()) == 0);
+        if (file) {
+            static_cast<void>(::unlink(path.c_str()) == 0);
+        } else if (cause == EEXIST) {
+            ++next_number_;  // it came behind the start: it is the next process's
+        }
         errno = cause;
         return false;
     }
     writing_ = next_number_++;
-    Segment& segment = segments_[writing_];
-    segment.file = std::move(file);
-    segment.path = path;
-    segment.read_at = segment.octets = sizeof header;
+    // Files far apart, so that no place has the seed of another one.
+    segments_.emplace(writing_,
+                      SpoolSegment(std::move(file), path, header, seed_ + (writing_ << 40U)));
     return true;
 }
 
 bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     auto current = segments_.find(writing_);
-    if (current == segments_.end() || current->second.octets >= segment_octets_ ||
-        is_removed(current->second.file.get())) {
+    if (current == segments_.end() || current->second.octets() >= segment_octets_ ||
+        current->second.is_removed()) {
         if (!begin_segment()) {
             return false;
         }
         current = segments_.find(writing_);
     }
-    Segment& segment = current->second;
-    Frame frame;
-    frame.octets = static_cast<std::uint32_t>(message.octets.size());
-    frame.entries = static_cast<std::uint32_t>(message.entries.size());
-    frame.data_records = message.data_records;
-    frame.latest_end = message.latest_end.time_since_epoch().count();
-    frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
-    for (const RecordEntry& entry : message.entries) {
-        frame.tally += entry.tally();
-    }
-    buffer_.resize(frame.size());
-    std::byte* out = buffer_.data() + sizeof frame;
-    std::memcpy(out, message.entries.data(), frame.payload() - frame.octets);
-    std::memcpy(out + frame.payload() - frame.octets, message.octets.data(), frame.octets);
-    frame.entries_checksum = XXH3_64bits(out, frame.payload() - frame.octets);
-    frame.checksum = frame.header_checksum();
-    std::memcpy(buffer_.data(), &frame, sizeof frame);
-    if (!write_at(segment.file.get(), buffer_, segment.octets)) {
-        const int cause = errno;
-        static_cast<void>(::ftruncate(segment.file.get(), static_cast<off_t>(segment.octets)) == 0);
-        errno = cause;
+    const std::uint64_t at = current->second.octets();
+    if (!current->second.append(message, stays_in_memory, keeps_numbers_)) {
         return false;
     }
-    message.place = SpoolPlace{.file = writing_, .at = segment.octets};
-    segment.octets += frame.size();
-    if (stays_in_memory) {
-        segment.read_at = segment.octets;
-        ++segment.taken;
-    }
+    message.place = SpoolPlace{.file = writing_, .at = at};
     return true;
 }
 
@@ -226,121 +250,67 @@ std::optional<OutgoingMessage> Spool::take() {
     std::optional<OutgoingMessage> message;
     for (auto segment = segments_.begin(); segment != segments_.end() && !message;) {
         const auto next = std::next(segment);
-        message = take_from(segment->first, segment->second);
-        remove_if_done(segment);  // what was damaged in it is in nobody's hands
+        if (segment->second.is_usable()) {
+            message = segment->second.take(lost_);
+        }
+        if (message) {
+            message->place->file = segment->first;
+        }
+        remove_if_done(segment);  // what was damaged in it was given up
         segment = next;
     }
     return message;
 }
 
-/// The first message of a file that is not done and can be read.
-std::optional<OutgoingMessage> Spool::take_from(std::uint64_t number, Segment& segment) {
-    while (segment.is_usable && segment.read_at < segment.octets) {
-        const std::uint64_t at = segment.read_at;
-        Frame frame;
-        if (!read_frame(segment, at, frame)) {
-            ++damaged_;
-            segment.read_at = segment.octets;  // where the next frame begins nobody knows
-            break;
-        }
-        segment.read_at += frame.size();
-        OutgoingMessage message;
-        if (frame.is_done == 0 && read_message(segment, frame, at, message)) {
-            ++segment.taken;
-            message.place = SpoolPlace{.file = number, .at = at};
-            return message;
-        }
-        if (frame.is_done == 0) {
-            ++damaged_;
-            Account account;
-            static_cast<void>(read_account(segment, frame, at, account));
-            lost_.push_back(std::move(account));
-        }
-    }
-    segment.read_at = std::min(segment.read_at, segment.octets);
-    return std::nullopt;
-}
-
-bool Spool::read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
-                         OutgoingMessage& message) const {
-    Account account;
-    if (!read_account(segment, frame, at, account)) {
-        return false;
-    }
-    message.octets.resize(frame.octets);
-    const std::uint64_t octets_at = at + frame.size() - frame.octets;
-    if (::pread(segment.file.get(), message.octets.data(), frame.octets,
-                static_cast<off_t>(octets_at)) != static_cast<ssize_t>(frame.octets) ||
-        XXH3_64bits(message.octets.data(), frame.octets) != frame.octets_checksum) {
-        return false;
-    }
-    message.entries = std::move(account.entries);
-    message.inherited = segment.is_inherited ? account.tally : RecordTally{};
-    message.data_records = frame.data_records;
-    message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
-    return true;
-}
-
-/// @return  false: it is damaged, and `account` empty
-bool Spool::read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
-                         Account& account) const {
-    account.tally = frame.tally;
-    if (segment.is_inherited) {
-        return true;  // who they are means nothing here
-    }
-    const std::size_t size = frame.entries * sizeof(RecordEntry);
-    account.entries.resize(frame.entries);
-    if (::pread(segment.file.get(), account.entries.data(), size,
-                static_cast<off_t>(at + sizeof frame)) != static_cast<ssize_t>(size) ||
-        XXH3_64bits(account.entries.data(), size) != frame.entries_checksum) {
-        account = {};
-        return false;
-    }
-    return true;
-}
-
 void Spool::done(const SpoolPlace& place) noexcept {
     const auto segment = segments_.find(place.file);
-    if (segment == segments_.end()) {
-        return;  // given up meanwhile
+    if (segment != segments_.end()) {  // else it was given up meanwhile
+        segment->second.done(place.at);
+        remove_if_done(segment);
     }
-    const std::uint32_t is_done = 1;
-    static_cast<void>(write_at(segment->second.file.get(), std::as_bytes(std::span(&is_done, 1)),
-                               place.at + offsetof(Frame, is_done)));
-    --segment->second.taken;
-    remove_if_done(segment);
 }
 
 void Spool::remove_if_done(Segments::iterator segment) noexcept {
-    if (segment->second.taken == 0 && segment->second.read_at >= segment->second.octets) {
+    if (segment->second.is_done()) {
         remove(segment);
     }
 }
 
 void Spool::remove(Segments::iterator segment) noexcept {
-    static_cast<void>(::unlink(segment->second.path.c_str()) == 0);
+    segment->second.remove();
+    damaged_ += segment->second.damaged();
     writing_ = segment->first == writing_ ? 0 : writing_;
     segments_.erase(segment);
 }
 
 void Spool::drop_oldest(const AccountHandler& handler) {
     if (!segments_.empty()) {
-        visit(segments_.begin()->second, handler);
+        segments_.begin()->second.visit(handler);
         remove(segments_.begin());
     }
 }
 
 bool Spool::is_kept(const SpoolPlace& place) const noexcept {
     const auto segment = segments_.find(place.file);
-    return segment != segments_.end() && !is_removed(segment->second.file.get());
+    return segment != segments_.end() && !segment->second.is_removed();
 }
 
 void Spool::drop_unusable(const AccountHandler& handler) {
-    drop_if([](const Segment& segment) { return !segment.is_usable; }, handler);
+    const auto of_unknown = [&handler](const Account& account) {
+        Account damaged = account;
+        damaged.is_damaged = true;
+        handler(damaged);
+    };
+    drop_if(
+        [](const SpoolSegment& segment) {
+            return segment.origin() == SpoolSegment::Origin::unknown;
+        },
+        of_unknown);
+    drop_if([](const SpoolSegment& segment) { return !segment.is_usable(); }, handler);
 }
 
 void Spool::drop_removed(const AccountHandler& handler) {
-    drop_if([](const Segment& segment) { return is_removed(segment.file.get()); }, handler);
+    drop_if([](const SpoolSegment& segment) { return segment.is_removed(); }, handler);
 }
 
 template <class Predicate>
@@ -348,7 +318,7 @@ void Spool::drop_if(Predicate is_to_go, const AccountHandler& handler) {
     for (auto segment = segments_.begin(); segment != segments_.end();) {
         const auto next = std::next(segment);
         if (is_to_go(segment->second)) {
-            visit(segment->second, handler);
+            segment->second.visit(handler);
             remove(segment);
         }
         segment = next;
@@ -356,19 +326,8 @@ void Spool::drop_if(Predicate is_to_go, const AccountHandler& handler) {
 }
 
 void Spool::visit_untaken(const AccountHandler& handler) {
-    for (const auto& [number, segment] : segments_) {
-        visit(segment, handler);
-    }
-}
-
-void Spool::visit(const Segment& segment, const AccountHandler& handler) const {
-    Frame frame;
-    for (std::uint64_t at = segment.read_at; at < segment.octets && read_frame(segment, at, frame);
-         at += frame.size()) {
-        Account account{.tally = frame.tally, .entries = {}};
-        if (frame.is_done == 0 && read_account(segment, frame, at, account)) {
-            handler(account);
-        }
+    for (auto& [number, segment] : segments_) {
+        segment.visit(handler);
     }
 }
 

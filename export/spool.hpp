@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +12,7 @@
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/socket.hpp"
+#include "export/spool_segment.hpp"
 
 namespace tributary {
 
@@ -29,6 +27,10 @@ namespace tributary {
 /// What a former process has left is taken first, as inherited, as far as its templates are those
 /// of today. Nothing is forced to the disk: what the kernel had not written when the machine fails
 /// is gone.
+///
+/// The account of each file is in memory (SpoolSegment): records that a damaged file does not give
+/// back are told of exactly. Of a former process's files, what no frame header tells is estimated
+/// from the octets.
 /// @thread  the export thread
 class Spool {
 public:
@@ -62,16 +64,8 @@ public:
     }
     /// Whether it was not, and the next process will find it: nobody has removed it.
     [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept;
-    /// The account of one frame: of a former process's the sum alone means something here.
-    struct Account {
-        RecordTally tally;
-        std::vector<RecordEntry> entries;  ///< of this process; otherwise none
-
-        [[nodiscard]] RecordTally inherited() const noexcept {
-            return entries.empty() ? tally : RecordTally{};
-        }
-    };
-    using AccountHandler = std::function<void(const Account&)>;
+    using Account = SpoolAccount;
+    using AccountHandler = SpoolSegment::AccountHandler;
 
     /// Gives up the oldest file. Messages that were taken from it have no place any more.
     ///
@@ -81,42 +75,29 @@ public:
     void drop_unusable(const AccountHandler& handler);
     /// Gives up the files that somebody else has removed: no other process will find them.
     void drop_removed(const AccountHandler& handler);
-    /// All messages that were not taken; the disk is read for those of this process alone.
+    /// All records that were not taken.
     void visit_untaken(const AccountHandler& handler);
-    /// The accounts of messages that were to be taken and could not be read.
+    /// The accounts of records that could not be read, each once: after construction those of
+    /// former processes' files, later what take() has found.
     [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
+    /// Whether the numbers of records are kept for the DeliveryBook, from now on.
+    void keep_numbers(bool are_kept) noexcept { keeps_numbers_ = are_kept; }
     /// Octets in all files.
     [[nodiscard]] std::uint64_t octets() const noexcept;
     /// How often something could not be read.
-    [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
+    [[nodiscard]] std::uint64_t damaged() const noexcept;
 
 private:
-    struct Segment {
-        FileDescriptor file;
-        std::string path;
-        std::uint64_t octets{};   ///< where the next frame goes
-        std::uint64_t read_at{};  ///< frames before it are taken or done
-        std::size_t taken{};      ///< frames in memory: not done, and before read_at
-        bool is_inherited{};
-        bool is_usable = true;  ///< its templates are today's
-    };
-    struct Frame;
-    using Segments = std::map<std::uint64_t, Segment>;
+    using Segments = std::map<std::uint64_t, SpoolSegment>;
 
     void lock();
-    void inherit(std::error_code& fault);
-    void inherit_file(std::uint64_t number, const std::string& path);
-    [[nodiscard]] bool scan(Segment& segment) const;
-    [[nodiscard]] std::optional<OutgoingMessage> take_from(std::uint64_t number, Segment& segment);
+    void inherit();
+    void inherit_file(const std::string& name);
+    void estimate_damage();
+    void give_it_a_number(std::string& name);
     [[nodiscard]] bool begin_segment() noexcept;
-    [[nodiscard]] bool read_frame(const Segment& segment, std::uint64_t at, Frame& frame) const;
-    [[nodiscard]] bool read_message(const Segment& segment, const Frame& frame, std::uint64_t at,
-                                    OutgoingMessage& message) const;
-    [[nodiscard]] bool read_account(const Segment& segment, const Frame& frame, std::uint64_t at,
-                                    Account& account) const;
     template <class Predicate>
     void drop_if(Predicate is_to_go, const AccountHandler& handler);
-    void visit(const Segment& segment, const AccountHandler& handler) const;
     void remove_if_done(Segments::iterator segment) noexcept;
     void remove(Segments::iterator segment) noexcept;
 
@@ -128,9 +109,11 @@ private:
     Segments segments_;  ///< by number
     std::uint64_t next_number_ = 1;
     std::uint64_t writing_ = 0;  ///< number of the file that is appended to; 0: none
-    std::uint64_t damaged_ = 0;
+    std::uint64_t seed_;         ///< of this process's entries
+    bool keeps_numbers_{};
+    SpoolScan scan_;             ///< of all former processes' files
+    std::uint64_t damaged_ = 0;  ///< of files that are gone
     std::vector<Account> lost_;  ///< see take_damaged()
-    std::vector<std::byte> buffer_;
 };
 
 }  // namespace tributary

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
@@ -21,14 +22,21 @@ std::string spool_file_name(std::uint64_t number) {
     return std::string(kDigits - digits.size(), '0') + digits + std::string(kSuffix);
 }
 
+bool is_spool_file_name(const std::string& name) noexcept {
+    return name.size() > kSuffix.size() && name.ends_with(kSuffix) &&
+           std::all_of(name.begin(), name.end() - static_cast<std::ptrdiff_t>(kSuffix.size()),
+                       [](char each) { return each >= '0' && each <= '9'; });
+}
+
 std::optional<std::uint64_t> spool_file_number(const std::string& name) {
     std::uint64_t number = 0;
-    const char* const end = name.data() + name.size();
-    const auto [stopped, error] = std::from_chars(name.data(), end, number);
-    return error == std::errc{} && stopped != name.data() &&
-                   std::string_view(stopped, static_cast<std::size_t>(end - stopped)) == kSuffix
-               ? std::optional(number)
-               : std::nullopt;
+    const auto [stopped, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    return is_spool_file_name(name) && error == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+bool read_all_at(int file, std::span<std::byte> octets, std::uint64_t at) noexcept {
+    return ::pread(file, octets.data(), octets.size(), static_cast<off_t>(at)) ==
+           static_cast<ssize_t>(octets.size());
 }
 
 bool write_at(int file, std::span<const std::byte> octets, std::uint64_t at) noexcept {
@@ -48,9 +56,11 @@ bool write_at(int file, std::span<const std::byte> octets, std::uint64_t at) noe
     return true;
 }
 
-bool is_removed(int file) noexcept {
-    struct stat status {};
-    return ::fstat(file, &status) == 0 && status.st_nlink == 0;
+bool is_file_at(const std::string& path, int file) noexcept {
+    struct stat there {};
+    struct stat here {};
+    return ::stat(path.c_str(), &there) == 0 && ::fstat(file, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
 }  // namespace tributary

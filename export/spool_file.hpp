@@ -12,9 +12,14 @@
 
 namespace tributary {
 
+/// The greatest number of a spool's file; no process comes near it.
+inline constexpr std::uint64_t kMostSpoolFile = std::uint64_t{1} << 62U;
+
 /// The name of a spool's file: its number, so that names sort as numbers do.
 [[nodiscard]] std::string spool_file_name(std::uint64_t number);
-/// The number in such a name; nothing for other files.
+/// Whether a name has digits and the suffix of a spool's file, in any spelling.
+[[nodiscard]] bool is_spool_file_name(const std::string& name) noexcept;
+/// The number in such a name, as far as 64 bits hold it; nothing for other names.
 [[nodiscard]] std::optional<std::uint64_t> spool_file_number(const std::string& name);
 
 /// @param at  octets from the file's begin
@@ -26,10 +31,15 @@ template <class Value>
 }
 
 /// @param at  octets from the file's begin
+/// @return  false: the file ends before, or errno tells why it cannot be read
+[[nodiscard]] bool read_all_at(int file, std::span<std::byte> octets, std::uint64_t at) noexcept;
+
+/// @param at  octets from the file's begin
 /// @return  false: errno tells why; some of it may be written
 [[nodiscard]] bool write_at(int file, std::span<const std::byte> octets, std::uint64_t at) noexcept;
 
-/// Whether somebody has removed the file that is open here: nobody will find it after this process.
-[[nodiscard]] bool is_removed(int file) noexcept;
+/// Whether this path leads to the file that is open here. Where it does not, the file was removed,
+/// moved or replaced, and no other process finds it.
+[[nodiscard]] bool is_file_at(const std::string& path, int file) noexcept;
 
 }  // namespace tributary

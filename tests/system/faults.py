@@ -30,7 +30,7 @@ def many_flows(path, flows=FLOWS):
     return path
 
 
-class Faults(harness.TestCase):
+class FaultCase(harness.TestCase):
     def setUp(self):
         super().setUp()
         harness.need("openssl")
@@ -73,6 +73,21 @@ class Faults(harness.TestCase):
                     numbers.append(int(parts[1]) << 16 | int(parts[2]) << 8 | int(parts[3]))
         return numbers, last
 
+    def wait_until_spooled(self, name):
+        """Until the spool has grown, and grows no more."""
+        def octets():
+            directory = self.path(name)
+            return sum(os.path.getsize(os.path.join(directory, file)) for file in os.listdir(directory))
+        last, since = octets(), time.monotonic()
+        def quiet():
+            nonlocal last, since
+            if octets() != last:
+                last, since = octets(), time.monotonic()
+            return last > 1_000_000 and time.monotonic() > since + 1
+        harness.wait_until(quiet, 60, "the spool")
+
+
+class Faults(FaultCase):
     def check_agreement(self, ledger, streams):
         """All records are there, once; ledger, options records and the collector's count agree."""
         numbers, last = self.numbers_in(streams)
@@ -308,19 +323,6 @@ class Faults(harness.TestCase):
             run.wait_for_log("SIGINT: stopping")
             time.sleep(0.5)
             self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT, run.text())
-
-    def wait_until_spooled(self, name):
-        """Until the spool has grown, and grows no more."""
-        def octets():
-            directory = self.path(name)
-            return sum(os.path.getsize(os.path.join(directory, file)) for file in os.listdir(directory))
-        last, since = octets(), time.monotonic()
-        def quiet():
-            nonlocal last, since
-            if octets() != last:
-                last, since = octets(), time.monotonic()
-            return last > 1_000_000 and time.monotonic() > since + 1
-        harness.wait_until(quiet, 60, "the spool")
 
     def lose_some(self, transport, context, spool, flows, trouble, cause, capture=None):
         """A collector that comes after the spool's trouble has each of the flows but those lost by `cause`, which are

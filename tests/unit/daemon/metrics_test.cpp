@@ -125,6 +125,7 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
                                      {"reconnects", 607},
                                      {"records", 608},
                                      {"refused", 609},
+                                     {"spool_estimated", 612},
                                      {"spool_octets", 611},
                                      {"waiting_octets", 613}},
                           .lost_by_cause = {{"buffer_full", 610}}}};
@@ -173,6 +174,7 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
              {"collector_failed{collector=\"c\"}", 0},
              {"collector_errors_total{collector=\"c\"}", 602},
              {"collector_inherited_flow_records_total{collector=\"c\"}", 604},
+             {"collector_spool_estimated_flow_records_total{collector=\"c\"}", 612},
              {"collector_messages_total{collector=\"c\"}", 605},
              {"collector_bytes_total{collector=\"c\"}", 606},
              {"collector_reconnects_total{collector=\"c\"}", 607},

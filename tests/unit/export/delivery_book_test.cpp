@@ -143,3 +143,60 @@ TEST_CASE("DeliveryBook: the number of copies changes while records are under wa
     book.set_copies(1);
     CHECK(book.blocks() == 0);
 }
+
+TEST_CASE("DeliveryBook: unread records of one collector are lost by their sums",
+          "[export][unit]") {
+    ExportCounters counters(2, 1);
+    DeliveryBook book(counters, 1);
+    const RecordTally tally{5, 50, 5000};
+    book.lost(0, UnreadRecords{.queues = {{}, tally}, .numbers = {}}, ExportLoss::spool_damaged);
+    CHECK(counters.queues[1].read_lost(ExportLoss::spool_damaged) == tally);
+    CHECK(counters.queues[0].read_lost(ExportLoss::spool_damaged) == RecordTally{});
+    CHECK(counters.collectors[0].read_lost(ExportLoss::spool_damaged) == tally);
+}
+
+TEST_CASE("DeliveryBook: unread records are lost where no other collector has them",
+          "[export][unit]") {
+    // Which of the four the other collector gets, by bit, and whether it does so before.
+    for (unsigned delivered = 0; delivered < 16; ++delivered) {
+        for (const bool is_before : {false, true}) {
+            INFO(delivered << (is_before ? " before" : " after"));
+            ExportCounters counters(1, 2);
+            DeliveryBook book(counters, 2);
+            std::vector<RecordEntry> entries;
+            UnreadRecords unread;
+            unread.queues.resize(1);
+            RecordTally lost;
+            for (std::uint64_t i = 0; i < 4; ++i) {
+                RecordEntry entry{
+                    .number = 0, .queue = 0, .packets = i + 1, .octets = std::uint64_t{100} << i};
+                entry.number = book.begin(0, entry.tally());
+                entries.push_back(entry);
+                unread.queues[0] += entry.tally();
+                unread.numbers[entry.number] = entry.number + 1;
+                lost += (delivered >> i & 1U) != 0 ? RecordTally{} : entry.tally();
+            }
+            const auto settle_others = [&] {
+                for (std::uint64_t i = 0; i < 4; ++i) {
+                    if ((delivered >> i & 1U) != 0) {
+                        book.delivered(1, entries[i]);
+                    } else {
+                        book.lost(1, entries[i], ExportLoss::buffer_full);
+                    }
+                }
+            };
+            if (is_before) {
+                settle_others();
+            }
+            book.lost(0, unread, ExportLoss::spool_damaged);
+            if (!is_before) {
+                settle_others();
+            }
+            book.settle_unread();
+            RecordTally both = counters.queues[0].read_lost(ExportLoss::spool_damaged);
+            both += counters.queues[0].read_lost(ExportLoss::buffer_full);
+            CHECK(both == lost);
+            CHECK(counters.collectors[0].read_lost(ExportLoss::spool_damaged) == unread.queues[0]);
+        }
+    }
+}

@@ -8,50 +8,11 @@
 #include <numeric>
 #include <string>
 
-#include "tests/support/collector_group_harness.hpp"
+#include "tests/support/spooled_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
-
-namespace {
-
-constexpr std::size_t kSmallBuffer = 65'536;  // some 1200 records
-
-struct SpooledExport : GroupExport {
-    explicit SpooledExport(const TemporaryDirectory& directory,
-                           std::uint64_t max_octets = std::uint64_t{1} << 26U,
-                           std::size_t count = 1)
-        : GroupExport(ExportMode::copy, count, kSmallBuffer) {
-        options.drain_timeout = milliseconds{1000};
-        options.collectors[0].spool = {.directory = directory.path(), .max_octets = max_octets};
-    }
-    /// Records first .. end - 1, by their source ports.
-    void put(std::uint16_t first, std::uint16_t end) {
-        for (std::uint16_t number = first; number < end; ++number) {
-            queue.put(record_of(number));
-        }
-    }
-    [[nodiscard]] std::uint64_t spooled() const {
-        return counters.queues[0].spooled.read().records;
-    }
-    [[nodiscard]] bool told(CollectorEventKind kind) const {
-        return std::ranges::count(events, kind) > 0;
-    }
-};
-
-/// An export whose collector is away until its end: all records stay in the spool.
-void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t records) {
-    SpooledExport exports(directory);
-    exports.collectors[0].go_away();
-    exports.start();
-    exports.put(0, records);
-    exports.run(milliseconds{100});
-    exports.finish();
-    CHECK(exports.spooled() == records);
-}
-
-}  // namespace
 
 TEST_CASE("spool: what an absent collector cannot take waits there, and comes in order",
           "[export][unit]") {

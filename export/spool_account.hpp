@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "export/outgoing_message.hpp"
+#include "flowcache/counter.hpp"
+
+namespace tributary {
+
+/// Records of this process whose entries cannot be read any more.
+struct UnreadRecords {
+    std::vector<RecordTally> queues{};                 ///< by queue
+    std::map<std::uint64_t, std::uint64_t> numbers{};  ///< first to end, where numbers are kept
+
+    [[nodiscard]] bool empty() const noexcept { return queues.empty(); }
+};
+
+/// The account of records in a spool: of a frame, or of what is missing.
+struct SpoolAccount {
+    RecordTally tally{};                 ///< of all of them
+    std::vector<RecordEntry> entries{};  ///< of this process's records
+    UnreadRecords unread{};              ///< of those, without entries
+    bool is_damaged{};                   ///< they cannot be sent
+    bool is_estimate{};                  ///< the tally was made from octets
+
+    /// Records of a former process: their sum alone means something here.
+    [[nodiscard]] RecordTally inherited() const noexcept {
+        return entries.empty() && unread.empty() ? tally : RecordTally{};
+    }
+};
+
+/// What a spool's file holds that was not taken: what cannot be found in the file again is missing,
+/// exactly. It takes a tally for each queue, however many frames the file has.
+class SpoolLedger {
+public:
+    /// Records of this process were written.
+    ///
+    /// @param keeps_numbers  the delivery book has states of them
+    /// @return  false: there is no memory for them, and nothing has changed
+    [[nodiscard]] bool write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept;
+    /// Records of a former process were found.
+    void inherit(const RecordTally& tally) noexcept { former_ += tally; }
+    /// The records of a frame were found again.
+    ///
+    /// @return  false: not all of them are here, and nothing has changed
+    [[nodiscard]] bool take(const SpoolAccount& account);
+    [[nodiscard]] bool empty() const noexcept;
+    [[nodiscard]] bool keeps_numbers() const noexcept { return !numbers_.empty(); }
+    /// Gives all that is left, as damaged; at the most one account of either process.
+    [[nodiscard]] std::vector<SpoolAccount> take_rest();
+
+private:
+    void add_number(std::uint64_t number);
+    void take_numbers(std::span<const RecordEntry> entries);
+
+    RecordTally former_;
+    std::vector<RecordTally> queues_;
+    std::map<std::uint64_t, std::uint64_t> numbers_;  ///< first to end
+};
+
+}  // namespace tributary

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "export/outgoing_message.hpp"
+#include "export/socket.hpp"
+#include "export/spool_account.hpp"
+#include "export/spool_frame.hpp"
+
+namespace tributary {
+
+/// What is known of a former process's file beside its account.
+struct SpoolScan {
+    std::uint64_t damages{};         ///< places that cannot be read
+    std::uint64_t damaged_octets{};  ///< where nothing tells what was there
+    RecordTally cut;                 ///< records of a frame that the file's end cuts
+    std::uint64_t whole_octets{};    ///< of frames that can be read
+    RecordTally whole;               ///< their records
+};
+
+/// One file of a Spool. Its account is in memory, so that what the file does not give back any more
+/// is known exactly: octets that change, an end that is cut, a file that another process writes to.
+/// Damage costs the frames that it is in. What is given up is marked as done or covered by frames
+/// that are, so that no later process counts it again.
+/// @thread  the export thread
+class SpoolSegment {
+public:
+    enum class Origin : std::uint8_t {
+        own,     ///< this process writes it
+        former,  ///< of a former process
+        others,  ///< of a former process, for templates that are not today's
+        unknown  ///< the same, and its header does not tell which
+    };
+    using AccountHandler = std::function<void(const SpoolAccount&)>;
+
+    /// A new file.
+    ///
+    /// @param header  is in it already
+    /// @param seed    of this process and file: nothing else has entries with these checksums
+    SpoolSegment(FileDescriptor file, std::string path, const SpoolFileHeader& header,
+                 std::uint64_t seed);
+    /// A file that a former process has left.
+    ///
+    /// @param fingerprint  of today's templates
+    SpoolSegment(FileDescriptor file, std::string path, std::uint64_t fingerprint);
+
+    /// @return  false: the disk refused it; errno tells why
+    [[nodiscard]] bool append(const OutgoingMessage& message, bool stays_in_memory,
+                              bool keeps_numbers) noexcept;
+    /// The first message that was not taken, with the place `at`.
+    ///
+    /// @param lost  gets the accounts of what cannot be read
+    [[nodiscard]] std::optional<OutgoingMessage> take(std::vector<SpoolAccount>& lost);
+    /// A message that was taken, or stayed in memory, is needed no more.
+    void done(std::uint64_t at) noexcept;
+    /// All records that were not taken. What cannot be read is damaged, and told of once.
+    void visit(const AccountHandler& handler);
+    /// What the constructor found.
+    [[nodiscard]] const SpoolScan& scan() const noexcept { return scan_; }
+
+    [[nodiscard]] Origin origin() const noexcept { return origin_; }
+    [[nodiscard]] bool is_usable() const noexcept {
+        return origin_ == Origin::own || origin_ == Origin::former;
+    }
+    [[nodiscard]] bool has_untaken() const noexcept { return read_at_ < octets_; }
+    /// Nothing in it is needed any more.
+    [[nodiscard]] bool is_done() const noexcept { return taken_ == 0 && !has_untaken(); }
+    /// Where the next frame goes.
+    [[nodiscard]] std::uint64_t octets() const noexcept { return octets_; }
+    /// Its path leads to another file, or nowhere.
+    [[nodiscard]] bool is_removed() const noexcept;
+    /// How often something could not be read.
+    [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
+    void remove() const noexcept;
+
+private:
+    void write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers);
+    void find_frames(std::uint64_t fingerprint);
+    void note_frame(const SpoolFrame& frame);
+    [[nodiscard]] bool find_next(std::uint64_t& at, SpoolFrame& frame);
+    [[nodiscard]] bool is_frame(const SpoolFrame& frame, std::uint64_t at);
+    [[nodiscard]] bool is_needed(const SpoolFrame& frame) const noexcept;
+    [[nodiscard]] bool is_done_mark(std::uint32_t mark) const noexcept;
+    [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame) const;
+    [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
+                                                              std::uint64_t at);
+    void mark_done(std::uint64_t at) noexcept;
+
+    FileDescriptor file_;
+    std::string path_;
+    SpoolFileHeader header_;
+    Origin origin_;
+    std::uint64_t seed_{};
+    std::uint64_t octets_ = sizeof(SpoolFileHeader);
+    std::uint64_t read_at_ = sizeof(SpoolFileHeader);  ///< frames before it are taken or done
+    std::size_t taken_{};  ///< frames in memory: not done, and before read_at_
+    std::uint64_t damaged_{};
+    SpoolLedger ledger_;  ///< of what was not taken
+    SpoolScan scan_;
+    std::vector<RecordEntry> entries_;  ///< of the frame that was looked at last, where it is own
+    std::vector<std::byte> buffer_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arbitrary octets as a file that a former process has left in a spool, and arbitrary changes of a
+// file that this process writes. No octets crash the reader, only whole IPFIX messages come back,
+// and every record that was written or found is sent or told of as lost.
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "export/message.hpp"
+#include "export/spool.hpp"
+#include "export/spool_file.hpp"
+#include "export/spool_frame.hpp"
+
+using namespace tributary;
+
+namespace {
+
+constexpr std::uint64_t kFingerprint = 7;
+constexpr std::size_t kMostChanges = 8;
+
+void demand(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+/// One directory in memory for all runs.
+const std::string& directory() {
+    static const std::string path = [] {
+        std::array<char, 32> name{"/dev/shm/spool_fuzz-XXXXXX"};
+        demand(::mkdtemp(name.data()) != nullptr);
+        return std::string(name.data());
+    }();
+    return path;
+}
+
+void put_be16(std::vector<std::byte>& octets, std::size_t at, std::size_t value) {
+    octets[at] = static_cast<std::byte>(value >> 8U);
+    octets[at + 1] = static_cast<std::byte>(value);
+}
+
+OutgoingMessage message_of(std::uint64_t number) {
+    constexpr std::size_t kOctets = 44;
+    OutgoingMessage message;
+    message.octets.assign(kOctets, static_cast<std::byte>(number));
+    put_be16(message.octets, 0, 10);
+    put_be16(message.octets, 2, kOctets);
+    put_be16(message.octets, 16, 256);
+    put_be16(message.octets, 18, kOctets - 16);
+    message.entries.push_back({.number = number, .queue = 0, .packets = number, .octets = 100});
+    message.entries.push_back({.number = number + 1, .queue = 3, .packets = 1, .octets = 40});
+    message.data_records = 2;
+    message.latest_end = Timestamp{std::chrono::seconds{1'600'000'000}};
+    return message;
+}
+
+/// Takes all there is. @return  the records that were sent or lost
+RecordTally take_all(Spool& spool) {
+    RecordTally sum;
+    while (const std::optional<OutgoingMessage> message = spool.take()) {
+        demand(is_data_message(message->octets));
+        demand(message->latest_end >= kFirstTimestamp && message->latest_end <= kLastTimestamp);
+        for (const RecordEntry& entry : message->entries) {
+            sum += entry.tally();
+        }
+        sum += message->inherited;
+        spool.done(*message->place);
+    }
+    demand(!spool.has_untaken());
+    for (const Spool::Account& account : spool.take_damaged()) {
+        demand(account.is_damaged);
+        sum += account.tally;
+    }
+    return sum;
+}
+
+/// Makes the headers in a file's octets say the truth about themselves, so that what they say is
+/// looked at.
+void mend_headers(std::vector<std::byte>& octets) {
+    SpoolFrame frame;
+    for (std::size_t at = sizeof(SpoolFileHeader); octets.size() >= sizeof frame + at;) {
+        std::memcpy(&frame, octets.data() + at, sizeof frame);
+        frame.magic = SpoolFrame::kMagic;
+        frame.octets %= 256;
+        frame.entries %= 8;
+        frame.tally.records = frame.entries;
+        const std::size_t payload =
+            std::min<std::size_t>(frame.payload(), octets.size() - at - sizeof frame);
+        const std::size_t message = std::min<std::size_t>(frame.octets, payload);
+        frame.octets_checksum =
+            XXH3_64bits(octets.data() + at + sizeof frame + payload - message, message);
+        frame.checksum = frame.header_checksum();
+        std::memcpy(octets.data() + at, &frame, sizeof frame);
+        at += sizeof frame + payload;
+    }
+}
+
+void write_file(const std::string& name, std::span<const std::byte> octets) {
+    const FileDescriptor file(
+        ::open((directory() + "/" + name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    demand(write_at(file.get(), octets, 0));
+}
+
+/// @param how  1: the file's header is right; 2: those of its frames are
+void inherit(unsigned how, std::span<const std::byte> data) {
+    std::vector<std::byte> octets(data.begin(), data.end());
+    const SpoolFileHeader header{.fingerprint = kFingerprint};
+    if ((how & 1U) != 0 && octets.size() >= sizeof header) {
+        std::memcpy(octets.data(), &header, sizeof header);
+    }
+    if ((how & 2U) != 0) {
+        mend_headers(octets);
+    }
+    write_file(spool_file_name(1), octets);
+    {
+        Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+        RecordTally inherited;
+        const auto add = [&inherited](const Spool::Account& account) {
+            inherited += account.tally;
+        };
+        RecordTally known;
+        for (const Spool::Account& account : spool.take_damaged()) {
+            add(account);
+            known += account.tally;
+        }
+        spool.visit_untaken(add);
+        spool.drop_unusable([&known](const Spool::Account& account) { known += account.tally; });
+        known += take_all(spool);
+        demand(known == inherited);
+    }
+    // What a process has told of is not there for the next one.
+    Spool next({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    demand(take_all(next) == RecordTally{});
+}
+
+/// Changes octets of a file that is in use, and its end.
+void change_own(std::span<const std::byte> data) {
+    Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    spool.keep_numbers(true);
+    RecordTally written;
+    std::uint64_t number = 0;
+    const auto write = [&] {
+        OutgoingMessage message = message_of(number);
+        number += 2;
+        for (const RecordEntry& entry : message.entries) {
+            written += entry.tally();
+        }
+        demand(spool.append(message, false));
+    };
+    for (int i = 0; i < 4; ++i) {
+        write();
+    }
+    const FileDescriptor file(
+        ::open((directory() + "/" + spool_file_name(1)).c_str(), O_RDWR | O_CLOEXEC));
+    const std::uint64_t size = spool.octets();
+    for (std::size_t i = 0; i < kMostChanges && data.size() >= 3; ++i) {
+        const std::uint64_t at = (std::to_integer<std::uint64_t>(data[0]) |
+                                  std::to_integer<std::uint64_t>(data[1]) << 8U) %
+                                 size;
+        if (data[2] == std::byte{0}) {
+            demand(::ftruncate(file.get(), static_cast<off_t>(at)) == 0);
+        } else {
+            demand(write_at(file.get(), data.subspan(2, 1), at));
+        }
+        data = data.subspan(3);
+    }
+    write();
+    RecordTally known = take_all(spool);
+    demand(known == written);
+    demand(spool.octets() == 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    const auto octets = std::as_bytes(std::span(data + 1, size - 1));
+    if ((data[0] & 4U) != 0) {
+        change_own(octets);
+    } else {
+        inherit(data[0], octets);
+    }
+    return 0;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/collector_group_harness.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+// An export whose first collector has a spool.
+namespace tributary::test {
+
+inline constexpr std::size_t kSmallBuffer = 65'536;  // some 1200 records
+
+struct SpooledExport : GroupExport {
+    explicit SpooledExport(const TemporaryDirectory& directory,
+                           std::uint64_t max_octets = std::uint64_t{1} << 26U,
+                           std::size_t count = 1)
+        : GroupExport(ExportMode::copy, count, kSmallBuffer) {
+        options.drain_timeout = milliseconds{1000};
+        options.collectors[0].spool = {.directory = directory.path(), .max_octets = max_octets};
+    }
+    /// Records first .. end - 1, by their source ports.
+    void put(std::uint16_t first, std::uint16_t end) {
+        for (std::uint16_t number = first; number < end; ++number) {
+            queue.put(record_of(number));
+        }
+    }
+    [[nodiscard]] std::uint64_t spooled() const {
+        return counters.queues[0].spooled.read().records;
+    }
+    [[nodiscard]] bool told(CollectorEventKind kind) const {
+        return std::ranges::count(events, kind) > 0;
+    }
+};
+
+/// An export whose collector is away until its end: all records stay in the spool.
+inline void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t records) {
+    SpooledExport exports(directory);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, records);
+    exports.run(milliseconds{100});
+    exports.finish();
+    CHECK(exports.spooled() == records);
+}
+
+/// Files of a spool, the oldest first.
+inline std::vector<std::filesystem::path> spool_files_in(const TemporaryDirectory& directory) {
+    std::vector<std::filesystem::path> files;
+    for (const std::string& name : directory.names()) {
+        if (name.ends_with(".spool")) {
+            files.push_back(directory / name);
+        }
+    }
+    return files;
+}
+
+}  // namespace tributary::test
