@@ -234,6 +234,10 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{"refused", {"tributary_collector_refused_total", "Datagrams refused by ICMP."}},
     CollectorMetric{"reconnects", {"tributary_collector_reconnects_total", "Sessions begun anew."}},
     CollectorMetric{
+        "next_try_in",
+        {"tributary_collector_next_try_seconds",
+         "Until it is tried again; absent while it is not waited for.", MetricType::Gauge}},
+    CollectorMetric{
         "spool_octets",
         {"tributary_collector_spool_bytes", "What its spool takes on disk.", MetricType::Gauge}},
     CollectorMetric{"waiting_octets",

@@ -128,6 +128,10 @@ void Pipeline::change_export(const ExportOptions& options) {
 
 /// Does what change_export() asks for.
 void Pipeline::obey_export_order() noexcept {
+    if (wants_tries_.load(std::memory_order_relaxed)) {
+        wants_tries_.store(false, std::memory_order_relaxed);
+        export_worker_.try_now();
+    }
     ExportOrder* const order = export_orders_.current();
     if (order == nullptr) {
         return;
@@ -291,6 +295,7 @@ void Pipeline::read(Ledger& ledger) const {
 }
 
 void Pipeline::read_collectors(Ledger& ledger) const {
+    const std::chrono::nanoseconds uptime = now().uptime;
     for (const CollectorAccounts::Account& account : accounts()) {
         const CollectorCounters& counters = export_counters_.collectors[ledger.collectors.size()];
         std::uint64_t lost = 0;
@@ -318,6 +323,11 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                                       {"waiting_octets", counters.waiting_octets.read()}},
                                      std::move(lost_by_cause),
                                      !account.is_in_use});
+        if (const std::chrono::nanoseconds next{counters.next_try.read()}; next.count() > 0) {
+            const auto left = std::max(next - uptime, std::chrono::nanoseconds{0});
+            ledger.collectors.back().counts["next_try_in"] =
+                static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(left).count());
+        }
     }
 }
 

@@ -92,6 +92,8 @@ public:
     void close_orders() noexcept { orders_are_closed_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
+    /// Has collectors that are away tried at once.
+    void try_collectors() noexcept { wants_tries_.store(true, std::memory_order_relaxed); }
     /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
     /// before, whenever that was, keep their accounts.
     ///
@@ -165,6 +167,7 @@ private:
     std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::atomic<bool> orders_are_closed_{false};
     OrderBox<ExportOrder> export_orders_;
+    std::atomic<bool> wants_tries_{false};
     std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
     int end_faults_ = 0;                                                  ///< of finish_export()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last

@@ -143,6 +143,7 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
         const std::lock_guard lock(config_mutex_);
         config_.export_ = wanted.export_;
     }
+    probe_.pipeline.try_collectors();
     take_filters(wanted);
     if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
         wanted.flows.active_timeout != config_.flows.active_timeout ||

@@ -156,11 +156,15 @@ void add_collectors(std::string& text, const Difference& growth, const TopLook& 
                                   : collector.at("failed") != 0    ? "failed"
                                   : collector.at("connected") != 0 ? "up"
                                                                    : "away";
-        fmt::format_to(std::back_inserter(text), "{:<44}{:<10}{:>11}{:>14}{:>9}\n",
+        const std::string next_try =
+            collector.contains("next_try_in")
+                ? fmt::format("  next try in {} s", collector.at("next_try_in").get<unsigned>())
+                : std::string();
+        fmt::format_to(std::back_inserter(text), "{:<44}{:<10}{:>11}{:>14}{:>9}{}\n",
                        collector.at("name").get<std::string>(), state,
                        scaled(growth.rate("/collectors/" + std::to_string(i) + "/records")),
                        collector.at("lost").get<std::uint64_t>(),
-                       collector.at("errors").get<std::uint64_t>());
+                       collector.at("errors").get<std::uint64_t>(), next_try);
     }
 }
 

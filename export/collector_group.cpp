@@ -82,6 +82,14 @@ void CollectorGroup::advance(ExportTime now) {
     }
 }
 
+void CollectorGroup::try_now() noexcept {
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            member.session->try_now();
+        }
+    }
+}
+
 bool CollectorGroup::ready() const noexcept {
     bool all_dead = true;
     bool has_room = false;
@@ -259,6 +267,7 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
         member.ends_since = now.uptime;
         member.progress_at = now.uptime;
         member.session->begin_end(options_.drain_timeout);
+        member.session->hurry();
     }
     if (drained && member.session->flush(now)) {
         return true;

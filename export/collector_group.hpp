@@ -56,6 +56,8 @@ public:
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
 
+    /// Collectors that are away are tried at once.
+    void try_now() noexcept;
     /// Does what time or the collectors have made due.
     void advance(ExportTime now);
     /// Whether a record may find a collector that takes it.

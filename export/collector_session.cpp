@@ -64,6 +64,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
 void CollectorSession::advance(ExportTime now) {
     refilled_octets_ = 0;
     overflow_.advance(now);
+    look_after_pauses();
     transport_->advance(now.uptime);
     settle(now);
     follow_session();
@@ -209,6 +210,7 @@ void CollectorSession::follow_session() noexcept {
     take_back_staged();
     messages_.put_back(messages_.sent);
     session_ = session;
+    progress_ += session != 0 ? 1 : 0;  // a sign of life
     announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();

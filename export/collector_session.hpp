@@ -107,6 +107,13 @@ public:
     /// Says in the account whether there is a session: another one may have had it before.
     void show_connection() noexcept { account_.connected.set(has_session() ? 1 : 0); }
 
+    /// Ends a pause between two tries to connect.
+    void try_now() noexcept { transport_->try_now(); }
+    /// The end has begun: from now on it is tried often.
+    void hurry() noexcept {
+        is_ending_ = true;
+        transport_->try_now();
+    }
     /// Tells that this collector has the records from now on.
     void tell_takes_over(ExportTime now);
 
@@ -121,6 +128,7 @@ private:
     void close_message(ExportTime now) noexcept;
     void keep_closed(ExportTime now);
     void refill(ExportTime now);
+    void look_after_pauses() noexcept;
     void keep_for_next_process(ExportTime now);
     void follow_session() noexcept;
     void take_back_staged() noexcept;
@@ -156,6 +164,7 @@ private:
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
     bool is_file_;
     bool abandoned_{};
+    bool is_ending_{};
     bool gave_up_{};    ///< all goes to the spool
     bool held_back_{};  ///< messages wait for their pace
     bool kept_for_next_process_{};

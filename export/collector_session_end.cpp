@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session ends, and what is lost then.
+// How a session ends, what is lost then, and how soon a lost connection is tried again.
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -108,4 +109,16 @@ void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
 ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
     return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
 }
+
+/// Pauses between tries are shorter the more waits, and the account tells when they end.
+void CollectorSession::look_after_pauses() noexcept {
+    const bool fills = messages_.octets() >= buffer_ / 2 || overflow_.holds_messages();
+    using Patience = Transport::Patience;
+    const Patience usual = fills ? Patience::pressed : Patience::usual;
+    transport_->set_patience(is_ending_ ? Patience::last : usual);
+    const std::chrono::nanoseconds next =
+        transport_->next_try().value_or(std::chrono::nanoseconds{});
+    account_.next_try.set(static_cast<std::uint64_t>(next.count()));
+}
+
 }  // namespace tributary

@@ -75,8 +75,10 @@ struct alignas(64) CollectorCounters : LossCounters {
     Counter spool_estimated;   ///< records among inherited and spool_damaged that are an estimate
     Counter spool_octets;      ///< gauge: what the spool takes on disk
     Counter spool_max_octets;  ///< gauge: what it may take; 0: there is none
-    Counter connected;         ///< gauge: 1 while messages can be sent
-    Counter failed;            ///< gauge: 1 when nothing can be sent ever again
+    /// Gauge: uptime in nanoseconds at which it is tried next; 0: it does not wait for that.
+    Counter next_try;
+    Counter connected;  ///< gauge: 1 while messages can be sent
+    Counter failed;     ///< gauge: 1 when nothing can be sent ever again
 };
 
 /// All that the export worker counts. One writer: the export thread; made before it and read by

@@ -44,6 +44,8 @@ public:
     void change(const ExportOptions& options, std::span<const std::size_t> accounts) {
         collectors_.change(options, accounts);
     }
+    /// Collectors that are away are tried at once.
+    void try_now() noexcept { collectors_.try_now(); }
     [[nodiscard]] bool is_retiring() const noexcept { return collectors_.is_retiring(); }
     /// Takes at most kBatchRecords records from each queue, and sends what is due.
     ///

@@ -58,7 +58,7 @@ void TcpTransport::end_connection() noexcept {
 void TcpTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (state_ == State::pausing && now >= retry_at_) {
         resolver_.start();
-        since_ = now;
+        since_ = tried_at_ = now;
         state_ = State::resolving;
     }
     if (state_ == State::resolving) {
@@ -82,7 +82,7 @@ void TcpTransport::resolve(std::chrono::nanoseconds now) noexcept {
     }
     if (!*found) {
         events_.tell(CollectorEventKind::name_unknown, now, found->error());
-        pause(now);
+        pause();
         return;
     }
     candidates_ = std::move(**found);
@@ -104,7 +104,7 @@ void TcpTransport::try_next_candidate(std::chrono::nanoseconds now) noexcept {
         last_fault_ = words_for(socket.error());
     }
     events_.tell(CollectorEventKind::connect_failed, now, last_fault_);
-    pause(now);
+    pause();
 }
 
 void TcpTransport::check_connecting(std::chrono::nanoseconds now) noexcept {
@@ -245,16 +245,49 @@ void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
     }
     count_acknowledged();
     events_.tell(CollectorEventKind::connection_lost, now, stream_->fault());
-    pause(now);
+    tried_at_ = now;
+    pause();
 }
 
-void TcpTransport::pause(std::chrono::nanoseconds now) noexcept {
+void TcpTransport::pause() noexcept {
     end_connection();
     state_ = State::pausing;
     std::uniform_int_distribution<std::chrono::nanoseconds::rep> stretch(0,
                                                                          next_pause_.count() / 2);
-    retry_at_ = now + next_pause_ + std::chrono::nanoseconds(stretch(random_));
-    next_pause_ = std::min<std::chrono::nanoseconds>(2 * next_pause_, kLongestPause);
+    retry_at_ = tried_at_ +
+                std::min(next_pause_ + std::chrono::nanoseconds(stretch(random_)), longest_pause());
+    constexpr std::chrono::nanoseconds kLongestBase =
+        std::chrono::nanoseconds(kLongestPause) * 2 / 3;
+    next_pause_ = std::min<std::chrono::nanoseconds>(2 * next_pause_, kLongestBase);
+}
+
+std::chrono::nanoseconds TcpTransport::longest_pause() const noexcept {
+    switch (patience_) {
+        case Patience::last:
+            return kLastPause;
+        case Patience::pressed:
+            return kShortPause;
+        case Patience::usual:
+            break;
+    }
+    return kLongestPause;
+}
+
+void TcpTransport::set_patience(Patience patience) noexcept {
+    patience_ = patience;
+    if (state_ == State::pausing) {
+        retry_at_ = std::min(retry_at_, tried_at_ + longest_pause());
+    }
+}
+
+void TcpTransport::try_now() noexcept {
+    if (state_ == State::pausing) {
+        retry_at_ = tried_at_;
+    }
+}
+
+std::optional<std::chrono::nanoseconds> TcpTransport::next_try() const noexcept {
+    return state_ == State::pausing ? std::optional(retry_at_) : std::nullopt;
 }
 
 }  // namespace tributary

@@ -15,16 +15,20 @@
 namespace tributary {
 
 /// Sends messages through a TCP connection, as they are or through TLS, which it opens again
-/// whenever it is lost, after a pause. The pause doubles each time, until a connection has lasted
-/// long, and is stretched by up to a half at random, so that many exporters do not come back to a
-/// collector all at the same moment.
+/// whenever it is lost, after a pause. The pause is reckoned from the beginning of the try before
+/// it. It doubles each time, until a connection has lasted long, and is stretched by up to a half
+/// at random, so that many exporters do not come back to a collector all at the same moment; it is
+/// never longer than kLongestPause. While the collector's buffer is half full it is at most
+/// kShortPause, and at the end kLastPause.
 ///
 /// IPFIX has no acknowledgements. A message is delivered when the collector's kernel has
 /// acknowledged all its octets; what it then does with them nobody tells.
 class TcpTransport final : public Transport {
 public:
     static constexpr std::chrono::milliseconds kFirstPause{250};
-    static constexpr std::chrono::seconds kLongestPause{30};
+    static constexpr std::chrono::seconds kLongestPause{10};  ///< all told
+    static constexpr std::chrono::seconds kShortPause{1};
+    static constexpr std::chrono::milliseconds kLastPause{250};
     static constexpr std::chrono::seconds kConnectTimeout{10};
     static constexpr std::chrono::seconds kLongConnection{10};
 
@@ -42,6 +46,9 @@ public:
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+    void set_patience(Patience patience) noexcept override;
+    void try_now() noexcept override;
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> next_try() const noexcept override;
 
 private:
     enum class State : std::uint8_t { pausing, resolving, connecting, opening, connected };
@@ -57,7 +64,8 @@ private:
     void count_acknowledged() noexcept;
     void end_connection() noexcept;
     void lose(std::chrono::nanoseconds now) noexcept;
-    void pause(std::chrono::nanoseconds now) noexcept;
+    void pause() noexcept;
+    [[nodiscard]] std::chrono::nanoseconds longest_pause() const noexcept;
 
     CollectorEvents& events_;
     std::optional<SocketAddress> source_;
@@ -76,7 +84,9 @@ private:
     std::size_t delivered_{};                ///< messages that settle() has not told of
     std::uint64_t session_{};
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
+    std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together
     std::chrono::nanoseconds retry_at_{};  ///< end of the pause
+    Patience patience_ = Patience::usual;
     std::chrono::nanoseconds next_pause_{kFirstPause};
     std::minstd_rand random_{std::random_device{}()};
 };

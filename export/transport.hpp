@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "export/collector_events.hpp"
@@ -58,6 +59,19 @@ public:
     ///                  changed; more may follow them
     [[nodiscard]] virtual SendResult send(std::span<const MessageView> messages,
                                           std::chrono::nanoseconds now) noexcept = 0;
+    /// How long it may wait between two tries to connect.
+    enum class Patience : std::uint8_t {
+        usual,
+        pressed,  ///< what waits for the collector has filled half of its buffer
+        last      ///< the end: it has drain_timeout
+    };
+    virtual void set_patience(Patience) noexcept {}
+    /// Ends a pause between two tries.
+    virtual void try_now() noexcept {}
+    /// Uptime of the next try, while it waits for that.
+    [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> next_try() const noexcept {
+        return std::nullopt;
+    }
     /// What has become of messages since the last call.
     [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
     /// Nothing can be sent any more; the event has told why.

@@ -55,6 +55,14 @@ TEST_CASE("top: rates are differences by time", "[daemon][unit]") {
     CHECK_THAT(screen, Catch::Contains("100.0 %   50.0 %  100.0 %\n"));
 }
 
+TEST_CASE("top: a collector that is away is tried in so many seconds", "[daemon][unit]") {
+    TopLook now = look(20'000'000, 0, 500, 12.0);
+    now.stats["collectors"][0]["connected"] = 0;
+    now.stats["collectors"][0]["next_try_in"] = 7;
+    CHECK_THAT(top_screen(look(0, 0, 0, 10.0), now),
+               Catch::Contains("away            500 k             5        3  next try in 7 s\n"));
+}
+
 TEST_CASE("top: what is lost now has its cause, and what was lost its sum", "[daemon][unit]") {
     const std::string screen = top_screen(look(100, 40, 0, 0), look(200, 60, 0, 2));
     CHECK_THAT(screen, Catch::Contains("LOST NOW  nic_missed 10 packets/s  ring_full 10 records/s\n"

@@ -10,69 +10,14 @@
 
 #include "export/export_worker.hpp"
 #include "export/tcp_transport.hpp"
-#include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/local_collector.hpp"
+#include "tests/support/tcp_export.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
-using std::chrono::milliseconds;
 
 namespace {
-
-/// A worker with one queue that exports by TCP to `port`.
-struct TcpExport {
-    explicit TcpExport(std::uint16_t port, const RecordLayout& layout = {})
-        : queue(layout),
-          worker(options_for(port), {.layout = layout}, {&queue}, counters,
-                 [this](const CollectorEvent& event) { events.push_back(event.kind); }) {}
-
-    static ExportOptions options_for(std::uint16_t port) {
-        ExportOptions options = without_options_records();
-        options.collectors.resize(1);
-        options.collectors[0].transport = TransportKind::tcp;
-        options.collectors[0].host = "127.0.0.1";
-        options.collectors[0].port = port;
-        options.collectors[0].buffer = 65'536;
-        return options;
-    }
-    void run(milliseconds uptime) {
-        for (int steps = 0; worker.step(at(uptime)); ++steps) {
-            REQUIRE(steps < 10'000);
-        }
-    }
-    /// Works until so many records have arrived: the kernel acknowledges when it likes.
-    void run_until_exported(milliseconds uptime, std::uint64_t records) {
-        for (int tries = 0; exported() < records; ++tries) {
-            REQUIRE(tries < 5000);
-            run(uptime);
-            std::this_thread::sleep_for(milliseconds{1});
-        }
-    }
-    std::uint64_t exported() const { return counters.queues[0].exported.read().records; }
-
-    RecordQueue queue;
-    ExportCounters counters{1, 1};
-    std::vector<CollectorEventKind> events;
-    ExportWorker worker;
-};
-
-FileDescriptor listen_on(std::uint16_t port) {
-    FileDescriptor listener = bind_loopback(SOCK_STREAM, port);
-    const int octets = 65'536;  // its connections take little
-    REQUIRE(::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets) == 0);
-    REQUIRE(::listen(listener.get(), 4) == 0);
-    return listener;
-}
-
-void read_all(const FileDescriptor& connection, std::vector<std::byte>& stream) {
-    while (const auto octets = receive(connection)) {
-        if (octets->empty()) {
-            return;
-        }
-        stream.insert(stream.end(), octets->begin(), octets->end());
-    }
-}
 
 /// The messages that have come whole.
 std::vector<IpfixMessage> decode_whole(const std::vector<std::byte>& stream) {
@@ -132,29 +77,6 @@ TEST_CASE("TCP export: while nobody listens, records wait in the buffer, then in
     CHECK(tcp.exported() == 5000);
     CHECK(tcp.counters.collectors[0].connected.read() == 1);
     CHECK(tcp.counters.collectors[0].reconnects.read() == 0);
-}
-
-TEST_CASE("TCP export: pauses grow to half a minute and a half of that more", "[export][unit]") {
-    FileDescriptor listener = listen_on(0);
-    const std::uint16_t port = port_of(listener);
-    listener = FileDescriptor();
-    TcpExport tcp(port);
-    std::vector<milliseconds> tries;
-    std::uint64_t errors = 0;
-    for (milliseconds uptime{0}; tries.size() < 10; uptime += milliseconds{1}) {
-        REQUIRE(uptime < milliseconds{300'000});
-        static_cast<void>(tcp.worker.step(at(uptime)));
-        if (tcp.counters.collectors[0].errors.read() != errors) {
-            errors = tcp.counters.collectors[0].errors.read();
-            tries.push_back(uptime);
-        }
-    }
-    milliseconds pause = TcpTransport::kFirstPause;
-    for (std::size_t i = 1; i < tries.size(); ++i) {
-        CHECK(tries[i] - tries[i - 1] >= pause);
-        CHECK(tries[i] - tries[i - 1] <= pause * 3 / 2 + milliseconds{1});
-        pause = std::min<milliseconds>(pause * 2, TcpTransport::kLongestPause);
-    }
 }
 
 TEST_CASE("TCP export: a collector that never reads stops the draining, not the worker",
