@@ -105,6 +105,7 @@ public:
         CollectorOptions output;
         output.transport = TransportKind::file;
         output.path = job.output;
+        output.replaces_file = true;  // the user has named it for just this run
         export_options.mode = ExportMode::copy;
         export_options.drain_timeout =
             std::chrono::hours(24 * 365);  // whoever reads a FIFO has time

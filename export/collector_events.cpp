@@ -26,13 +26,15 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "what the spool held is lost, because other fields or timestamps are exported now",
         "the spool failed",
         "records come faster than they may leave, and wait for the pace",
-        "a file was not finished as it should be"};
+        "a file was not finished as it should be",
+        "of a former run"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
 bool always_told(CollectorEventKind kind) {
     return kind == CollectorEventKind::connected || kind == CollectorEventKind::connection_lost ||
-           kind == CollectorEventKind::write_failed || kind == CollectorEventKind::takes_over;
+           kind == CollectorEventKind::write_failed || kind == CollectorEventKind::takes_over ||
+           kind == CollectorEventKind::former_file;
 }
 
 }  // namespace
@@ -105,6 +107,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::spool_emptied:
         case CollectorEventKind::spool_full:
         case CollectorEventKind::held_back:
+        case CollectorEventKind::former_file:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

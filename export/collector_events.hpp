@@ -32,8 +32,9 @@ enum class CollectorEventKind : std::uint8_t {
     spool_failed,       ///< the disk refused records, or not all of it could be read
     held_back,          ///< UDP: records come faster than the pace lets them leave
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
+    former_file,        ///< file: what became of one that a former run has left
 };
-inline constexpr std::size_t kCollectorEventCount = 17;
+inline constexpr std::size_t kCollectorEventCount = 18;
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

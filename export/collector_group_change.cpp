@@ -58,7 +58,7 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
         wanted[index].account = accounts[index];
         wanted[index].is_new = all_anew || same_member(wanted[index].options) == members_.end();
     }
-    // Files last: they are emptied when they are opened, and another one may still be refused.
+    // Files last: what is there gets another name, and another collector may still be refused.
     begin_sessions(wanted, options, false);
     begin_sessions(wanted, options, true);
     take_over(std::move(wanted));

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "export/former_part.hpp"
 #include "export/socket.hpp"
 
 namespace tributary {
@@ -125,13 +126,13 @@ void FileFinisher::add(FinishedFile file) {
     changed_.notify_all();
 }
 
-std::string FileFinisher::take_failure() {
+std::string FileFinisher::take_first(std::deque<std::string>& lines) {
     const std::lock_guard lock(mutex_);
-    if (failures_.empty()) {
+    if (lines.empty()) {
         return {};
     }
-    std::string first = std::move(failures_.front());
-    failures_.pop_front();
+    std::string first = std::move(lines.front());
+    lines.pop_front();
     return first;
 }
 
@@ -150,15 +151,15 @@ void FileFinisher::run() {
         std::string failure = try_to_finish(file);
         lock.lock();
         if (!failure.empty()) {
-            keep(std::move(failure));
+            keep(failures_, std::move(failure));
         }
     }
 }
 
 /// Has the line told; without memory it is not.
-void FileFinisher::keep(std::string failure) noexcept {
+void FileFinisher::keep(std::deque<std::string>& lines, std::string line) noexcept {
     try {
-        failures_.push_back(std::move(failure));
+        lines.push_back(std::move(line));
     } catch (const std::bad_alloc&) {
     }
 }
@@ -174,6 +175,16 @@ std::string FileFinisher::try_to_finish(const FinishedFile& done) noexcept {
 
 /// @return  what went wrong; empty: nothing
 std::string FileFinisher::finish(const FinishedFile& done) {
+    if (done.is_former) {
+        FormerPart part = mend_former_part(done.written_as);
+        if (!part.note.empty()) {
+            const std::lock_guard lock(mutex_);
+            keep(notes_, std::move(part.note));
+        }
+        if (!part.is_whole) {
+            return part.failure;
+        }
+    }
     if (done.sync && !sync_file(done.written_as)) {
         return done.written_as + " is not sure to be on the disk: " + words_for(errno);
     }

@@ -18,6 +18,7 @@ struct FinishedFile {
     std::string name;     ///< that it gets now
     bool sync{};          ///< to the disk, before it gets that name
     std::string command;  ///< for the shell; the name is added as its last argument. Empty: none
+    bool is_former{};     ///< a former run has left it, perhaps with a message that its end cuts
 };
 
 /// Finishes files one after the other in a thread of its own, because the disk and a command may
@@ -38,11 +39,14 @@ public:
     /// added afterwards.
     void end();
     /// Takes one line that says what went wrong; empty: nothing else did.
-    [[nodiscard]] std::string take_failure();
+    [[nodiscard]] std::string take_failure() { return take_first(failures_); }
+    /// Takes one line that says what became of a former run's file; empty: there is no other.
+    [[nodiscard]] std::string take_note() { return take_first(notes_); }
 
 private:
     void run();
-    void keep(std::string failure) noexcept;
+    [[nodiscard]] std::string take_first(std::deque<std::string>& lines);
+    void keep(std::deque<std::string>& lines, std::string line) noexcept;
     [[nodiscard]] std::string try_to_finish(const FinishedFile& done) noexcept;
     [[nodiscard]] std::string finish(const FinishedFile& done);
     [[nodiscard]] std::string run_command(const FinishedFile& done);
@@ -51,6 +55,7 @@ private:
     std::condition_variable changed_;
     std::deque<FinishedFile> files_;
     std::deque<std::string> failures_;
+    std::deque<std::string> notes_;
     pid_t child_{};           ///< the command that runs; 0: none does
     bool ending_{};           ///< no more files come
     bool is_patient_ = true;  ///< commands may run

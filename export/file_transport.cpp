@@ -2,46 +2,31 @@
 #include "export/file_transport.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "export/file_names.hpp"
 #include "export/open_output.hpp"
 
 namespace tributary {
-namespace {
-
-/// "20261122T041500Z".
-std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    std::array<char, 32> text{};
-    const std::size_t length = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
-    return {text.data(), length};
-}
-
-/// "_002": names sort by time as long as no second has a thousand files.
-std::string suffix_of(int number) {
-    std::array<char, 16> text{};
-    return number == 1 ? std::string()
-                       : std::string(text.data(), static_cast<std::size_t>(std::snprintf(
-                                                      text.data(), text.size(), "_%03d", number)));
-}
-
-}  // namespace
-
 FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
-    : events_(events), path_(collector.path), rotation_(collector.rotation) {
+    : events_(events),
+      path_(collector.path),
+      rotation_(collector.rotation),
+      replaces_(collector.replaces_file) {
     if (rotation_.is_on()) {
         finisher_ = std::make_unique<FileFinisher>();
+        finish_former_parts();
+    } else if (!replaces_) {
+        former_ = move_former_file_aside(path_);
     }
     name_file();
     if (!open_file()) {
@@ -64,17 +49,15 @@ void FileTransport::name_file() {
     if (!rotates()) {
         return;
     }
-    if (const std::string now = utc_now();
-        now > time_) {  // a clock that was put back does not count
+    // A clock that was put back does not count.
+    if (const std::string now = utc_text(std::time(nullptr)); now > time_) {
         time_ = now;
         number_ = 0;
     }
-    const std::filesystem::path path(path_);
-    const std::string stem = (path.parent_path() / path.stem()).string() + "-" + time_;
     for (;;) {
         ++number_;
-        name_ = stem + suffix_of(number_) + path.extension().string();
-        written_as_ = name_ + ".part";
+        name_ = dated_name(path_, time_, number_);
+        written_as_ = name_ + kPartSuffix;
         // In this order: a file that is just being renamed has one of the names at each look.
         std::error_code unknown;  // then opening it tells why
         if (!std::filesystem::exists(written_as_, unknown) &&
@@ -87,9 +70,12 @@ void FileTransport::name_file() {
 bool FileTransport::open_file() {
     // A file of a rotation is new, or somebody else's. Neither opening nor writing may wait for the
     // reader of a FIFO.
-    const int how = rotates() ? O_EXCL : O_TRUNC | O_NONBLOCK;
+    const int how = rotates() ? O_EXCL : replaces_ ? O_TRUNC | O_NONBLOCK : O_NONBLOCK;
     OpenedOutput opened = open_output(written_as_, how);
     file_ = std::move(opened.file);
+    if (rotates() && file_) {  // so that no other process takes it for one that was left
+        static_cast<void>(::flock(file_.get(), LOCK_EX | LOCK_NB) == 0);
+    }
     whole_octets_ = opened.at;
     return static_cast<bool>(file_);
 }
@@ -100,6 +86,9 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
         told_ = true;
         opened_at_ = now;
         events_.tell(CollectorEventKind::connected, now, {});
+        if (!former_.empty()) {
+            events_.tell(CollectorEventKind::former_file, now, "its file is now " + former_);
+        }
     }
     if (!rotates()) {
         return;
@@ -108,6 +97,17 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
     const bool is_time = rotation_.interval.count() > 0 && now - opened_at_ >= rotation_.interval;
     if (is_time && whole_octets_ > 0 && !failed_) {
         rotate(now);
+    }
+}
+
+/// Files that a run which was killed had not finished.
+void FileTransport::finish_former_parts() {
+    for (const std::string& part : parts_of(path_)) {
+        finisher_->add({.written_as = part,
+                        .name = part.substr(0, part.size() - std::strlen(kPartSuffix)),
+                        .sync = rotation_.sync,
+                        .command = rotation_.command,
+                        .is_former = true});
     }
 }
 
@@ -131,6 +131,9 @@ void FileTransport::rotate(std::chrono::nanoseconds now) {
 }
 
 void FileTransport::tell_failures(std::chrono::nanoseconds now) {
+    for (std::string note = finisher_->take_note(); !note.empty(); note = finisher_->take_note()) {
+        events_.tell(CollectorEventKind::former_file, now, note);
+    }
     for (std::string failure = finisher_->take_failure(); !failure.empty();
          failure = finisher_->take_failure()) {
         events_.tell(CollectorEventKind::file_not_finished, now, failure);

@@ -12,7 +12,9 @@
 
 namespace tributary {
 
-/// Writes messages back to back into a file (RFC 5655). The first error is final: the file is cut
+/// Writes messages back to back into a file (RFC 5655). A file that a former run has left is kept:
+/// it gets a name with the time of its last change, unless the user has named it to be written
+/// over. The first error is final: the file is cut
 /// back to its last whole message and written no more. A FIFO whose reader does not read takes
 /// nothing for a while, as any other collector; disks are waited for.
 ///
@@ -40,6 +42,7 @@ private:
     [[nodiscard]] bool is_full_for(MessageView message) const noexcept;
     [[nodiscard]] bool open_file();
     void name_file();
+    void finish_former_parts();
     void hand_to_finisher();
     void rotate(std::chrono::nanoseconds now);
     void tell_failures(std::chrono::nanoseconds now);
@@ -49,6 +52,8 @@ private:
     CollectorEvents& events_;
     std::string path_;
     FileRotation rotation_;
+    bool replaces_;
+    std::string former_;  ///< the name that the former run's file got; empty: there was none
     std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation
     std::string name_;                        ///< of the file when it is whole
     std::string written_as_;                  ///< until then

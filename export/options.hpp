@@ -147,10 +147,11 @@ struct CollectorOptions {
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
     /// UDP: octets of messages that leave in a second; 0: any number; none: Pace decides.
     std::optional<std::uint64_t> rate;
-    std::string path;                                 ///< `file` only
-    FileRotation rotation;                            ///< `file` only
-    TlsOptions tls;                                   ///< `tls` only
-    SpoolOptions spool;                               ///< `tcp` and `tls` only
+    std::string path;       ///< `file` only
+    bool replaces_file{};   ///< `file` only: what is there is written over
+    FileRotation rotation;  ///< `file` only
+    TlsOptions tls;         ///< `tls` only
+    SpoolOptions spool;     ///< `tcp` and `tls` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tributary {
+
+/// What became of a file that a former run had begun and not finished.
+struct FormerPart {
+    bool is_whole{};      ///< it can be finished as any other file
+    std::string note;     ///< a line for the log; may be empty
+    std::string failure;  ///< why it stays as it is; empty: it does not
+};
+
+/// Makes a file of whole messages of what a former run has left: a message that the end cuts goes.
+/// A file without any message is removed. More than one message can be, and no zeros, stays.
+///
+/// @cost  reads the header of each message
+[[nodiscard]] FormerPart mend_former_part(const std::string& name);
+
+}  // namespace tributary
