@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <thread>
 
 #include "daemon/host_clock.hpp"
 #include "daemon/nic_hints.hpp"
@@ -50,14 +51,18 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
 }
 
 Burst DpdkQueue::receive() noexcept {
+    // Acquire: port_ is what resume() has made it.
+    if (hold_.load(std::memory_order_acquire) == Hold::held) [[unlikely]] {
+        return receive_nothing();
+    }
     count_ = unmap_hold_.run(
         [this] { return rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets); });
+    if (count_ == 0) {
+        let_go_if_wanted();
+        return receive_nothing();
+    }
     const Timestamp host = host_clock();
     clock_.begin_burst(host);
-    if (count_ == 0) {
-        clock_.end_empty_burst();
-        return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
-    }
     const bool has_hints = kChecksNicHints && eth_port_.tells_packet_types();
     bool any_full = false;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -97,6 +102,45 @@ void DpdkQueue::judge_full_frames() noexcept {
                 static_cast<std::uint32_t>(std::min<std::size_t>(extent.end, UINT32_MAX));
         }
     }
+}
+
+Burst DpdkQueue::receive_nothing() noexcept {
+    const Timestamp host = host_clock();
+    clock_.begin_burst(host);
+    clock_.end_empty_burst();
+    return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
+}
+
+/// Nothing is left in the queue, and the last burst is over.
+void DpdkQueue::let_go_if_wanted() noexcept {
+    Hold wanted = Hold::wanted;
+    if (hold_.load(std::memory_order_relaxed) == Hold::wanted) [[unlikely]] {
+        // Release: what was done with the port so far comes before (acquire in pause()).
+        hold_.compare_exchange_strong(wanted, Hold::held, std::memory_order_release,
+                                      std::memory_order_relaxed);
+    }
+}
+
+bool DpdkQueue::pause(std::chrono::steady_clock::time_point end) noexcept {
+    constexpr std::chrono::microseconds kLook{50};
+    Hold none = Hold::none;
+    hold_.compare_exchange_strong(none, Hold::wanted, std::memory_order_relaxed);
+    // Acquire: what the input thread did with the port comes before what is done with it now.
+    while (hold_.load(std::memory_order_acquire) != Hold::held) {
+        if (std::chrono::steady_clock::now() >= end) {
+            return false;
+        }
+        std::this_thread::sleep_for(kLook);
+    }
+    return true;
+}
+
+void DpdkQueue::resume() noexcept {
+    // A thread that hangs may be in a burst: then the port is what it was.
+    if (hold_.load(std::memory_order_relaxed) == Hold::held) {
+        port_ = eth_port_.id().value;
+    }
+    hold_.store(Hold::none, std::memory_order_release);
 }
 
 void DpdkQueue::release() noexcept {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "daemon/burst_clock.hpp"
@@ -43,6 +45,15 @@ public:
     /// Gives the last burst's buffers back.
     void release() noexcept;
 
+    /// Lets go of the port once it has given all that it has taken: from then on receive() finds
+    /// nothing, until resume(). For a port that takes nothing any more.
+    ///
+    /// @return  false: the input thread has not found it empty before `end`; call resume()
+    /// @thread  main
+    [[nodiscard]] bool pause(std::chrono::steady_clock::time_point end) noexcept;
+    /// Takes the port again, which may have another id by now. @thread main
+    void resume() noexcept;
+
     /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
     /// Frames that announce more octets than came, because they were longer than the buffer.
@@ -55,6 +66,15 @@ public:
     [[nodiscard]] const HostTime& host_time() const noexcept { return clock_.host_time(); }
 
 private:
+    /// Whether the input thread may use the port.
+    enum class Hold : std::uint8_t {
+        none,
+        wanted,  ///< by the main thread
+        held,    ///< by the input thread's leave
+    };
+
+    [[nodiscard]] Burst receive_nothing() noexcept;
+    void let_go_if_wanted() noexcept;
     [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
         return packet.captured.size() >= octets_of_cut_frame_;
     }
@@ -62,7 +82,7 @@ private:
     [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
 
     const EthPort& eth_port_;
-    std::uint16_t port_;
+    std::uint16_t port_;  ///< changes while it is held
     std::uint16_t queue_;
     std::uint16_t count_ = 0;
     InterfaceIndex ingress_interface_;
@@ -74,6 +94,7 @@ private:
     BurstClock clock_;
     Counter frames_cut_;
     Counter length_unknown_;
+    std::atomic<Hold> hold_{Hold::none};
     std::array<rte_mbuf*, kBurstPackets> buffers_{};
     std::array<PacketView, kBurstPackets> packets_{};
 };

@@ -2,6 +2,7 @@
 #include "daemon/eal.hpp"
 
 #include <net/if.h>
+#include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -192,6 +193,17 @@ EthPortId Eal::port_of(const EalDevice& device) const {
         throw device.is_pci ? pci_refusal(device, log_) : virtual_refusal(device, log_);
     }
     return EthPortId{port};
+}
+
+EthPortId Eal::plug_anew(const EalDevice& device) const {
+    const std::size_t comma = device.argument.find(',');
+    const std::string arguments =
+        comma == std::string::npos ? std::string() : device.argument.substr(comma + 1);
+    rte_eal_hotplug_remove("vdev", device.port_name.c_str());  // it may have gone already
+    if (rte_eal_hotplug_add("vdev", device.port_name.c_str(), arguments.c_str()) != 0) {
+        throw virtual_refusal(device, log_);
+    }
+    return port_of(device);
 }
 
 }  // namespace tributary

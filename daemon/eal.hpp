@@ -48,6 +48,12 @@ public:
     /// is missing
     [[nodiscard]] EthPortId port_of(const EalDevice& device) const;
 
+    /// Makes a virtual device anew, whose port is closed.
+    ///
+    /// @return  the port that it became, not always that of the former device
+    /// @errors  as port_of()
+    [[nodiscard]] EthPortId plug_anew(const EalDevice& device) const;
+
     [[nodiscard]] bool huge_pages() const noexcept { return huge_pages_; }
 
 private:

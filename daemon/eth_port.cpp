@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -54,20 +53,18 @@ std::uint16_t largest_mtu(const rte_eth_dev_info& info) {
 
 }  // namespace
 
-NicCounters& NicCounters::operator+=(const NicCounters& other) {
-    received += other.received;
-    missed = missed && other.missed ? std::optional(*missed + *other.missed) : std::nullopt;
-    no_buffer += other.no_buffer;
-    errors += other.errors;
-    queue_errors.resize(std::max(queue_errors.size(), other.queue_errors.size()));
-    std::ranges::transform(other.queue_errors, queue_errors, queue_errors.begin(), std::plus{});
-    return *this;
-}
-
 EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
                  const PacketPool& pool, const PacketPool* heads)
     : id_(id), input_(input), device_(device), pool_(pool), heads_(heads) {
     open(id);
+}
+
+void EthPort::open(EthPortId id, std::uint64_t came_before) {
+    open(id);
+    const std::lock_guard only_one(statistics_);
+    if (former_.missed) {
+        *former_.missed += came_before;
+    }
 }
 
 void EthPort::open(EthPortId id) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,7 +37,15 @@ struct NicCounters {
     /// Dropped per queue; unknown of those behind the last entry. DPDK's limit is 16.
     std::vector<std::uint64_t> queue_errors;
 
-    NicCounters& operator+=(const NicCounters& other);
+    NicCounters& operator+=(const NicCounters& other) {
+        received += other.received;
+        missed = missed && other.missed ? std::optional(*missed + *other.missed) : std::nullopt;
+        no_buffer += other.no_buffer;
+        errors += other.errors;
+        queue_errors.resize(std::max(queue_errors.size(), other.queue_errors.size()));
+        std::ranges::transform(other.queue_errors, queue_errors, queue_errors.begin(), std::plus{});
+        return *this;
+    }
 };
 
 /// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
@@ -61,10 +71,11 @@ public:
     void close();
     /// Configures a port that was closed.
     ///
-    /// @param id  of the device that was made anew
-    /// @errors    as the constructor's; and StartupError(69): what it misses was known before, and
-    ///            is not any more. It stays closed then.
-    void open(EthPortId id);
+    /// @param id           of the device that was made anew
+    /// @param came_before  packets that it had received before that; they are missed
+    /// @errors  as the constructor's; and StartupError(69): what it misses was known before, and
+    ///          is not any more. It stays closed then.
+    void open(EthPortId id, std::uint64_t came_before);
     /// Whether close() and open() are enough for another life: its driver reads an interface of the
     /// kernel, and its threads wait for no interrupt of it.
     [[nodiscard]] bool can_be_opened_anew() const noexcept;
@@ -115,6 +126,7 @@ public:
 
 private:
     [[nodiscard]] std::uint16_t transmit_queues() const noexcept;
+    void open(EthPortId id);
     void configure(const rte_eth_dev_info& info);
     void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
                        const PacketPool* heads);

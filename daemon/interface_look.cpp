@@ -55,14 +55,18 @@ std::vector<std::byte> ask_for_link(unsigned index) {
     return answer;
 }
 
-/// IFLA_STATS64 among the attributes behind a message's ifinfomsg.
-std::uint64_t missed_of(std::span<const std::byte> message) {
+/// A counter of IFLA_STATS64, which is among the attributes behind a message's ifinfomsg; 0: the
+/// kernel does not have it.
+///
+/// @param offset  of the counter in rtnl_link_stats64
+std::uint64_t counter_of(std::span<const std::byte> message, std::size_t offset) {
     std::size_t at = NLMSG_LENGTH(sizeof(ifinfomsg));
     while (const auto attribute = structure_at<rtattr>(message, at)) {
         if (attribute->rta_type == IFLA_STATS64) {
-            // A kernel may know fewer counters than this header.
-            constexpr std::size_t kMissedAt = offsetof(rtnl_link_stats64, rx_missed_errors);
-            return structure_at<std::uint64_t>(message, at + RTA_LENGTH(kMissedAt)).value_or(0);
+            const bool has_it = attribute->rta_len >= RTA_LENGTH(offset + sizeof(std::uint64_t));
+            return has_it
+                       ? structure_at<std::uint64_t>(message, at + RTA_LENGTH(offset)).value_or(0)
+                       : 0;
         }
         if (attribute->rta_len < sizeof(rtattr)) {
             break;
@@ -90,7 +94,8 @@ InterfaceLook look_at_interface(unsigned index) {
         (interface->ifi_flags & IFF_UP) != 0 && (interface->ifi_flags & IFF_RUNNING) != 0;
     return {.presence = InterfaceLook::Presence::there,
             .running = running,
-            .missed = missed_of(answer)};
+            .received = counter_of(answer, offsetof(rtnl_link_stats64, rx_packets)),
+            .missed = counter_of(answer, offsetof(rtnl_link_stats64, rx_missed_errors))};
 }
 
 }  // namespace tributary

@@ -13,7 +13,8 @@ struct InterfaceLook {
         unknown,  ///< the kernel does not answer
     };
     Presence presence = Presence::unknown;
-    bool running = false;  ///< up, with carrier
+    bool running = false;      ///< up, with carrier
+    std::uint64_t received{};  ///< packets, since the interface was made
     /// Packets that the interface's own NIC had no room for (rx_missed_errors), since the interface
     /// was made.
     std::uint64_t missed{};

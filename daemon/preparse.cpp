@@ -12,7 +12,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "daemon/eth_port.hpp"
 #include "daemon/idle_back_off.hpp"
 #include "daemon/input_stages.hpp"
+#include "daemon/input_watch.hpp"
 #include "daemon/pinned_thread.hpp"
 #include "daemon/preparse_ledger.hpp"
 #include "daemon/preparse_plan.hpp"
@@ -47,30 +47,6 @@ std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
     }
     options.memory_bytes += plan.heads ? plan.heads->memory() : 0;
     return std::make_unique<Eal>(options);
-}
-
-/// Files that a device string names after `key`, for instance "rx_pcap".
-std::vector<std::string> files_of(const std::string& device, const std::string& key) {
-    const std::regex pattern("," + key + "=([^,]+)");
-    std::vector<std::string> files;
-    for (std::sregex_iterator found(device.begin(), device.end(), pattern), end; found != end;
-         ++found) {
-        files.push_back((*found)[1].str());
-    }
-    return files;
-}
-
-/// DPDK's pcap driver reads and writes files too.
-void protect_captures(const PreparseJob& job, const Config& config) {
-    std::vector<std::string> read = job.captures;
-    if (job.captures.empty()) {
-        read = files_of(config.inputs.front().device, "rx_pcap");
-    }
-    std::vector<std::string> written = files_of(job.to_device, "tx_pcap");
-    written.push_back(job.to_capture);
-    for (const std::string& output : written) {
-        refuse_overwriting(read, output, job.stats_path);
-    }
 }
 
 /// Everything a running preparse consists of, in the order in which it depends on each other.
@@ -110,6 +86,7 @@ public:
         if (input_port_) {
             input_port_->start();
             idle_waits_ = input_port_->idle_waits(plan_.cores.back_off);
+            watch_input();
         }
         for (const auto& stream : streams_) {
             start_thread(*stream);
@@ -158,6 +135,11 @@ public:
     [[nodiscard]] const CaptureFiles& files() const noexcept { return files_; }
     [[nodiscard]] std::string write_failure() const {
         return writer_ ? writer_->failure() : std::string();
+    }
+
+    /// Its device was removed for good: nothing is received any more.
+    [[nodiscard]] bool has_lost_input() const {
+        return input_watch_ && input_watch_->are_all_lost();
     }
 
 private:
@@ -235,7 +217,19 @@ private:
         }
     }
 
+    void watch_input() {
+        InputWatch::Input input{
+            plan_.ports.front().name, plan_.devices.front(), input_port_.get(), {}};
+        for (const auto& stream : streams_) {
+            input.queues.push_back(stream->source.get());
+        }
+        input_watch_.emplace(*eal_, std::vector{std::move(input)});
+    }
+
     void log_link_change() {
+        if (input_watch_) {
+            input_watch_->look();
+        }
         if (output_ && output_->is_up() != link_is_up_) {
             link_is_up_ = !link_is_up_;
             spdlog::warn("output {}: link {}", job_.to_device, link_is_up_ ? "up" : "down");
@@ -291,7 +285,7 @@ private:
     int watch() {
         int signal_seen = early_signal_;
         while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
-               write_failure().empty()) {
+               write_failure().empty() && !has_lost_input()) {
             if (const std::optional<int> signal = signal_to_end()) {
                 signal_seen = *signal;
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
@@ -317,7 +311,8 @@ private:
     }
     /// Waits a second at the most, and answers SIGUSR1.
     std::optional<int> signal_to_end() {
-        const std::optional<int> signal = signals_.wait_for(1s);
+        const auto longest = input_watch_ ? input_watch_->pause() : 1s;
+        const std::optional<int> signal = signals_.wait_for(longest);
         if (signal != SIGUSR1) {
             return signal;
         }
@@ -349,6 +344,7 @@ private:
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
     std::unique_ptr<EthPort> input_port_;    ///< none: captures
+    std::optional<InputWatch> input_watch_;  ///< of it, once it is started
     std::vector<IdleWait> idle_waits_;       ///< one per queue of input_port_
     std::unique_ptr<TransmitPort> output_;   ///< none: writer_
     std::unique_ptr<CaptureWriter> writer_;
@@ -393,6 +389,9 @@ int run_preparse(const PreparseJob& job, const Config& config, Signals& signals)
     }
     if (interrupted != 0) {
         return 128 + interrupted;
+    }
+    if (run.has_lost_input()) {
+        return reported == EX_OK ? EX_UNAVAILABLE : reported;
     }
     return all_read ? reported : EX_NOINPUT;
 }

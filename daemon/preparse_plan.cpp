@@ -3,7 +3,12 @@
 
 #include <sysexits.h>
 
+#include <regex>
+#include <string>
+#include <vector>
+
 #include "daemon/input_parsing.hpp"
+#include "daemon/report.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/trimming.hpp"
 
@@ -21,7 +26,30 @@ InputOptions output_options(const PreparseJob& job, std::uint16_t streams) {
     return output;
 }
 
+/// Files that a device string names after `key`, for instance "rx_pcap".
+std::vector<std::string> files_of(const std::string& device, const std::string& key) {
+    const std::regex pattern("," + key + "=([^,]+)");
+    std::vector<std::string> files;
+    for (std::sregex_iterator found(device.begin(), device.end(), pattern), end; found != end;
+         ++found) {
+        files.push_back((*found)[1].str());
+    }
+    return files;
+}
+
 }  // namespace
+
+void protect_captures(const PreparseJob& job, const Config& config) {
+    std::vector<std::string> read = job.captures;
+    if (job.captures.empty()) {
+        read = files_of(config.inputs.front().device, "rx_pcap");
+    }
+    std::vector<std::string> written = files_of(job.to_device, "tx_pcap");
+    written.push_back(job.to_capture);
+    for (const std::string& output : written) {
+        refuse_overwriting(read, output, job.stats_path);
+    }
+}
 
 PreparseInput input_of(const PreparseJob& job, const Config& config) {
     if (!job.captures.empty()) {

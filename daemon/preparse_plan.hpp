@@ -47,4 +47,10 @@ struct PreparsePlan {
 [[nodiscard]] PreparsePlan plan_preparse(const PreparseJob& job, const Config& config,
                                          std::uint16_t streams);
 
+/// Keeps captures that are read from being written over. DPDK's pcap driver reads and writes files
+/// too.
+///
+/// @errors  StartupError(64): one would be
+void protect_captures(const PreparseJob& job, const Config& config);
+
 }  // namespace tributary

@@ -120,6 +120,7 @@ private:
     int watch() noexcept {
         int code = EX_OK;
         try {
+            InputWatch inputs(eal_, watched_inputs());
             ProbeWatch(
                 {.pipeline = *pipeline_,
                  .service = service_manager_,
@@ -129,12 +130,17 @@ private:
                  .stored = layout_.groups(),
                  .ledger = [this] { return ledger(); },
                  .inputs = [this] { return input_figures(); },
-                 .log_link_changes = [this] { log_link_changes(); },
+                 .input_watch = inputs,
                  .set_filter = [this](std::size_t input,
                                       const std::string& filter) { set_filter(input, filter); },
                  .clock = [this] { return worst_clock(); }},
                 config_, options_)
                 .run();
+            if (inputs.are_all_lost()) {
+                code = EX_UNAVAILABLE;
+                spdlog::error("no input is left: stopping, with exit code {}, to be started anew",
+                              code);
+            }
         } catch (...) {
             code = explain_failure("tributaryd");
         }
@@ -267,12 +273,19 @@ private:
         return worst;
     }
 
-    void log_link_changes() {
-        for (const auto& port : ports_) {
-            if (const auto change = port->poll_link()) {
-                spdlog::warn(*change);
+    [[nodiscard]] std::vector<InputWatch::Input> watched_inputs() const {
+        std::vector<InputWatch::Input> inputs;
+        std::size_t next_queue = 0;
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            inputs.push_back({.name = config_.inputs[input].name,
+                              .device = plan_.devices[input],
+                              .port = ports_[input].get(),
+                              .queues = {}});
+            for (std::uint16_t queue = 0; queue < config_.inputs[input].queues; ++queue) {
+                inputs.back().queues.push_back(queues_[next_queue++].source.get());
             }
         }
+        return inputs;
     }
 
     /// @thread  any

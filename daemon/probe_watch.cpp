@@ -74,10 +74,10 @@ bool ProbeWatch::try_to_look_around(Supervisor& supervisor) {
 
 /// Waits a second at the most, and does what is due. @return  false: the end has come
 bool ProbeWatch::look_around(Supervisor& supervisor) {
-    if (probe_.pipeline.export_has_failed()) {
+    if (probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost()) {
         return false;
     }
-    const std::optional<int> signal = probe_.signals.wait_for(std::chrono::seconds(1));
+    const std::optional<int> signal = probe_.signals.wait_for(probe_.input_watch.pause());
     if (signal && !obey(*signal)) {
         return false;
     }
@@ -86,11 +86,11 @@ bool ProbeWatch::look_around(Supervisor& supervisor) {
         next_statistics_ += options_.stats_interval;
         spdlog::info("statistics: {}", to_line(probe_.ledger()));
     }
-    probe_.log_link_changes();
+    probe_.input_watch.look();
     if (const std::optional<std::string> change = clock_watch_.look(probe_.clock())) {
         spdlog::warn(*change);
     }
-    supervisor.look(steady_clock::now().time_since_epoch());
+    supervisor.look(steady_clock::now().time_since_epoch(), probe_.input_watch.faults());
     return true;
 }
 

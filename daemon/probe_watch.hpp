@@ -14,6 +14,7 @@
 #include "daemon/clock_watch.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/dpdk_telemetry.hpp"
+#include "daemon/input_watch.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/main_calls.hpp"
 #include "daemon/metrics.hpp"
@@ -36,7 +37,7 @@ struct WatchedProbe {
     FieldGroups stored;      ///< in that layout, as far as they are configured
     std::function<Ledger()> ledger;
     std::function<std::vector<InputFigures>()> inputs;
-    std::function<void()> log_link_changes;
+    InputWatch& input_watch;
     /// Gives an input another filter. @errors StartupError, ThreadHangs
     std::function<void(std::size_t input, const std::string& filter)> set_filter;
     std::function<ClockLedger()> clock;  ///< the worst of all queues
@@ -53,7 +54,7 @@ public:
     /// @param options  outlive the watch
     ProbeWatch(const WatchedProbe& probe, const Config& config, const ProbeOptions& options);
 
-    /// Returns when a signal, or a final export failure, ends the probe.
+    /// Returns when a signal, a final export failure or the loss of all inputs ends the probe.
     void run();
 
 private:

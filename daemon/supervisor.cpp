@@ -21,14 +21,14 @@ Supervisor::Supervisor(ServiceManager& service, const std::vector<const ThreadLo
     service_.tell_status(status_line(told_, told_, {}));
 }
 
-void Supervisor::look(Uptime now) {
+void Supervisor::look(Uptime now, std::string input_faults) {
     if (threads_.look(now)) {
         service_.keep_alive();
     }
     for (const std::string& line : threads_.take_news()) {
         spdlog::warn(line);
     }
-    std::string faults;
+    std::string faults = std::move(input_faults);
     for (const std::string& name : threads_.hanging()) {
         faults += "thread " + name + " hangs\n";
     }

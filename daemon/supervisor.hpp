@@ -32,7 +32,9 @@ public:
                std::function<Ledger()> ledger, Uptime now);
 
     /// To be called about once a second.
-    void look(Uptime now);
+    ///
+    /// @param input_faults  what is wrong with the inputs, a line each
+    void look(Uptime now, std::string input_faults);
     /// What is wrong, a line each; empty: nothing.
     /// @thread  any
     [[nodiscard]] std::string faults() const;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/device.hpp"
+#include "daemon/dpdk_queue.hpp"
+#include "daemon/eal.hpp"
+#include "daemon/eth_port.hpp"
+
+namespace tributary {
+
+/// Looks after the devices of a probe's inputs. A socket on an interface that is deleted hears
+/// nothing any more, also when there is another interface of the same name: then the port is
+/// closed, its device made anew, and its queues are polled again. Where that can't be, the input is
+/// lost.
+/// @thread  main
+class InputWatch {
+public:
+    struct Input {
+        std::string name;
+        EalDevice device;
+        EthPort* port{};
+        std::vector<DpdkQueue*> queues;
+    };
+
+    /// @param inputs  their ports are started; ports and queues outlive the watch, and so does
+    /// `eal`
+    InputWatch(const Eal& eal, std::vector<Input> inputs);
+
+    /// Logs changes of links, and takes interfaces that are there again. To be called after each
+    /// pause().
+    void look();
+    /// Until the next look: short while a device is gone, because what an interface receives before
+    /// it is taken is missed.
+    [[nodiscard]] std::chrono::milliseconds pause() const;
+    /// Inputs that receive nothing, a line each; empty: none.
+    [[nodiscard]] std::string faults() const;
+    /// Whether no input will receive anything any more: of each the device was removed, and it
+    /// can't be taken again, or could not for kPatience.
+    [[nodiscard]] bool are_all_lost() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    static constexpr std::chrono::seconds kPatience{10};
+
+    struct Watched {
+        Input input;
+        std::optional<Clock::time_point> refused_since;  ///< its interface is there, but not taken
+        Clock::time_point next_try;
+        std::string refusal;  ///< what was logged last
+    };
+
+    static void look_at_link(const Input& input);
+    void take_again(Watched& watched);
+    void note_refusal(Watched& watched, const std::string& why);
+    void open_anew(const Input& input);
+
+    const Eal& eal_;
+    std::vector<Watched> inputs_;
+};
+
+}  // namespace tributary
