@@ -61,19 +61,20 @@ std::vector<std::byte> ask_for_link(unsigned index) {
 /// @param offset  of the counter in rtnl_link_stats64
 std::uint64_t counter_of(std::span<const std::byte> message, std::size_t offset) {
     std::size_t at = NLMSG_LENGTH(sizeof(ifinfomsg));
-    while (const auto attribute = structure_at<rtattr>(message, at)) {
-        if (attribute->rta_type == IFLA_STATS64) {
-            const bool has_it = attribute->rta_len >= RTA_LENGTH(offset + sizeof(std::uint64_t));
+    for (;;) {
+        const rtattr attribute = structure_at<rtattr>(message, at).value_or(rtattr{});
+        if (attribute.rta_len < sizeof(rtattr)) {
+            return 0;  // the message ends
+        }
+        if (attribute.rta_type == IFLA_STATS64) {
+            // A kernel may know fewer counters than this header.
+            const bool has_it = attribute.rta_len >= RTA_LENGTH(offset + sizeof(std::uint64_t));
             return has_it
                        ? structure_at<std::uint64_t>(message, at + RTA_LENGTH(offset)).value_or(0)
                        : 0;
         }
-        if (attribute->rta_len < sizeof(rtattr)) {
-            break;
-        }
-        at += RTA_ALIGN(attribute->rta_len);
+        at += RTA_ALIGN(attribute.rta_len);
     }
-    return 0;
 }
 
 }  // namespace
