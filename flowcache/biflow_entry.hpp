@@ -75,7 +75,8 @@ private:
         ReverseGroup& back = reverse();
         PacketSpan& there = forward_span();
         line_.is_turned = line_.is_turned == 0 ? 1 : 0;
-        line_.finished = (line_.finished >> 1U | line_.finished << 1U) & 3U;
+        const std::uint32_t finished = line_.finished;
+        line_.finished = (finished >> 1U | finished << 1U) & 3U;
         std::swap(line_.packets, back.packets);
         std::swap(line_.octets, back.octets);
         std::swap(there.start, back.start);
