@@ -85,12 +85,12 @@ TEST_CASE("spool: messages of sets that no collector was told of are damaged", "
     {
         Spool spool({.directory = directory.path(), .max_octets = std::uint64_t{1} << 26U},
                     fingerprint);
-        for (const unsigned char set : {'\x7F', '\x01'}) {  // far away; of a part of a record
+        for (const std::byte set : {std::byte{0x7F}, std::byte{1}}) {  // far away; of a part of a record
             OutgoingMessage message;
             message.octets.assign(24, std::byte{0});
             message.octets[1] = std::byte{10};
             message.octets[3] = std::byte{24};
-            message.octets[16] = std::byte{set};
+            message.octets[16] = set;
             message.octets[19] = std::byte{8};
             message.entries.push_back({.number = 0, .queue = 0, .packets = 1, .octets = 1});
             message.data_records = 1;
