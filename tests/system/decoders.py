@@ -383,6 +383,9 @@ class Types(Made):
         elements = [self.check_order(octets) for octets in sessions]
         self.assertGreater(max(elements[:len(collector.streams)]), 0)
         self.assertGreater(max(elements[len(collector.streams):]), 0)
+        names = [name for path in files("") for record in self.flows(path) for name in record]
+        self.assertIn("retransmissions", names)
+        self.assertEqual([name for name in names if re.match(r"e\d+id|\d+/", name)], [])  # no element by its number
 
 
 if __name__ == "__main__":
