@@ -85,7 +85,8 @@ TEST_CASE("spool: messages of sets that no collector was told of are damaged", "
     {
         Spool spool({.directory = directory.path(), .max_octets = std::uint64_t{1} << 26U},
                     fingerprint);
-        for (const std::byte set : {std::byte{0x7F}, std::byte{1}}) {  // far away; of a part of a record
+        for (const std::byte set :
+             {std::byte{0x7F}, std::byte{1}}) {  // far away; of a part of a record
             OutgoingMessage message;
             message.octets.assign(24, std::byte{0});
             message.octets[1] = std::byte{10};
