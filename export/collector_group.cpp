@@ -277,8 +277,8 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
 }
 
 void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
-    const std::uint64_t progress = member.session->progress();
-    if (std::exchange(member.progress, progress) != progress || member.session->is_held_back()) {
+    const std::uint64_t signs = member.session->signs_of_life();
+    if (std::exchange(member.signs_of_life, signs) != signs || member.session->is_held_back()) {
         member.progress_at = now.uptime;
     }
     const bool is_stalled =

@@ -91,7 +91,7 @@ private:
         std::size_t account{};
         bool is_new{};  ///< for take_over(): its session has just been made
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
-        std::uint64_t progress{};                              ///< as last seen at its end
+        std::uint64_t signs_of_life{};                         ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
     };
     using Members = std::vector<Member>;

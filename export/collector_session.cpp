@@ -210,7 +210,7 @@ void CollectorSession::follow_session() noexcept {
     take_back_staged();
     messages_.put_back(messages_.sent);
     session_ = session;
-    progress_ += session != 0 ? 1 : 0;  // a sign of life
+    sessions_ += session != 0 ? 1 : 0;
     announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();

@@ -119,6 +119,8 @@ public:
 
     /// Grows with every message that arrives.
     [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
+    /// Grows with that, and with every session that begins.
+    [[nodiscard]] std::uint64_t signs_of_life() const noexcept { return progress_ + sessions_; }
     /// The line that tells of a final failure; empty: there was none.
     [[nodiscard]] const std::string& error() const noexcept { return events_.failure(); }
 
@@ -178,6 +180,7 @@ private:
     std::uint64_t session_{};  ///< the transport's, as last seen
     bool told_last_{};         ///< the last options records are made
     std::uint64_t progress_{};
+    std::uint64_t sessions_{};
     std::uint64_t delivered_data_records_{};  ///< of flows, as collectors count them
 };
 

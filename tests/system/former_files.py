@@ -18,6 +18,7 @@ class FormerFiles(harness.TestCase):
                 for part in ("--set", setting)))
 
     def wait_until_written(self, daemon):
+        daemon.wait_for_log("control: ")
         def is_written():
             packets = daemon.stats()["packets"]
             return packets["exported"] == packets["metered"] == harness.DEMO_PACKETS
