@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -81,9 +82,9 @@ void SpoolSegment::find_frames(std::uint64_t fingerprint) {
 
 void SpoolSegment::note_frame(const SpoolFrame& frame) {
     scan_.whole_octets += frame.size();
-    scan_.whole += frame.tally;
+    scan_.whole += records_of(frame);
     if (is_needed(frame)) {
-        ledger_.inherit(frame.tally);
+        ledger_.inherit(records_of(frame));
     }
 }
 
@@ -102,7 +103,7 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     ++scan_.damages;
     const bool is_cut = frame.is_valid() && origin_ != Origin::own;
     if (is_cut && is_needed(frame)) {  // its header is there, and the file ends within it
-        scan_.cut += frame.tally;
+        scan_.cut += records_of(frame);
     }
     const SpoolGap gap =
         find_spool_frame(file_.get(), at, octets_, is_good,
@@ -139,9 +140,19 @@ bool SpoolSegment::is_done_mark(std::uint32_t mark) const noexcept {
            (mark == SpoolFrame::kDoneBefore && header_.magic != SpoolFileHeader::kMagic);
 }
 
+/// A former process's frame without entries has the records that its message is said to have, one
+/// octet each at the least.
+RecordTally SpoolSegment::records_of(const SpoolFrame& frame) const noexcept {
+    RecordTally tally = frame.tally;
+    if (origin_ != Origin::own && frame.entries == 0) {
+        tally.records = std::min(frame.data_records, std::max(frame.octets, 1U));
+    }
+    return tally;
+}
+
 /// Of the frame that is_frame() was asked for last.
 SpoolAccount SpoolSegment::account_of(const SpoolFrame& frame) const {
-    SpoolAccount account{.tally = frame.tally};
+    SpoolAccount account{.tally = records_of(frame)};
     if (origin_ == Origin::own) {
         account.entries = entries_;
     }

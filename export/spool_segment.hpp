@@ -87,6 +87,7 @@ private:
     [[nodiscard]] bool is_frame(const SpoolFrame& frame, std::uint64_t at);
     [[nodiscard]] bool is_needed(const SpoolFrame& frame) const noexcept;
     [[nodiscard]] bool is_done_mark(std::uint32_t mark) const noexcept;
+    [[nodiscard]] RecordTally records_of(const SpoolFrame& frame) const noexcept;
     [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame) const;
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);

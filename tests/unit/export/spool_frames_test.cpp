@@ -106,6 +106,31 @@ TEST_CASE("Spool: a frame that holds no IPFIX message of data is damaged", "[exp
     }
 }
 
+TEST_CASE("Spool: of a frame without entries the records are those that it names",
+          "[export][unit]") {
+    for (const std::size_t octets : {std::size_t{0}, std::size_t{3}}) {
+        const TemporaryDirectory directory;
+        {
+            SmallSpool first(directory);
+            first.write();
+            OutgoingMessage bad = message_of(0);
+            bad.octets.resize(octets);
+            bad.entries.clear();
+            bad.data_records = 1;
+            REQUIRE(first.spool.append(bad, false));
+        }
+        SmallSpool next(directory);
+        std::uint64_t inherited = 0;
+        next.spool.visit_untaken(
+            [&](const Spool::Account& account) { inherited += account.tally.records; });
+        CHECK(inherited == kMessages * kRecords + 1);
+        Seen seen;
+        next.take_all(seen);
+        CHECK(seen.messages.size() == kMessages);
+        CHECK(seen.damaged.records == 1);
+    }
+}
+
 TEST_CASE("Spool: an inherited message that ends beyond all time is damaged", "[export][unit]") {
     const TemporaryDirectory directory;
     {
