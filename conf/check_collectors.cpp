@@ -130,9 +130,10 @@ void check_rate(const CollectorOptions& collector, const Section& section) {
     section.demand("rate", collector.transport == TransportKind::udp || !collector.rate,
                    " is given, but transport is not udp; must be left out (a stream's collector "
                    "takes what it can)");
-    section.demand("rate", collector.rate.value_or(0) == 0 || *collector.rate >= kSlowest,
-                   " is " + std::to_string(collector.rate.value_or(0)) +
-                       "; must be auto, 0 or at least " + std::to_string(kSlowest));
+    const std::uint64_t rate = collector.rate.value_or(0);
+    section.demand("rate", rate == 0 || rate >= kSlowest,
+                   " is " + std::to_string(rate) + "; must be auto, 0 or at least " +
+                       std::to_string(kSlowest));
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {

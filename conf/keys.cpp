@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/keys.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
@@ -89,9 +91,33 @@ std::vector<Key<InputOptions>> input_keys() {
     };
 }
 
-std::vector<Key<FlowCacheOptions>> flow_keys() {
+/// Of TCP alone.
+std::vector<Key<FlowCacheOptions>> tcp_keys() {
     using O = FlowCacheOptions;
     return {
+        value("tcp-end", flag(&O::tcp_end),
+              "a record ends with its TCP connection: tcp-end-timeout after the last packet once "
+              "its end was seen (RST, or FIN; of a biflow the second direction's FIN), or with a "
+              "SYN, which begins the next record"),
+        value("tcp-end-timeout", whole_seconds(&O::tcp_end_timeout, 1, kLongestTimeout),
+              "a record whose connection's end was seen is exported after this long without a "
+              "packet, for tcp-end; never later than idle-timeout has it"),
+        value("tcp-analysis", flag(&O::tcp_analysis),
+              "TCP flows have retransmissions, duplicates, segments out of order, zero windows and "
+              "more (docs/tcp-records.md)"),
+        value("tcp-duplicate-time", seconds(&O::tcp_duplicate_time, milliseconds(1), kHour),
+              "the same segment again is a duplicate unless its direction was silent for longer, "
+              "for tcp-analysis"),
+        value("tcp-retransmission-time",
+              seconds(&O::tcp_retransmission_time, milliseconds(0), kHour),
+              "octets again are a retransmission unless their direction was silent for longer, for "
+              "tcp-analysis; 0: however long it was while the flow runs"),
+    };
+}
+
+std::vector<Key<FlowCacheOptions>> flow_keys() {
+    using O = FlowCacheOptions;
+    std::vector<Key<FlowCacheOptions>> keys{
         value("max-flows", whole_number(&O::max_flows, 1, 1U << 30U),
               "flows that the cache of one queue holds at once without evicting one, IPv4 and IPv6 "
               "together; above 4096 a flood of flows may take a sixteenth more"),
@@ -135,24 +161,9 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("mpls-pseudowires", flag(&O::mpls_pseudowires),
               "look into Ethernet frames that MPLS carries"),
         value("llc-snap", flag(&O::llc_snap), "IP behind LLC and SNAP headers is metered"),
-        value("tcp-end", flag(&O::tcp_end),
-              "a record ends with its TCP connection: tcp-end-timeout after the last packet once "
-              "its end was seen (RST, or FIN; of a biflow the second direction's FIN), or with a "
-              "SYN, which begins the next record"),
-        value("tcp-end-timeout", whole_seconds(&O::tcp_end_timeout, 1, kLongestTimeout),
-              "a record whose connection's end was seen is exported after this long without a "
-              "packet, for tcp-end; never later than idle-timeout has it"),
-        value("tcp-analysis", flag(&O::tcp_analysis),
-              "TCP flows have retransmissions, duplicates, segments out of order, zero windows and "
-              "more (docs/tcp-records.md)"),
-        value("tcp-duplicate-time", seconds(&O::tcp_duplicate_time, milliseconds(1), kHour),
-              "the same segment again is a duplicate unless its direction was silent for longer, "
-              "for tcp-analysis"),
-        value("tcp-retransmission-time",
-              seconds(&O::tcp_retransmission_time, milliseconds(0), kHour),
-              "octets again are a retransmission unless their direction was silent for longer, for "
-              "tcp-analysis; 0: however long it was while the flow runs"),
     };
+    std::ranges::move(tcp_keys(), std::back_inserter(keys));
+    return keys;
 }
 
 std::vector<Key<CoreOptions>> core_keys() {
