@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -271,10 +272,15 @@ def huge_pages(count=512):
 
 
 def free_port(kind=socket.SOCK_DGRAM):
-    """A port of the loopback address that nobody listens on just now."""
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of the loopback address that nobody listens on just now. The kernel gives none of this range to a connection,
+    so it stays free: not even the connection that tries to reach the port can get it."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
+        lowest = int(limits.read().split()[0])
+    for port in random.sample(range(max(1024, lowest - 12_000), lowest), 100):
+        with socket.socket(socket.AF_INET, kind) as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def tshark_records(path, *options):
