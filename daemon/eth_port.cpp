@@ -97,7 +97,7 @@ void EthPort::watch_losses(const rte_eth_dev_info& info) {
     }
     const std::lock_guard only_one(statistics_);
     missed_were_known_ = missed.are_known();
-    missed_.emplace(std::move(missed));
+    missed_ = std::make_unique<MissedPackets>(std::move(missed));
     told_ = {};
     told_.missed.reset();
     is_open_ = true;

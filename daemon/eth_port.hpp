@@ -143,28 +143,28 @@ private:
     [[nodiscard]] Link read_link() const;
 
     EthPortId id_;
+    std::uint16_t descriptors_ = 0;  ///< of each receive queue
+    std::uint32_t megabits_ = 0;     ///< the fastest that it can do, in Mbit/s; 0: unknown
     InputOptions input_;
     EalDevice device_;
     const PacketPool& pool_;
     const PacketPool* heads_;
     std::string driver_;
     TrimPlan trim_;
-    std::uint16_t descriptors_ = 0;  ///< of each receive queue
-    std::uint32_t megabits_ = 0;     ///< the fastest that it can do, in Mbit/s; 0: unknown
     bool tells_packet_types_ = false;
+    bool restore_promiscuous_ = false;
+    std::atomic<LinkState> link_state_{LinkState::unknown};
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
-    mutable std::mutex statistics_;  ///< held where the following five are used
+    mutable std::mutex statistics_;          ///< held where the following five are used
+    NicCounters former_;                     ///< of former lives
+    mutable NicCounters told_;               ///< by the driver, when it last did; this life
+    std::unique_ptr<MissedPackets> missed_;  ///< of this life
+    std::optional<bool> missed_were_known_;  ///< in this life or the last
     bool is_open_ = false;
-    NicCounters former_;                           ///< of former lives
-    mutable NicCounters told_;                     ///< by the driver, when it last did; this life
-    mutable std::optional<MissedPackets> missed_;  ///< of this life
-    std::optional<bool> missed_were_known_;        ///< in this life or the last
     mutable std::mutex interrupt_switches_;
-    bool restore_promiscuous_ = false;
     std::unique_ptr<PortLink> link_;
-    std::atomic<LinkState> link_state_{LinkState::unknown};
 };
 
 }  // namespace tributary
