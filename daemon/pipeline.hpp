@@ -153,6 +153,7 @@ private:
         std::string error;  ///< why it was refused; empty: it was not
     };
 
+    OrderBox<ExportOrder> export_orders_;  // first, because it is aligned to cache lines
     Parts parts_;
     mutable std::mutex accounts_mutex_;
     CollectorAccounts accounts_;
@@ -164,12 +165,11 @@ private:
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
     std::atomic<bool> export_is_faulty_{false};
-    std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::atomic<bool> orders_are_closed_{false};
-    OrderBox<ExportOrder> export_orders_;
     std::atomic<bool> wants_tries_{false};
+    int end_faults_ = 0;       ///< of finish_export()
+    std::mutex orders_mutex_;  ///< lets one give orders at a time
     std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
-    int end_faults_ = 0;                                                  ///< of finish_export()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;
