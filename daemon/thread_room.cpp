@@ -31,15 +31,21 @@ void wait_until_gone(std::size_t threads_before) {
 }
 
 /// @errors  std::system_error: one of them cannot be had
+void start(std::vector<std::jthread>& threads, std::size_t count,
+           const std::shared_future<void>& end) {
+    for (std::size_t i = 0; i < count; ++i) {
+        threads.emplace_back([end] { end.wait(); });
+    }
+}
+
+/// @errors  as start()
 void start_and_end(std::size_t count) {
     std::promise<void> end;
     const std::shared_future<void> ended = end.get_future().share();
     std::vector<std::jthread> threads;
     threads.reserve(count);
     try {
-        for (std::size_t i = 0; i < count; ++i) {
-            threads.emplace_back([ended] { ended.wait(); });
-        }
+        start(threads, count, ended);
     } catch (...) {
         end.set_value();
         throw;
