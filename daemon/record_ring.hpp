@@ -17,6 +17,7 @@
 
 #include "daemon/numa_memory.hpp"
 #include "daemon/ring_fill.hpp"
+#include "flowcache/counter.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/record_stream.hpp"
 
@@ -59,23 +60,35 @@ public:
                 std::memcpy(place.ptr2, std::as_bytes(records).data() + first, rest);
             }
             rte_ring_enqueue_zc_finish(ring_, count);
+            pushed_.add(count);
         }
         return count;
     }
     [[nodiscard]] std::size_t drain(std::span<std::byte> out,
                                     std::size_t max_records) noexcept override {
-        return rte_ring_sc_dequeue_burst_elem(ring_, out.data(), kRecordBytes,
-                                              static_cast<unsigned>(max_records), nullptr);
+        const unsigned count = rte_ring_sc_dequeue_burst_elem(
+            ring_, out.data(), kRecordBytes, static_cast<unsigned>(max_records), nullptr);
+        if (count > 0) {
+            drained_.add(count);
+        }
+        return count;
     }
     [[nodiscard]] std::size_t record_bytes() const noexcept override { return kRecordBytes; }
+    /// From counts of our own: rte_ring_count() reads what the two threads of the ring write, and
+    /// does so without atomics. So it is a little late.
     /// @thread  any
     [[nodiscard]] RingFill fill() const noexcept {
-        return {.records = rte_ring_count(ring_), .room = rte_ring_get_capacity(ring_)};
+        const std::uint64_t room = rte_ring_get_capacity(ring_);
+        const std::uint64_t drained = drained_.read();
+        const std::uint64_t pushed = pushed_.read();
+        return {.records = pushed > drained ? std::min(pushed - drained, room) : 0, .room = room};
     }
 
 private:
     NumaMemory memory_;
     rte_ring* ring_;
+    alignas(64) Counter pushed_;   ///< records; the producer's
+    alignas(64) Counter drained_;  ///< records; the consumer's
 };
 
 /// What a producer does when the ring is full.
