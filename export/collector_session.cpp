@@ -210,7 +210,7 @@ void CollectorSession::follow_session() noexcept {
     take_back_staged();
     messages_.put_back(messages_.sent);
     session_ = session;
-    sessions_ += session != 0 ? 1 : 0;
+    sessions_ += is_up() ? 1 : 0;  // by UDP one begins whether the collector lives or not
     announcer_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();

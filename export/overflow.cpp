@@ -147,8 +147,10 @@ void Overflow::release(OutgoingMessage& message) noexcept {
 
 void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
     static_cast<void>(copy_all(in_memory, now));
-    for (const OutgoingMessage& message : in_memory.take_all()) {
-        const Spool::Account account{.tally = message.inherited, .entries = message.entries};
+    MessageStages::Stage messages = in_memory.take_all();
+    for (OutgoingMessage& message : messages) {
+        const Spool::Account account{.tally = message.inherited,
+                                     .entries = std::move(message.entries)};  // without memory
         if (message.place && spool_->is_kept(*message.place)) {
             keep(account);
         } else {

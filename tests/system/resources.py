@@ -11,7 +11,6 @@ import harness
 from faults import many_flows
 from stream_collector import Collector
 
-FLOWS = 40_000
 NO_USER = 64_321  # threads are counted by user: one that has no other process
 
 
@@ -20,10 +19,12 @@ def limit(process, name, value):
 
 
 class ResourcesCase(harness.TestCase):
+    FLOWS = 40_000
+
     def setUp(self):
         super().setUp()
         harness.need("prlimit", "setpriv", root=True)
-        self.capture = many_flows(self.path("many.pcap"), FLOWS)
+        self.capture = many_flows(self.path("many.pcap"), self.FLOWS)
         self.stats = self.path("stats.json")
 
     def configure(self, collectors, **more):
@@ -41,6 +42,7 @@ class ResourcesCase(harness.TestCase):
 
 class Threads(ResourcesCase):
     """A user's threads are limited, so the probe runs as one."""
+    FLOWS = 1000  # datagrams leave at a pace
 
     def run_with(self, threads, config):
         os.chown(self.directory, NO_USER, NO_USER)
@@ -55,9 +57,9 @@ class Threads(ResourcesCase):
             if daemon.popen.poll() is not None:
                 self.assertEqual(daemon.popen.returncode, harness.EX_OSERR, (threads, daemon.text()))
                 return None
-            daemon.wait_for_received(FLOWS)
+            daemon.wait_for_received(self.FLOWS)
             ledger = self.check_end(daemon)
-            self.assertEqual(ledger["packets"]["received"], FLOWS)
+            self.assertEqual(ledger["packets"]["received"], self.FLOWS)
             return daemon.text()
 
     def test_without_threads_for_its_services_it_meters(self):
@@ -91,12 +93,12 @@ class Memory(ResourcesCase):
                 with open("/proc/%d/statm" % daemon.popen.pid) as statm:
                     used = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
                 limit(daemon, "as", used + room)
-                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_received(self.FLOWS)
                 daemon.wait_for_log("the system gives no more memory")
                 self.assertIsNone(daemon.popen.poll(), daemon.text())
                 ledger = self.check_end(daemon)
-                self.assertEqual(ledger["flows"]["created"], FLOWS)
-                self.assertEqual(ledger["flows"]["lost"], FLOWS)
+                self.assertEqual(ledger["flows"]["created"], self.FLOWS)
+                self.assertEqual(ledger["flows"]["lost"], self.FLOWS)
 
     def test_offline_any_limit_ends_with_words(self):
         codes = set()
@@ -130,15 +132,15 @@ class Descriptors(ResourcesCase):
             daemon.send(signal.SIGHUP)
             daemon.wait_for_log("not reloaded: ")
             with Collector(port=port) as collector:
-                daemon.wait_for_received(FLOWS)
+                daemon.wait_for_received(self.FLOWS)
                 limit(daemon, "nofile", 1024)
                 daemon.send(signal.SIGHUP)
                 daemon.wait_for_log("reloaded: nothing has changed")
                 daemon.wait_for_log(r"tcp 127.0.0.1:\d+: ready")
                 ledger = self.check_end(daemon)
             self.assertTrue(collector.streams)
-            self.assertEqual(ledger["flows"]["exported"], FLOWS)
-            self.assertEqual([each["records"] for each in ledger["collectors"]], [FLOWS, FLOWS])
+            self.assertEqual(ledger["flows"]["exported"], self.FLOWS)
+            self.assertEqual([each["records"] for each in ledger["collectors"]], [self.FLOWS, self.FLOWS])
 
 
 if __name__ == "__main__":

@@ -337,6 +337,7 @@ TEST_CASE("UDP export: finish gives up where nobody has ever listened", "[export
         REQUIRE(uptime < milliseconds{60'000});
         uptime += milliseconds{10};
     }
+    CHECK(uptime < ExportOptions{}.drain_timeout + std::chrono::seconds{2});
     CHECK(udp.counters.queues[0].read_lost(ExportLoss::collector_away).records == 3);
 }
 
