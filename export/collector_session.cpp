@@ -269,12 +269,13 @@ void CollectorSession::stage(ExportTime now) {
         if (!messages_.waiting.empty()) {
             announcer_.refresh_if_due(now.uptime);
         }
-        if (const auto made = announcer_.next_template(now.uptime)) {
-            if (stage_announcement(*made, now)) {
-                continue;
-            }
+        const auto made = announcer_.next_template(now.uptime);
+        if (made && !stage_announcement(*made, now)) {
             announcer_.take_back_template();
             return;
+        }
+        if (made) {
+            continue;
         }
         if (announcer_.options_are_due(now.uptime)) {
             make_options(now);

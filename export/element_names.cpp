@@ -155,17 +155,18 @@ void ElementNames::learn(const IpfixRecord& record) {
 }
 
 void ElementNames::describe(const Description& told) {
-    const Key key{told.enterprise, *told.number};
+    const std::uint16_t number = told.number.value_or(0);  // there is one
+    const Key key{told.enterprise, number};
     const std::string name = printable(told.name.substr(0, kLongestName + 1));
     IpfixElement* const element = name.size() <= kLongestName ? this->element(key) : nullptr;
     if (element == nullptr) {
         ++refused_names_;
         return;
     }
-    const EnterpriseElement* const own = own_element(told.enterprise, *told.number);
+    const EnterpriseElement* const own = own_element(told.enterprise, number);
     const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
-        (own != nullptr && name == own_name(*own, *told.number)) || (entry && name == entry->name);
+        (own != nullptr && name == own_name(*own, number)) || (entry && name == entry->name);
     if ((is_known && rename(*element, name)) ||
         rename(*element, std::to_string(told.enterprise) + '/' + name)) {
         element->type = told.type;

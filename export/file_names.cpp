@@ -99,8 +99,9 @@ std::string move_former_file_aside(const std::string& path) {
             return name;
         }
         if (errno != EEXIST) {
-            throw ExportError(path + ": holds records of a former run, and cannot be renamed " +
-                              name + ": " + words_for(errno));
+            std::string fault = path;
+            fault.append(": holds records of a former run, and cannot be renamed ");
+            throw ExportError(fault.append(name).append(": ").append(words_for(errno)));
         }
     }
 }
