@@ -174,6 +174,7 @@ Resolver::Resolver(const CollectorOptions& collector, int socket_type)
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 void Resolver::start() noexcept {
     try {
         lookup_ = std::make_shared<Lookup>();

@@ -42,6 +42,7 @@ std::vector<std::string> spool_files_in(const std::string& directory) {
     std::ranges::sort(found);
     std::vector<std::string> names;
     for (auto& each : found) {
+        // NOLINTNEXTLINE(performance-inefficient-vector-operation)
         names.push_back(std::move(std::get<std::string>(each)));
     }
     return names;
@@ -150,6 +151,7 @@ void Spool::give_it_a_number(std::string& name) {
             return;
         }
         if (errno != EEXIST) {
+            // NOLINTNEXTLINE(performance-inefficient-string-concatenation)
             throw ExportError("spool " + path + ": cannot be renamed " + name + ": " +
                               words_for(errno));
         }
@@ -254,6 +256,7 @@ std::optional<OutgoingMessage> Spool::take() {
             message = segment->second.take(lost_);
         }
         if (message) {
+            // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
             message->place->file = segment->first;
         }
         remove_if_done(segment);  // what was damaged in it was given up

@@ -23,6 +23,7 @@ bool subtract(RecordTally& from, const RecordTally& tally) noexcept {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size)
 bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept {
     try {
         for (const RecordEntry& entry : entries) {
@@ -69,6 +70,7 @@ bool SpoolLedger::take(const SpoolAccount& account) {
 }
 
 /// Numbers that are not kept are passed.
+// NOLINTNEXTLINE(readability-function-size)
 void SpoolLedger::take_numbers(std::span<const RecordEntry> entries) {
     for (const RecordEntry& entry : entries) {
         auto range = numbers_.upper_bound(entry.number);

@@ -66,6 +66,7 @@ bool SpoolFrame::is_valid() const noexcept {
            tally.records == entries && checksum == header_checksum();
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
                           const std::function<bool(const SpoolFrame&, std::uint64_t)>& is_frame,
                           const std::function<bool(std::uint32_t)>& is_done) {
