@@ -199,6 +199,4 @@ TEST_CASE("File rotation: other files, and another process's, are left alone", "
     }
     CHECK(said_of_former(first).size() == 1);
     CHECK_THAT(said_of_former(first)[0], Catch::Contains("is written by another process"));
-    CHECK(first.counters.collectors[0].errors.read() == 0);
-    CHECK(second.counters.collectors[0].errors.read() == 0);
 }
