@@ -168,13 +168,14 @@ void Spool::estimate_damage() {
         return;
     }
     constexpr double kUsualOctets = 82;  // of an entry, and a record of IPv4 in its message
+    constexpr double kMost = 0x1p62;     // whatever a header says
     const auto known = static_cast<double>(scan_.whole.records);
     const double octets =
         known > 0 ? static_cast<double>(scan_.whole_octets) / known : kUsualOctets;
     const double records = std::max(1.0, static_cast<double>(scan_.damaged_octets) / octets + 0.5);
     const auto share = [&](std::uint64_t of_known) {
-        return static_cast<std::uint64_t>(
-            known > 0 ? records * (static_cast<double>(of_known) / known) : 0);
+        const double each = known > 0 ? static_cast<double>(of_known) / known : 0;
+        return static_cast<std::uint64_t>(std::min(records * each, kMost));
     };
     lost_.push_back({.tally = {static_cast<std::uint64_t>(records), share(scan_.whole.packets),
                                share(scan_.whole.octets)},

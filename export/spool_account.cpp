@@ -103,9 +103,7 @@ bool SpoolLedger::empty() const noexcept {
            });
 }
 
-std::vector<SpoolAccount> SpoolLedger::take_rest() {
-    std::vector<SpoolAccount> rest;
-    rest.reserve(2);
+void SpoolLedger::take_rest(std::vector<SpoolAccount>& rest) noexcept {
     if (former_ != RecordTally{}) {
         rest.push_back({.tally = std::exchange(former_, {}), .is_damaged = true});
     }
@@ -119,7 +117,6 @@ std::vector<SpoolAccount> SpoolLedger::take_rest() {
     }
     queues_.clear();
     numbers_.clear();
-    return rest;
 }
 
 }  // namespace tributary

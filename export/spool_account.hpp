@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -50,8 +51,10 @@ public:
     [[nodiscard]] bool take(const SpoolAccount& account);
     [[nodiscard]] bool empty() const noexcept;
     [[nodiscard]] bool keeps_numbers() const noexcept { return !numbers_.empty(); }
-    /// Gives all that is left, as damaged; at the most one account of either process.
-    [[nodiscard]] std::vector<SpoolAccount> take_rest();
+    /// Gives all that is left, as damaged, in at the most kMostRest accounts, for which there is
+    /// room.
+    void take_rest(std::vector<SpoolAccount>& rest) noexcept;
+    static constexpr std::size_t kMostRest = 2;  ///< of this process, and of a former one
 
 private:
     void add_number(std::uint64_t number);

@@ -20,10 +20,11 @@
 namespace tributary {
 namespace {
 
-/// For two more, so that adding them needs no memory.
+/// For one more and the rest, so that adding them needs no memory.
 void make_room(std::vector<SpoolAccount>& accounts) {
-    if (accounts.capacity() - accounts.size() < 2) {
-        accounts.reserve(2 * accounts.size() + 2);
+    constexpr std::size_t kWanted = 1 + SpoolLedger::kMostRest;
+    if (accounts.capacity() - accounts.size() < kWanted) {
+        accounts.reserve(2 * accounts.size() + kWanted);
     }
 }
 
@@ -227,6 +228,9 @@ std::optional<OutgoingMessage> SpoolSegment::take(std::vector<SpoolAccount>& los
             message->entries = std::move(account.entries);
             message->place = SpoolPlace{.file = 0, .at = at};
             ++taken_;
+            if (!has_untaken()) {  // the file goes with this message
+                take_rest(lost);
+            }
             return message;
         }
         ++damaged_;
@@ -236,11 +240,14 @@ std::optional<OutgoingMessage> SpoolSegment::take(std::vector<SpoolAccount>& los
             lost.push_back(std::move(account));
         }
     }
-    make_room(lost);
-    for (SpoolAccount& rest : ledger_.take_rest()) {
-        lost.push_back(std::move(rest));
-    }
+    take_rest(lost);
     return std::nullopt;
+}
+
+/// What was not found in the whole file is damaged.
+void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
+    make_room(lost);
+    ledger_.take_rest(lost);
 }
 
 /// @return  nothing: it is damaged, or no message
@@ -293,9 +300,10 @@ void SpoolSegment::visit(const AccountHandler& handler) {
         static_cast<void>(kept.write(account.entries, ledger_.keeps_numbers()));
         handler(account);
     }
-    for (const SpoolAccount& rest : missing.take_rest()) {
-        handler(rest);
-    }
+    std::vector<SpoolAccount> rest;
+    make_room(rest);
+    missing.take_rest(rest);
+    std::ranges::for_each(rest, handler);
     ledger_ = std::move(kept);
 }
 

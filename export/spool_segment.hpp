@@ -92,6 +92,7 @@ private:
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);
     void mark_done(std::uint64_t at) noexcept;
+    void take_rest(std::vector<SpoolAccount>& lost);
 
     FileDescriptor file_;
     std::string path_;

@@ -10,10 +10,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <source_location>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "export/message.hpp"
@@ -28,19 +32,33 @@ namespace {
 constexpr std::uint64_t kFingerprint = 7;
 constexpr std::size_t kMostChanges = 8;
 
-void demand(bool holds) {
+void demand(bool holds, std::source_location where = std::source_location::current()) {
     if (!holds) {
+        static_cast<void>(std::fprintf(stderr, "line %u\n", where.line()));
         std::abort();
     }
 }
 
-/// One directory in memory for all runs.
+/// A directory in memory.
+class Directory {
+public:
+    Directory() { demand(::mkdtemp(name_.data()) != nullptr); }
+    Directory(const Directory&) = delete;
+    Directory& operator=(const Directory&) = delete;
+    ~Directory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path(), ignored);
+    }
+    [[nodiscard]] std::string path() const { return name_.data(); }
+
+private:
+    std::array<char, 32> name_{"/dev/shm/spool_fuzz-XXXXXX"};
+};
+
+/// One for all runs.
 const std::string& directory() {
-    static const std::string path = [] {
-        std::array<char, 32> name{"/dev/shm/spool_fuzz-XXXXXX"};
-        demand(::mkdtemp(name.data()) != nullptr);
-        return std::string(name.data());
-    }();
+    static const Directory made;
+    static const std::string path = made.path();
     return path;
 }
 
@@ -125,14 +143,12 @@ void inherit(unsigned how, std::span<const std::byte> data) {
     {
         Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
         RecordTally inherited;
-        const auto add = [&inherited](const Spool::Account& account) {
-            inherited += account.tally;
-        };
         RecordTally known;
-        for (const Spool::Account& account : spool.take_damaged()) {
-            add(account);
-            known += account.tally;
-        }
+        const auto add = [&](const Spool::Account& account) {
+            inherited += account.tally;
+            known += account.is_damaged ? account.tally : RecordTally{};
+        };
+        std::ranges::for_each(spool.take_damaged(), add);
         spool.visit_untaken(add);
         spool.drop_unusable([&known](const Spool::Account& account) { known += account.tally; });
         known += take_all(spool);
@@ -187,6 +203,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) {
         return 0;
     }
+    // What is no spool's file, and too short for a record, stays.
+    static_cast<void>(::unlink((directory() + "/" + spool_file_name(1)).c_str()) == 0);
     const auto octets = std::as_bytes(std::span(data + 1, size - 1));
     if ((data[0] & 4U) != 0) {
         change_own(octets);

@@ -91,7 +91,6 @@ struct SmallSpool {
         }
     }
     void take_all(Seen& seen) {
-        std::vector<SpoolPlace> places;
         while (std::optional<OutgoingMessage> message = spool.take()) {
             const auto number = std::to_integer<std::uint64_t>(message->octets.back()) - 1;
             CHECK(message->octets == message_of(number).octets);
@@ -99,13 +98,10 @@ struct SmallSpool {
             seen.messages.push_back(number);
             seen.sent += tally_of(*message);
             seen.sent += message->inherited;
-            places.push_back(*message->place);
+            spool.done(*message->place);  // and its file may go
         }
         for (const Spool::Account& account : spool.take_damaged()) {
             seen.add_damaged(account);
-        }
-        for (const SpoolPlace& place : places) {
-            spool.done(place);
         }
     }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -129,6 +130,21 @@ TEST_CASE("Spool: of a frame without entries the records are those that it names
         CHECK(seen.messages.size() == kMessages);
         CHECK(seen.damaged.records == 1);
     }
+}
+
+TEST_CASE("Spool: an estimate from headers that say anything is a number", "[export][unit]") {
+    const TemporaryDirectory directory;
+    {
+        SmallSpool first(directory);
+        OutgoingMessage message = message_of(0);
+        message.entries[0].octets = ~std::uint64_t{1} - 5000;
+        REQUIRE(first.spool.append(message, false));
+    }
+    std::ofstream(file_in(directory), std::ios::app) << std::string(1000, 'x');
+    const std::vector<Spool::Account> damaged = SmallSpool(directory).spool.take_damaged();
+    REQUIRE(damaged.size() == 1);
+    CHECK(damaged[0].is_estimate);
+    CHECK(damaged[0].tally.records > 0);
 }
 
 TEST_CASE("Spool: an inherited message that ends beyond all time is damaged", "[export][unit]") {
