@@ -145,7 +145,7 @@ void FileFinisher::run() {
             changed_.notify_all();
             return;
         }
-        const FinishedFile file = std::move(files_.front());
+        FinishedFile file = std::move(files_.front());
         files_.pop_front();
         lock.unlock();
         std::string failure = try_to_finish(file);
@@ -165,7 +165,7 @@ void FileFinisher::keep(std::deque<std::string>& lines, std::string line) noexce
 }
 
 /// @return  what went wrong; empty: nothing
-std::string FileFinisher::try_to_finish(const FinishedFile& done) noexcept {
+std::string FileFinisher::try_to_finish(FinishedFile& done) noexcept {
     try {
         return finish(done);
     } catch (const std::bad_alloc&) {
@@ -174,7 +174,7 @@ std::string FileFinisher::try_to_finish(const FinishedFile& done) noexcept {
 }
 
 /// @return  what went wrong; empty: nothing
-std::string FileFinisher::finish(const FinishedFile& done) {
+std::string FileFinisher::finish(FinishedFile& done) {
     if (done.is_former) {
         FormerPart part = mend_former_part(done.written_as);
         if (!part.note.empty()) {
@@ -193,6 +193,7 @@ std::string FileFinisher::finish(const FinishedFile& done) {
                     RENAME_NOREPLACE) != 0) {
         return done.written_as + " cannot be renamed: " + words_for(errno);
     }
+    done.lock = FileDescriptor();
     if (done.sync && !sync_directory_of(done.name)) {
         return done.name + " is not sure to keep its name: " + words_for(errno);
     }

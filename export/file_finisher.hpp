@@ -10,15 +10,18 @@
 #include <string>
 #include <thread>
 
+#include "export/socket.hpp"
+
 namespace tributary {
 
 /// What is done with a file once it is whole, each step only after the one before went well.
 struct FinishedFile {
     std::string written_as;
-    std::string name;     ///< that it gets now
-    bool sync{};          ///< to the disk, before it gets that name
-    std::string command;  ///< for the shell; the name is added as its last argument. Empty: none
-    bool is_former{};     ///< a former run has left it, perhaps with a message that its end cuts
+    std::string name;       ///< that it gets now
+    bool sync{};            ///< to the disk, before it gets that name
+    std::string command;    ///< for the shell; the name is added as its last argument. Empty: none
+    FileDescriptor lock{};  ///< held until it has that name, so that no other process finishes it
+    bool is_former{};       ///< a former run has left it, perhaps with a message that its end cuts
 };
 
 /// Finishes files one after the other in a thread of its own, because the disk and a command may
@@ -47,8 +50,8 @@ private:
     void run();
     [[nodiscard]] std::string take_first(std::deque<std::string>& lines);
     void keep(std::deque<std::string>& lines, std::string line) noexcept;
-    [[nodiscard]] std::string try_to_finish(const FinishedFile& done) noexcept;
-    [[nodiscard]] std::string finish(const FinishedFile& done);
+    [[nodiscard]] std::string try_to_finish(FinishedFile& done) noexcept;
+    [[nodiscard]] std::string finish(FinishedFile& done);
     [[nodiscard]] std::string run_command(const FinishedFile& done);
 
     std::mutex mutex_;  ///< guards all but the thread

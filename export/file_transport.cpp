@@ -112,11 +112,12 @@ void FileTransport::finish_former_parts() {
 }
 
 void FileTransport::hand_to_finisher() {
-    if (std::exchange(file_, FileDescriptor())) {
+    if (FileDescriptor whole = std::exchange(file_, FileDescriptor())) {
         finisher_->add({.written_as = written_as_,
                         .name = name_,
                         .sync = rotation_.sync,
-                        .command = rotation_.command});
+                        .command = rotation_.command,
+                        .lock = std::move(whole)});
     }
 }
 
