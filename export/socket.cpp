@@ -163,6 +163,15 @@ std::optional<SocketAddress> source_of(const CollectorOptions& collector) {
 }
 
 struct Resolver::Lookup {
+    void run(const std::string& host, const std::string& port, int socket_type) {
+        try {
+            result = look_up(host, port, socket_type, 0);
+        } catch (const std::bad_alloc&) {
+            result = tl::unexpected(std::string(kNoMemory));
+        }
+        done.store(true, std::memory_order_release);  // pairs with acquire in poll()
+    }
+
     std::atomic<bool> done{};
     Result result;
 };
@@ -174,28 +183,27 @@ Resolver::Resolver(const CollectorOptions& collector, int socket_type)
     }
 }
 
-// NOLINTNEXTLINE(readability-function-size)
 void Resolver::start() noexcept {
     try {
-        lookup_ = std::make_shared<Lookup>();
-        if (numeric_) {
-            lookup_->result = *numeric_;
-            lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
-            return;
-        }
-        std::thread([lookup = lookup_, host = host_, port = port_, type = socket_type_] {
-            try {
-                lookup->result = look_up(host, port, type, 0);
-            } catch (const std::bad_alloc&) {
-                lookup->result = tl::unexpected(std::string(kNoMemory));
-            }
-            lookup->done.store(true, std::memory_order_release);  // pairs with acquire in poll()
-        }).detach();
+        begin_lookup();
     } catch (const std::system_error& error) {
         fail_to_start(words_for(error.code().value()));
     } catch (const std::bad_alloc&) {
         fail_to_start(kNoMemory);
     }
+}
+
+/// @errors  std::system_error: there is no thread for it; std::bad_alloc
+void Resolver::begin_lookup() {
+    lookup_ = std::make_shared<Lookup>();
+    if (numeric_) {
+        lookup_->result = *numeric_;
+        lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
+        return;
+    }
+    std::thread([lookup = lookup_, host = host_, port = port_, type = socket_type_] {
+        lookup->run(host, port, type);
+    }).detach();
 }
 
 /// Says why in the result, which poll() finds at once.

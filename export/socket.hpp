@@ -90,6 +90,7 @@ public:
 private:
     struct Lookup;
 
+    void begin_lookup();
     void fail_to_start(const char* why) noexcept;
 
     std::string host_;

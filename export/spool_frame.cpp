@@ -54,6 +54,52 @@ std::size_t find_magic(std::span<const std::byte> octets, std::size_t from) noex
                : static_cast<std::size_t>(static_cast<const std::byte*>(found) - octets.data());
 }
 
+/// Looks for a frame in a file's octets, chunk by chunk.
+class FrameSearch {
+public:
+    FrameSearch(std::uint64_t from,
+                const std::function<bool(const SpoolFrame&, std::uint64_t)>& is_frame,
+                const std::function<bool(std::uint32_t)>& is_done)
+        : parts_(from), is_frame_(is_frame), is_done_(is_done) {}
+
+    /// @param at  of the chunk in the file
+    /// @return  octets that need not be looked at again: a header that the chunk cuts is read with
+    ///          the next one, which begins there
+    std::size_t look_through(std::span<const std::byte> octets, std::uint64_t at) {
+        const bool goes_on = octets.size() == kChunk;
+        const std::size_t end = goes_on ? octets.size() - sizeof(SpoolFrame) + 1 : octets.size();
+        for (std::size_t next = find_magic(octets, 0); next < end && !has_found_;
+             next = find_magic(octets, next + 1)) {
+            look_at(octets.subspan(next), at + next);
+        }
+        return end;
+    }
+    [[nodiscard]] bool has_found() const noexcept { return has_found_; }
+    [[nodiscard]] std::uint64_t found_at() const noexcept { return found_at_; }
+    [[nodiscard]] SpoolGap gap_until(std::uint64_t end) noexcept {
+        parts_.end_at(end);
+        return {.end = end, .octets = parts_.octets()};
+    }
+
+private:
+    void look_at(std::span<const std::byte> octets, std::uint64_t at) {
+        SpoolFrame frame{};
+        std::memcpy(&frame, octets.data(), std::min(sizeof frame, octets.size()));
+        if (octets.size() >= sizeof frame && is_frame_(frame, at)) {
+            has_found_ = true;
+            found_at_ = at;
+        } else {
+            parts_.begin_part(at, is_done_(frame.mark));
+        }
+    }
+
+    GapParts parts_;
+    const std::function<bool(const SpoolFrame&, std::uint64_t)>& is_frame_;
+    const std::function<bool(std::uint32_t)>& is_done_;
+    bool has_found_{};
+    std::uint64_t found_at_{};
+};
+
 }  // namespace
 
 std::uint64_t SpoolFrame::header_checksum() const noexcept {
@@ -66,11 +112,10 @@ bool SpoolFrame::is_valid() const noexcept {
            tally.records == entries && checksum == header_checksum();
 }
 
-// NOLINTNEXTLINE(readability-function-size)
 SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
                           const std::function<bool(const SpoolFrame&, std::uint64_t)>& is_frame,
                           const std::function<bool(std::uint32_t)>& is_done) {
-    GapParts parts(from);
+    FrameSearch search(from, is_frame, is_done);
     std::vector<std::byte> buffer(kChunk);
     for (std::uint64_t at = next_data(file, from, end); at < end; at = next_data(file, at, end)) {
         const std::size_t wanted = std::min<std::uint64_t>(kChunk, end - at);
@@ -80,24 +125,12 @@ SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
             at = got == 0 ? end : at - at % kPage + kPage;
             continue;
         }
-        const auto octets = std::span(buffer).first(static_cast<std::size_t>(got));
-        // A header that this chunk cuts is read with the next one, which begins there.
-        const bool goes_on = octets.size() == kChunk;
-        const std::size_t last = goes_on ? octets.size() - sizeof(SpoolFrame) : octets.size();
-        std::size_t next = find_magic(octets, 0);
-        for (; next <= last && next < octets.size(); next = find_magic(octets, next + 1)) {
-            SpoolFrame frame{};
-            std::memcpy(&frame, octets.data() + next, std::min(sizeof frame, octets.size() - next));
-            if (octets.size() - next >= sizeof frame && is_frame(frame, at + next)) {
-                parts.end_at(at + next);
-                return {.end = at + next, .octets = parts.octets()};
-            }
-            parts.begin_part(at + next, is_done(frame.mark));
+        at += search.look_through(std::span(buffer).first(static_cast<std::size_t>(got)), at);
+        if (search.has_found()) {
+            return search.gap_until(search.found_at());
         }
-        at += goes_on ? last + 1 : octets.size();
     }
-    parts.end_at(end);
-    return {.end = end, .octets = parts.octets()};
+    return search.gap_until(end);
 }
 
 void cover_spool_gap(int file, std::uint64_t from, std::uint64_t end) noexcept {
