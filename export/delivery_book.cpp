@@ -64,37 +64,64 @@ void DeliveryBook::lost(std::size_t collector, std::span<const RecordEntry> reco
 
 void DeliveryBook::lost(std::size_t collector, const UnreadRecords& records,
                         ExportLoss cause) noexcept {
-    std::uint64_t left = 0;  // records of which this may be the last copy
     for (const RecordTally& queue : records.queues) {
         counters_.collectors[collector].lose(cause, queue);
-        left += queue.records;
     }
-    const std::uint64_t all = left;
-    for (const auto& [first, end] : records.numbers) {
-        for (std::uint64_t number = first; number < end; ++number) {
-            const State after = settle_copy(number, 0).after;
-            // Another copy is under way, or has arrived, and has the record's account with it.
-            left -= (after & (kExported | kUnderWay)) != 0 ? 1 : 0;
-            unread_loss_ = after == kSpooled ? cause : unread_loss_;
-        }
-    }
-    if (left == all && !unread_loss_) {
+    const Last last = settle_copies(records, 0);
+    if (last.are_all && !last.lie_in_another_spool && !unread_loss_) {
         for (std::size_t queue = 0; queue < records.queues.size(); ++queue) {
             counters_.queues[queue].lose(cause, records.queues[queue]);
         }
-    } else if (left > 0) {
+    } else if (last.are_some || last.lie_in_another_spool) {
         unread_loss_ = cause;  // of which queue, and with how many packets: not known yet
     }
 }
 
-void DeliveryBook::settle_unread() noexcept {
-    if (!unread_loss_) {
-        return;
+void DeliveryBook::spooled(std::size_t collector, const UnreadRecords& records) noexcept {
+    for (const RecordTally& queue : records.queues) {
+        counters_.collectors[collector].spooled.add(queue);
     }
+    const Last last = settle_copies(records, kSpooled);
+    if (last.are_all) {
+        for (std::size_t queue = 0; queue < records.queues.size(); ++queue) {
+            counters_.queues[queue].spooled.add(records.queues[queue]);
+        }
+    } else if (last.are_some) {
+        has_unread_spooled_ = true;
+    }
+}
+
+/// Takes a copy of each of these records off.
+DeliveryBook::Last DeliveryBook::settle_copies(const UnreadRecords& records, State add) noexcept {
+    std::uint64_t all = 0;
+    for (const RecordTally& queue : records.queues) {
+        all += queue.records;
+    }
+    std::uint64_t last = all;
+    bool lie_in_another_spool = false;
+    for (const auto& [first, end] : records.numbers) {
+        for (std::uint64_t number = first; number < end; ++number) {
+            const State after = settle_copy(number, add).after;
+            // Another copy is under way, or has arrived, and has the record's account with it.
+            last -= (after & (kExported | kUnderWay)) != 0 ? 1 : 0;
+            lie_in_another_spool = lie_in_another_spool || (add == 0 && after == kSpooled);
+        }
+    }
+    return {.are_all = last == all && !records.lacks_numbers,
+            .are_some = last > 0,
+            .lie_in_another_spool = lie_in_another_spool};
+}
+
+void DeliveryBook::settle_unread() noexcept {
     for (std::size_t queue = 0; queue < begun_.size(); ++queue) {
-        counters_.queues[queue].lose(*unread_loss_, unaccounted(queue));
+        if (unread_loss_) {
+            counters_.queues[queue].lose(*unread_loss_, unaccounted(queue));
+        } else if (has_unread_spooled_) {
+            counters_.queues[queue].spooled.add(unaccounted(queue));
+        }
     }
     unread_loss_.reset();
+    has_unread_spooled_ = false;
 }
 
 /// What was begun, and is neither exported, lost nor spooled.

@@ -61,8 +61,11 @@ public:
     /// Records whose entries cannot be read: their sum for each queue is known, and their numbers
     /// where there are states of them.
     void lost(std::size_t collector, const UnreadRecords& records, ExportLoss cause) noexcept;
+    /// The same for records that stay in the collector's spool.
+    void spooled(std::size_t collector, const UnreadRecords& records) noexcept;
     /// The end, when every copy was told of. Where a collector had some of the unread records and
-    /// none had others, what these held is what no account has.
+    /// none had others, what these held is what no account has: lost if some of it was, else
+    /// spooled.
     void settle_unread() noexcept;
     /// Whether there are states of records, or will be.
     [[nodiscard]] bool keeps_states() const noexcept { return copies_ > 1 || !blocks_.empty(); }
@@ -98,6 +101,13 @@ private:
     /// @param add  kExported, kSpooled or nothing
     [[nodiscard]] Change settle_copy(std::uint64_t number, State add) noexcept;
 
+    /// What records with a copy less have become.
+    struct Last {
+        bool are_all;               ///< none of them has another copy
+        bool are_some;              ///< some have none
+        bool lie_in_another_spool;  ///< of some the last other copy does
+    };
+    [[nodiscard]] Last settle_copies(const UnreadRecords& records, State add) noexcept;
     [[nodiscard]] RecordTally unaccounted(std::size_t queue) const noexcept;
     void count_if_spooled(State state, const RecordEntry& record) noexcept;
 
@@ -106,6 +116,7 @@ private:
     std::uint64_t next_ = 0;
     std::vector<RecordTally> begun_;                   ///< by queue, all records so far
     std::optional<ExportLoss> unread_loss_;            ///< there is one: settle_unread() has to do
+    bool has_unread_spooled_{};                        ///< the same
     std::unordered_map<std::uint64_t, Block> blocks_;  ///< by number / kBlockRecords
 };
 

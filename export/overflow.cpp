@@ -157,25 +157,31 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
             lose(account, cause_of_loss(message.place));
         }
     }
+    // The account first: it takes no memory, and words do.
     const std::uint64_t removed = give_up(&Spool::drop_removed, ExportLoss::spool_damaged);
+    spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+    account_.spool_octets.set(spool_->octets());
     if (removed > 0) {
         events_.tell(CollectorEventKind::spool_failed, now.uptime,
-                     "somebody removed files with " + std::to_string(removed) + " records");
+                     "files with " + std::to_string(removed) + " records were removed");
     }
-    spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
     tell_damage(now);
-    account_.spool_octets.set(is_on() ? spool_->octets() : 0);
 }
 
 /// Loses what the spool drops. @return  records
 std::uint64_t Overflow::give_up(void (Spool::*drop)(const Spool::AccountHandler&),
                                 ExportLoss cause) {
-    std::uint64_t records = 0;
-    (*spool_.*drop)([&](const Spool::Account& account) {
-        records += account.tally.records;
-        lose(account, cause);
+    struct {
+        Overflow& overflow;
+        ExportLoss cause;
+        std::uint64_t records;
+    } given_up{*this, cause, 0};
+    // The handler refers to one object, because a larger handler takes memory.
+    (*spool_.*drop)([&given_up](const Spool::Account& account) {
+        given_up.records += account.tally.records;
+        given_up.overflow.lose(account, given_up.cause);
     });
-    return records;
+    return given_up.records;
 }
 
 /// Why a message in memory is in nobody's hands at the end.
@@ -195,6 +201,7 @@ void Overflow::keep(const Spool::Account& account) noexcept {
     for (const RecordEntry& record : account.entries) {
         book_.spooled(account_index_, record);
     }
+    book_.spooled(account_index_, account.unread);
     account_.spooled.add(account.inherited());
 }
 

@@ -41,8 +41,8 @@ std::vector<std::string> spool_files_in(const std::string& directory) {
     }
     std::ranges::sort(found);
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (auto& each : found) {
-        // NOLINTNEXTLINE(performance-inefficient-vector-operation)
         names.push_back(std::move(std::get<std::string>(each)));
     }
     return names;
@@ -144,17 +144,21 @@ void Spool::give_it_a_number(std::string& name) {
         return;
     }
     const std::string path = directory_ + "/" + name;
-    for (;; ++next_number_) {
+    const auto rename = [&] {
         name = spool_file_name(next_number_);
-        if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, (directory_ + "/" + name).c_str(),
-                        RENAME_NOREPLACE) == 0) {
-            return;
-        }
-        if (errno != EEXIST) {
-            // NOLINTNEXTLINE(performance-inefficient-string-concatenation)
-            throw ExportError("spool " + path + ": cannot be renamed " + name + ": " +
-                              words_for(errno));
-        }
+        const std::string numbered = directory_ + "/" + name;
+        return ::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, numbered.c_str(), RENAME_NOREPLACE) ==
+                       0
+                   ? 0
+                   : errno;
+    };
+    int refusal = rename();
+    for (; refusal == EEXIST; refusal = rename()) {
+        ++next_number_;
+    }
+    if (refusal != 0) {
+        throw ExportError("spool " + path + ": cannot be renamed " + name + ": " +
+                          words_for(refusal));
     }
 }
 
@@ -254,11 +258,7 @@ std::optional<OutgoingMessage> Spool::take() {
     for (auto segment = segments_.begin(); segment != segments_.end() && !message;) {
         const auto next = std::next(segment);
         if (segment->second.is_usable()) {
-            message = segment->second.take(lost_);
-        }
-        if (message) {
-            // NOLINTNEXTLINE(bugprone-unchecked-optional-access)
-            message->place->file = segment->first;
+            message = segment->second.take(segment->first, lost_);
         }
         remove_if_done(segment);  // what was damaged in it was given up
         segment = next;

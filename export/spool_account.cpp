@@ -23,15 +23,9 @@ bool subtract(RecordTally& from, const RecordTally& tally) noexcept {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-function-size)
 bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept {
     try {
-        for (const RecordEntry& entry : entries) {
-            queues_.resize(std::max(queues_.size(), entry.queue + 1));
-            if (keeps_numbers) {
-                add_number(entry.number);
-            }
-        }
+        make_places(entries, keeps_numbers);
     } catch (const std::bad_alloc&) {
         take_numbers(entries);
         return false;
@@ -42,6 +36,16 @@ bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers
     return true;
 }
 
+/// @errors  std::bad_alloc: some numbers may be there
+void SpoolLedger::make_places(std::span<const RecordEntry> entries, bool keeps_numbers) {
+    for (const RecordEntry& entry : entries) {
+        queues_.resize(std::max(queues_.size(), entry.queue + 1));
+        if (keeps_numbers) {
+            add_number(entry.number);
+        }
+    }
+}
+
 void SpoolLedger::add_number(std::uint64_t number) {
     if (!numbers_.empty() && numbers_.rbegin()->second == number) {
         ++numbers_.rbegin()->second;
@@ -50,7 +54,7 @@ void SpoolLedger::add_number(std::uint64_t number) {
     }
 }
 
-bool SpoolLedger::take(const SpoolAccount& account) {
+bool SpoolLedger::take(const SpoolAccount& account) noexcept {
     if (account.entries.empty()) {
         return subtract(former_, account.tally);
     }
@@ -69,31 +73,35 @@ bool SpoolLedger::take(const SpoolAccount& account) {
     return true;
 }
 
-/// Numbers that are not kept are passed.
-// NOLINTNEXTLINE(readability-function-size)
-void SpoolLedger::take_numbers(std::span<const RecordEntry> entries) {
+void SpoolLedger::take_numbers(std::span<const RecordEntry> entries) noexcept {
     for (const RecordEntry& entry : entries) {
-        auto range = numbers_.upper_bound(entry.number);
-        if (range == numbers_.begin()) {
-            continue;
+        take_number(entry.number);
+    }
+}
+
+/// A number that is not kept is passed.
+void SpoolLedger::take_number(std::uint64_t number) noexcept {
+    auto range = numbers_.upper_bound(number);
+    if (range == numbers_.begin() || (--range)->second <= number) {
+        return;
+    }
+    const std::uint64_t end = range->second;
+    if (range->first == number) {  // as a rule: files are read from their beginning
+        auto node = numbers_.extract(range);
+        node.key() = number + 1;
+        if (node.key() < end) {
+            numbers_.insert(std::move(node));
         }
-        --range;
-        const std::uint64_t end = range->second;
-        if (entry.number >= end) {
-            continue;
-        }
-        if (range->first == entry.number) {  // as a rule: files are read from their beginning
-            auto node = numbers_.extract(range);
-            node.key() = entry.number + 1;
-            if (node.key() < end) {
-                numbers_.insert(std::move(node));
-            }
-            continue;
-        }
-        range->second = entry.number;
-        if (entry.number + 1 < end) {
-            numbers_.emplace(entry.number + 1, end);
-        }
+        return;
+    }
+    range->second = number;
+    if (number + 1 == end) {
+        return;
+    }
+    try {
+        numbers_.emplace(number + 1, end);
+    } catch (const std::bad_alloc&) {
+        lacks_numbers_ = true;
     }
 }
 
@@ -103,20 +111,20 @@ bool SpoolLedger::empty() const noexcept {
            });
 }
 
-void SpoolLedger::take_rest(std::vector<SpoolAccount>& rest) noexcept {
-    if (former_ != RecordTally{}) {
-        rest.push_back({.tally = std::exchange(former_, {}), .is_damaged = true});
-    }
+std::array<SpoolAccount, SpoolLedger::kMostRest> SpoolLedger::take_rest() noexcept {
     SpoolAccount own{.is_damaged = true};
     for (const RecordTally& queue : queues_) {
         own.tally += queue;
     }
     if (own.tally != RecordTally{}) {
-        own.unread = {.queues = std::move(queues_), .numbers = std::move(numbers_)};
-        rest.push_back(std::move(own));
+        own.unread = {.queues = std::move(queues_),
+                      .numbers = std::move(numbers_),
+                      .lacks_numbers = lacks_numbers_};
     }
     queues_.clear();
     numbers_.clear();
+    lacks_numbers_ = false;
+    return {SpoolAccount{.tally = std::exchange(former_, {}), .is_damaged = true}, std::move(own)};
 }
 
 }  // namespace tributary

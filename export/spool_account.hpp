@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,7 @@ namespace tributary {
 struct UnreadRecords {
     std::vector<RecordTally> queues{};                 ///< by queue
     std::map<std::uint64_t, std::uint64_t> numbers{};  ///< first to end, where numbers are kept
+    bool lacks_numbers{};                              ///< there was no memory for all of them
 
     [[nodiscard]] bool empty() const noexcept { return queues.empty(); }
 };
@@ -48,21 +50,25 @@ public:
     /// The records of a frame were found again.
     ///
     /// @return  false: not all of them are here, and nothing has changed
-    [[nodiscard]] bool take(const SpoolAccount& account);
+    [[nodiscard]] bool take(const SpoolAccount& account) noexcept;
     [[nodiscard]] bool empty() const noexcept;
     [[nodiscard]] bool keeps_numbers() const noexcept { return !numbers_.empty(); }
-    /// Gives all that is left, as damaged, in at the most kMostRest accounts, for which there is
-    /// room.
-    void take_rest(std::vector<SpoolAccount>& rest) noexcept;
-    static constexpr std::size_t kMostRest = 2;  ///< of this process, and of a former one
+    /// Gives all that is left, as damaged. It takes no memory.
+    ///
+    /// @return  of a former process, and of this one; without records where nothing is left
+    static constexpr std::size_t kMostRest = 2;
+    [[nodiscard]] std::array<SpoolAccount, kMostRest> take_rest() noexcept;
 
 private:
+    void make_places(std::span<const RecordEntry> entries, bool keeps_numbers);
     void add_number(std::uint64_t number);
-    void take_numbers(std::span<const RecordEntry> entries);
+    void take_number(std::uint64_t number) noexcept;
+    void take_numbers(std::span<const RecordEntry> entries) noexcept;
 
     RecordTally former_;
     std::vector<RecordTally> queues_;
     std::map<std::uint64_t, std::uint64_t> numbers_;  ///< first to end
+    bool lacks_numbers_{};
 };
 
 }  // namespace tributary

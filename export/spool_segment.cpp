@@ -208,46 +208,58 @@ void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, b
     }
 }
 
-std::optional<OutgoingMessage> SpoolSegment::take(std::vector<SpoolAccount>& lost) {
+std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
+                                                  std::vector<SpoolAccount>& lost) {
+    std::optional<OutgoingMessage> message;
     SpoolFrame frame;
-    while (find_next(read_at_, frame)) {
+    while (!message && find_next(read_at_, frame)) {
         const std::uint64_t at = read_at_;
-        if (!is_needed(frame)) {
-            read_at_ += frame.size();
-            continue;
+        if (is_needed(frame)) {
+            message = take_frame(frame, lost);
         }
-        // What needs memory comes before the account changes.
-        make_room(lost);
-        SpoolAccount account = account_of(frame);
-        std::optional<OutgoingMessage> message = read_message(frame, at);
-        // What is not in the ledger is not the frame that was written, or found, here.
-        const bool is_known = ledger_.take(account);
-        read_at_ += frame.size();
-        if (is_known && message) {
-            message->inherited = account.inherited();
-            message->entries = std::move(account.entries);
-            message->place = SpoolPlace{.file = 0, .at = at};
-            ++taken_;
-            if (!has_untaken()) {  // the file goes with this message
-                take_rest(lost);
-            }
-            return message;
-        }
-        ++damaged_;
-        mark_done(at);
-        if (is_known) {
-            account.is_damaged = true;
-            lost.push_back(std::move(account));
+        read_at_ = at + frame.size();
+        if (message) {
+            message->place = SpoolPlace{.file = number, .at = at};
         }
     }
-    take_rest(lost);
+    if (!has_untaken()) {  // the file may go with this message
+        take_rest(lost);
+    }
+    return message;
+}
+
+/// The message of the frame that is read next. @return  nothing: it is damaged
+std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
+                                                        std::vector<SpoolAccount>& lost) {
+    // What needs memory comes before the account changes.
+    make_room(lost);
+    SpoolAccount account = account_of(frame);
+    std::optional<OutgoingMessage> message = read_message(frame, read_at_);
+    // What is not in the ledger is not the frame that was written, or found, here.
+    const bool is_known = ledger_.take(account);
+    if (is_known && message) {
+        message->inherited = account.inherited();
+        message->entries = std::move(account.entries);
+        ++taken_;
+        return message;
+    }
+    ++damaged_;
+    mark_done(read_at_);
+    if (is_known) {
+        account.is_damaged = true;
+        lost.push_back(std::move(account));
+    }
     return std::nullopt;
 }
 
 /// What was not found in the whole file is damaged.
 void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
     make_room(lost);
-    ledger_.take_rest(lost);
+    for (SpoolAccount& rest : ledger_.take_rest()) {
+        if (rest.tally != RecordTally{}) {
+            lost.push_back(std::move(rest));
+        }
+    }
 }
 
 /// @return  nothing: it is damaged, or no message
@@ -284,27 +296,46 @@ void SpoolSegment::mark_done(std::uint64_t at) noexcept {
 }
 
 void SpoolSegment::visit(const AccountHandler& handler) {
-    SpoolLedger missing = ledger_;
-    SpoolLedger kept;
+    SpoolLedger missing = std::exchange(ledger_, {});
+    bool is_read = true;
+    try {
+        visit_frames(missing, handler);
+    } catch (const std::bad_alloc&) {
+        is_read = false;
+    }
+    // What was not found is damaged, but what was not looked for is still there.
+    for (SpoolAccount& rest : missing.take_rest()) {
+        rest.is_damaged = is_read;
+        if (!is_read) {
+            ledger_.inherit(rest.inherited());
+        }
+        if (rest.tally != RecordTally{}) {
+            handler(rest);
+        }
+    }
+}
+
+/// Takes what is found from `missing`, and what is not taken for good is in the ledger again.
+///
+/// @errors  std::bad_alloc: some frames were not looked at
+void SpoolSegment::visit_frames(SpoolLedger& missing, const AccountHandler& handler) {
+    const bool keeps_numbers = missing.keeps_numbers();
     SpoolFrame frame;
     for (std::uint64_t at = read_at_; find_next(at, frame); at += frame.size()) {
-        const SpoolAccount account = account_of(frame);
         if (!is_needed(frame)) {
             continue;
         }
-        if (!missing.take(account)) {
+        SpoolAccount account{.tally = records_of(frame)};
+        account.entries.swap(entries_);  // with their memory, for the next frame's
+        if (missing.take(account)) {
+            ledger_.inherit(account.inherited());
+            static_cast<void>(ledger_.write(account.entries, keeps_numbers));
+            handler(account);
+        } else {
             mark_done(at);
-            continue;
         }
-        kept.inherit(account.inherited());
-        static_cast<void>(kept.write(account.entries, ledger_.keeps_numbers()));
-        handler(account);
+        account.entries.swap(entries_);
     }
-    std::vector<SpoolAccount> rest;
-    make_room(rest);
-    missing.take_rest(rest);
-    std::ranges::for_each(rest, handler);
-    ledger_ = std::move(kept);
 }
 
 bool SpoolSegment::is_removed() const noexcept { return !is_file_at(path_, file_.get()); }

@@ -53,13 +53,16 @@ public:
     /// @return  false: the disk refused it; errno tells why
     [[nodiscard]] bool append(const OutgoingMessage& message, bool stays_in_memory,
                               bool keeps_numbers) noexcept;
-    /// The first message that was not taken, with the place `at`.
+    /// The first message that was not taken.
     ///
-    /// @param lost  gets the accounts of what cannot be read
-    [[nodiscard]] std::optional<OutgoingMessage> take(std::vector<SpoolAccount>& lost);
+    /// @param number  of this file, for the message's place
+    /// @param lost    gets the accounts of what cannot be read
+    [[nodiscard]] std::optional<OutgoingMessage> take(std::uint64_t number,
+                                                      std::vector<SpoolAccount>& lost);
     /// A message that was taken, or stayed in memory, is needed no more.
     void done(std::uint64_t at) noexcept;
-    /// All records that were not taken. What cannot be read is damaged, and told of once.
+    /// All records that were not taken. What cannot be read is damaged, and told of once. Where
+    /// there is no memory to look at the frames, their account comes without entries.
     void visit(const AccountHandler& handler);
     /// What the constructor found.
     [[nodiscard]] const SpoolScan& scan() const noexcept { return scan_; }
@@ -92,6 +95,9 @@ private:
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);
     void mark_done(std::uint64_t at) noexcept;
+    [[nodiscard]] std::optional<OutgoingMessage> take_frame(const SpoolFrame& frame,
+                                                            std::vector<SpoolAccount>& lost);
+    void visit_frames(SpoolLedger& missing, const AccountHandler& handler);
     void take_rest(std::vector<SpoolAccount>& lost);
 
     FileDescriptor file_;

@@ -200,3 +200,38 @@ TEST_CASE("DeliveryBook: unread records are lost where no other collector has th
         }
     }
 }
+
+TEST_CASE("DeliveryBook: unread records stay in a spool where no other collector has them",
+          "[export][unit]") {
+    // Which of the four the other collector gets, by bit, and whether one number was forgotten.
+    for (unsigned delivered = 0; delivered < 16; ++delivered) {
+        for (const bool lacks_numbers : {false, true}) {
+            INFO(delivered << (lacks_numbers ? " with a number forgotten" : ""));
+            ExportCounters counters(1, 2);
+            DeliveryBook book(counters, 2);
+            UnreadRecords unread{.queues = std::vector<RecordTally>(1),
+                                 .numbers = {},
+                                 .lacks_numbers = lacks_numbers};
+            RecordTally stays;
+            for (std::uint64_t i = 0; i < 4; ++i) {
+                RecordEntry entry{
+                    .number = 0, .queue = 0, .packets = i + 1, .octets = std::uint64_t{100} << i};
+                entry.number = book.begin(0, entry.tally());
+                unread.queues[0] += entry.tally();
+                if (!lacks_numbers || i != 2) {
+                    unread.numbers[entry.number] = entry.number + 1;
+                }
+                if ((delivered >> i & 1U) != 0) {
+                    book.delivered(1, entry);
+                } else {
+                    book.lost(1, entry, ExportLoss::buffer_full);
+                    stays += entry.tally();
+                }
+            }
+            book.spooled(0, unread);
+            book.settle_unread();
+            CHECK(counters.collectors[0].spooled.read() == unread.queues[0]);
+            CHECK(counters.queues[0].spooled.read() == stays);
+        }
+    }
+}

@@ -186,11 +186,24 @@ TEST_CASE("Export without memory: a file and UDP", "[export][unit]") {
 
 TEST_CASE("Export without memory: a spool", "[export][unit]") {
     const TemporaryDirectory directory;
-    check_all_limits<MemoryLimit>(ExportMode::balance, 0, [&](GroupExport& group) {
+    check_all_limits(ExportMode::balance, [&](GroupExport& group) {
         std::filesystem::remove_all(directory / "spool");
         group.options.collectors.resize(1);
         group.options.collectors[0].buffer = 65'536;
         group.options.collectors[0].spool.directory = (directory / "spool").string();
         group.collectors[0].go_away();
+    });
+}
+
+TEST_CASE("Export without memory: two spools", "[export][unit]") {
+    const TemporaryDirectory directory;
+    check_all_limits(ExportMode::copy, [&](GroupExport& group) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            const std::string name = "spool" + std::to_string(i);
+            std::filesystem::remove_all(directory / name);
+            group.options.collectors[i].buffer = 65'536;
+            group.options.collectors[i].spool.directory = (directory / name).string();
+            group.collectors[i].go_away();
+        }
     });
 }

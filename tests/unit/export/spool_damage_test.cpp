@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/allocation_counter.hpp"
+
 using namespace tributary;
 using namespace tributary::test;
 namespace fs = std::filesystem;
@@ -145,4 +147,41 @@ TEST_CASE("Spool: what was told of as damaged is not told of again by the next p
     third.take_all(seen);
     CHECK(seen.messages == std::vector<std::uint64_t>{3});
     CHECK(seen.damaged == RecordTally{});
+}
+
+TEST_CASE("Spool: what there is no memory to look at is still in the account", "[export][unit]") {
+    const std::size_t before = refused_allocations();
+    for (std::int64_t calls = 0; calls < 12; ++calls) {
+        for (const bool keeps_numbers : {false, true}) {
+            const TemporaryDirectory directory;
+            SmallSpool own(directory);
+            own.spool.keep_numbers(keeps_numbers);
+            own.write();
+            put_octet(file_in(directory), kHeader + kFrame + 70, '\x55');  // of the second frame
+            RecordTally found;
+            RecordTally damaged;
+            RecordTally unread;
+            const Spool::AccountHandler add = [&](const Spool::Account& account) {
+                (account.is_damaged ? damaged : found) += account.tally;
+                for (const RecordTally& queue : account.unread.queues) {
+                    unread += queue;
+                }
+            };
+            std::int64_t left = calls;
+            {
+                const NoLargeMemory none(0, left);
+                own.spool.visit_untaken(add);
+            }
+            INFO(calls << " calls succeed");
+            RecordTally all = found;
+            all += damaged;
+            CHECK(all == own.written);
+            // The memory is enough to know what is damaged, or all that was not looked at is kept.
+            const bool is_looked_at = damaged == tally_of(message_of(1));
+            CHECK((is_looked_at || damaged == RecordTally{}));
+            CHECK((is_looked_at || calls < 11));
+            CHECK(unread.records >= kRecords);
+        }
+    }
+    CHECK(refused_allocations() > before);
 }
