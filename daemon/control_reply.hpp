@@ -17,12 +17,12 @@ namespace tributary {
 //        the part
 //     <- 0 octets, and behind that "ok", or why the command failed
 
-/// The answer to one command, on its way to whoever gave it.
+/// The answer to one command, on its way to the client.
 class ControlReply {
 public:
     explicit ControlReply(int socket) noexcept : socket_(socket) {}
 
-    /// @return  false: nobody reads it any more
+    /// @return  false: the client has closed its connection
     /// @thread  the command's
     bool write(std::span<const std::byte> octets);
     bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }

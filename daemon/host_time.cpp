@@ -18,7 +18,7 @@ Duration host_uptime() noexcept { return std::chrono::steady_clock::now().time_s
 /// What the host's clock has moved by beside the passing of time; negative: back.
 Duration HostTime::step_to(Timestamp host, Duration uptime) noexcept {
     const Duration difference = host.time_since_epoch() - uptime;
-    if (!is_off_) {  // only a clock that went back comes here, and nobody has read the uptime
+    if (!is_off_) {  // only after the clock went back, before the first look at the uptime
         difference_ = difference;
         slowed_until_ = uptime;
         return host - now_;

@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// Time since some moment at which the host started, which nobody can set.
+/// Time since the host started. It cannot be set.
 /// @thread  any
 [[nodiscard]] Timestamp::duration host_uptime() noexcept;
 

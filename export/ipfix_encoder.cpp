@@ -97,7 +97,7 @@ void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
 }
 
 /// libfixbuf takes memory for each template once, with its first record, and ends the process where
-/// there is none. Records that nobody gets make it take that memory now.
+/// there is none. Records that are not sent make it take that memory now.
 void IpfixEncoder::take_memory_of_fixbuf() noexcept {
     std::array<std::byte, kLargestRecord> nothing{};
     for (const RecordTemplate& each : templates_) {

@@ -184,7 +184,7 @@ std::uint64_t Overflow::give_up(void (Spool::*drop)(const Spool::AccountHandler&
     return given_up.records;
 }
 
-/// Why a message in memory is in nobody's hands at the end.
+/// Why a message in memory is not in the spool at the end.
 ExportLoss Overflow::cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept {
     if (!place) {
         return ExportLoss::write_failed;

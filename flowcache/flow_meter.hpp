@@ -160,7 +160,7 @@ public:
         analyse(line, false, packet, before);
     }
 
-    /// Adds what somebody else has counted of one direction.
+    /// Adds what a program outside has counted of one direction.
     ///
     /// @return  false: nothing was added, the record or that direction has no packet of its own yet
     [[nodiscard]] bool add_counted(FlowLine& line, bool is_backward, const PacketCounts& counts,

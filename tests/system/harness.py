@@ -272,7 +272,7 @@ def huge_pages(count=512):
 
 
 def free_port(kind=socket.SOCK_DGRAM):
-    """A port of the loopback address that nobody listens on just now. The kernel gives none of this range to a connection,
+    """A port of the loopback address without a listener just now. The kernel gives none of this range to a connection,
     so it stays free: not even the connection that tries to reach the port can get it."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
         lowest = int(limits.read().split()[0])

@@ -55,7 +55,7 @@ public:
             talks_[key] = talk;
         }
         Talk& talk = talks_[key];
-        if (talk.is_guess && is_initial) {  // who connects is the source, whoever was heard first
+        if (talk.is_guess && is_initial) {  // the initiator is the source
             talk.is_guess = false;
             talk.source_is_second = packet.is_from_second;
         }
