@@ -13,29 +13,34 @@ namespace tributary {
 
 Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
                    DeliveryBook& book, CollectorEvents& events)
-    : account_index_(account), book_(book), account_(book.account(account)), events_(events) {
-    if (!spool.is_on()) {
-        return;
+    : account_index_(account),
+      book_(book),
+      account_(book.account(account)),
+      events_(events),
+      max_octets_(spool.max_octets) {
+    if (spool.is_on()) {
+        spool_ = std::make_unique<Spool>(spool, fingerprint);
+        told_used_ = spool_->has_untaken();
     }
-    spool_ = std::make_unique<Spool>(spool, fingerprint);
-    account_.spool_max_octets.set(spool.max_octets);
-    told_used_ = spool_->has_untaken();
-    const std::vector<Spool::Account> damaged = spool_->take_damaged();
-    for (const Spool::Account& former : damaged) {
+}
+
+/// Counts what former processes have left, and only then lets their files change.
+void Overflow::take_over() noexcept {
+    account_.spool_max_octets.set(max_octets_);
+    account_.inherited.add(spool_->inherited());
+    for (const Spool::Account& former : spool_->take_damaged()) {
         account_.inherited.add(former.tally);
         lose(former, ExportLoss::spool_damaged);
     }
-    spool_->visit_untaken([this](const Spool::Account& former) {
-        account_.inherited.add(former.tally);
-        if (former.is_damaged) {
-            lose(former, ExportLoss::spool_damaged);
-        }
-    });
+    spool_->adopt();
 }
 
 void Overflow::advance(ExportTime now) {
     if (!is_on()) {
         return;
+    }
+    if (!std::exchange(is_taken_over_, true)) {
+        take_over();
     }
     if (retry_at_ && now.uptime >= *retry_at_) {
         retry_at_.reset();

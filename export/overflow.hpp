@@ -21,6 +21,9 @@ namespace tributary {
 /// @thread  the export thread
 class Overflow {
 public:
+    /// Only reads what former processes have left: no counter and no file changes before the first
+    /// advance(), so that a collector which is refused after all leaves no trace.
+    ///
     /// @param account      of the collector
     /// @param fingerprint  of the templates that its messages need
     /// @errors  ExportError: the spool cannot be used
@@ -54,6 +57,7 @@ public:
     void keep_for_next_process(MessageStages& in_memory, ExportTime now);
 
 private:
+    void take_over() noexcept;
     [[nodiscard]] bool copy_all(MessageStages& messages, ExportTime now);
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
     std::uint64_t give_up(void (Spool::*drop)(const Spool::AccountHandler&), ExportLoss cause);
@@ -68,6 +72,8 @@ private:
     CollectorCounters& account_;
     CollectorEvents& events_;
     std::unique_ptr<Spool> spool_;
+    std::uint64_t max_octets_;  ///< of the spool
+    bool is_taken_over_ = false;
     std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; there is one: it refuses
     bool told_used_ = false;
     std::uint64_t damaged_ = 0;    ///< as last told

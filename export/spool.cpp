@@ -134,7 +134,23 @@ void Spool::inherit_file(const std::string& name) {
     scan_.cut += scan.cut;
     scan_.whole_octets += scan.whole_octets;
     scan_.whole += scan.whole;
-    remove_if_done(placed);
+}
+
+void Spool::adopt() noexcept {
+    for (auto segment = segments_.begin(); segment != segments_.end();) {
+        const auto next = std::next(segment);
+        segment->second.adopt();
+        remove_if_done(segment);
+        segment = next;
+    }
+}
+
+RecordTally Spool::inherited() const noexcept {
+    RecordTally sum;
+    for (const auto& [number, segment] : segments_) {
+        sum += segment.inherited();
+    }
+    return sum;
 }
 
 /// Gives a file the next number, if its name is none that tributary gives.

@@ -31,6 +31,9 @@ namespace tributary {
 /// The account of each file is in memory (SpoolSegment): records that a damaged file does not give
 /// back are told of exactly. Of a former process's files, what no frame header tells is estimated
 /// from the octets.
+///
+/// The constructor only reads. What it found is counted by the caller, and then adopt() gives up
+/// what is damaged: a start that fails in between leaves the damage for the next one to count.
 /// @thread  the export thread
 class Spool {
 public:
@@ -45,6 +48,12 @@ public:
     Spool& operator=(const Spool&) = delete;
     ~Spool();
 
+    /// The accounts have what inherited() and take_damaged() tell after construction: damage is
+    /// covered, and files that nothing is left in go. To be called before messages are appended or
+    /// taken.
+    void adopt() noexcept;
+    /// Records of former processes that can be read and were not taken, whatever their templates.
+    [[nodiscard]] RecordTally inherited() const noexcept;
     [[nodiscard]] bool has_untaken() const noexcept;
     /// Whether a message of so many octets fits below max-size, its account included.
     [[nodiscard]] bool has_room_for(const OutgoingMessage& message) const noexcept;

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] bool write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept;
     /// Records of a former process were found.
     void inherit(const RecordTally& tally) noexcept { former_ += tally; }
+    /// Records of a former process that were not taken.
+    [[nodiscard]] const RecordTally& inherited() const noexcept { return former_; }
     /// The records of a frame were found again.
     ///
     /// @return  false: not all of them are here, and nothing has changed

@@ -36,7 +36,8 @@ SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFil
       path_(std::move(path)),
       header_(header),
       origin_(Origin::own),
-      seed_(seed) {}
+      seed_(seed),
+      is_adopted_(true) {}
 
 SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, std::uint64_t fingerprint)
     : file_(std::move(file)), path_(std::move(path)), origin_(Origin::former) {
@@ -48,8 +49,8 @@ SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, std::uint64_t 
     find_frames(fingerprint);
 }
 
-/// Finds the frames of a file that a former process has left. What ends it and is no frame is cut
-/// off.
+/// Finds the frames of a file that a former process has left. What ends it and is no frame is to be
+/// cut off.
 void SpoolSegment::find_frames(std::uint64_t fingerprint) {
     const std::uint64_t size = octets_;
     std::uint64_t end = sizeof(SpoolFileHeader);
@@ -76,8 +77,29 @@ void SpoolSegment::find_frames(std::uint64_t fingerprint) {
     octets_ = end;
     read_at_ = first_needed.value_or(end);
     if (end < size) {
+        cut_at_ = end;
+    }
+}
+
+void SpoolSegment::adopt() noexcept {
+    for (const auto& [from, end] : gaps_) {
+        cover_spool_gap(file_.get(), from, end);
+    }
+    gaps_.clear();
+    if (cut_at_) {
         // Where the disk does not let it be cut, the next process counts it again.
-        static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(end)) == 0);
+        static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(*cut_at_)) == 0);
+        cut_at_.reset();
+    }
+    is_adopted_ = true;
+}
+
+/// Octets without a frame were found, and are counted.
+void SpoolSegment::give_up_gap(std::uint64_t from, std::uint64_t end) {
+    if (is_adopted_) {
+        cover_spool_gap(file_.get(), from, end);
+    } else {
+        gaps_.emplace_back(from, end);
     }
 }
 
@@ -111,7 +133,7 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
                          [this](std::uint32_t mark) { return is_done_mark(mark); });
     scan_.damaged_octets += is_cut ? 0 : gap.octets;
     if (gap.end < octets_ || origin_ == Origin::own) {  // else it is cut off
-        cover_spool_gap(file_.get(), at, gap.end);
+        give_up_gap(at, gap.end);
     }
     at = gap.end;
     return at < octets_ && read_at(file_.get(), frame, at) && is_frame(frame, at);

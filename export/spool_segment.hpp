@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/outgoing_message.hpp"
@@ -27,7 +28,8 @@ struct SpoolScan {
 /// One file of a Spool. Its account is in memory, so that what the file does not give back any more
 /// is known exactly: octets that change, an end that is cut, a file that another process writes to.
 /// Damage costs the frames that it is in. What is given up is marked as done or covered by frames
-/// that are, so that no later process counts it again.
+/// that are, so that no later process counts it again. A former process's file is only read until
+/// adopt(): a start that fails leaves it as it was.
 /// @thread  the export thread
 class SpoolSegment {
 public:
@@ -45,11 +47,14 @@ public:
     /// @param seed    of this process and file: nothing else has entries with these checksums
     SpoolSegment(FileDescriptor file, std::string path, const SpoolFileHeader& header,
                  std::uint64_t seed);
-    /// A file that a former process has left.
+    /// A file that a former process has left. Nothing in it changes.
     ///
     /// @param fingerprint  of today's templates
     SpoolSegment(FileDescriptor file, std::string path, std::uint64_t fingerprint);
 
+    /// The accounts have what scan() tells: the damage of a former process's file is covered, and
+    /// its end is cut, so that no later process counts them again.
+    void adopt() noexcept;
     /// @return  false: the disk refused it; errno tells why
     [[nodiscard]] bool append(const OutgoingMessage& message, bool stays_in_memory,
                               bool keeps_numbers) noexcept;
@@ -66,6 +71,8 @@ public:
     void visit(const AccountHandler& handler);
     /// What the constructor found.
     [[nodiscard]] const SpoolScan& scan() const noexcept { return scan_; }
+    /// Records of a former process that were found, and not taken.
+    [[nodiscard]] const RecordTally& inherited() const noexcept { return ledger_.inherited(); }
 
     [[nodiscard]] Origin origin() const noexcept { return origin_; }
     [[nodiscard]] bool is_usable() const noexcept {
@@ -86,6 +93,7 @@ private:
     void write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers);
     void find_frames(std::uint64_t fingerprint);
     void note_frame(const SpoolFrame& frame);
+    void give_up_gap(std::uint64_t from, std::uint64_t end);
     [[nodiscard]] bool find_next(std::uint64_t& at, SpoolFrame& frame);
     [[nodiscard]] bool is_frame(const SpoolFrame& frame, std::uint64_t at);
     [[nodiscard]] bool is_needed(const SpoolFrame& frame) const noexcept;
@@ -111,6 +119,9 @@ private:
     std::uint64_t damaged_{};
     SpoolLedger ledger_;  ///< of what was not taken
     SpoolScan scan_;
+    bool is_adopted_{};
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;  ///< from, end; until adopt()
+    std::optional<std::uint64_t> cut_at_;  ///< octets to which adopt() cuts the file
     std::vector<RecordEntry> entries_;  ///< of the frame that was looked at last, where it is own
     std::vector<std::byte> buffer_;
 };

@@ -149,6 +149,7 @@ void inherit(unsigned how, std::span<const std::byte> data) {
             known += account.is_damaged ? account.tally : RecordTally{};
         };
         std::ranges::for_each(spool.take_damaged(), add);
+        spool.adopt();
         spool.visit_untaken(add);
         spool.drop_unusable([&known](const Spool::Account& account) { known += account.tally; });
         known += take_all(spool);
@@ -156,12 +157,15 @@ void inherit(unsigned how, std::span<const std::byte> data) {
     }
     // What a process has told of is not there for the next one.
     Spool next({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    demand(next.take_damaged().empty());
+    next.adopt();
     demand(take_all(next) == RecordTally{});
 }
 
 /// Changes octets of a file that is in use, and its end.
 void change_own(std::span<const std::byte> data) {
     Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    spool.adopt();
     spool.keep_numbers(true);
     RecordTally written;
     std::uint64_t number = 0;

@@ -82,7 +82,9 @@ struct Seen {
 
 struct SmallSpool {
     explicit SmallSpool(const TemporaryDirectory& directory)
-        : spool({.directory = directory.path(), .max_octets = 1U << 23U}, kFingerprint) {}
+        : spool({.directory = directory.path(), .max_octets = 1U << 23U}, kFingerprint) {
+        spool.adopt();
+    }
     void write() {
         for (std::uint64_t number = 0; number < kMessages; ++number) {
             OutgoingMessage message = message_of(number);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/collector_group_harness.hpp"
+#include "tests/support/spooled_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
@@ -249,4 +250,27 @@ TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
                       Catch::Contains("it has a spool or its files are rotated"));
     group.run(milliseconds{1000});
     group.finish();
+}
+
+TEST_CASE("change: what a refused collector's spool holds is counted once, when it is accepted",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    leave_in_spool(directory, 1000);
+    ChangingExport group(ExportMode::copy, {0});
+    group.all[1].spool = {.directory = directory.path(), .max_octets = std::uint64_t{1} << 26U};
+    group.all[2].transport = TransportKind::file;
+    group.all[2].path = directory.path() + "/missing/out.ipfix";
+    const CollectorCounters& account = group.counters.collectors[1];
+    CHECK_THROWS_AS(group.change({0, 1, 2}), ExportError);
+    CHECK_THROWS_AS(group.change({0, 1, 2}), ExportError);
+    CHECK(account.inherited.read() == RecordTally{});
+    CHECK(account.spool_max_octets.read() == 0);
+    group.all[2].path = directory.path() + "/out.ipfix";
+    group.change({0, 1, 2});
+    group.run(milliseconds{5000});
+    CHECK(account.inherited.read().records == 1000);
+    CHECK(group.has(1) == 1000);
+    group.finish();
+    CHECK(group.collectors[1].ports == numbers(0, 1000));
+    CHECK(group.lost_at_all() == 0);
 }

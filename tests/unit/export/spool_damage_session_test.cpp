@@ -85,6 +85,7 @@ TEST_CASE("spool: messages of sets that no collector was told of are damaged", "
     {
         Spool spool({.directory = directory.path(), .max_octets = std::uint64_t{1} << 26U},
                     fingerprint);
+        spool.adopt();
         for (const std::byte set :
              {std::byte{0x7F}, std::byte{1}}) {  // far away; of a part of a record
             OutgoingMessage message;
@@ -108,4 +109,41 @@ TEST_CASE("spool: messages of sets that no collector was told of are damaged", "
     CHECK(next.lost_to(0, ExportLoss::spool_damaged) == 2);
     CHECK(next.has(0) == 100);
     CHECK(spool_files_in(directory).empty());
+}
+
+TEST_CASE("spool: a start that fails leaves the damage for the next one to count",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    leave_in_spool(directory, 2000);
+    const std::filesystem::path file = spool_files_in(directory).at(0);
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+    {
+        std::fstream damage(file, std::ios::in | std::ios::out | std::ios::binary);
+        damage.seekp(24);  // of the first message's header
+        damage.put('\x55');
+    }
+    {
+        SpooledExport refused(directory, std::uint64_t{1} << 26U, 2);
+        refused.options.collectors[1].source_address = "192.0.2.1";  // of no interface here
+        CHECK_THROWS_WITH(refused.start(), Catch::Contains("source address"));
+        CHECK(refused.counters.collectors[0].inherited.read().records == 0);
+        CHECK(refused.counters.collectors[0].spool_max_octets.read() == 0);
+    }
+    {
+        SpooledExport fails_later(directory);  // as where a port cannot be opened
+        fails_later.start();
+        CHECK(fails_later.counters.collectors[0].inherited.read().records == 0);
+    }
+    SpooledExport next(directory);
+    next.start();
+    next.run(milliseconds{5000});
+    next.finish();
+    const std::uint64_t lost = next.lost_to(0, ExportLoss::spool_damaged);
+    CHECK(lost > 0);
+    CHECK(next.told(CollectorEventKind::spool_failed));
+    CHECK(next.counters.collectors[0].inherited.read().records == next.has(0) + lost);
+    CHECK(next.collectors[0].ports.size() == next.has(0));
+    // The first message's records are an estimate.
+    CHECK(next.has(0) + lost > 1900);
+    CHECK(next.has(0) + lost < 2100);
 }

@@ -185,3 +185,44 @@ TEST_CASE("Spool: what there is no memory to look at is still in the account", "
     }
     CHECK(refused_allocations() > before);
 }
+
+TEST_CASE("Spool: until it is adopted, no file of a former process changes", "[export][unit]") {
+    const std::string whole = whole_file();
+    std::string damaged = whole;
+    damaged[kHeader + kFrame + 70] ^= 1;  // a header
+    const std::vector<std::string> found{
+        damaged,                                    // a gap
+        damaged + std::string(1000, '\0'),          // and an end without frames
+        whole.substr(0, kHeader + kFrame + 100),    // a cut frame
+        whole.substr(0, kHeader) + "nothing else",  // and none
+        whole.substr(0, kHeader)};
+    for (const std::string& octets : found) {
+        CAPTURE(octets.size());
+        const TemporaryDirectory directory;
+        write_file(file_in(directory), octets);
+        RecordTally inherited;
+        std::vector<RecordTally> lost;
+        for (int start = 0; start < 2; ++start) {
+            Spool spool({.directory = directory.path(), .max_octets = 1U << 23U}, kFingerprint);
+            CHECK(read_file(file_in(directory)) == octets);
+            inherited = spool.inherited();
+            lost.clear();
+            for (const Spool::Account& account : spool.take_damaged()) {
+                lost.push_back(account.tally);
+            }
+        }
+        SmallSpool third(directory);  // adopts it
+        CHECK(third.spool.inherited() == inherited);
+        std::vector<RecordTally> counted;
+        for (const Spool::Account& account : third.spool.take_damaged()) {
+            counted.push_back(account.tally);
+        }
+        CHECK(counted == lost);
+        CHECK(lost.empty() == (octets.size() == kHeader));
+        if (inherited == RecordTally{}) {
+            CHECK_FALSE(fs::exists(file_in(directory)));
+        } else {
+            CHECK(read_file(file_in(directory)) != octets);
+        }
+    }
+}

@@ -50,7 +50,9 @@ OutgoingMessage message_of(std::uint64_t number) {
 struct SpoolIn {
     explicit SpoolIn(const TemporaryDirectory& directory, std::uint64_t max_octets = 1U << 23U,
                      std::uint64_t fingerprint = kFingerprint)
-        : spool({.directory = directory.path(), .max_octets = max_octets}, fingerprint) {}
+        : spool({.directory = directory.path(), .max_octets = max_octets}, fingerprint) {
+        spool.adopt();
+    }
 
     void append(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t number = first; number < end; ++number) {
