@@ -9,13 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <new>
 #include <system_error>
 #include <utility>
 
 #include "export/former_part.hpp"
+#include "export/rename_file.hpp"
 #include "export/socket.hpp"
 
 namespace tributary {
@@ -188,10 +188,9 @@ std::string FileFinisher::finish(FinishedFile& done) {
     if (done.sync && !sync_file(done.written_as)) {
         return done.written_as + " is not sure to be on the disk: " + words_for(errno);
     }
-    // The name was free when the file began; whoever has taken it since keeps it.
-    if (::renameat2(AT_FDCWD, done.written_as.c_str(), AT_FDCWD, done.name.c_str(),
-                    RENAME_NOREPLACE) != 0) {
-        return done.written_as + " cannot be renamed: " + words_for(errno);
+    // The name was free when the file began; a file that has taken it since keeps it.
+    if (const int refusal = rename_without_replacing(done.written_as, done.name); refusal != 0) {
+        return done.written_as + " cannot be renamed: " + words_for_rename(refusal);
     }
     done.lock = FileDescriptor();
     if (done.sync && !sync_directory_of(done.name)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/file_names.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include <system_error>
 
 #include "export/export_error.hpp"
-#include "export/socket.hpp"
+#include "export/rename_file.hpp"
 
 namespace tributary {
 namespace {
@@ -95,13 +94,14 @@ std::string move_former_file_aside(const std::string& path) {
     const std::string utc = utc_text(status.st_mtime);
     for (int number = 1;; ++number) {
         std::string name = dated_name(former, utc, number);
-        if (::renameat2(AT_FDCWD, former.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) {
+        const int refusal = rename_without_replacing(former, name);
+        if (refusal == 0) {
             return name;
         }
-        if (errno != EEXIST) {
+        if (refusal != EEXIST) {
             std::string fault = path;
             fault.append(": holds records of a former run, and cannot be renamed ");
-            throw ExportError(fault.append(name).append(": ").append(words_for(errno)));
+            throw ExportError(fault.append(name).append(": ").append(words_for_rename(refusal)));
         }
     }
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <random>
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "export/rename_file.hpp"
 #include "export/spool_file.hpp"
 
 namespace tributary {
@@ -162,11 +162,7 @@ void Spool::give_it_a_number(std::string& name) {
     const std::string path = directory_ + "/" + name;
     const auto rename = [&] {
         name = spool_file_name(next_number_);
-        const std::string numbered = directory_ + "/" + name;
-        return ::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, numbered.c_str(), RENAME_NOREPLACE) ==
-                       0
-                   ? 0
-                   : errno;
+        return rename_without_replacing(path, directory_ + "/" + name);
     };
     int refusal = rename();
     for (; refusal == EEXIST; refusal = rename()) {
@@ -174,7 +170,7 @@ void Spool::give_it_a_number(std::string& name) {
     }
     if (refusal != 0) {
         throw ExportError("spool " + path + ": cannot be renamed " + name + ": " +
-                          words_for(refusal));
+                          words_for_rename(refusal));
     }
 }
 
