@@ -15,13 +15,29 @@ Announcer::Announcer(const ExportOptions& options, TransportKind transport,
 
 void Announcer::restart() noexcept {
     next_template_ = 0;
+    is_in_round_ = true;
     options_due_ = true;
 }
 
 void Announcer::refresh_if_due(std::chrono::nanoseconds now) noexcept {
-    if (refresh_is_due(now)) {
+    if (!is_in_round_ && refresh_is_due(now)) {
         next_template_ = 0;
+        is_in_round_ = true;
     }
+}
+
+/// Where the types of elements begin among the announcements.
+std::size_t Announcer::types_at() const noexcept {
+    return has_options() ? options_.template_messages().size() : 0;
+}
+
+/// Where the templates of flow records begin: the last ones, because they may become more.
+std::size_t Announcer::flows_at() const noexcept {
+    return types_at() + (has_options() ? options_.type_messages().size() : 0);
+}
+
+bool Announcer::is_all_told() const noexcept {
+    return next_template_ >= flows_at() + flows_.template_messages();
 }
 
 bool Announcer::refresh_is_due(std::chrono::nanoseconds now) const noexcept {
@@ -32,25 +48,23 @@ bool Announcer::refresh_is_due(std::chrono::nanoseconds now) const noexcept {
 
 std::optional<Announcer::Announcement> Announcer::next_template(
     std::chrono::nanoseconds now) noexcept {
-    // Those of flow records come last, because they may become more.
-    const std::size_t of_options = has_options() ? options_.template_messages().size() : 0;
-    const std::size_t of_types = has_options() ? options_.type_messages().size() : 0;
-    if (next_template_ >= of_options + of_types + flows_.template_messages()) {
+    if (is_all_told()) {
         return std::nullopt;
     }
-    if (next_template_ == 0) {
-        templates_at_ = now;  // a template that comes late puts off no refresh
+    const std::size_t index = next_template_++;
+    if (is_in_round_ && is_all_told()) {  // one that comes later puts off no refresh
+        is_in_round_ = false;
+        templates_at_ = now;
         data_since_templates_ = 0;
     }
-    const std::size_t index = next_template_++;
-    if (index < of_options) {
+    if (index < types_at()) {
         return Announcement{.octets = options_.template_messages()[index]};
     }
-    if (index < of_options + of_types) {
-        const OptionsEncoder::Message& types = options_.type_messages()[index - of_options];
+    if (index < flows_at()) {
+        const OptionsEncoder::Message& types = options_.type_messages()[index - types_at()];
         return Announcement{.octets = types.octets, .records = types.records};
     }
-    return Announcement{.octets = flows_.template_message(index - of_options - of_types)};
+    return Announcement{.octets = flows_.template_message(index - flows_at())};
 }
 
 bool Announcer::options_are_due(std::chrono::nanoseconds now) const noexcept {

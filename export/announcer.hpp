@@ -35,7 +35,8 @@ public:
 
     /// The collector knows nothing any more.
     void restart() noexcept;
-    /// Templates are told once more from the first on, if it is time.
+    /// Templates are told once more from the first on, if it is time since all of them were told:
+    /// however slow the collector's pace is, data goes between two rounds.
     void refresh_if_due(std::chrono::nanoseconds now) noexcept;
     /// The next message of templates or types; nothing when all are told.
     [[nodiscard]] std::optional<Announcement> next_template(std::chrono::nanoseconds now) noexcept;
@@ -51,6 +52,9 @@ public:
 
 private:
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
+    [[nodiscard]] std::size_t types_at() const noexcept;
+    [[nodiscard]] std::size_t flows_at() const noexcept;
+    [[nodiscard]] bool is_all_told() const noexcept;
     [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
 
     bool refreshes_templates_;  ///< UDP
@@ -61,7 +65,8 @@ private:
     OptionsEncoder options_;
 
     std::size_t next_template_{};              ///< announcements before this one are told
-    std::chrono::nanoseconds templates_at_{};  ///< when the first was last told
+    bool is_in_round_ = true;                  ///< not all were told since the first one
+    std::chrono::nanoseconds templates_at_{};  ///< when the last round had told all
     std::uint32_t data_since_templates_{};     ///< messages that went since then
     bool options_due_ = true;                  ///< at once, whatever the interval says
     std::chrono::nanoseconds options_at_{};    ///< when they were last made
