@@ -268,26 +268,32 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
         member.progress_at = now.uptime;
         member.session->begin_end(options_.drain_timeout);
         member.session->hurry();
+        member.session->send_what_can_leave(now);  // it may have waited for its pace
     }
     if (drained && member.session->flush(now)) {
         return true;
     }
-    abandon_if_stalled(member, now);
+    if (has_failed_to_end(member, drained, now)) {
+        member.session->abandon(now);
+    }
     return drained && member.session->flush(now);
 }
 
-void CollectorGroup::abandon_if_stalled(Member& member, ExportTime now) {
+/// Whether the collector has let its time pass. Before the rings are drained, a message that is
+/// still open does not wait for it.
+bool CollectorGroup::has_failed_to_end(Member& member, bool drained, ExportTime now) const {
     const std::uint64_t signs = member.session->signs_of_life();
     if (std::exchange(member.signs_of_life, signs) != signs || member.session->is_held_back()) {
         member.progress_at = now.uptime;
     }
-    const bool is_stalled =
-        member.session->is_waiting() && now.uptime - member.progress_at >= options_.drain_timeout;
-    const bool is_too_slow = now.uptime - member.ends_since.value_or(now.uptime) >=
-                             kSlowestDrain * options_.drain_timeout;
-    if (is_stalled || is_too_slow) {
-        member.session->abandon(now);
-    }
+    // Even without time for the end, what has left is not taken for lost before it is known to be.
+    const std::chrono::nanoseconds patience = std::max<std::chrono::nanoseconds>(
+        options_.drain_timeout, 2 * member.session->refusal_wait());
+    const bool is_waiting = drained ? member.session->is_waiting() : member.session->has_unsent();
+    const bool is_stalled = now.uptime - member.progress_at >= patience;
+    const bool is_too_slow =
+        now.uptime - member.ends_since.value_or(now.uptime) >= kSlowestDrain * patience;
+    return is_waiting && (is_stalled || is_too_slow);
 }
 
 void CollectorGroup::close() {

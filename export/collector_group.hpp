@@ -112,7 +112,7 @@ private:
     void rescue(CollectorSession& from, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
-    void abandon_if_stalled(Member& member, ExportTime now);
+    [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
     void retire_some(ExportTime now);
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_connection(std::size_t account) noexcept;

@@ -69,8 +69,7 @@ void CollectorSession::advance(ExportTime now) {
     settle(now);
     follow_session();
     lose_what_failed();
-    account_.waiting_octets.set(messages_.octets());
-    account_.pace.set(pace_.rate());
+    show_gauges();
     const bool clock_unknown = now.wall < kFirstTimestamp;
     const bool nothing_waits = open_.entries.empty() && messages_.waiting.empty();
     if (is_dead() || (clock_unknown && nothing_waits)) {
@@ -167,6 +166,7 @@ void CollectorSession::keep_closed(ExportTime now) {
     open_.octets.assign(closed.octets.begin(), closed.octets.end());
     open_.data_records = closed.records;
     open_.latest_end = closed.latest_end;
+    pace_.add(open_.octets.size());
     const bool is_full = gave_up_ || messages_.octets() >= buffer_;
     const bool needs_spool = overflow_.is_on() && (is_full || overflow_.holds_messages());
     if (needs_spool && overflow_.store(open_, messages_, now)) {
@@ -227,7 +227,9 @@ void CollectorSession::take_back_staged() noexcept {
 /// Sends as much as can leave now.
 void CollectorSession::pump(ExportTime now) {
     held_back_ = false;
-    pace_.advance(now.uptime, messages_.octets());
+    const bool waits_for_pace = is_up();
+    pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
+                               .holds_spool = waits_for_pace && overflow_.holds_messages()});
     while (session_ != 0) {
         refill(now);
         stage(now);

@@ -94,6 +94,16 @@ public:
     ///
     /// @return  nothing is left here
     [[nodiscard]] bool flush(ExportTime now);
+    /// Sends what can leave now.
+    void send_what_can_leave(ExportTime now);
+    /// How long messages that have left may wait for bad news.
+    [[nodiscard]] std::chrono::nanoseconds refusal_wait() const noexcept {
+        return transport_->refusal_wait();
+    }
+    /// Whether there are closed messages that have not arrived.
+    [[nodiscard]] bool has_unsent() const noexcept {
+        return messages_.octets() > 0 || overflow_.holds_messages();
+    }
     /// Nothing is sent any more. What is left here and all that still comes is lost, or goes to the
     /// spool.
     void abandon(ExportTime now);
@@ -105,7 +115,10 @@ public:
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
     /// Says in the account whether there is a session: another one may have had it before.
-    void show_connection() noexcept { account_.connected.set(has_session() ? 1 : 0); }
+    void show_connection() noexcept {
+        account_.connected.set(has_session() ? 1 : 0);
+        show_gauges();
+    }
 
     /// Ends a pause between two tries to connect.
     void try_now() noexcept { transport_->try_now(); }
@@ -131,12 +144,12 @@ private:
     void keep_closed(ExportTime now);
     void refill(ExportTime now);
     void look_after_pauses() noexcept;
+    void show_gauges() noexcept;
     void keep_for_next_process(ExportTime now);
     void follow_session() noexcept;
     void take_back_staged() noexcept;
     void settle(ExportTime now);
     void pump(ExportTime now);
-    void send_what_can_leave(ExportTime now);
     void stage(ExportTime now);
     void tell_pace(ExportTime now);
     [[nodiscard]] bool stage_announcement(const Announcer::Announcement& made,

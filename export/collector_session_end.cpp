@@ -30,7 +30,7 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
     pump(now);
     settle(now);
     lose_what_failed();
-    account_.waiting_octets.set(messages_.octets());
+    show_gauges();
 }
 
 void CollectorSession::abandon(ExportTime now) {
@@ -39,15 +39,16 @@ void CollectorSession::abandon(ExportTime now) {
         transport_ = std::make_unique<NoTransport>();
         follow_session();
         gave_up_ = true;
+        show_gauges();
         return;
     }
     lose_all(cause_of_abandoning());
-    account_.waiting_octets.set(0);
     if (!is_file_) {
         // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
         transport_ = std::make_unique<NoTransport>();
     }
     abandoned_ = true;
+    show_gauges();
 }
 
 /// The spool has what is left here, and the account knows it.
@@ -59,10 +60,21 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
         close_message(now);
     }
     overflow_.keep_for_next_process(messages_, now);
-    account_.waiting_octets.set(messages_.octets());
+    show_gauges();
 }
 
-void CollectorSession::close() { transport_ = std::make_unique<NoTransport>(); }
+void CollectorSession::close() {
+    transport_ = std::make_unique<NoTransport>();
+    show_gauges();
+}
+
+void CollectorSession::show_gauges() noexcept {
+    account_.waiting_octets.set(messages_.octets());
+    account_.pace.set(pace_.rate());
+    const std::chrono::nanoseconds next =
+        transport_->next_try().value_or(std::chrono::nanoseconds{});
+    account_.next_try.set(static_cast<std::uint64_t>(next.count()));
+}
 
 MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
     if (!open_.entries.empty()) {
@@ -110,15 +122,12 @@ ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
     return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
 }
 
-/// Pauses between tries are shorter the more waits, and the account tells when they end.
+/// Pauses between tries are shorter the more waits.
 void CollectorSession::look_after_pauses() noexcept {
     const bool fills = messages_.octets() >= buffer_ / 2 || overflow_.holds_messages();
     using Patience = Transport::Patience;
     const Patience usual = fills ? Patience::pressed : Patience::usual;
     transport_->set_patience(is_ending_ ? Patience::last : usual);
-    const std::chrono::nanoseconds next =
-        transport_->next_try().value_or(std::chrono::nanoseconds{});
-    account_.next_try.set(static_cast<std::uint64_t>(next.count()));
 }
 
 }  // namespace tributary

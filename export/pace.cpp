@@ -28,26 +28,38 @@ Pace::Pace(const CollectorOptions& collector) noexcept
       rate_(collector.rate ? static_cast<double>(*collector.rate) : kBasePace),
       buffer_(collector.buffer) {}
 
-void Pace::advance(std::chrono::nanoseconds now, std::size_t waiting) noexcept {
+void Pace::advance(std::chrono::nanoseconds now, Backlog backlog) noexcept {
     const double seconds = std::min(seconds_of(now - advanced_at_.value_or(now)), kLongestStep);
     advanced_at_ = now;
     if (!is_limited() || seconds <= 0) {
         return;
     }
     if (is_auto()) {
-        adapt(seconds, waiting);
+        measure(seconds);
+        adapt(seconds, backlog);
     }
     credit_ = std::min(credit_ + rate_ * seconds, std::max(kBurst, rate_ * kBurstSeconds));
 }
 
-void Pace::adapt(double seconds, std::size_t waiting) noexcept {
+/// What comes, as a mean in which a moment's weight falls with its age.
+void Pace::measure(double seconds) noexcept {
+    const double share = -std::expm1(-seconds / seconds_of(kFallBack));
+    add_rate_ += share * (added_ / seconds - add_rate_);
+    added_ = 0;
+}
+
+void Pace::adapt(double seconds, Backlog backlog) noexcept {
+    const double twice_what_comes = std::max(kBasePace, 2 * add_rate_);
+    const bool is_too_slow =
+        backlog.holds_spool ? rate_ < twice_what_comes : backlog.octets > buffer_ / 2;
     if (end_doubling_) {
         rate_ *= std::exp2(seconds / seconds_of(*end_doubling_));
-    } else if (waiting > buffer_ / 2) {
+    } else if (is_too_slow) {
         rate_ *= std::exp2(seconds / seconds_of(kDoubling));
     } else if (rate_ > kBasePace) {
         rate_ = std::max(kBasePace, rate_ * std::exp2(-seconds / seconds_of(kFallBack)));
     }
+    rate_ = std::min(rate_, kMostPace);
 }
 
 void Pace::begin_end(std::chrono::nanoseconds drain_timeout, std::size_t waiting) noexcept {
@@ -59,8 +71,8 @@ void Pace::begin_end(std::chrono::nanoseconds drain_timeout, std::size_t waiting
         return;
     }
     end_doubling_ = drain_timeout;
-    rate_ =
-        std::max(rate_, static_cast<double>(waiting) / (kEndTimeouts * seconds_of(drain_timeout)));
+    rate_ = std::clamp(static_cast<double>(waiting) / (kEndTimeouts * seconds_of(drain_timeout)),
+                       rate_, kMostPace);
 }
 
 void Pace::take(std::size_t octets) noexcept {

@@ -15,26 +15,35 @@ namespace tributary {
 /// there unseen.
 ///
 /// Pace `auto` begins at kBasePace, which an ordinary receive buffer survives. While more than half
-/// of the collector's buffer waits, records come faster than they leave: the pace doubles each
-/// second; otherwise it falls back by half each kFallBack. At the end of the process it doubles
-/// each drain timeout, whatever waits, so that all that the caches hold leaves before the end
-/// gives up.
+/// of the collector's buffer waits for it, records come faster than they leave: the pace doubles
+/// each second, up to kMostPace; otherwise it falls back by half each kFallBack. What waits for an
+/// absent collector does not wait for the pace. While the collector's spool holds messages, their
+/// number tells nothing of what comes now: the pace is then twice what comes, and at least the
+/// base. At the end of the process it doubles each drain timeout, whatever waits, so that all that
+/// the caches hold leaves before the end gives up.
 /// @thread  the export thread; `now` is uptime
 class Pace {
 public:
     static constexpr double kBasePace = 1e6;    ///< octets per second
+    static constexpr double kMostPace = 1e11;   ///< octets per second, more than a link carries
     static constexpr double kBurst = 24'000;    ///< octets that may leave together
     static constexpr std::size_t kLeast = 512;  ///< octets that a message counts at the least
     static constexpr std::chrono::seconds kDoubling{1};
     static constexpr std::chrono::seconds kFallBack{10};
 
+    /// What waits for the pace, and for nothing else.
+    struct Backlog {
+        std::size_t octets{};  ///< of messages in memory
+        bool holds_spool{};    ///< older ones are in the collector's spool
+    };
+
     /// @param collector  only a UDP collector has a pace
     explicit Pace(const CollectorOptions& collector) noexcept;
 
     /// Lets time pass.
-    ///
-    /// @param waiting  octets of messages that wait for the collector
-    void advance(std::chrono::nanoseconds now, std::size_t waiting) noexcept;
+    void advance(std::chrono::nanoseconds now, Backlog backlog) noexcept;
+    /// A message has been closed that is to leave some time.
+    void add(std::size_t octets) noexcept { added_ += static_cast<double>(octets); }
     /// No more records come than those that are in the caches.
     ///
     /// @param drain_timeout  the pace doubles each time; 0: there is no pace any more
@@ -53,11 +62,14 @@ private:
     enum class Mode : std::uint8_t { unlimited, fixed, automatic };
 
     [[nodiscard]] bool is_limited() const noexcept { return mode_ != Mode::unlimited; }
-    void adapt(double seconds, std::size_t waiting) noexcept;
+    void adapt(double seconds, Backlog backlog) noexcept;
+    void measure(double seconds) noexcept;
 
     Mode mode_;
     double rate_;
     double credit_ = kBurst;
+    double added_{};     ///< octets since the last step
+    double add_rate_{};  ///< octets that come in a second, over some kFallBack
     std::size_t buffer_;
     std::optional<std::chrono::nanoseconds> advanced_at_;
     std::optional<std::chrono::nanoseconds> end_doubling_;  ///< set: the end has begun

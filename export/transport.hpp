@@ -74,6 +74,8 @@ public:
     }
     /// What has become of messages since the last call.
     [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
+    /// How long settle() may wait for bad news of what has been sent, where nothing confirms it.
+    [[nodiscard]] virtual std::chrono::nanoseconds refusal_wait() const noexcept { return {}; }
     /// Nothing can be sent any more; the event has told why.
     [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };

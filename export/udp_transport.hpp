@@ -39,6 +39,9 @@ public:
     }
     [[nodiscard]] bool is_proven() const noexcept override { return session() != 0 && !probing_; }
     [[nodiscard]] bool restarts_numbers() const noexcept override { return false; }
+    [[nodiscard]] std::chrono::nanoseconds refusal_wait() const noexcept override {
+        return kRefusalWait;
+    }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;

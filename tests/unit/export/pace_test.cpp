@@ -34,13 +34,13 @@ CollectorOptions udp_at(std::optional<std::uint64_t> rate) {
 /// Messages of kMessage octets that leave within a while, when there are enough of them.
 struct Sender {
     explicit Sender(std::optional<std::uint64_t> rate) : pace(udp_at(rate)) {
-        pace.advance(now, 0);
+        pace.advance(now, {});
     }
     std::size_t send_for(milliseconds lasting, std::size_t waiting) {
         std::size_t messages = 0;
         for (const auto end = now + lasting; now < end;) {
             now += milliseconds{1};
-            pace.advance(now, waiting);
+            pace.advance(now, {.octets = waiting});
             for (; pace.allows() && messages < 1'000'000; ++messages) {
                 pace.take(kMessage);
             }
@@ -54,9 +54,9 @@ struct Sender {
 /// A worker that exports to a UDP collector on this host, and what has arrived there.
 struct PacedExport {
     explicit PacedExport(std::vector<std::optional<std::uint64_t>> rates,
-                         ExportMode mode = ExportMode::copy, std::size_t buffer = kBuffer)
+                         ExportMode mode = ExportMode::copy, std::size_t buffer = kBuffer,
+                         ExportOptions options = without_options_records())
         : counters(1, rates.size()) {
-        ExportOptions options = without_options_records();
         options.mode = mode;
         for (const std::optional<std::uint64_t>& rate : rates) {
             sockets.push_back(bind_loopback(SOCK_DGRAM, 0));
@@ -131,7 +131,7 @@ TEST_CASE("Pace: a small burst, then so many octets in a second", "[export][unit
 
 TEST_CASE("Pace: small messages count as what a receive buffer spends on them", "[export][unit]") {
     Pace pace(udp_at(100'000));
-    pace.advance(milliseconds{0}, 0);
+    pace.advance(milliseconds{0}, {});
     int messages = 0;
     for (; pace.allows(); ++messages) {
         pace.take(80);
@@ -177,16 +177,16 @@ TEST_CASE("Pace: auto follows records that come faster, and falls back", "[expor
 
 TEST_CASE("Pace: at the end what waits leaves within half of its time", "[export][unit]") {
     Pace pace(udp_at(std::nullopt));
-    pace.advance(milliseconds{0}, 0);
+    pace.advance(milliseconds{0}, {});
     pace.begin_end(seconds{5}, 1'000'000'000);
     CHECK(pace.rate() == 40'000'000);
-    pace.advance(seconds{1}, 0);
+    pace.advance(seconds{1}, {});
     CHECK(pace.rate() > 40'000'000);  // it does not fall
     Pace unhurried(udp_at(std::nullopt));
-    unhurried.advance(milliseconds{0}, 0);
+    unhurried.advance(milliseconds{0}, {});
     unhurried.begin_end(seconds{5}, 0);
     for (int second = 1; second <= 5; ++second) {
-        unhurried.advance(seconds{second}, 0);
+        unhurried.advance(seconds{second}, {});
     }
     CHECK(unhurried.rate() / 1000 == 2000);
     Pace fixed(udp_at(50'000));
@@ -236,6 +236,89 @@ TEST_CASE("UDP export: what waited for an absent collector leaves at a pace", "[
     CHECK(most > 40'000);
     CHECK(most <= 78'000);  // a burst and a tenth of a second
     CHECK(paced.exported() == 10'000);
+}
+
+TEST_CASE("UDP export: pace auto does not grow while the collector is away", "[export][unit]") {
+    PacedExport paced({std::nullopt});
+    const std::uint16_t port = port_of(paced.sockets[0]);
+    paced.sockets[0] = FileDescriptor();
+    paced.queue.put_many(1);
+    paced.run(seconds{2});  // refused
+    paced.queue.put_many(60'000);
+    paced.run(seconds{60});
+    CHECK(paced.counters.collectors[0].waiting_octets.read() > kBuffer / 2);
+    CHECK(paced.counters.collectors[0].pace.read() == 1'000'000);
+    paced.sockets[0] = bind_loopback(SOCK_DGRAM, port);
+    const std::uint64_t before = paced.exported();
+    std::size_t most = 0;
+    for (int hundredth = 0; hundredth < 100; ++hundredth) {
+        const std::size_t arrived = paced.arrived[0];
+        paced.run(milliseconds{10});
+        most = std::max(most, paced.arrived[0] - arrived);
+    }
+    CHECK(paced.exported() > before);
+    CHECK(most <= 50'000);  // a burst, and a hundredth of a second of twice the base
+    CHECK(paced.counters.collectors[0].pace.read() <= 2'100'000);
+    paced.run(seconds{5});
+    CHECK(paced.exported() == 60'000);
+    CHECK(paced.lost(0) == 1);  // the first one, refused
+}
+
+TEST_CASE("Pace: auto has a greatest value", "[export][unit]") {
+    Sender sender(std::nullopt);
+    for (int minute = 0; minute < 20; ++minute) {
+        for (int second = 0; second < 60; ++second) {
+            sender.now += seconds{1};
+            sender.pace.advance(sender.now, {.octets = kBuffer});
+        }
+    }
+    CHECK(sender.pace.rate() == 100'000'000'000);
+    sender.now += seconds{3600};
+    for (int step = 0; step < 200; ++step) {
+        sender.now += seconds{1};
+        sender.pace.advance(sender.now, {});
+    }
+    CHECK(sender.pace.rate() == 1'000'000);
+}
+
+TEST_CASE("Pace: a spool leaves at twice what comes", "[export][unit]") {
+    Pace pace(udp_at(std::nullopt));
+    std::uint64_t fastest = 0;
+    for (int second = 0; second < 100; ++second) {
+        pace.advance(seconds{second}, {.octets = kBuffer, .holds_spool = true});
+        fastest = std::max(fastest, pace.rate());
+        pace.add(3'000'000);
+    }
+    CHECK(fastest > 5'500'000);
+    CHECK(fastest < 12'000'000);
+    for (int second = 100; second < 200; ++second) {  // and no more comes
+        pace.advance(seconds{second}, {.octets = kBuffer, .holds_spool = true});
+    }
+    CHECK(pace.rate() < 2'000'000);
+}
+
+TEST_CASE("UDP export: with a slow pace templates leave data its time", "[export][unit]") {
+    ExportOptions options;  // with options records, whose templates alone take six seconds
+    options.template_refresh = seconds{2};
+    PacedExport slow({1000}, ExportMode::copy, kBuffer, options);
+    slow.run(seconds{30});
+    slow.queue.put_many(100);  // 5 KB
+    slow.run(seconds{60});
+    CHECK(slow.exported() == 100);
+}
+
+TEST_CASE("UDP export: without time at the end a collector that listens has everything",
+          "[export][unit]") {
+    ExportOptions options = without_options_records();
+    options.drain_timeout = {};
+    PacedExport paced({std::nullopt}, ExportMode::copy, kBuffer, options);
+    paced.queue.put_many(3000);  // 162 KB: most of it waits for the pace
+    paced.run(milliseconds{1});
+    CHECK(paced.exported() < 1000);
+    paced.queue.put_many(3000);  // and some is still in the ring
+    CHECK(paced.finish() <= milliseconds{500});
+    CHECK(paced.exported() == 6000);
+    CHECK(paced.lost(0) == 0);
 }
 
 TEST_CASE("UDP export: the end waits for the pace, which is no stall", "[export][unit]") {
