@@ -246,16 +246,19 @@ void Pipeline::tell_memory() {
 
 /// @return  nothing is left, or a fault comes again and again
 bool Pipeline::finish_export() noexcept {
-    constexpr int kMostFaults = 10'000;  // some 200 ms apart from the work itself
+    constexpr int kMostFaults = 10'000;  // without memory, 100 s: it may come back
     // Asked before finish(): only what was pushed before the last input ended is sure to be drained
     // by it.
     const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
     try {
         return export_worker_.finish(now(), inputs_ended);
+    } catch (const std::bad_alloc&) {
+        note_export_fault();
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
     } catch (...) {
         note_export_fault();
-        return ++end_faults_ >= kMostFaults;
     }
+    return ++end_faults_ >= kMostFaults;
 }
 
 /// An exception must not end the export thread, because the ledger would end with it. Without
