@@ -2,6 +2,7 @@
 #include "export/message_stages.hpp"
 
 #include <iterator>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +14,17 @@ void MessageStages::add_last(Stage& stage, OutgoingMessage& message) {
 
 void MessageStages::add_first(Stage& stage, OutgoingMessage& message) {
     add(stage, stage.begin(), message);
+}
+
+bool MessageStages::make_room() noexcept {
+    try {
+        if (spare_.empty()) {
+            spare_.emplace_back();
+        }
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 void MessageStages::add(Stage& stage, Stage::iterator before, OutgoingMessage& message) {

@@ -28,6 +28,10 @@ public:
         return {&sent, &staged, &waiting};
     }
 
+    /// Makes sure that the next message can be added without memory.
+    ///
+    /// @return  false: there is none
+    [[nodiscard]] bool make_room() noexcept;
     /// Adds a message, which is empty then and has the memory of an earlier one.
     ///
     /// @errors  std::bad_alloc: nothing has changed

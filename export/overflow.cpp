@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,8 +48,7 @@ void Overflow::advance(ExportTime now) {
     }
     const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
     if (unusable > 0) {
-        events_.tell(CollectorEventKind::spool_unusable, now.uptime,
-                     std::to_string(unusable) + " records");
+        tell_count(CollectorEventKind::spool_unusable, now, "", unusable, " records");
     }
     tell_damage(now);
     account_.spool_octets.set(spool_->octets());
@@ -101,8 +101,8 @@ bool Overflow::write(OutgoingMessage& message, bool stays_in_memory, ExportTime 
     return false;
 }
 
-std::optional<OutgoingMessage> Overflow::take(ExportTime now) {
-    std::optional<OutgoingMessage> message = spool_->take();
+std::optional<OutgoingMessage> Overflow::take(ExportTime now) noexcept {
+    std::optional<OutgoingMessage> message = take_if_possible();
     lose_damaged();
     tell_damage(now);
     if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
@@ -111,20 +111,39 @@ std::optional<OutgoingMessage> Overflow::take(ExportTime now) {
     return message;
 }
 
+/// Without memory the spool keeps the message, and what it found to be damaged until then.
+std::optional<OutgoingMessage> Overflow::take_if_possible() noexcept {
+    try {
+        return spool_->take();
+    } catch (const std::bad_alloc&) {
+        return std::nullopt;
+    }
+}
+
 void Overflow::lose_damaged() noexcept {
     for (const Spool::Account& damaged : spool_->take_damaged()) {
         lose(damaged, ExportLoss::spool_damaged);
     }
 }
 
-/// Tells when it is known how many records the damage has cost: at the end of its file.
-void Overflow::tell_damage(ExportTime now) {
+/// Tells when it is known how many records the damage has cost: at the end of its file. Without
+/// memory for the words the next call does.
+void Overflow::tell_damage(ExportTime now) noexcept {
     const bool is_known = lost_ != told_lost_ || !spool_->has_untaken();
     if (!is_known || (damaged_ == spool_->damaged() && lost_ == told_lost_)) {
         return;
     }
+    try {
+        events_.tell(CollectorEventKind::spool_failed, now.uptime, words_for_damage());
+    } catch (const std::bad_alloc&) {
+        return;
+    }
     damaged_ = spool_->damaged();
     told_lost_ = lost_;
+}
+
+/// @errors  std::bad_alloc
+std::string Overflow::words_for_damage() const {
     std::string text = "a part of it is damaged";
     if (lost_ > 0) {
         text += ", " + std::to_string(lost_) + " records are lost since the start";
@@ -133,12 +152,29 @@ void Overflow::tell_damage(ExportTime now) {
         text += ", of which " + std::to_string(estimated_) +
                 " are an estimate from the octets that cannot be read";
     }
-    events_.tell(CollectorEventKind::spool_failed, now.uptime, text);
+    return text;
 }
 
-void Overflow::refuse(OutgoingMessage& message, ExportTime now) {
-    lose({.tally = message.inherited, .entries = message.entries, .is_damaged = true},
-         ExportLoss::spool_damaged);
+/// Tells of a number; without memory for the words the event alone.
+void Overflow::tell_count(CollectorEventKind kind, ExportTime now, const char* before,
+                          std::uint64_t count, const char* after) noexcept {
+    std::string text;
+    try {
+        text = before + std::to_string(count) + after;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+    events_.tell(kind, now.uptime, text);
+}
+
+void Overflow::refuse(OutgoingMessage& message, ExportTime now) noexcept {
+    Spool::Account account{.tally = message.inherited,
+                           .entries = std::move(message.entries),  // without memory
+                           .is_damaged = true};
+    for (const RecordEntry& entry : account.entries) {
+        account.tally += entry.tally();
+    }
+    lose(account, ExportLoss::spool_damaged);
     release(message);
     tell_damage(now);
 }
@@ -167,8 +203,8 @@ void Overflow::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
     account_.spool_octets.set(spool_->octets());
     if (removed > 0) {
-        events_.tell(CollectorEventKind::spool_failed, now.uptime,
-                     "files with " + std::to_string(removed) + " records were removed");
+        tell_count(CollectorEventKind::spool_failed, now, "files with ", removed,
+                   " records were removed");
     }
     tell_damage(now);
 }

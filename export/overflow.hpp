@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "export/collector_events.hpp"
 #include "export/delivery_book.hpp"
@@ -46,10 +47,11 @@ public:
     ///
     /// @return  false: the disk refuses it, and the message is as it was
     [[nodiscard]] bool store(OutgoingMessage& message, MessageStages& older, ExportTime now);
-    /// The oldest message, which is to be sent now; the spool has it until release().
-    [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
+    /// The oldest message, which is to be sent now; the spool has it until release(). Nothing where
+    /// there is no memory for it.
+    [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now) noexcept;
     /// A message from the spool is none that the collector can read: its records are lost.
-    void refuse(OutgoingMessage& message, ExportTime now);
+    void refuse(OutgoingMessage& message, ExportTime now) noexcept;
     /// The message's fate is known.
     void release(OutgoingMessage& message) noexcept;
     /// The end: all that is in the spool or in memory stays in the spool for the next process; what
@@ -61,7 +63,11 @@ private:
     [[nodiscard]] bool copy_all(MessageStages& messages, ExportTime now);
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
     std::uint64_t give_up(void (Spool::*drop)(const Spool::AccountHandler&), ExportLoss cause);
-    void tell_damage(ExportTime now);
+    [[nodiscard]] std::optional<OutgoingMessage> take_if_possible() noexcept;
+    void tell_damage(ExportTime now) noexcept;
+    [[nodiscard]] std::string words_for_damage() const;
+    void tell_count(CollectorEventKind kind, ExportTime now, const char* before,
+                    std::uint64_t count, const char* after) noexcept;
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] bool append(OutgoingMessage& message, bool stays_in_memory) noexcept;
     /// Takes the oldest message that is not taken yet; nothing when there is none that can be read.
     /// What cannot be read is skipped and counted in damaged().
+    ///
+    /// @errors  std::bad_alloc: no message was taken
     [[nodiscard]] std::optional<OutgoingMessage> take();
     /// A message that was taken or appended is needed no more.
     void done(const SpoolPlace& place) noexcept;

@@ -20,7 +20,8 @@
 namespace tributary {
 namespace {
 
-/// For one more and the rest, so that adding them needs no memory.
+/// For one more and the rest, so that adding them needs no memory, not even after the one was
+/// added.
 void make_room(std::vector<SpoolAccount>& accounts) {
     constexpr std::size_t kWanted = 1 + SpoolLedger::kMostRest;
     if (accounts.capacity() - accounts.size() < kWanted) {
@@ -122,8 +123,6 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     if (at >= octets_ || (read_at(file_.get(), frame, at) && is_good(frame, at))) {
         return at < octets_;
     }
-    ++damaged_;
-    ++scan_.damages;
     const bool is_cut = frame.is_valid() && origin_ != Origin::own;
     if (is_cut && is_needed(frame)) {  // its header is there, and the file ends within it
         scan_.cut += records_of(frame);
@@ -131,6 +130,9 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     const SpoolGap gap =
         find_spool_frame(file_.get(), at, octets_, is_good,
                          [this](std::uint32_t mark) { return is_done_mark(mark); });
+    damaged_ += at >= gaps_counted_to_ ? 1 : 0;  // a later look at an own file finds it again
+    gaps_counted_to_ = std::max(gaps_counted_to_, gap.end);
+    ++scan_.damages;
     scan_.damaged_octets += is_cut ? 0 : gap.octets;
     if (gap.end < octets_ || origin_ == Origin::own) {  // else it is cut off
         give_up_gap(at, gap.end);
@@ -232,6 +234,7 @@ void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, b
 
 std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
                                                   std::vector<SpoolAccount>& lost) {
+    make_room(lost);  // for the rest, if there is no frame at all
     std::optional<OutgoingMessage> message;
     SpoolFrame frame;
     while (!message && find_next(read_at_, frame)) {
@@ -274,9 +277,8 @@ std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
     return std::nullopt;
 }
 
-/// What was not found in the whole file is damaged.
+/// What was not found in the whole file is damaged. There is room for its accounts.
 void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
-    make_room(lost);
     for (SpoolAccount& rest : ledger_.take_rest()) {
         if (rest.tally != RecordTally{}) {
             lost.push_back(std::move(rest));

@@ -62,6 +62,7 @@ public:
     ///
     /// @param number  of this file, for the message's place
     /// @param lost    gets the accounts of what cannot be read
+    /// @errors  std::bad_alloc: none was taken
     [[nodiscard]] std::optional<OutgoingMessage> take(std::uint64_t number,
                                                       std::vector<SpoolAccount>& lost);
     /// A message that was taken, or stayed in memory, is needed no more.
@@ -117,7 +118,8 @@ private:
     std::uint64_t read_at_ = sizeof(SpoolFileHeader);  ///< frames before it are taken or done
     std::size_t taken_{};  ///< frames in memory: not done, and before read_at_
     std::uint64_t damaged_{};
-    SpoolLedger ledger_;  ///< of what was not taken
+    std::uint64_t gaps_counted_to_{};  ///< damage before it is in damaged_ already
+    SpoolLedger ledger_;               ///< of what was not taken
     SpoolScan scan_;
     bool is_adopted_{};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;  ///< from, end; until adopt()

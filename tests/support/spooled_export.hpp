@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,15 @@ inline void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t re
     exports.run(milliseconds{100});
     exports.finish();
     CHECK(exports.spooled() == records);
+}
+
+/// Damages a file, whatever is there.
+inline void flip_octet(const std::filesystem::path& path, std::streamoff at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const int octet = file.get();
+    file.seekp(at);
+    file.put(static_cast<char>(octet ^ 0x55));
 }
 
 /// Files of a spool, the oldest first.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "export/export_worker.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/collector_group_harness.hpp"
+#include "tests/support/spooled_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
@@ -206,4 +208,63 @@ TEST_CASE("Export without memory: two spools", "[export][unit]") {
             group.collectors[i].go_away();
         }
     });
+}
+
+namespace {
+
+/// A step as the export thread makes it: without memory it goes on, and tries again.
+void step_with(GroupExport& group, std::int64_t calls) {
+    try {
+        const NoLargeMemory limit(0, calls);
+        static_cast<void>(group.worker->step(at(group.uptime)));
+    } catch (const std::bad_alloc&) {
+        // What it had begun must be whole.
+    }
+}
+
+/// Lets a collector come back whose records are in a spool with damage, and take some of them while
+/// only so many calls for memory succeed in each step.
+void check_return_without_memory(std::size_t collectors, std::int64_t calls) {
+    constexpr std::uint16_t kSpooled = 8000;
+    const TemporaryDirectory directory;
+    SpooledExport exports(directory, std::uint64_t{1} << 23U, collectors);
+    exports.collectors[0].go_away();
+    exports.start();
+    exports.put(0, kSpooled);
+    exports.run(milliseconds{500});
+    REQUIRE(spool_files_in(directory).size() > 2);
+    flip_octet(spool_files_in(directory)[0], 110'000);  // of a message
+    flip_octet(spool_files_in(directory)[1], 24);       // of a header
+    exports.collectors[0].come_back();
+    for (int steps = 0; exports.counters.collectors[0].messages.read() == 0; ++steps) {
+        REQUIRE(steps < 10'000);
+        static_cast<void>(exports.worker->step(at(exports.uptime += milliseconds{10})));
+        exports.hear();
+    }
+    for (int steps = 0; steps < 100; ++steps) {
+        step_with(exports, calls);
+        exports.uptime += milliseconds{1};
+        exports.hear();
+    }
+    exports.run(milliseconds{2000});
+    exports.finish();
+    const std::uint64_t damaged = exports.lost_to(0, ExportLoss::spool_damaged);
+    CHECK(damaged > 0);
+    CHECK(damaged < 400);  // of two messages
+    CHECK(exports.has(0) + damaged == kSpooled);
+    CHECK(lost_to(exports, 0) == damaged);
+    CHECK(exports.exported() + lost(exports) == kSpooled);
+    CHECK(spool_files_in(directory).empty());
+}
+
+}  // namespace
+
+TEST_CASE("Export without memory: a collector comes back to its spool", "[export][unit]") {
+    const std::size_t before = refused_allocations();
+    for (const std::int64_t calls : {0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17}) {
+        CAPTURE(calls);
+        check_return_without_memory(1, calls);
+        check_return_without_memory(2, calls);
+    }
+    CHECK(refused_allocations() > before);
 }

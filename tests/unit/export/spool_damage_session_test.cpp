@@ -25,9 +25,7 @@ TEST_CASE("spool: damage of a file in use is lost by name, and exactly", "[expor
         if (is_cut) {
             std::filesystem::resize_file(files[1], 70'000);
         } else {
-            std::fstream file(files[1], std::ios::in | std::ios::out | std::ios::binary);
-            file.seekp(24);
-            file.put('\x55');
+            flip_octet(files[1], 24);
         }
         exports.collectors[0].come_back();
         exports.run(milliseconds{20'000});
@@ -117,11 +115,7 @@ TEST_CASE("spool: a start that fails leaves the damage for the next one to count
     leave_in_spool(directory, 2000);
     const std::filesystem::path file = spool_files_in(directory).at(0);
     std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
-    {
-        std::fstream damage(file, std::ios::in | std::ios::out | std::ios::binary);
-        damage.seekp(24);  // of the first message's header
-        damage.put('\x55');
-    }
+    flip_octet(file, 24);  // of the first message's header
     {
         SpooledExport refused(directory, std::uint64_t{1} << 26U, 2);
         refused.options.collectors[1].source_address = "192.0.2.1";  // of no interface here

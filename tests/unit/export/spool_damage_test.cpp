@@ -149,6 +149,24 @@ TEST_CASE("Spool: what was told of as damaged is not told of again by the next p
     CHECK(seen.damaged == RecordTally{});
 }
 
+TEST_CASE("Spool: a place of damage is counted once, however often it is looked at",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    SmallSpool own(directory);
+    own.write();
+    for (const std::size_t frame : {1U, 3U}) {  // headers, of which the last ends the file
+        put_octet(file_in(directory), kHeader + frame * kFrame + 70, '\x55');
+    }
+    for (int looks = 0; looks < 3; ++looks) {
+        own.spool.visit_untaken([](const Spool::Account&) {});
+        CHECK(own.spool.damaged() == 2);
+    }
+    Seen seen;
+    own.take_all(seen);
+    CHECK(own.spool.damaged() == 2);
+    CHECK(seen.messages == std::vector<std::uint64_t>{0, 2});
+}
+
 TEST_CASE("Spool: what there is no memory to look at is still in the account", "[export][unit]") {
     const std::size_t before = refused_allocations();
     for (std::int64_t calls = 0; calls < 12; ++calls) {

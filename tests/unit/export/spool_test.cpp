@@ -119,11 +119,13 @@ std::vector<fs::path> files_in(const TemporaryDirectory& directory) {
     return files;
 }
 
-/// Damages a file.
-void put_octet(const fs::path& path, std::streamoff at, char octet) {
+/// Damages a file, whatever is there.
+void flip_octet(const fs::path& path, std::streamoff at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const int octet = file.get();
     file.seekp(at);
-    file.put(octet);
+    file.put(static_cast<char>(octet ^ 0x55));
 }
 
 }  // namespace
@@ -238,7 +240,7 @@ TEST_CASE("Spool: a damaged message is skipped, the others come", "[export][unit
     const fs::path path = files_in(directory).at(0);
     const auto frame = static_cast<std::streamoff>((fs::file_size(path) - 16) / 5);
     for (const std::streamoff at : {16 + frame + 500, 16 + 3 * frame + 20}) {  // payload, header
-        put_octet(path, at, '\x55');
+        flip_octet(path, at);
     }
     SpoolIn next(directory);
     CHECK(next.take(100) == std::vector<std::uint64_t>{0, 2, 4});  // the frame, not the file's rest
@@ -262,7 +264,7 @@ TEST_CASE("Spool: what a damaged header says is not believed", "[export][unit]")
     }
     const fs::path path = files_in(directory).at(0);
     const auto frame = static_cast<std::streamoff>((fs::file_size(path) - 16) / 3);
-    put_octet(path, 16 + 2 * frame + 79, '\x7F');  // the tally is the header's end
+    flip_octet(path, 16 + 2 * frame + 79);  // the tally is the header's end
     SpoolIn next(directory);
     const std::vector<Spool::Account> former = next.accounts(&Spool::visit_untaken);
     CHECK(former.size() == 2);
@@ -317,7 +319,7 @@ TEST_CASE("Spool: of a damaged message of this process the account is known", "[
     in.append(0, 5);
     const fs::path path = files_in(directory).at(0);
     const auto frame = static_cast<std::streamoff>((fs::file_size(path) - 16) / 5);
-    put_octet(path, 16 + 2 * frame - 1, '\x55');  // the last octet of the second message
+    flip_octet(path, 16 + 2 * frame - 1);  // the last octet of the second message
     CHECK(in.take(100) == std::vector<std::uint64_t>{0, 2, 3, 4});
     CHECK(in.spool.damaged() == 1);
     const std::vector<Spool::Account> damaged = in.spool.take_damaged();
