@@ -6,6 +6,7 @@
 #include "flowcache/cache_tour.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/flow_record.hpp"
+#include "flowcache/keyed_packet.hpp"
 
 namespace tributary {
 
@@ -17,6 +18,11 @@ namespace tributary {
 /// @thread  the one that owns the cache
 class CacheClock {
 public:
+    /// Whether flows may have packets from after the clock, which comes with this packet.
+    template <class Cache>
+    [[nodiscard]] bool has_gone_back(const Cache& cache, const KeyedPacket& first) const noexcept {
+        return is_turning_back_ || cache.walk_pace_.is_ahead_of(first.packet->clock);
+    }
     /// @param budget  entries to visit at the most
     template <class Cache, class Sink>
     void follow(Cache& cache, Timestamp now, std::size_t budget, Sink& sink) noexcept {

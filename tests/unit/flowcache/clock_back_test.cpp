@@ -81,6 +81,40 @@ TEST_CASE("a packet that comes before the walk ends its flow from before the clo
     CHECK(harness.sink.records[1].core.packets == 2);
 }
 
+TEST_CASE("a clock that goes back by less than a flow lasts ends it with its next packet",
+          "[flowcache][unit]") {
+    // The packet comes in the burst with the step, or before the walk has come to its flow.
+    const bool is_in_first_burst = GENERATE(true, false);
+    constexpr std::uint32_t kFlows = 700;
+    CacheHarness<> harness(kOptions);
+    for (const std::chrono::seconds time : {8980s, 9000s}) {
+        for (std::uint32_t flow = 0; flow < kFlows; ++flow) {
+            harness.packet(flow_packet(flow), at(time));
+        }
+    }
+    harness.expire(at(9000s));
+    REQUIRE(harness.sink.records.empty());
+    if (!is_in_first_burst) {
+        harness.cache.expire_some(at(8985s), 8, harness.sink);
+    }
+    for (std::uint32_t flow = kFlows; flow > 0; --flow) {
+        harness.packet(flow_packet(flow - 1), at(8985s));
+    }
+    harness.expire(at(8985s));
+    CHECK(harness.sink.records.size() == kFlows);
+    for (const auto& record : harness.sink.records) {
+        CHECK(record.core.start == at(8980s));
+        CHECK(record.core.end == at(9000s));
+        CHECK(record.core.packets == 2);
+        CHECK(record.core.end_reason == FlowEndReason::forced_end);
+    }
+    CHECK(harness.counters.entries.read() == kFlows);
+    harness.expire(at(9020s));
+    CHECK(harness.sink.records.size() == 2 * kFlows);
+    CHECK(harness.sink.records.back().core.start == at(8985s));
+    CHECK(harness.sink.records.back().core.packets == 1);
+}
+
 TEST_CASE("a clock that goes back while the sink is full loses no flow", "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     for (std::uint32_t flow = 0; flow < 300; ++flow) {
