@@ -96,15 +96,17 @@ IpfixElement* ElementNames::element(Key key) {
         return &found->second;
     }
     const auto entry = registry_->find(key.first, key.second);
-    if (!entry && elements_.size() >= kMostElements) {
+    if (!entry && unregistered_ >= kMostElements) {
         return nullptr;
     }
+    unregistered_ += entry ? 0 : 1;
     IpfixElement& made = elements_[key];
     made.enterprise = key.first;
     made.number = key.second;
     if (entry) {
         made.type = entry->type;
         made.is_padding = entry->name == "paddingOctets";
+        give_meaning(made, entry->name);
     }
     if (!entry || !rename(made, entry->name)) {
         static_cast<void>(rename(made, number_name(made)));
@@ -122,12 +124,17 @@ bool ElementNames::rename(IpfixElement& element, const std::string& name) {
     }
     taken_.erase(element.name);
     element.name = name;
+    return true;
+}
+
+/// An element of tributary's has its meaning by the name that it is told to have, also where that
+/// is already shown for the same element of another enterprise.
+void ElementNames::give_meaning(IpfixElement& element, std::string_view told) {
     const EnterpriseElement* const own = own_element(element.enterprise, element.number);
-    const bool is_own = own != nullptr && own_name(*own, element.number) == name;
+    const bool is_own = own != nullptr && own_name(*own, element.number) == told;
     const TributaryElement number = is_own ? own->number : TributaryElement::none;
     element.own = is_reverse(element.number) ? TributaryElement::none : number;
     element.own_reverse = is_reverse(element.number) ? number : TributaryElement::none;
-    return true;
 }
 
 void ElementNames::learn(const IpfixRecord& record) {
@@ -170,6 +177,7 @@ void ElementNames::describe(const Description& told) {
     if ((is_known && rename(*element, name)) ||
         rename(*element, std::to_string(told.enterprise) + '/' + name)) {
         element->type = told.type;
+        give_meaning(*element, name);
         return;
     }
     ++refused_names_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "export/ipfix_template.hpp"
@@ -85,12 +86,14 @@ private:
 
     [[nodiscard]] IpfixElement* element(Key key);
     [[nodiscard]] bool rename(IpfixElement& element, const std::string& name);
+    static void give_meaning(IpfixElement& element, std::string_view told);
     void describe(const Description& description);
 
     std::shared_ptr<const ElementRegistry> registry_;  ///< of all inputs that are read
     // Ordered, because an input could choose numbers that one bucket of a hash table has to take.
     std::map<Key, IpfixElement> elements_;
     std::set<std::string> taken_;  ///< the names of all elements
+    std::size_t unregistered_{};   ///< of the elements
     std::uint64_t refused_names_{};
 };
 

@@ -16,6 +16,7 @@ using tributary::ElementRegistry;
 using tributary::IpfixReader;
 using tributary::IpfixRecord;
 using tributary::record_json;
+using tributary::TributaryElement;
 using tributary::test::IpfixBytes;
 using tributary::test::Specifier;
 using tributary::test::template_record;
@@ -161,4 +162,34 @@ TEST_CASE("ElementNames: so many elements and no more, are kept", "[export][unit
     REQUIRE(names.find(0, 1) != nullptr);  // registered
     CHECK(names.find(0, 1)->name == "octetDeltaCount");
     CHECK(names.find(1'000'000, 1)->name == "e1000000id1");
+}
+
+TEST_CASE("ElementNames: an element of tributary's has its meaning under every enterprise",
+          "[export][unit]") {
+    // As in two files behind each other, whose probes have numbers of their own.
+    const std::vector<Specifier> fields = {{1, 1, 32473}, {1, 1, 4711}, {2, 1, 4711}};
+    IpfixBytes told;
+    told.text(description(4711, 1, 1, "tunnelType").octets())
+        .text(description(4711, 2, 1, "somethingElse").octets());
+    std::istringstream input(IpfixBytes()
+                                 .message(IpfixBytes().set(3, types_template).set(400, told))
+                                 .message(IpfixBytes()
+                                              .set(2, template_record(300, fields))
+                                              .set(300, IpfixBytes().u8(1).u8(2).u8(3)))
+                                 .octets());
+    IpfixReader reader(input, "x.ipfix");
+    const IpfixRecord* record = reader.next();
+    while (record != nullptr && record->layout->options) {
+        record = reader.next();
+    }
+    REQUIRE(record != nullptr);
+    const auto own = [&](std::size_t field) { return record->layout->fields[field].element->own; };
+    CHECK(own(0) == TributaryElement::tunnel_type);
+    CHECK(own(1) == TributaryElement::tunnel_type);
+    CHECK(own(2) == TributaryElement::none);
+    const std::string line = record_json(*record);
+    // One of them has the name, the first that was seen.
+    CHECK(line.find(R"("tunnelType":)") != std::string::npos);
+    CHECK(line.find(R"("e32473id1":)") != std::string::npos);
+    CHECK(line.find(R"("4711/somethingElse":3)") != std::string::npos);
 }
