@@ -45,30 +45,20 @@ Character first_character(std::string_view text) {
 }
 
 /// Control and format characters, and line and paragraph separators.
-/// @source  Unicode general categories Cc, Cf, Zl and Zp, and what is ignorable by default
+/// @source  Unicode 15: general categories Cc, Cf, Zl and Zp, and Default_Ignorable_Code_Point
 bool is_hidden(std::uint32_t code) {
     struct Range {
         std::uint32_t first;
         std::uint32_t last;
     };
-    constexpr std::array<Range, 17> kRanges{{
-        {0x0000, 0x001F},
-        {0x007F, 0x009F},
-        {0x00AD, 0x00AD},
-        {0x034F, 0x034F},
-        {0x0600, 0x0605},
-        {0x061C, 0x061C},
-        {0x070F, 0x070F},
-        {0x115F, 0x1160},
-        {0x180B, 0x180F},
-        {0x200B, 0x200F},
-        {0x2028, 0x202E},
-        {0x2060, 0x206F},
-        {0x3164, 0x3164},
-        {0xFE00, 0xFE0F},
-        {0xFEFF, 0xFEFF},
-        {0xFFF9, 0xFFFB},
-        {0xE0000, 0xE0FFF},
+    constexpr std::array<Range, 27> kRanges{{
+        {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x034F, 0x034F},
+        {0x0600, 0x0605},   {0x061C, 0x061C},   {0x06DD, 0x06DD},   {0x070F, 0x070F},
+        {0x0890, 0x0891},   {0x08E2, 0x08E2},   {0x115F, 0x1160},   {0x17B4, 0x17B5},
+        {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},
+        {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+        {0xFFF0, 0xFFFB},   {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
+        {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
     }};
     return std::any_of(kRanges.begin(), kRanges.end(), [code](const Range& range) {
         return code >= range.first && code <= range.last;

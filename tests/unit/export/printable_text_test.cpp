@@ -30,6 +30,8 @@ TEST_CASE("printable: what hides or turns text, is written out", "[export][unit]
     CHECK(printable("\xE2\x81\xA6\xE2\x80\x8B\xEF\xBB\xBF\xE2\x80\xA8") ==
           "\\u2066\\u200b\\ufeff\\u2028");
     CHECK(printable("\xF3\xA0\x81\x81") == "\\U000e0041");
+    CHECK(printable("\xF0\x91\x82\xBD\xEF\xBE\xA0\xE1\x9E\xB4\xE0\xA3\xA2") ==
+          "\\U000110bd\\uffa0\\u17b4\\u08e2");
 }
 
 TEST_CASE("printable: octets that are no UTF-8, are written out", "[export][unit]") {
