@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +22,9 @@
 namespace tributary {
 namespace {
 
-/// Signals as a fresh process has them, because this one's threads hold some back; and a process
-/// group of its own, so that all of it can be ended.
+/// Signals as a fresh process has them, because this one's threads hold some back; a process group
+/// of its own, so that all of it can be ended; and no descriptor but the standard ones: not every
+/// library opens its own with O_CLOEXEC, and packet sockets and memory are not for a command.
 class FreshProcess {
 public:
     FreshProcess() {
@@ -35,15 +37,35 @@ public:
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
         ::posix_spawnattr_setflags(
             &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        ::posix_spawn_file_actions_init(&actions_);
+        closes_ = ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     }
     FreshProcess(const FreshProcess&) = delete;
     FreshProcess& operator=(const FreshProcess&) = delete;
-    ~FreshProcess() { ::posix_spawnattr_destroy(&attributes_); }
-    [[nodiscard]] const posix_spawnattr_t* attributes() const noexcept { return &attributes_; }
+    ~FreshProcess() {
+        ::posix_spawn_file_actions_destroy(&actions_);
+        ::posix_spawnattr_destroy(&attributes_);
+    }
+    /// Starts /bin/sh.
+    ///
+    /// @return  an errno
+    [[nodiscard]] int start(pid_t& child, char* const* arguments) const {
+        return closes_ != 0
+                   ? closes_
+                   : ::posix_spawn(&child, "/bin/sh", &actions_, &attributes_, arguments, environ);
+    }
 
 private:
     posix_spawnattr_t attributes_{};
+    posix_spawn_file_actions_t actions_{};
+    int closes_{};  ///< an errno: there is no memory for it
 };
+
+/// The capabilities that the service manager has given the probe are not handed on to commands.
+/// @thread  the calling thread's processes get none
+void keep_ambient_capabilities() {
+    static_cast<void>(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
+}
 
 /// Starts a command for the shell, in a process group of its own.
 ///
@@ -54,8 +76,7 @@ int start_command(const FinishedFile& done, pid_t& child) {
                                                nullptr};
     const FreshProcess fresh;
     // posix_spawn() only reads its arguments; its interface has no const.
-    return ::posix_spawn(&child, "/bin/sh", nullptr, fresh.attributes(),
-                         const_cast<char* const*>(arguments.data()), environ);
+    return fresh.start(child, const_cast<char* const*>(arguments.data()));
 }
 
 /// Waits for the end of a process, and leaves it to be reaped.
@@ -137,6 +158,7 @@ std::string FileFinisher::take_first(std::deque<std::string>& lines) {
 }
 
 void FileFinisher::run() {
+    keep_ambient_capabilities();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [this] { return ending_ || !files_.empty(); });

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +27,18 @@ FileRotation each_minute() {
     FileRotation rotation;
     rotation.interval = std::chrono::seconds{60};
     return rotation;
+}
+
+/// Lets the processes of this thread have CAP_NET_RAW. @return  whether this one may
+bool raise_ambient_capability() {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, 2> data{};
+    if (::syscall(SYS_capget, &header, data.data()) != 0) {
+        return false;
+    }
+    data[0].inheritable |= 1U << CAP_NET_RAW;
+    return ::syscall(SYS_capset, &header, data.data()) == 0 &&
+           ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_RAW, 0, 0) == 0;
 }
 
 }  // namespace
@@ -118,6 +136,31 @@ TEST_CASE("File rotation: each finished file is synced and given to the command,
             (name == "list" || told.find((directory / name).string() + "\n") != std::string::npos));
     }
     CHECK(exports.counters.collectors[0].errors.read() == 0);
+}
+
+TEST_CASE("File rotation: the command gets no descriptor and no capability of the probe's",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    FileRotation rotation = each_minute();
+    const std::string report = (directory / "report").string();
+    rotation.command = "f() { { ls /proc/self/fd | wc -l; grep CapAmb /proc/self/status; } >>'" +
+                       report + "'; }; f";
+    std::array<int, 2> inherited{-1, -1};
+    REQUIRE(::pipe(inherited.data()) == 0);  // without O_CLOEXEC
+    const bool has_ambient = raise_ambient_capability();
+    {
+        RotatingExport exports(directory, rotation);
+        exports.queue.put(record_of(1));
+        exports.run(milliseconds{1000});
+        exports.finish(milliseconds{2000});
+    }
+    ::close(inherited[0]);
+    ::close(inherited[1]);
+    if (has_ambient) {
+        REQUIRE(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0);
+    }
+    // 0, 1, 2, and the directory that ls reads
+    CHECK(read_file(report) == "4\nCapAmb:\t0000000000000000\n");
 }
 
 TEST_CASE("File rotation: a command that fails is told, and costs nothing else", "[export][unit]") {
