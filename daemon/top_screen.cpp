@@ -57,8 +57,16 @@ private:
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-double share_of(const json& part, double whole) {
-    return whole > 0 ? part.get<double>() / whole : 0;
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// Flows that a queue's cache holds. Active ones also wait in rings and for collectors.
+double in_cache(const json& queue) {
+    const json& flows = queue.at("flows");
+    double count = flows.at("created").get<double>();
+    for (const json& ended : flows.at("ended_by_reason")) {
+        count -= ended.get<double>();
+    }
+    return std::max(0.0, count);
 }
 
 void add_totals(std::string& text, const Difference& growth, const TopLook& now) {
@@ -77,15 +85,16 @@ void add_queues(std::string& text, const Difference& growth, const TopLook& now)
                    "PACKETS/S", "BIT/S", "FLOWS", "CACHE", "RING", "LOAD");
     for (std::size_t i = 0; i < queues.size(); ++i) {
         const std::string path = "/queues/" + std::to_string(i);
-        const json& active = queues[i].at("flows").at("active");
+        const double cached = in_cache(queues[i]);
         const json& ring = now.figures.at("rings").at(i);
-        fmt::format_to(std::back_inserter(text), "{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n",
-                       queues[i].at("name").get<std::string>(),
-                       scaled(growth.rate(path + "/packets/received")),
-                       scaled(8 * growth.rate(path + "/octets/metered")),
-                       scaled(active.get<double>()), percent(share_of(active, max_flows)),
-                       percent(share_of(ring.at("records"), ring.at("room").get<double>())),
-                       percent(growth.load(i)));
+        fmt::format_to(
+            std::back_inserter(text), "{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n",
+            queues[i].at("name").get<std::string>(),
+            scaled(growth.rate(path + "/packets/received")),
+            scaled(8 * growth.rate(path + "/octets/metered")), scaled(cached),
+            percent(share_of(cached, max_flows)),
+            percent(share_of(ring.at("records").get<double>(), ring.at("room").get<double>())),
+            percent(growth.load(i)));
     }
     const json& threads = now.figures.at("threads");
     for (std::size_t i = queues.size(); i < threads.size(); ++i) {

@@ -17,6 +17,7 @@ Ledger ledger_of(std::uint64_t packets, std::uint64_t lost_by_nic) {
     queue.name = "up/0";
     queue.received = packets;
     queue.metered = {packets / 10, packets, 1000 * packets};
+    queue.ended.at(1) = packets / 20;
     queue.exported = {packets / 20, packets / 2, 500 * packets};
     queue.lost["ring_full"] = {lost_by_nic, lost_by_nic, lost_by_nic};
     ledger.ports.push_back({.name = "up", .missed = lost_by_nic});
@@ -53,6 +54,13 @@ TEST_CASE("top: rates are differences by time", "[daemon][unit]") {
     CHECK_THAT(screen, Catch::Contains("tcp 192.0.2.1:4739"));
     CHECK_THAT(screen, Catch::Contains("up              500 k             5        3\n"));
     CHECK_THAT(screen, Catch::Contains("100.0 %   50.0 %  100.0 %\n"));
+}
+
+TEST_CASE("top: the cache has what runs, not what waits for a collector", "[daemon][unit]") {
+    TopLook now = look(85'200'000, 0, 500, 12.0);  // 8.52 M flows, half of them exported
+    now.stats["queues"][0]["flows"]["ended_by_reason"] = {{"idle", 8'000'000}, {"active", 270'000}};
+    CHECK_THAT(top_screen(look(0, 0, 0, 10.0), now),
+               Catch::Contains("      250 k   25.0 %   50.0 %"));
 }
 
 TEST_CASE("top: a collector that is away is tried in so many seconds", "[daemon][unit]") {
