@@ -141,9 +141,9 @@ void FileFinisher::end() {
     thread_.join();
 }
 
-void FileFinisher::add(FinishedFile file) {
+void FileFinisher::add(std::list<FinishedFile>& files) noexcept {
     const std::lock_guard lock(mutex_);
-    files_.push_back(std::move(file));
+    files_.splice(files_.end(), files);
     changed_.notify_all();
 }
 
@@ -206,6 +206,7 @@ std::string FileFinisher::finish(FinishedFile& done) {
         if (!part.is_whole) {
             return part.failure;
         }
+        done.lock = std::move(part.lock);
     }
     if (done.sync && !sync_file(done.written_as)) {
         return done.written_as + " is not sure to be on the disk: " + words_for(errno);
@@ -236,7 +237,7 @@ std::string FileFinisher::run_command(const FinishedFile& done) {
         }
     }
     wait_for_end_of(child_);
-    const std::lock_guard lock(mutex_);  // who kills the child must find it, not who has its number
+    const std::lock_guard lock(mutex_);  // end() must kill this child, no later one of its number
     return reap(std::exchange(child_, 0));
 }
 

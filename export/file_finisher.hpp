@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -37,7 +38,8 @@ public:
     FileFinisher& operator=(const FileFinisher&) = delete;
     ~FileFinisher();
 
-    void add(FinishedFile file);
+    /// Takes the files over, without memory.
+    void add(std::list<FinishedFile>& files) noexcept;
     /// Waits until all files are finished, no longer than kPatience for their commands. None may be
     /// added afterwards.
     void end();
@@ -56,7 +58,7 @@ private:
 
     std::mutex mutex_;  ///< guards all but the thread
     std::condition_variable changed_;
-    std::deque<FinishedFile> files_;
+    std::list<FinishedFile> files_;
     std::deque<std::string> failures_;
     std::deque<std::string> notes_;
     pid_t child_{};           ///< the command that runs; 0: none does

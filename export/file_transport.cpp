@@ -2,19 +2,19 @@
 #include "export/file_transport.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "export/file_names.hpp"
-#include "export/open_output.hpp"
+#include "export/former_part.hpp"
 
 namespace tributary {
 FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
@@ -27,11 +27,14 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
         finish_former_parts();
     } else if (!replaces_) {
         former_ = move_former_file_aside(path_);
+        former_ = former_.empty() ? "" : "its file is now " + former_;
     }
-    name_file();
-    if (!open_file()) {
-        throw ExportError(written_as_ + ": cannot be created: " + words_for(errno));
+    NewFile first = create_file();
+    if (!first.opened.file) {
+        const char* const cause = words_for(errno);
+        throw ExportError(first.written_as + ": cannot be created: " + cause);
     }
+    begin(first);
 }
 
 FileTransport::~FileTransport() {
@@ -44,10 +47,9 @@ FileTransport::~FileTransport() {
 
 /// Finds a name that no file has, nor had in this run: a command may have moved it away. Files of
 /// one second differ by a number.
-void FileTransport::name_file() {
-    name_ = written_as_ = path_;
+FileTransport::NewFile FileTransport::name_file() {
     if (!rotates()) {
-        return;
+        return {.written_as = path_, .to_finish = {}, .opened = {}};
     }
     // A clock that was put back does not count.
     if (const std::string now = utc_text(std::time(nullptr)); now > time_) {
@@ -56,28 +58,46 @@ void FileTransport::name_file() {
     }
     for (;;) {
         ++number_;
-        name_ = dated_name(path_, time_, number_);
-        written_as_ = name_ + kPartSuffix;
+        const std::string name = dated_name(path_, time_, number_);
+        const std::string written_as = name + kPartSuffix;
         // In this order: a file that is just being renamed has one of the names at each look.
         std::error_code unknown;  // then opening it tells why
-        if (!std::filesystem::exists(written_as_, unknown) &&
-            !std::filesystem::exists(name_, unknown)) {
-            return;
+        if (!std::filesystem::exists(written_as, unknown) &&
+            !std::filesystem::exists(name, unknown)) {
+            NewFile named{.written_as = written_as, .to_finish = {}, .opened = {}};
+            named.to_finish.push_back({.written_as = written_as,
+                                       .name = name,
+                                       .sync = rotation_.sync,
+                                       .command = rotation_.command});
+            return named;
         }
     }
 }
 
-bool FileTransport::open_file() {
-    // A file of a rotation is new, or somebody else's. Neither opening nor writing may wait for the
-    // reader of a FIFO.
+/// Creates the file that is written next; without `file` errno tells why not.
+///
+/// @errors  std::bad_alloc: there is none, and the one that is written goes on
+FileTransport::NewFile FileTransport::create_file() {
+    // A file of a rotation is new, or another process's. Neither opening nor writing may wait for
+    // the reader of a FIFO.
     const int how = rotates() ? O_EXCL : replaces_ ? O_TRUNC | O_NONBLOCK : O_NONBLOCK;
-    OpenedOutput opened = open_output(written_as_, how);
-    file_ = std::move(opened.file);
-    if (rotates() && file_) {  // so that no other process takes it for one that was left
-        static_cast<void>(::flock(file_.get(), LOCK_EX | LOCK_NB) == 0);
+    for (;;) {
+        NewFile next = name_file();
+        next.opened = open_output(next.written_as, how);
+        const bool is_taken =
+            rotates() &&
+            (next.opened.file ? !claim_new_part(next.opened.file.get(), next.written_as)
+                              : errno == EEXIST);
+        if (!is_taken) {
+            return next;
+        }
     }
-    whole_octets_ = opened.at;
-    return static_cast<bool>(file_);
+}
+
+void FileTransport::begin(NewFile& next) noexcept {
+    file_ = std::move(next.opened.file);
+    whole_octets_ = next.opened.at;
+    to_finish_.swap(next.to_finish);
 }
 
 void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
@@ -87,7 +107,7 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
         opened_at_ = now;
         events_.tell(CollectorEventKind::connected, now, {});
         if (!former_.empty()) {
-            events_.tell(CollectorEventKind::former_file, now, "its file is now " + former_);
+            events_.tell(CollectorEventKind::former_file, now, former_);
         }
     }
     if (!rotates()) {
@@ -102,36 +122,46 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
 
 /// Files that a run which was killed had not finished.
 void FileTransport::finish_former_parts() {
+    std::list<FinishedFile> parts;
     for (const std::string& part : parts_of(path_)) {
-        finisher_->add({.written_as = part,
-                        .name = part.substr(0, part.size() - std::strlen(kPartSuffix)),
-                        .sync = rotation_.sync,
-                        .command = rotation_.command,
-                        .is_former = true});
+        parts.push_back({.written_as = part,
+                         .name = part.substr(0, part.size() - std::strlen(kPartSuffix)),
+                         .sync = rotation_.sync,
+                         .command = rotation_.command,
+                         .is_former = true});
+    }
+    finisher_->add(parts);
+}
+
+void FileTransport::hand_to_finisher() noexcept {
+    if (file_) {
+        to_finish_.front().lock = std::exchange(file_, FileDescriptor());
+        finisher_->add(to_finish_);
     }
 }
 
-void FileTransport::hand_to_finisher() {
-    if (FileDescriptor whole = std::exchange(file_, FileDescriptor())) {
-        finisher_->add({.written_as = written_as_,
-                        .name = name_,
-                        .sync = rotation_.sync,
-                        .command = rotation_.command,
-                        .lock = std::move(whole)});
+/// Ends the file and begins the next one, which is a session of its own. Without memory the file
+/// goes on, and the next call tries again.
+void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
+    NewFile next;
+    try {
+        next = create_file();
+    } catch (const std::bad_alloc&) {
+        return;
     }
-}
-
-void FileTransport::rotate(std::chrono::nanoseconds now) {
+    const int cause = errno;
     hand_to_finisher();
-    name_file();
     opened_at_ = now;
     ++session_;
-    if (!open_file()) {
-        fail(errno, now);
+    if (next.opened.file) {
+        begin(next);
+    } else {
+        fail(cause, now);
     }
 }
 
-void FileTransport::tell_failures(std::chrono::nanoseconds now) {
+/// What the lines are made of has its memory from the finisher's thread.
+void FileTransport::tell_failures(std::chrono::nanoseconds now) noexcept {
     for (std::string note = finisher_->take_note(); !note.empty(); note = finisher_->take_note()) {
         events_.tell(CollectorEventKind::former_file, now, note);
     }
@@ -149,9 +179,12 @@ bool FileTransport::is_full_for(MessageView message) const noexcept {
 SendResult FileTransport::send(std::span<const MessageView> messages,
                                std::chrono::nanoseconds now) noexcept {
     std::size_t taken = 0;
+    const std::uint64_t session = session_;
     for (; taken < messages.size(); ++taken) {
         if (is_full_for(messages[taken])) {
             rotate(now);
+        }
+        if (session_ != session) {
             written_ += taken;
             return {.taken = taken, .rest = failed_ ? SendStatus::lost : SendStatus::would_block};
         }

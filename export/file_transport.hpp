@@ -3,10 +3,12 @@
 
 #include <sys/types.h>
 
+#include <list>
 #include <memory>
 #include <string>
 
 #include "export/file_finisher.hpp"
+#include "export/open_output.hpp"
 #include "export/socket.hpp"
 #include "export/transport.hpp"
 
@@ -40,12 +42,19 @@ public:
 private:
     [[nodiscard]] bool rotates() const noexcept { return finisher_ != nullptr; }
     [[nodiscard]] bool is_full_for(MessageView message) const noexcept;
-    [[nodiscard]] bool open_file();
-    void name_file();
+    /// A file that was created; nothing is written to it before begin().
+    struct NewFile {
+        std::string written_as;
+        std::list<FinishedFile> to_finish;  ///< what its end needs, one; without rotation none
+        OpenedOutput opened;
+    };
+    [[nodiscard]] NewFile create_file();
+    [[nodiscard]] NewFile name_file();
+    void begin(NewFile& next) noexcept;
     void finish_former_parts();
-    void hand_to_finisher();
-    void rotate(std::chrono::nanoseconds now);
-    void tell_failures(std::chrono::nanoseconds now);
+    void hand_to_finisher() noexcept;
+    void rotate(std::chrono::nanoseconds now) noexcept;
+    void tell_failures(std::chrono::nanoseconds now) noexcept;
     void fail(int cause, std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] SendStatus write(MessageView message, std::chrono::nanoseconds now) noexcept;
 
@@ -53,10 +62,9 @@ private:
     std::string path_;
     FileRotation rotation_;
     bool replaces_;
-    std::string former_;  ///< the name that the former run's file got; empty: there was none
+    std::string former_;  ///< a line on the former run's file; empty: there was none
     std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation
-    std::string name_;                        ///< of the file when it is whole
-    std::string written_as_;                  ///< until then
+    std::list<FinishedFile> to_finish_;       ///< see NewFile; of the file that is written
     FileDescriptor file_;
     std::uint64_t session_ = 1;
     off_t whole_octets_{};

@@ -11,9 +11,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "export/socket.hpp"
 #include "export/spool_file.hpp"
 
 namespace tributary {
@@ -55,27 +55,19 @@ bool is_zero_from(int file, std::uint64_t at) {
     }
 }
 
-}  // namespace
-
-FormerPart mend_former_part(const std::string& name) {
-    const FileDescriptor file(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+/// @param file  is locked
+FormerPart mend_locked(const std::string& name, int file) {
     struct stat status {};
-    if (!file && errno == ENOENT) {
-        return {};  // its own process has finished it meanwhile
-    }
-    if (!file || ::fstat(file.get(), &status) != 0) {
+    if (::fstat(file, &status) != 0) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
     }
     if (!S_ISREG(status.st_mode)) {
         return {.is_whole = false, .note = {}, .failure = name + " is not a regular file"};
     }
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return {.is_whole = false, .note = name + " is written by another process", .failure = {}};
-    }
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    const std::uint64_t end = end_of_messages(file.get(), size);
+    const std::uint64_t end = end_of_messages(file, size);
     const std::string rest = std::to_string(size - end) + " octets";
-    const bool is_torn = size - end <= kLongestMessage || is_zero_from(file.get(), end);
+    const bool is_torn = size - end <= kLongestMessage || is_zero_from(file, end);
     if (end == 0 && is_torn) {
         if (::unlink(name.c_str()) != 0) {
             return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
@@ -95,13 +87,45 @@ FormerPart mend_former_part(const std::string& name) {
                 .note = name + " is finished now; its last " + rest + " are no messages",
                 .failure = {}};
     }
-    if (::ftruncate(file.get(), static_cast<off_t>(end)) != 0) {
+    if (::ftruncate(file, static_cast<off_t>(end)) != 0) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
     }
     return {.is_whole = true,
             .note = name + " is finished now, without the last " + rest +
                     ", of a message that was not written to its end",
             .failure = {}};
+}
+
+/// @return  false: another process has locked it. On a file system without locks nothing tells
+bool lock(int file) noexcept {
+    return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+}  // namespace
+
+bool claim_new_part(int file, const std::string& name) noexcept {
+    return lock(file) && is_file_at(name, file);
+}
+
+FormerPart mend_former_part(const std::string& name) {
+    FileDescriptor file(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    if (!file && errno == ENOENT) {
+        return {};  // its own process has finished it meanwhile
+    }
+    if (!file) {
+        return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+    }
+    if (!lock(file.get())) {
+        return {.is_whole = false, .note = name + " is written by another process", .failure = {}};
+    }
+    if (!is_file_at(name, file.get())) {
+        return {};  // the same, after it was opened
+    }
+    FormerPart part = mend_locked(name, file.get());
+    if (part.is_whole) {
+        part.lock = std::move(file);
+    }
+    return part;
 }
 
 }  // namespace tributary

@@ -48,6 +48,14 @@ Resolver::Result look_up(const std::string& host, const std::string& port, int t
 /// Short enough for a string to hold without memory of its own.
 constexpr const char* kNoMemory = "no memory";
 
+std::string text_of(const char* fault) noexcept {
+    try {
+        return fault;
+    } catch (const std::bad_alloc&) {
+        return kNoMemory;
+    }
+}
+
 /// The error if it says that datagrams do not arrive, else 0.
 int icmp_error(int error) noexcept {
     return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ? error : 0;
@@ -214,7 +222,7 @@ void Resolver::fail_to_start(const char* why) noexcept {
 
 std::optional<Resolver::Result> Resolver::poll() noexcept {
     if (fault_ != nullptr) {
-        return tl::unexpected(std::string(std::exchange(fault_, nullptr)));
+        return tl::unexpected(text_of(std::exchange(fault_, nullptr)));
     }
     if (!lookup_ ||
         !lookup_->done.load(std::memory_order_acquire)) {  // pairs with release in start()

@@ -227,8 +227,33 @@ std::uint64_t Spool::damaged() const noexcept {
     return sum;
 }
 
+/// @return  false: errno tells why
 bool Spool::begin_segment() noexcept {
-    const std::string path = directory_ + "/" + spool_file_name(next_number_);
+    std::string path;
+    bool is_created = false;
+    try {
+        path = directory_ + "/" + spool_file_name(next_number_);
+        FileDescriptor file = create_file(path);
+        is_created = static_cast<bool>(file);
+        if (is_created) {
+            const SpoolFileHeader header{.fingerprint = fingerprint_};
+            // Files far apart, so that no place has the seed of another one.
+            segments_.emplace(next_number_, SpoolSegment(std::move(file), path, header,
+                                                         seed_ + (next_number_ << 40U)));
+            writing_ = next_number_++;
+        }
+    } catch (const std::bad_alloc&) {
+        if (is_created) {
+            static_cast<void>(::unlink(path.c_str()) == 0);
+        }
+        errno = ENOMEM;
+        return false;
+    }
+    return is_created;
+}
+
+/// @return  nothing: errno tells why, and no file is left
+FileDescriptor Spool::create_file(const std::string& path) noexcept {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
     const SpoolFileHeader header{.fingerprint = fingerprint_};
     if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
@@ -238,14 +263,10 @@ bool Spool::begin_segment() noexcept {
         } else if (cause == EEXIST) {
             ++next_number_;  // it came behind the start: it is the next process's
         }
+        file = FileDescriptor();
         errno = cause;
-        return false;
     }
-    writing_ = next_number_++;
-    // Files far apart, so that no place has the seed of another one.
-    segments_.emplace(writing_,
-                      SpoolSegment(std::move(file), path, header, seed_ + (writing_ << 40U)));
-    return true;
+    return file;
 }
 
 bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {

@@ -107,6 +107,7 @@ private:
     void estimate_damage();
     void give_it_a_number(std::string& name);
     [[nodiscard]] bool begin_segment() noexcept;
+    [[nodiscard]] FileDescriptor create_file(const std::string& path) noexcept;
     template <class Predicate>
     void drop_if(Predicate is_to_go, const AccountHandler& handler);
     void remove_if_done(Segments::iterator segment) noexcept;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "export/file_names.hpp"
+#include "export/former_part.hpp"
 #include "export/socket.hpp"
 #include "tests/support/file_export.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -199,4 +200,37 @@ TEST_CASE("File rotation: other files, and another process's, are left alone", "
     }
     CHECK(said_of_former(first).size() == 1);
     CHECK_THAT(said_of_former(first)[0], Catch::Contains("is written by another process"));
+}
+
+TEST_CASE("File rotation: a new part is taken only where no other process has it",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string name = (directory / kPart).string();
+    const auto create = [&] {
+        return FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    };
+    const FileDescriptor own = create();
+    CHECK(claim_new_part(own.get(), name));
+    const FileDescriptor other(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
+    CHECK_FALSE(claim_new_part(other.get(), name));  // it is locked
+    fs::remove(name);
+    CHECK_FALSE(claim_new_part(own.get(), name));  // it has no name any more
+    const FileDescriptor next = create();
+    CHECK_FALSE(claim_new_part(own.get(), name));  // another file has it
+    CHECK(claim_new_part(next.get(), name));
+}
+
+TEST_CASE("File rotation: a part that is mended stays locked until it has its name",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string name = (directory / kPart).string();
+    write_file(name, file_of(3));
+    {
+        const FormerPart first = mend_former_part(name);
+        CHECK(first.is_whole);
+        const FormerPart second = mend_former_part(name);
+        CHECK_FALSE(second.is_whole);
+        CHECK_THAT(second.note, Catch::Contains("is written by another process"));
+    }
+    CHECK(mend_former_part(name).is_whole);
 }

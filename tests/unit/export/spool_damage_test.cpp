@@ -2,6 +2,7 @@
 #include "tests/support/small_spool.hpp"
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -243,4 +244,33 @@ TEST_CASE("Spool: until it is adopted, no file of a former process changes", "[e
             CHECK(read_file(file_in(directory)) != octets);
         }
     }
+}
+
+TEST_CASE("Spool: a file that there is no memory to begin is not there", "[export][unit]") {
+    const std::size_t before = refused_allocations();
+    bool was_appended = false;
+    for (std::int64_t calls = 0; calls < 16; ++calls) {
+        CAPTURE(calls);
+        const TemporaryDirectory directory;
+        SmallSpool own(directory);
+        OutgoingMessage message = message_of(0);
+        int cause = 0;
+        {
+            std::int64_t left = calls;
+            const NoLargeMemory none(0, left);
+            was_appended = own.spool.append(message, false);
+            cause = errno;
+        }
+        CHECK((was_appended || cause == ENOMEM));
+        CHECK(own.spool.has_untaken() == was_appended);
+        if (!was_appended) {
+            CHECK((own.spool.octets() == 0) == !fs::exists(file_in(directory)));
+            REQUIRE(own.spool.append(message, false));
+        }
+        Seen seen;
+        own.take_all(seen);
+        CHECK(seen.messages == std::vector<std::uint64_t>{0});
+    }
+    CHECK(was_appended);
+    CHECK(refused_allocations() > before);
 }
