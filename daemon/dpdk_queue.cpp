@@ -75,7 +75,6 @@ Burst DpdkQueue::receive() noexcept {
                        .link_type = LinkType::ethernet,
                        .ingress_interface = ingress_interface_,
                        .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : PlainKind::none,
-                       .may_be_longer = true,
                        .seen_at = seen_at,
                        .clock = clock_.now()};
         any_full |= is_full(packets_[i]);
@@ -87,7 +86,8 @@ Burst DpdkQueue::receive() noexcept {
     return {.packets = {packets_.data(), count_}, .now = tells_host_clock_ ? host : clock_.now()};
 }
 
-/// Finds out how long the burst's frames were that fill their buffers.
+/// Finds out how long the burst's frames were that fill their buffers. The driver knows the length
+/// of the others, whatever their headers announce.
 void DpdkQueue::judge_full_frames() noexcept {
     for (PacketView& packet : std::span(packets_).first(count_)) {
         if (!is_full(packet)) {

@@ -22,11 +22,11 @@ enum class ClockOf : std::uint8_t { packets, records };
 ///
 /// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
 /// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
-/// UTC: they are not used. `wire_bytes` is what the driver says, and `may_be_longer`: net_pcap and
-/// net_af_packet know the captured length only. Of a frame that they may have cut it is what its
-/// own header says. VLAN tags are in the bytes: stripping is off (EthPort sees to it).
-/// Where the driver says what a packet carries, that is its `nic_hint`, in debug builds. The RSS
-/// hash is used for nothing: FlowHasher says why.
+/// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
+/// the captured length only. Of a frame that they may have cut (octets_of_cut_frame()) it is what
+/// its own header says, where that is more. VLAN tags are in the bytes: stripping is off (EthPort
+/// sees to it). Where the driver says what a packet carries, that is its `nic_hint`, in debug
+/// builds. The RSS hash is used for nothing: FlowHasher says why.
 ///
 /// @thread  one input thread
 class DpdkQueue {

@@ -5,8 +5,6 @@
 #include <bit>
 #include <limits>
 
-#include "parsers/frame_bytes.hpp"
-
 namespace tributary {
 
 using unified_header::frame_at::kFirstRecord;
@@ -56,10 +54,6 @@ void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp
     times_.advance(packet.seen_at);
     PacketView told = packet;
     told.seen_at = time;
-    if (status == ParseStatus::ok) {
-        told.wire_bytes = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(frame_bytes(packet, fields_), UINT32_MAX));
-    }
     std::byte* const record =
         frame_.data() + kFirstRecord + frame_header_.records * frame_header_.record_bytes();
     write_unified_header(told, status, fields_, record);

@@ -131,7 +131,7 @@ struct ExtremesGroup {
 
 /// Group `layer2`; addresses and tags are those of the record's first packet.
 struct Layer2Group {
-    std::uint64_t layer2_octets{};  ///< frame_bytes()
+    std::uint64_t layer2_octets{};  ///< PacketView::wire_bytes
     std::array<std::byte, 6> destination_mac{};
     std::array<std::byte, 6> source_mac{};
     VlanId dot1q_vlan{};           ///< meaningful when vlan_tags >= 1

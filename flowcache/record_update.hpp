@@ -7,7 +7,6 @@
 #include "flowcache/flow_line.hpp"
 #include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "parsers/frame_bytes.hpp"
 
 namespace tributary {
 
@@ -113,8 +112,7 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
         add_packet(groups.get<ExtremesGroup>(layout.extremes_at), *keyed.fields);
     }
     if (layout.layer2_at != 0) {
-        groups.get<Layer2Group>(layout.layer2_at).layer2_octets +=
-            frame_bytes(*keyed.packet, *keyed.fields);
+        groups.get<Layer2Group>(layout.layer2_at).layer2_octets += keyed.packet->wire_bytes;
     }
     if (layout.tcp_counts_at != 0) {
         add_packet(groups.get<TcpCountsGroup>(layout.tcp_counts_at), *keyed.fields);

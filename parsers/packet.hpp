@@ -47,9 +47,7 @@ struct PacketView {
     LinkType link_type{LinkType::ethernet};
     InterfaceIndex ingress_interface{};
     PlainKind nic_hint{};  ///< what the NIC says, where kChecksNicHints
-    /// The frame may have been longer than its source knows: it was cut on its way.
-    bool may_be_longer{};
-    Timestamp seen_at{};  ///< the packet's own time
+    Timestamp seen_at{};   ///< the packet's own time
     Timestamp
         clock{};  ///< the source's clock when the packet came: deadlines are tested against it
 };

@@ -9,6 +9,7 @@ import sys
 
 import harness
 import live_veth
+import unified_header
 
 LARGE_MTU = 16000
 KEPT = 2048 - 66  # octets of a frame in a buffer of the usual size: the kernel's own header is in it
@@ -101,6 +102,32 @@ class LongFrames(live_veth.LiveCase):
         self.assertEqual((packets["frames_cut"], packets["length_unknown"]), (2, 2))
         self.assertIn("its buffers hold packets of 1500 octets (mtu), but trib0 has an mtu of 16000",
                       log)
+
+    def test_a_forged_length_makes_no_frame_longer(self):
+        """The driver knows how long a frame was that does not fill its buffer, whatever its header announces."""
+        self.FRAMES = [ipv4(1001, 18, total=1500), ipv4(1002, 14, total=9000, vlan=9), ipv4(1003, KEPT - 43, total=9000),
+                       ipv4(1004, KEPT - 42, total=9000)]
+        packets, flows, _ = self.meter_frames("inputs.0.mtu=1500")
+        self.assertEqual({port: octets for port, (_, octets) in flows.items()},
+                         {1001: 60, 1002: 60, 1003: KEPT - 1, 1004: 9014})
+        self.assertEqual((packets["frames_cut"], packets["length_unknown"]), (1, 0))
+
+    def test_preparse_writes_the_length_that_the_driver_knows(self):
+        subprocess.run(["ip", "-n", self.probe, "link", "set", "trib0", "mtu", str(LARGE_MTU)], check=True)
+        subprocess.run(["ip", "-n", self.sender, "link", "set", "trib1", "mtu", str(LARGE_MTU)], check=True)
+        daemon = self.enter(harness.Process(
+            harness.TRIBUTARY, "preparse", "--from", "af_packet:trib0", "--set", "inputs.0.mtu=1500", "--write",
+            self.path("uh.pcap"), "--stats", self.path("stats.json"), namespace=self.probe))
+        daemon.wait_for_log("ready: ")
+        frames = [ipv4(1001, 18, total=1500), ipv4(1002, 4000, vlan=9)]
+        subprocess.run(["ip", "netns", "exec", self.sender, "tcpreplay", "-q", "-i", "trib1",
+                        self.path("frames.pcap", capture(frames))], check=True, capture_output=True, timeout=60)
+        daemon.wait_for_received(len(frames))
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        records, _ = unified_header.meter(self.directory, self.path("uh.pcap"), *unified_header.sets(
+            "read.parse=unified-header", "export.fields=[layer2]"))
+        self.assertEqual({record["sourceTransportPort"]: record["layer2OctetDeltaCount"] for record in records},
+                         {1001: 60, 1002: 4046})
 
     def test_the_plan_has_the_memory_of_the_interface(self):
         def pages(mtu):

@@ -235,23 +235,5 @@ TEST_CASE("name_of: each fate of a frame has one", "[daemon][unit]") {
     CHECK(name_of(FrameFate::write_failed) == "write_failed");
 }
 
-TEST_CASE("PreparseStream: the wire length of a frame that was cut is at least what it announces",
-          "[daemon][unit]") {
-    const Frame whole = ethernet().vlan(7).ipv4().udp(1, 2).payload(4000).build();
-    const Frame kept = whole.cut(100);
-    PacketView cut = seen(kept, Timestamp{1s});
-    cut.wire_bytes = 100;
-    cut.may_be_longer = true;
-    Fixture fixture(1);
-    fixture.stream.take(std::span(&cut, 1));
-    REQUIRE(fixture.sink.frames.size() == 1);
-    PacketFields fields;
-    PacketView packet;
-    CHECK(read_unified_header(fixture.sink.frames[0].data() + frame_at::kFirstRecord, fields,
-                              packet));
-    CHECK(packet.wire_bytes == whole.captured.size());
-    CHECK_FALSE(packet.may_be_longer);
-}
-
 }  // namespace
 }  // namespace tributary

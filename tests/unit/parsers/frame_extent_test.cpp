@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parsers/frame_extent.hpp"
 
-#include "parsers/frame_bytes.hpp"
 #include "tests/unit/parsers/parsed.hpp"
 
 using namespace tributary;
@@ -9,30 +8,22 @@ using namespace tributary::test;
 
 namespace {
 
-/// Extent of a whole frame, which must be the same however little behind the IP header is captured.
+/// Extent of a whole frame, which must be the same however little behind the IP header is captured,
+/// and where the driver knows no more than that (wire_bytes).
 FrameExtent extent_of(const Frame& frame, std::size_t least_captured) {
     const FrameExtent whole = tributary::extent_of(frame.view());
     for (std::size_t size = least_captured; size < frame.captured.size(); ++size) {
-        const FrameExtent cut = tributary::extent_of(frame.cut(size).view());
-        CHECK(cut.is_ip == whole.is_ip);
-        CHECK(cut.is_announced == whole.is_announced);
-        CHECK(cut.end == whole.end);
+        const Frame kept = frame.cut(size);
+        PacketView view = kept.view();
+        for (const std::size_t known : {frame.captured.size(), size}) {
+            view.wire_bytes = static_cast<std::uint32_t>(known);
+            const FrameExtent cut = tributary::extent_of(view);
+            CHECK(cut.is_ip == whole.is_ip);
+            CHECK(cut.is_announced == whole.is_announced);
+            CHECK(cut.end == whole.end);
+        }
     }
     return whole;
-}
-
-/// A frame as a driver hands it over that tells of a cut one no more than what it kept.
-PacketView cut_by_driver(const Frame& kept) {
-    PacketView view = kept.view();
-    view.wire_bytes = static_cast<std::uint32_t>(kept.captured.size());
-    view.may_be_longer = true;
-    return view;
-}
-
-std::uint64_t bytes_of(const PacketView& packet, const ParseOptions& options = {}) {
-    const Parsed parsed = parse(packet, options);
-    REQUIRE(parsed.status == ParseStatus::ok);
-    return frame_bytes(packet, parsed.fields);
 }
 
 }  // namespace
@@ -88,43 +79,4 @@ TEST_CASE("extent_of: what is no IP packet, or a cut header, has none", "[parser
     for (std::size_t size = 0; size < 14 + 40; ++size) {
         CHECK_FALSE(tributary::extent_of(frame.cut(size).view()).is_ip);
     }
-}
-
-TEST_CASE("frame_bytes: at least the link-layer headers and the IP packet, where it may be longer",
-          "[parsers][unit]") {
-    const auto check = [](const Frame& frame) {
-        const Frame kept = frame.cut(100);
-        for (const bool trimmed : {false, true}) {
-            CAPTURE(trimmed);
-            ParseOptions options;
-            if (trimmed) {
-                options.keep_cut_headers = true;
-                options.most_bytes = 64;
-            }
-            CHECK(bytes_of(cut_by_driver(kept), options) == frame.captured.size());
-            // A capture knows better, right or wrong.
-            PacketView captured = kept.view();
-            CHECK(bytes_of(captured, options) == frame.captured.size());
-            captured.wire_bytes = 100;
-            CHECK(bytes_of(captured, options) == 100);
-        }
-    };
-    check(ethernet().ipv4().udp(1, 2).payload(4000).build());
-    check(ethernet().ipv6().tcp(1, 2, 0x10).payload(4000).build());
-    check(ethernet().vlan(5).ipv4().udp(1, 2).payload(4000).build());
-    check(ethernet().vlan(5).vlan(6).ipv6().udp(1, 2).payload(4000).build());
-    check(ethernet().mpls(17).ipv4().udp(1, 2).payload(4000).build());
-}
-
-TEST_CASE("frame_bytes: padding, and a length of 0, are the frame's", "[parsers][unit]") {
-    CHECK(bytes_of(cut_by_driver(ethernet().ipv4().udp(1, 2).padding(18).build())) == 60);
-    const Frame unknown = ethernet().ipv4({.total_bytes = 0}).tcp(1, 2, 0x10).payload(90).build();
-    CHECK(bytes_of(cut_by_driver(unknown)) == unknown.captured.size());
-}
-
-TEST_CASE("frame_bytes: a packet in a tunnel makes no frame longer than it announces",
-          "[parsers][unit]") {
-    const Frame frame = ethernet().vlan(5).ipv4().gre().ipv4().udp(1, 2).payload(400).build();
-    const PacketView kept = cut_by_driver(frame);
-    CHECK(bytes_of(kept, {.tunnel = TunnelMode::inner}) == frame.captured.size());
 }
