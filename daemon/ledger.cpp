@@ -179,6 +179,13 @@ std::string number_text(std::optional<std::uint64_t> number) {
     return number ? std::to_string(*number) : "unknown";
 }
 
+std::string part_text(std::uint64_t number, bool rest_is_unknown) {
+    if (!rest_is_unknown) {
+        return std::to_string(number);
+    }
+    return number == 0 ? "unknown" : "unknown + " + std::to_string(number);
+}
+
 std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
                                           std::optional<std::uint64_t> b) {
     return a && b ? std::optional(*a + *b) : std::nullopt;

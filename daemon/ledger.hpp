@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,12 @@ struct ClockLedger {
     /// By how much the host's clock was set back, as far as that is not made good.
     Timestamp::duration lead{};
     std::uint64_t times_set_back{};  ///< by so much that the queue's clock went back too
+
+    /// Of many queues, the worst of each.
+    void worsen(const ClockLedger& other) noexcept {
+        lead = std::max(lead, other.lead);
+        times_set_back = std::max(times_set_back, other.times_set_back);
+    }
 };
 
 /// Where the packets and records of one queue are (or of all queues, summed up). Always, after a
@@ -107,6 +114,9 @@ struct Ledger {
 
 /// The number, or "unknown".
 [[nodiscard]] std::string number_text(std::optional<std::uint64_t> number);
+/// The number; where it is a part, and the rest is unknown, "unknown + " the number, if that is
+/// any.
+[[nodiscard]] std::string part_text(std::uint64_t number, bool rest_is_unknown);
 /// a + b; unknown where one of them is.
 [[nodiscard]] std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
                                                         std::optional<std::uint64_t> b);

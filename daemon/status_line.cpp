@@ -36,14 +36,17 @@ std::string status_line(const Ledger& before, const Ledger& now,
         });
     const auto removed = std::ranges::count_if(
         now.collectors, [](const CollectorLedger& collector) { return collector.is_removed; });
-    const PortLedger nic = now.all_ports();
+    std::uint64_t lost_by_nics = 0;
+    for (const PortLedger& port : now.ports) {
+        lost_by_nics += port.missed.value_or(0) + port.no_buffer;
+    }
     return fmt::format(
         "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached; "
         "lost so far: {} records, {} packets by NICs",
         per_second(then.received, total.received, interval), total.active().records,
         per_second(then.exported.records, total.exported.records, interval), connected,
         std::ssize(now.collectors) - removed, total.lost_sum().records,
-        number_text(sum_of_known(nic.missed, nic.no_buffer)));
+        part_text(lost_by_nics, !now.all_ports().missed));
 }
 
 }  // namespace tributary

@@ -10,6 +10,8 @@
 #include <iterator>
 #include <optional>
 
+#include "daemon/ledger.hpp"
+
 namespace tributary {
 namespace {
 
@@ -122,13 +124,18 @@ void add_inputs(std::string& text, const Difference& growth, const TopLook& now)
     }
 }
 
-/// A number, or "unknown"; what is known of the sum stands in the table of the inputs.
-std::string lost_by_nics(const json& packets) {
-    const json& missed = packets.at("nic_missed");
-    return missed.is_null() ? "unknown"
-                            : std::to_string(missed.get<std::uint64_t>() +
-                                             packets.at("nic_no_buffer").get<std::uint64_t>() +
-                                             packets.at("nic_errors").get<std::uint64_t>());
+/// The sum over all inputs.
+std::string lost_by_nics(const json& ports) {
+    std::uint64_t known = 0;
+    bool any_unknown = false;
+    for (const json& port : ports) {
+        const json& missed = port.at("nic_missed");
+        any_unknown |= missed.is_null();
+        known += (missed.is_null() ? 0 : missed.get<std::uint64_t>()) +
+                 port.at("nic_no_buffer").get<std::uint64_t>() +
+                 port.at("nic_errors").get<std::uint64_t>();
+    }
+    return part_text(known, any_unknown);
 }
 
 /// Every way to lose something that did so between the looks, or may have done so.
@@ -149,10 +156,9 @@ void add_losses(std::string& text, const Difference& growth, const TopLook& now)
         add(cause, growth.rate("/flows/lost_by_cause/" + cause), "records/s");
     }
     text += "\nLOST NOW" + (losses.empty() ? "  nothing" : losses);
-    fmt::format_to(std::back_inserter(text),
-                   "\nLOST SINCE START  {} packets by the NIC, {} records\n",
-                   lost_by_nics(now.stats.at("packets")),
-                   now.stats.at("flows").at("lost").get<std::uint64_t>());
+    fmt::format_to(
+        std::back_inserter(text), "\nLOST SINCE START  {} packets by the NIC, {} records\n",
+        lost_by_nics(now.stats.at("ports")), now.stats.at("flows").at("lost").get<std::uint64_t>());
 }
 
 void add_collectors(std::string& text, const Difference& growth, const TopLook& now) {

@@ -40,6 +40,8 @@ TEST_CASE("status line: at the beginning there are no rates", "[daemon][unit]") 
 TEST_CASE("status line: what one of the NICs cannot tell is unknown", "[daemon][unit]") {
     Ledger ledger = ledger_of(1000, 100);
     ledger.ports.push_back({.name = "tap", .missed = std::nullopt});
+    CHECK(status_line(ledger, ledger, {}).ends_with("20 records, unknown + 7 packets by NICs"));
+    ledger.ports = {{.name = "tap", .missed = std::nullopt}};
     CHECK(status_line(ledger, ledger, {}).ends_with("20 records, unknown packets by NICs"));
 }
 

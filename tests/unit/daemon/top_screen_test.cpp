@@ -97,11 +97,22 @@ TEST_CASE("top: what is unknown is called so, and what is known of it stays", "[
     const std::string screen = top_screen(before, now);
     CHECK_THAT(screen,
                Catch::Contains("LOST NOW  nic_missed unknown  ring_full 10 records/s\n"
-                               "LOST SINCE START  unknown packets by the NIC, 60 records\n"));
+                               "LOST SINCE START  unknown + 60 packets by the NIC, 60 records\n"));
     const std::string lines =
         "up                      up                10            60             0          0\n"
         "tap                     gone         unknown       unknown             0          0\n";
     CHECK_THAT(screen, Catch::Contains(lines));
+}
+
+TEST_CASE("top: what is known of the sum stands beside unknown", "[daemon][unit]") {
+    TopLook now = look(200, 0, 0, 2);
+    now.stats["packets"]["nic_missed"] = nullptr;
+    now.stats["ports"][0]["nic_missed"] = nullptr;
+    const auto screen = [&now] { return top_screen(look(100, 0, 0, 0), now); };
+    CHECK_THAT(screen(), Catch::Contains("START  unknown packets by the NIC, 0 records\n"));
+    now.stats["ports"][0]["nic_no_buffer"] = 7000;
+    now.stats["ports"][0]["nic_errors"] = 8;
+    CHECK_THAT(screen(), Catch::Contains("START  unknown + 7008 packets by the NIC, 0 records\n"));
 }
 
 TEST_CASE("top: numbers have three digits or so", "[daemon][unit]") {
