@@ -14,15 +14,16 @@ std::optional<std::string> ClockWatch::look(const ClockLedger& clock) {
         is_set_back_ = true;
         return fmt::format(
             "the host's clock was set back by more than {} s, and {:.3f} s of that are not made "
-            "good: flows from before end, and packets count as bad_timestamp until the clock is "
-            "right again, or for {} minutes",
+            "good: flows from before end, and packets stamped by this host count as bad_timestamp "
+            "until the clock is right again, or for {} minutes; those that bring their own times "
+            "do where they are ahead of it by more than {} s",
             kFurthestAhead.count(), std::chrono::duration<double>(clock.lead).count(),
-            HostTime::kBelievedAfter.count());
+            HostTime::kBelievedAfter.count(), kFurthestAhead.count());
     }
     if (is_set_back_ && clock.lead <= kFurthestAhead) {
         is_set_back_ = false;
         return "the host's clock, which was set back, is right again, or believed by now: packets "
-               "no longer count as bad_timestamp";
+               "stamped by this host no longer count as bad_timestamp";
     }
     return std::nullopt;
 }

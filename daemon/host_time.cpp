@@ -54,13 +54,16 @@ bool HostTime::follow_step(Timestamp host) noexcept {
         set_back_ += lead_;
         lead_ = {};
         set_back_at_ = uptime;
-        times_gone_back_.add();
     } else if (set_back_ <= kFurthestAhead || uptime - set_back_at_ > kBelievedAfter) {
         set_back_ = {};
     }
     now_ = goes_back ? host : std::max(now_, host + lead_);
     is_off_ = lead_ > Duration{} || set_back_ > Duration{};
     behind_.set(static_cast<std::uint64_t>((lead_ + set_back_).count()));
+    if (goes_back) {
+        // Release: a thread that reads this count (acquire) finds the behind() that belongs to it.
+        times_gone_back_.fetch_add(1, std::memory_order_release);
+    }
     return goes_back;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -59,8 +60,12 @@ public:
     [[nodiscard]] Timestamp::duration behind() const noexcept {
         return Timestamp::duration{static_cast<Timestamp::rep>(behind_.read())};
     }
-    /// Times that our time went back. @thread any
-    [[nodiscard]] const Counter& times_gone_back() const noexcept { return times_gone_back_; }
+    /// Times that our time went back. Where this is read before behind(), that is of no earlier
+    /// time.
+    /// @thread any
+    [[nodiscard]] std::uint64_t times_gone_back() const noexcept {
+        return times_gone_back_.load(std::memory_order_acquire);
+    }
 
 private:
     [[nodiscard]] bool follow_step(Timestamp host) noexcept;
@@ -76,7 +81,7 @@ private:
     Timestamp::duration slowed_until_{};  ///< uptime
     Timestamp::duration difference_{};  ///< of the host's clock and the uptime, since the last step
     Counter behind_;                    ///< nanoseconds
-    Counter times_gone_back_;
+    std::atomic<std::uint64_t> times_gone_back_{0};
 };
 
 }  // namespace tributary

@@ -19,6 +19,7 @@
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
 #include "daemon/capture_writer.hpp"
+#include "daemon/clock_watch.hpp"
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/eth_port.hpp"
@@ -38,15 +39,7 @@ namespace {
 using namespace std::chrono_literals;
 
 std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
-    if (plan.devices.empty()) {
-        return nullptr;
-    }
-    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
-    for (const PoolSize& pool : plan.pools) {
-        options.memory_bytes += pool.memory();
-    }
-    options.memory_bytes += plan.heads ? plan.heads->memory() : 0;
-    return std::make_unique<Eal>(options);
+    return plan.devices.empty() ? nullptr : std::make_unique<Eal>(eal_options(plan));
 }
 
 /// Everything a running preparse consists of, in the order in which it depends on each other.
@@ -226,9 +219,16 @@ private:
         input_watch_.emplace(*eal_, std::vector{std::move(input)});
     }
 
-    void log_link_change() {
+    void look_at_devices_and_clock() {
         if (input_watch_) {
             input_watch_->look();
+            ClockLedger worst;
+            for (const auto& stream : streams_) {
+                worst.worsen(clock_of(*stream->source));
+            }
+            if (const std::optional<std::string> change = clock_watch_.look(worst)) {
+                spdlog::warn(*change);
+            }
         }
         if (output_ && output_->is_up() != link_is_up_) {
             link_is_up_ = !link_is_up_;
@@ -290,7 +290,7 @@ private:
                 signal_seen = *signal;
                 spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
             }
-            log_link_change();
+            look_at_devices_and_clock();
         }
         return job_.captures.empty() ? 0 : signal_seen;
     }
@@ -345,6 +345,7 @@ private:
     std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
     std::unique_ptr<EthPort> input_port_;    ///< none: captures
     std::optional<InputWatch> input_watch_;  ///< of it, once it is started
+    ClockWatch clock_watch_;                 ///< of live streams
     std::vector<IdleWait> idle_waits_;       ///< one per queue of input_port_
     std::unique_ptr<TransmitPort> output_;   ///< none: writer_
     std::unique_ptr<CaptureWriter> writer_;

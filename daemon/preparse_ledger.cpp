@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -77,10 +78,16 @@ std::string to_json(const PreparseLedger& ledger) {
               {"captures_cut", ledger.captures_cut},
               {"streams", Json::array()}};
     for (const StreamLedger& stream : ledger.streams) {
-        json["streams"].push_back({{"name", stream.input.name},
-                                   {"stream", stream.stream},
-                                   {"packets", packets_of(stream)},
-                                   {"frames", frames_of(stream)}});
+        Json entry{{"name", stream.input.name},
+                   {"stream", stream.stream},
+                   {"packets", packets_of(stream)},
+                   {"frames", frames_of(stream)}};
+        if (stream.input.clock) {
+            const std::chrono::duration<double> lead = stream.input.clock->lead;
+            entry["clock"] = {{"lead_seconds", lead.count()},
+                              {"times_set_back", stream.input.clock->times_set_back}};
+        }
+        json["streams"].push_back(std::move(entry));
     }
     return json.dump(2) + "\n";
 }

@@ -99,4 +99,13 @@ PreparsePlan plan_preparse(const PreparseJob& job, const Config& config, std::ui
     return plan;
 }
 
+EalOptions eal_options(const PreparsePlan& plan) {
+    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
+    for (const PoolSize& pool : plan.pools) {
+        options.memory_bytes += pool.memory();
+    }
+    options.memory_bytes += plan.heads ? plan.heads->memory() : 0;
+    return options;
+}
+
 }  // namespace tributary

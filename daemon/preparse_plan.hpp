@@ -8,6 +8,7 @@
 
 #include "conf/config.hpp"
 #include "daemon/device.hpp"
+#include "daemon/eal.hpp"
 #include "daemon/options.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/placement.hpp"
@@ -52,5 +53,9 @@ struct PreparsePlan {
 ///
 /// @errors  StartupError(64): one would be
 void protect_captures(const PreparseJob& job, const Config& config);
+
+/// What EAL needs for a plan with devices.
+/// @thread  any; pure
+[[nodiscard]] EalOptions eal_options(const PreparsePlan& plan);
 
 }  // namespace tributary

@@ -266,9 +266,7 @@ private:
     [[nodiscard]] ClockLedger worst_clock() const {
         ClockLedger worst;
         for (const Queue& queue : queues_) {
-            const ClockLedger clock = clock_of(*queue.source);
-            worst.lead = std::max(worst.lead, clock.lead);
-            worst.times_set_back = std::max(worst.times_set_back, clock.times_set_back);
+            worst.worsen(clock_of(*queue.source));
         }
         return worst;
     }

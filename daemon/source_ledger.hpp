@@ -10,7 +10,8 @@ namespace tributary {
 /// @thread  any
 [[nodiscard]] inline ClockLedger clock_of(const DpdkQueue& source) noexcept {
     const HostTime& time = source.host_time();
-    return {.lead = time.behind(), .times_set_back = time.times_gone_back().read()};
+    const std::uint64_t times_set_back = time.times_gone_back();  // first: the lead belongs to it
+    return {.lead = time.behind(), .times_set_back = times_set_back};
 }
 
 /// Reads what a receive queue itself counts into its ledger.

@@ -48,18 +48,21 @@ class Clock(live_veth.LiveCase):
         with open(self.path("offset"), "r+b") as offset:
             offset.write(struct.pack("<q", seconds))
 
-    def start_probe(self):
+    def start(self, *command):
         daemon = self.enter(harness.Process(
-            "env", "LD_PRELOAD=" + self.path("shim.so"), "CLOCK_OFFSET_FILE=" + self.path("offset"),
+            "env", "LD_PRELOAD=" + self.path("shim.so"), "CLOCK_OFFSET_FILE=" + self.path("offset"), *command,
+            "--stats", self.path("stats.json"), namespace=self.probe))
+        daemon.wait_for_log("ready: ")
+        return daemon
+
+    def start_probe(self):
+        return self.start(
             harness.TRIBUTARYD, "--config", self.path("probe.yaml", """
                 inputs: [{name: up, device: "af_packet:trib0", poll: adaptive}]
                 flows: {max-flows: 4096, idle-timeout: 600, active-timeout: 86400}
                 export: {flush-interval: 0.05, collectors: [{transport: file, path: %s}]}
                 telemetry: {listen: ""}
-                """ % self.path("out.ipfix")),
-            "--stats", self.path("stats.json"), namespace=self.probe))
-        daemon.wait_for_log("ready: ")
-        return daemon
+                """ % self.path("out.ipfix")))
 
     def send(self, daemon):
         """One packet, always of the same flow. @return its true time in ms"""
@@ -92,6 +95,19 @@ class Clock(live_veth.LiveCase):
         for record, true_time in zip(records, at):
             self.assertAlmostEqual(record["flowStartMilliseconds"], true_time, delta=3000)
             self.assertEqual(record["flowEndMilliseconds"], record["flowStartMilliseconds"])
+
+    def test_preparse_tells_of_it_too(self):
+        daemon = self.start(harness.TRIBUTARY, "preparse", "--from", "af_packet:trib0", "--write", self.path("uh.pcap"))
+        self.send(daemon)
+        self.set_clock(-HOUR)
+        daemon.wait_for_log(r"clock was set back by more than 10 s, and 3\d\d\d\.\d+ s of that are not made good")
+        self.send(daemon)
+        self.set_clock(0)
+        daemon.wait_for_log("is right again")
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.assertEqual((ledger["packets"]["sent"], ledger["packets"]["bad_timestamp"]), (2, 1))
+        self.assertEqual(ledger["streams"][0]["clock"], {"lead_seconds": 0, "times_set_back": 1})
 
     def test_a_second_back_lets_time_go_on(self):
         daemon = self.start_probe()

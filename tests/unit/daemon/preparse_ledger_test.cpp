@@ -53,6 +53,17 @@ TEST_CASE("PreparseLedger: streams add up, and every name is there", "[daemon][u
     CHECK(json["streams"][1]["stream"] == 5);
     CHECK(json["streams"][1]["name"] == "uplink/1");
     CHECK(json["streams"][1]["packets"]["sent"] == 20);
+    CHECK_FALSE(json["streams"][1].contains("clock"));
+}
+
+TEST_CASE("PreparseLedger: a live stream has its clock beside the host's", "[daemon][unit]") {
+    PreparseLedger ledger = ledger_of(20, 10, 5);
+    ledger.streams[1].input.clock =
+        ClockLedger{.lead = std::chrono::milliseconds{2500}, .times_set_back = 3};
+    const auto json = nlohmann::json::parse(to_json(ledger));
+    CHECK_FALSE(json["streams"][0].contains("clock"));
+    CHECK(json["streams"][1]["clock"] ==
+          nlohmann::json{{"lead_seconds", 2.5}, {"times_set_back", 3}});
 }
 
 TEST_CASE("PreparseLedger: what does not add up is told", "[daemon][unit]") {
