@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <thread>
 
 #include "daemon/host_clock.hpp"
 #include "daemon/nic_hints.hpp"
@@ -121,25 +120,15 @@ void DpdkQueue::let_go_if_wanted() noexcept {
     }
 }
 
-bool DpdkQueue::pause(std::chrono::steady_clock::time_point end) noexcept {
-    constexpr std::chrono::microseconds kLook{50};
+bool DpdkQueue::pause() noexcept {
     Hold none = Hold::none;
     hold_.compare_exchange_strong(none, Hold::wanted, std::memory_order_relaxed);
     // Acquire: what the input thread did with the port comes before what is done with it now.
-    while (hold_.load(std::memory_order_acquire) != Hold::held) {
-        if (std::chrono::steady_clock::now() >= end) {
-            return false;
-        }
-        std::this_thread::sleep_for(kLook);
-    }
-    return true;
+    return hold_.load(std::memory_order_acquire) == Hold::held;
 }
 
 void DpdkQueue::resume() noexcept {
-    // A thread that hangs may be in a burst: then the port is what it was.
-    if (hold_.load(std::memory_order_relaxed) == Hold::held) {
-        port_ = eth_port_.id().value;
-    }
+    port_ = eth_port_.id().value;
     hold_.store(Hold::none, std::memory_order_release);
 }
 

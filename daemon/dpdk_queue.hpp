@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 #include "daemon/burst_clock.hpp"
@@ -45,13 +44,14 @@ public:
     /// Gives the last burst's buffers back.
     void release() noexcept;
 
-    /// Lets go of the port once it has given all that it has taken: from then on receive() finds
-    /// nothing, until resume(). For a port that takes nothing any more.
+    /// Asks the input thread to let go of the port once it finds it empty: from then on receive()
+    /// brings nothing, until resume(). For a port that takes nothing any more.
     ///
-    /// @return  false: the input thread has not found it empty before `end`; call resume()
+    /// @return  whether the input thread has let go; ask again where not
     /// @thread  main
-    [[nodiscard]] bool pause(std::chrono::steady_clock::time_point end) noexcept;
-    /// Takes the port again, which may have another id by now. @thread main
+    [[nodiscard]] bool pause() noexcept;
+    /// Takes the port again, which may have another id by now. Only after pause() was true.
+    /// @thread main
     void resume() noexcept;
 
     /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any

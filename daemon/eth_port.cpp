@@ -12,9 +12,11 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/former_packets.hpp"
 #include "daemon/kernel_interface.hpp"
 #include "daemon/long_packets.hpp"
 #include "daemon/nic_hints.hpp"
+#include "daemon/port_limits.hpp"
 #include "daemon/receive_interrupt.hpp"
 #include "daemon/startup_error.hpp"
 
@@ -29,28 +31,6 @@ namespace {
             (permission ? "; without root it needs CAP_NET_RAW and CAP_NET_ADMIN" : ""));
 }
 
-void refuse_too_many_queues(const InputOptions& input, const rte_eth_dev_info& info) {
-    if (input.queues <= info.max_rx_queues) {
-        return;
-    }
-    const bool pcap = std::string_view(info.driver_name) == "net_pcap";
-    throw StartupError(
-        EX_CONFIG,
-        fmt::format("input {}: queues is {}, but {} (driver {}) has at most {}{}", input.name,
-                    input.queues, input.device, info.driver_name, info.max_rx_queues,
-                    pcap ? "; give as many rx_pcap= as queues" : ""));
-}
-
-/// The largest IP packet that the driver says it takes, or 65535 where it doesn't say.
-std::uint16_t largest_mtu(const rte_eth_dev_info& info) {
-    if (info.max_mtu != UINT16_MAX) {
-        return info.max_mtu;
-    }
-    constexpr std::uint32_t kOverhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
-    const std::uint32_t frame = std::max(info.max_rx_pktlen, RTE_ETHER_MTU + kOverhead);
-    return static_cast<std::uint16_t>(std::min<std::uint32_t>(frame - kOverhead, UINT16_MAX));
-}
-
 }  // namespace
 
 EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
@@ -59,12 +39,9 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
     open(id);
 }
 
-void EthPort::open(EthPortId id, std::uint64_t came_before) {
+void EthPort::open_anew(EthPortId id, CameBefore came_before) {
     open(id);
-    const std::lock_guard only_one(statistics_);
-    if (former_.missed) {
-        *former_.missed += came_before;
-    }
+    counts_what_came_before_ = came_before == CameBefore::is_missed && knows_missed();
 }
 
 void EthPort::open(EthPortId id) {
@@ -75,7 +52,7 @@ void EthPort::open(EthPortId id) {
     }
     driver_ = info.driver_name;
     megabits_ = highest_speed(info.speed_capa);
-    refuse_too_many_queues(input_, info);
+    check_queues(input_, info);
     trim_ = plan_trimming(input_, trim_facts(info));
     try {
         configure(info);
@@ -125,8 +102,11 @@ void EthPort::close() {
         if (!is_open_) {
             return;
         }
-        former_ = read_counters();
+        if (is_started_) {
+            former_ = read_counters();
+        }
         is_open_ = false;
+        is_started_ = false;
         missed_.reset();
     }
     link_.reset();
@@ -234,6 +214,7 @@ void EthPort::start() {
     rss_ = check_rss();
     tells_packet_types_ = finds_packet_types();
     const Link link = read_link();
+    begin_to_count();
     link_state_.store(link.state, std::memory_order_relaxed);
     spdlog::info("input {}: {} on driver {}: {}", input_.name, input_.device, driver_, rss_.text);
     spdlog::info("input {}: {}", input_.name, link.text());
@@ -244,6 +225,23 @@ void EthPort::start() {
         spdlog::info("input {}: the NIC keeps the first {} octets of packets apart", input_.name,
                      trim_.head_octets);
     }
+}
+
+/// What a life has missed that never began came before the next one.
+void EthPort::begin_to_count() {
+    const std::lock_guard only_one(statistics_);
+    if (counts_what_came_before_) {
+        const std::optional<std::uint64_t> came_before =
+            drop_what_came_before(id_, input_.queues, *missed_);
+        if (!came_before) {
+            refuse(input_, "the kernel does not tell how many packets came before", -EAGAIN);
+        }
+        if (former_.missed) {
+            *former_.missed += *came_before;
+        }
+        counts_what_came_before_ = false;
+    }
+    is_started_ = true;
 }
 
 bool EthPort::finds_packet_types() const {
@@ -350,7 +348,7 @@ std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
 NicCounters EthPort::counters() const {
     // Drivers add up what their registers have counted since the last time.
     const std::lock_guard only_one(statistics_);
-    return is_open_ ? read_counters() : former_;
+    return is_started_ ? read_counters() : former_;
 }
 
 NicCounters EthPort::read_counters() const {

@@ -49,7 +49,7 @@ struct NicCounters {
 };
 
 /// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
-/// closed with it. Where the device is removed and made anew, close() and open() give the port
+/// closed with it. Where the device is removed and made anew, close() and open_anew() give it
 /// another life.
 class EthPort {
 public:
@@ -69,21 +69,27 @@ public:
 
     /// Stops and closes it; what it has counted stays. No thread may poll it any more.
     void close();
-    /// Configures a port that was closed.
+    /// Packets that an interface received before its sockets were there.
+    enum class CameBefore : std::uint8_t {
+        is_missed,   ///< and counts as missed once the port is started
+        is_counted,  ///< by another port of the same interface
+    };
+
+    /// Configures a port that was closed, or was not started.
     ///
-    /// @param id           of the device that was made anew
-    /// @param came_before  packets that it had received before that; they are missed
-    /// @errors  as the constructor's; and StartupError(69): what it misses was known before, and
-    ///          is not any more. It stays closed then.
-    void open(EthPortId id, std::uint64_t came_before);
-    /// Whether close() and open() are enough for another life: its driver reads an interface of the
-    /// kernel, and its threads wait for no interrupt of it.
+    /// @param id  of the device that was made anew
+    /// @errors    as the constructor's; and StartupError(69): what it misses was known before, and
+    ///            is not any more
+    void open_anew(EthPortId id, CameBefore came_before);
+    /// Whether close() and open_anew() are enough for another life: its driver reads an interface
+    /// of the kernel, and its threads wait for no interrupt of it.
     [[nodiscard]] bool can_be_opened_anew() const noexcept;
 
     /// Lets packets in; logs the link's state and what the NIC took of its settings. No queue may
     /// be polled before it, or after the port is gone.
     ///
-    /// @errors  StartupError(69, 77): the driver refuses
+    /// @errors  StartupError(69, 77): the driver refuses, or the kernel does not tell what came
+    ///          before
     void start();
 
     [[nodiscard]] EthPortId id() const noexcept { return id_; }
@@ -139,6 +145,7 @@ private:
     [[nodiscard]] std::vector<std::shared_ptr<ReceiveInterrupt>> open_interrupts() const;
     [[nodiscard]] unsigned interface_index(const rte_eth_dev_info& info) const;
     void watch_losses(const rte_eth_dev_info& info);
+    void begin_to_count();
     [[nodiscard]] NicCounters read_counters() const;
     [[nodiscard]] Link read_link() const;
 
@@ -157,12 +164,14 @@ private:
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
-    mutable std::mutex statistics_;          ///< held where the following five are used
+    mutable std::mutex statistics_;          ///< held where the following six are used
     NicCounters former_;                     ///< of former lives
     mutable NicCounters told_;               ///< by the driver, when it last did; this life
     std::unique_ptr<MissedPackets> missed_;  ///< of this life
     std::optional<bool> missed_were_known_;  ///< in this life or the last
     bool is_open_ = false;
+    bool is_started_ = false;               ///< this life counts
+    bool counts_what_came_before_ = false;  ///< this life, when it is started; main thread only
     mutable std::mutex interrupt_switches_;
     std::unique_ptr<PortLink> link_;
 };

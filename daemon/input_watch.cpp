@@ -5,10 +5,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <ranges>
+#include <cerrno>
 #include <utility>
 
-#include "daemon/interface_look.hpp"
 #include "daemon/startup_error.hpp"
 
 namespace tributary {
@@ -18,15 +17,13 @@ using namespace std::chrono_literals;
 
 bool is_gone(const InputWatch::Input& input) { return input.port->link() == LinkState::gone; }
 
-/// Has the input's threads let go of its port when they have read all that it has received.
+/// Asks the input's threads to let go of its port.
 ///
-/// @return  false: one of them does not get there, and all go on
+/// @return  whether all have
 bool pause_queues(const InputWatch::Input& input) {
-    const auto end = std::chrono::steady_clock::now() + 2s;
-    const bool are_paused =
-        std::ranges::all_of(input.queues, [&](DpdkQueue* queue) { return queue->pause(end); });
-    if (!are_paused) {
-        std::ranges::for_each(input.queues, &DpdkQueue::resume);
+    bool are_paused = true;
+    for (DpdkQueue* queue : input.queues) {
+        are_paused &= queue->pause();
     }
     return are_paused;
 }
@@ -35,8 +32,7 @@ bool pause_queues(const InputWatch::Input& input) {
 
 InputWatch::InputWatch(const Eal& eal, std::vector<Input> inputs) : eal_(eal) {
     for (Input& input : inputs) {
-        inputs_.push_back(
-            {.input = std::move(input), .refused_since = {}, .next_try = {}, .refusal = {}});
+        inputs_.push_back({.input = std::move(input)});
     }
 }
 
@@ -44,11 +40,30 @@ void InputWatch::look() {
     for (Watched& watched : inputs_) {
         const Input& input = watched.input;
         look_at_link(input);
-        if (is_gone(input) && input.port->can_be_opened_anew() &&
-            Clock::now() >= watched.next_try &&
-            if_nametoindex(input.port->kernel_interface().c_str()) != 0) {
-            take_again(watched);
+        if (is_gone(input) && input.port->can_be_opened_anew()) {
+            look_for_interface(watched);
         }
+    }
+}
+
+void InputWatch::look_for_interface(Watched& watched) {
+    // Asked also while there is none, so that none has to be waited for when there is.
+    const bool are_paused = pause_queues(watched.input);
+    if (if_nametoindex(watched.input.port->kernel_interface().c_str()) == 0) {
+        if (errno == ENODEV) {
+            watched = {.input = std::move(watched.input)};  // refused is another than the next one
+        }
+        return;
+    }
+    const auto now = Clock::now();
+    watched.there_since = watched.there_since.value_or(now);
+    if (now < watched.next_try) {
+        return;
+    }
+    if (are_paused) {
+        take_again(watched);
+    } else if (now - *watched.there_since >= kPatienceWithThreads) {
+        note_refusal(watched, "not all that the former one received is read");
     }
 }
 
@@ -68,30 +83,34 @@ void InputWatch::look_at_link(const Input& input) {
 
 void InputWatch::take_again(Watched& watched) {
     const Input& input = watched.input;
-    if (!pause_queues(input)) {
-        note_refusal(watched, "not all that the former one received is read");
-        return;
-    }
     try {
-        open_anew(input);
+        input.port->close();
+        input.port->open_anew(eal_.plug_anew(input.device), is_read_by_another(watched)
+                                                                ? EthPort::CameBefore::is_counted
+                                                                : EthPort::CameBefore::is_missed);
+        input.port->start();
     } catch (const StartupError& error) {  // its threads go on to wait
+        input.port->close();               // its sockets would get packets that no thread reads
         note_refusal(watched, error.what());
         return;
     }
     std::ranges::for_each(input.queues, &DpdkQueue::resume);
-    watched.refused_since.reset();
-    watched.refusal.clear();
     spdlog::warn("input {}: the new interface {} is taken", input.name,
                  input.port->kernel_interface());
+    watched = {.input = std::move(watched.input)};
 }
 
-void InputWatch::open_anew(const Input& input) {
-    input.port->close();
-    // Since it was made: before that there was nothing to receive.
-    const InterfaceLook before =
-        look_at_interface(if_nametoindex(input.port->kernel_interface().c_str()));
-    input.port->open(eal_.plug_anew(input.device), before.received);
-    input.port->start();
+/// The kernel gives each packet to one of all sockets that our ports have on an interface.
+bool InputWatch::is_read_by_another(const Watched& watched) const {
+    return std::ranges::any_of(inputs_, [&](const Watched& other) {
+        const EthPort& port = *other.input.port;
+        if (&other == &watched ||
+            port.kernel_interface() != watched.input.port->kernel_interface()) {
+            return false;
+        }
+        look_at_link(other.input);
+        return !is_gone(other.input);
+    });
 }
 
 void InputWatch::note_refusal(Watched& watched, const std::string& why) {
@@ -108,10 +127,16 @@ void InputWatch::note_refusal(Watched& watched, const std::string& why) {
 }
 
 std::chrono::milliseconds InputWatch::pause() const {
-    const bool awaits_one = std::ranges::any_of(inputs_, [](const Watched& watched) {
-        return is_gone(watched.input) && watched.input.port->can_be_opened_anew();
-    });
-    return awaits_one ? 20ms : 1s;
+    const auto now = Clock::now();
+    std::chrono::milliseconds least = 1s;
+    for (const Watched& watched : inputs_) {
+        if (is_gone(watched.input) && watched.input.port->can_be_opened_anew()) {
+            const bool awaits_threads = watched.there_since && !watched.refused_since &&
+                                        now - *watched.there_since < kPatienceWithThreads;
+            least = std::min(least, awaits_threads ? 1ms : 20ms);
+        }
+    }
+    return least;
 }
 
 std::string InputWatch::faults() const {

@@ -16,7 +16,8 @@ namespace tributary {
 /// Looks after the devices of a probe's inputs. A socket on an interface that is deleted hears
 /// nothing any more, also when there is another interface of the same name: then the port is
 /// closed, its device made anew, and its queues are polled again. Where that can't be, the input is
-/// lost.
+/// lost. Before, its input threads must have read what the former interface received: they are
+/// asked, and looked at with each look(), which waits for no thread.
 /// @thread  main
 class InputWatch {
 public:
@@ -47,18 +48,22 @@ private:
     using Clock = std::chrono::steady_clock;
 
     static constexpr std::chrono::seconds kPatience{10};
+    /// Until threads that have not let go are a refusal.
+    static constexpr std::chrono::seconds kPatienceWithThreads{2};
 
     struct Watched {
         Input input;
-        std::optional<Clock::time_point> refused_since;  ///< its interface is there, but not taken
-        Clock::time_point next_try;
-        std::string refusal;  ///< what was logged last
+        std::optional<Clock::time_point> there_since{};    ///< its interface, and is not taken
+        std::optional<Clock::time_point> refused_since{};  ///< without a moment without interface
+        Clock::time_point next_try{};
+        std::string refusal{};  ///< what was logged last
     };
 
     static void look_at_link(const Input& input);
+    void look_for_interface(Watched& watched);
     void take_again(Watched& watched);
+    [[nodiscard]] bool is_read_by_another(const Watched& watched) const;
     void note_refusal(Watched& watched, const std::string& why);
-    void open_anew(const Input& input);
 
     const Eal& eal_;
     std::vector<Watched> inputs_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -100,13 +101,13 @@ std::optional<std::vector<FileDescriptor>> first_of(const std::vector<int>& foun
     return own;
 }
 
-/// Since the last time.
-std::uint64_t packet_drops(int descriptor) {
+/// Since the last time; tp_packets has the dropped ones in it.
+tpacket_stats packet_statistics(int descriptor) {
     tpacket_stats statistics{};
     socklen_t size = sizeof statistics;
     return getsockopt(descriptor, SOL_PACKET, PACKET_STATISTICS, &statistics, &size) == 0
-               ? statistics.tp_drops
-               : 0;
+               ? statistics
+               : tpacket_stats{};
 }
 
 /// Since the socket was made; nothing: the kernel does not say. A fill ring that was empty is not
@@ -119,6 +120,25 @@ std::optional<std::uint64_t> xdp_drops(int descriptor) {
         return std::nullopt;
     }
     return statistics.rx_dropped + statistics.rx_ring_full;
+}
+
+/// Packets that were put into the socket's receive ring since it was made, modulo 2^32: the ring's
+/// producer index. Nothing: the kernel does not show it.
+std::optional<std::uint32_t> xdp_received(int descriptor) {
+    xdp_mmap_offsets offsets{};
+    socklen_t size = sizeof offsets;
+    if (getsockopt(descriptor, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size) != 0) {
+        return std::nullopt;
+    }
+    void* const ring =
+        mmap(nullptr, offsets.rx.desc, PROT_READ, MAP_SHARED, descriptor, XDP_PGOFF_RX_RING);
+    if (ring == MAP_FAILED) {
+        return std::nullopt;
+    }
+    const std::uint32_t producer = *reinterpret_cast<const volatile std::uint32_t*>(
+        static_cast<const std::byte*>(ring) + offsets.rx.producer);
+    munmap(ring, offsets.rx.desc);
+    return producer;
 }
 
 }  // namespace
@@ -148,12 +168,30 @@ std::optional<KernelSockets> KernelSockets::find_xdp(std::size_t queues) {
 const std::vector<std::uint64_t>& KernelSockets::read_drops() {
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         if (family_ == AF_PACKET) {
-            drops_[i] += packet_drops(sockets_[i].get());
+            const tpacket_stats grown = packet_statistics(sockets_[i].get());
+            drops_[i] += grown.tp_drops;
+            packets_ += grown.tp_packets;
         } else {
             drops_[i] = xdp_drops(sockets_[i].get()).value_or(drops_[i]);
         }
     }
     return drops_;
+}
+
+std::optional<std::uint64_t> KernelSockets::read_packets() {
+    const std::vector<std::uint64_t>& drops = read_drops();
+    if (family_ == AF_PACKET) {
+        return packets_;
+    }
+    std::uint64_t packets = 0;
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+        const std::optional<std::uint32_t> received = xdp_received(sockets_[i].get());
+        if (!received) {
+            return std::nullopt;
+        }
+        packets += *received + drops[i];
+    }
+    return packets;
 }
 
 bool KernelSockets::are_bound() const {

@@ -32,6 +32,10 @@ public:
     /// Packets dropped at each queue's socket since it was made.
     /// @cost  a system call per queue
     [[nodiscard]] const std::vector<std::uint64_t>& read_drops();
+    /// Packets that the kernel has given to the sockets since they were made, with those that it
+    /// dropped there. Of AF_XDP good for the first 2^32 of each. Nothing: the kernel does not say.
+    /// @cost  a system call per queue, or four
+    [[nodiscard]] std::optional<std::uint64_t> read_packets();
     /// Whether all packet sockets are bound to their interface. The kernel takes a socket off an
     /// interface that is deleted, or moved to another network namespace, for good. True for AF_XDP,
     /// whose sockets do not tell.
@@ -44,6 +48,7 @@ private:
     unsigned interface_index_;
     std::vector<FileDescriptor> sockets_;
     std::vector<std::uint64_t> drops_;
+    std::uint64_t packets_ = 0;  ///< of all packet sockets, as of the last reading
 };
 
 }  // namespace tributary

@@ -55,7 +55,7 @@ bool tells_missed_packets(std::string_view driver) noexcept {
 
 MissedPackets::MissedPackets(const Port& port) : port_(port), sockets_(find_sockets(port)) {
     if (sockets_) {
-        interface_seen_ = look_at_interface(port_.interface_index).missed;
+        static_cast<void>(missed_by_interface());
     }
 }
 
@@ -99,17 +99,41 @@ std::vector<std::uint64_t> MissedPackets::by_queue(
     return std::vector<std::uint64_t>(reads_files ? port_.queues : 0);
 }
 
+std::optional<std::uint64_t> MissedPackets::given_to_sockets() {
+    return sockets_ ? sockets_->read_packets() : std::nullopt;
+}
+
+std::optional<std::uint64_t> MissedPackets::came_before(std::uint64_t given_then) {
+    // What comes between the two readings, or is on its way from the interface to the sockets, is
+    // in the interface's count only: the least difference is the right one.
+    constexpr int kReadings = 16;
+    std::optional<std::uint64_t> least;
+    for (int reading = 0; reading < kReadings; ++reading) {
+        const std::optional<std::uint64_t> given = given_to_sockets();
+        const InterfaceLook look = look_at_interface(port_.interface_index);
+        if (given && look.presence == InterfaceLook::Presence::there) {
+            const std::uint64_t since = *given - given_then;
+            const std::uint64_t before = look.received - std::min(look.received, since);
+            least = std::min(least.value_or(before), before);
+        }
+    }
+    return least;
+}
+
 bool MissedPackets::have_lost_interface() const { return sockets_ && !sockets_->are_bound(); }
 
-/// Its counter may begin anew where the interface's driver does.
 std::uint64_t MissedPackets::missed_by_interface() {
     const InterfaceLook look = look_at_interface(port_.interface_index);
     if (look.presence == InterfaceLook::Presence::there) {
-        interface_missed_ +=
-            look.missed >= interface_seen_ ? look.missed - interface_seen_ : look.missed;
-        interface_seen_ = look.missed;
+        interface_missed_.note(look.missed);
     }
-    return interface_missed_;
+    return interface_missed_.total();
+}
+
+void CounterGrowth::note(std::uint64_t reading) noexcept {
+    const std::uint64_t last = last_.value_or(reading);
+    total_ += reading >= last ? reading - last : reading;
+    last_ = reading;
 }
 
 }  // namespace tributary

@@ -19,6 +19,18 @@ struct MissedCount {
     std::vector<std::uint64_t> by_queue;
 };
 
+/// What a counter of the kernel has grown by since it was read first. It may begin anew, where the
+/// interface's driver does.
+class CounterGrowth {
+public:
+    void note(std::uint64_t reading) noexcept;
+    [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+
+private:
+    std::optional<std::uint64_t> last_;  ///< nothing: the kernel has not answered yet
+    std::uint64_t total_ = 0;
+};
+
 /// Knows how a port's missed packets are found out, by its driver:
 ///
 ///     net_af_packet, net_af_xdp  the kernel counts them at the driver's sockets, and what the
@@ -52,6 +64,15 @@ public:
     /// @cost                 up to four system calls, and one per queue
     [[nodiscard]] MissedCount count(std::optional<std::uint64_t> told,
                                     const std::vector<std::uint64_t>& told_by_queue);
+    /// Packets that the kernel has given to the port's sockets since they were made, dropped ones
+    /// included. Nothing: no sockets are known, or the kernel does not say.
+    [[nodiscard]] std::optional<std::uint64_t> given_to_sockets();
+    /// Packets that the interface had received, since it was made, when given_to_sockets() was
+    /// `given_then`. Exact where the interface sends nothing meanwhile: its sockets see that too.
+    ///
+    /// @return  nothing: the kernel does not answer
+    /// @cost    some hundred system calls
+    [[nodiscard]] std::optional<std::uint64_t> came_before(std::uint64_t given_then);
     /// Whether the kernel has taken the driver's sockets off their interface: for good.
     [[nodiscard]] bool have_lost_interface() const;
 
@@ -62,8 +83,7 @@ private:
 
     Port port_;
     std::optional<KernelSockets> sockets_;
-    std::uint64_t interface_seen_ = 0;    ///< its counter when it was read last
-    std::uint64_t interface_missed_ = 0;  ///< what it has grown by
+    CounterGrowth interface_missed_;
 };
 
 /// Whether the driver receives through sockets of the kernel.

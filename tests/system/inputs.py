@@ -182,6 +182,23 @@ class Missed(InputCase):
         self.assertEqual([port["nic_missed"] for port in ledger["ports"]], [first, sum(second)])
 
 
+class UnreadQueues(InputCase):
+    def check_refusal(self, device, queues, pairs):
+        config = self.path("probe.yaml", "inputs: [{name: a, device: \"%s\", queues: %d}]\nflows: {max-flows: 4096}\n"
+                           "cores: {numa: \"off\"}\nexport: {collectors: [{transport: file, path: %s}]}\n" % (
+                               device, queues, self.path("flows.ipfix")))
+        result = subprocess.run(["ip", "netns", "exec", self.probe, harness.TRIBUTARYD, "--config", config],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, harness.EX_CONFIG, result.stderr)
+        self.assertRegex(result.stderr, r"input a: queues is %d, but .* has a qpairs of %d: .*queues and qpairs must be the "
+                         "same" % (queues, pairs))
+
+    def test_a_socket_that_no_thread_reads_is_refused(self):
+        """The kernel would give it its share of the packets, and none would know."""
+        self.check_refusal("net_af_packet0,iface=trib0,qpairs=2", 1, 2)
+        self.check_refusal("net_af_packet0,iface=trib0", 2, 1)
+
+
 class MissedByXdp(InputCase):
     def test_what_af_xdp_drops_is_counted(self):
         """The driver counts the packets without a buffer, not those for which the ring had no room."""
@@ -242,138 +259,6 @@ class Unknown(InputCase):
         ledger = self.end(daemon)
         self.assertEqual([port["nic_missed"] for port in ledger["ports"]], [None, 0])
         self.assertIsNone(ledger["packets"]["nic_missed"])
-
-
-class Gone(InputCase):
-    """The interface of an input is deleted, and may be made anew."""
-
-    def ip(self, *arguments):
-        subprocess.run(["ip", *arguments], check=True)
-
-    def make_interface(self, name="trib0", peer="trib1"):
-        self.ip("link", "add", name, "netns", self.probe, "type", "veth", "peer", "name", peer, "netns", self.sender)
-        self.ip("-n", self.sender, "link", "set", peer, "up")
-        self.ip("-n", self.probe, "link", "set", name, "up")
-        # Carrier is there at once; the kernel tells it from time to time only.
-        harness.wait_until(lambda: "LOWER_UP" in subprocess.run(
-            ["ip", "-n", self.probe, "link", "show", name], capture_output=True, text=True, check=True).stdout, 10, "a link")
-
-    def check_that_it_is_gone(self, daemon, name):
-        """The log, /healthz, top and metrics say so."""
-        daemon.wait_for_log(r"error: input %s: its device .* was removed" % name)
-        daemon.wait_for(lambda: self.page("healthz")[0] == 503, 10, "its illness")
-        self.assertRegex(self.page("healthz")[1], r"^input %s has no device: .* was removed\n$" % name)
-        self.assertRegex(self.top(daemon), r"(?m)^%s +gone " % name)
-        families = self.metrics()
-        self.assertEqual(telemetry.total(families, "tributary_input_gone", input=name), 1)
-        self.assertEqual(telemetry.total(families, "tributary_input_link_up", input=name), 0)
-
-    def check_that_it_is_well(self, daemon, name):
-        daemon.wait_for(lambda: self.page("healthz") == (200, "ok\n"), 10, "its recovery")
-        families = self.metrics()
-        self.assertEqual(telemetry.total(families, "tributary_input_gone", input=name), 0)
-
-    def test_an_interface_that_is_made_anew_is_taken(self):
-        daemon = self.start(("af_packet:trib0", 2))
-        self.send("trib1", 500)
-        daemon.wait_for_received(500)
-        self.check_that_it_is_well(daemon, "a")
-        self.ip("-n", self.probe, "link", "del", "trib0")
-        self.check_that_it_is_gone(daemon, "a")
-        self.make_interface()
-        daemon.wait_for_log("input a: the new interface trib0 is taken")
-        self.send("trib1", 700)
-        daemon.wait_for_received(1200)
-        self.check_that_it_is_well(daemon, "a")
-        self.assertRegex(self.top(daemon), r"(?m)^a +up ")
-        ledger = self.end(daemon)
-        self.assertEqual((ledger["packets"]["received"], ledger["packets"]["nic_missed"]), (1200, 0))
-
-    def test_what_came_before_a_new_interface_was_taken_is_missed(self):
-        """And so is what was missed in its former life, and what is missed in this one. Its index is the old one."""
-        index = subprocess.run(["ip", "netns", "exec", self.probe, "cat", "/sys/class/net/trib0/ifindex"],
-                               capture_output=True, text=True).stdout.strip()
-        daemon = self.start("af_packet:trib0")
-        with stopped(daemon):
-            self.send("trib1", RING_FRAMES + 100)
-            self.ip("-n", self.probe, "link", "del", "trib0")
-            self.ip("link", "add", "trib0", "netns", self.probe, *(["index", index] if index else []), "type", "veth",
-                    "peer", "name", "trib1", "netns", self.sender)
-            self.ip("-n", self.sender, "link", "set", "trib1", "up")
-            self.ip("-n", self.probe, "link", "set", "trib0", "up")
-            self.send("trib1", 50)
-        daemon.wait_for_log("input a: the new interface trib0 is taken")
-        with stopped(daemon):
-            self.send("trib1", RING_FRAMES + 7)
-        daemon.wait_for(lambda: daemon.stats()["packets"]["received"] == 2 * RING_FRAMES, 30, "both rings")
-        ledger = self.end(daemon)
-        self.assertEqual((ledger["packets"]["received"], ledger["packets"]["nic_missed"]), (2 * RING_FRAMES, 157))
-        self.assertEqual(ledger["queues"][0]["packets"]["nic_queue_errors"], 107)
-
-    def test_an_interface_in_another_namespace_is_gone_and_others_go_on(self):
-        self.make_interface("trib2", "trib3")
-        daemon = self.start("af_packet:trib0", "af_packet:trib2")
-        self.ip("-n", self.probe, "link", "set", "trib0", "netns", self.sender)
-        self.check_that_it_is_gone(daemon, "a")
-        self.send("trib3", 300)
-        daemon.wait_for_received(300)
-        self.ip("-n", self.sender, "link", "set", "trib0", "netns", self.probe)
-        self.ip("-n", self.probe, "link", "set", "trib0", "up")
-        daemon.wait_for_log("input a: the new interface trib0 is taken")
-        self.send("trib1", 200)
-        daemon.wait_for_received(500)
-        self.check_that_it_is_well(daemon, "a")
-        ledger = self.end(daemon)
-        self.assertEqual([queue["packets"]["received"] for queue in ledger["queues"]], [200, 300])
-
-    def test_a_new_name_is_no_new_interface(self):
-        daemon = self.start("af_packet:trib0")
-        self.ip("-n", self.probe, "link", "set", "trib0", "down")
-        daemon.wait_for_log("input a: link down")
-        self.assertRegex(self.top(daemon), r"(?m)^a +down ")
-        self.ip("-n", self.probe, "link", "set", "trib0", "name", "other0")
-        self.ip("-n", self.probe, "link", "set", "other0", "up")
-        daemon.wait_for_log("(?s)link down.*link up")
-        self.send("trib1", 100)
-        daemon.wait_for_received(100)
-        self.check_that_it_is_well(daemon, "a")
-        self.end(daemon)
-
-    def test_a_device_that_cannot_be_taken_again_ends_the_probe(self):
-        daemon = self.start("net_tap0,iface=trib2")
-        self.send("trib2", 100, self.probe)
-        daemon.wait_for_received(100)
-        self.ip("-n", self.probe, "link", "del", "trib2")
-        self.assertEqual(daemon.popen.wait(60), 69, daemon.text())
-        self.assertIn("error: no input is left: stopping, with exit code 69", daemon.text())
-        ledger = harness.read_json(self.path("stats.json"))
-        self.check_ledger(ledger)
-        self.assertEqual((ledger["packets"]["received"], ledger["flows"]["exported"]), (100, 100))
-        self.assertEqual(len(self.flows(self.path("flows.ipfix"))), 100)
-
-    def test_preparse_takes_a_new_interface_too(self):
-        daemon = self.enter(harness.Process(
-            harness.TRIBUTARY, "preparse", "--from", "af_packet:trib0", "--write", self.path("uh.pcap"), "--stats",
-            self.path("stats.json"), namespace=self.probe))
-        daemon.wait_for_log("ready: ")
-        self.ip("-n", self.probe, "link", "del", "trib0")
-        daemon.wait_for_log("its device .* was removed")
-        self.make_interface()
-        daemon.wait_for_log("the new interface trib0 is taken")
-        self.send("trib1", 300)
-        daemon.wait_for_received(300)
-        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
-        packets = harness.read_json(self.path("stats.json"))["packets"]
-        self.assertEqual((packets["received"], packets["sent"], packets["nic_missed"]), (300, 300, 0))
-
-    def test_preparse_ends_where_it_cannot(self):
-        daemon = self.enter(harness.Process(
-            harness.TRIBUTARY, "preparse", "--from", "net_tap0,iface=trib2", "--write", self.path("uh.pcap"), "--stats",
-            self.path("stats.json"), namespace=self.probe))
-        daemon.wait_for_log("ready: ")
-        self.ip("-n", self.probe, "link", "del", "trib2")
-        self.assertEqual(daemon.popen.wait(60), 69, daemon.text())
-        self.assertIsNone(harness.read_json(self.path("stats.json"))["packets"]["nic_missed"])
 
 
 if __name__ == "__main__":
