@@ -23,7 +23,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "records go to the spool",
         "the spool is empty again",
         "the spool is full, its oldest records are lost",
-        "what the spool held is lost, because other fields or timestamps are exported now",
+        "what the spool held is lost, because its records had other templates than are sent now",
         "the spool failed",
         "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be",

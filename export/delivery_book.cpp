@@ -137,7 +137,8 @@ RecordTally DeliveryBook::unaccounted(std::size_t queue) const noexcept {
             begun.octets - known.octets};
 }
 
-/// When no copy is under way any more, and one lies in a spool, and nobody has the record.
+/// Does so where no copy is under way any more, one lies in a spool, and no collector has the
+/// record.
 void DeliveryBook::count_if_spooled(State state, const RecordEntry& record) noexcept {
     if (state == kSpooled) {
         counters_.queues[record.queue].spooled.add(record.tally());

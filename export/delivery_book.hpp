@@ -22,7 +22,7 @@ struct CollectorPlace {
     std::size_t account{};
 };
 
-/// Who has which record, so that each is counted once however many collectors it goes to: it is
+/// Which collectors have which record, so that each is counted once however many it goes to: it is
 /// exported as soon as one of them has it, and lost when none can have it any more. At the end it
 /// may stay in a collector's spool. Each collector has its own account beside that.
 ///

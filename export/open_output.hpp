@@ -12,12 +12,12 @@ namespace tributary {
 /// A file that is open to be written. Without `file`, errno tells why.
 struct OpenedOutput {
     FileDescriptor file;
-    off_t at{};  ///< octets before the first one that is written; they are somebody else's
+    off_t at{};  ///< octets before the first one that is written; another program wrote them
 };
 
 /// Opens a file for writing, and creates it. /dev/stdout is not opened anew where it is a file:
-/// what the shell's `>>`, or a program before this one, has put there stays, and who writes behind
-/// this one writes behind its octets.
+/// what the shell's `>>`, or a program before this one, has put there stays, and a program that
+/// writes after this one does so behind its octets.
 ///
 /// @param how  flags of open(2) beside O_WRONLY, O_CREAT and O_CLOEXEC
 [[nodiscard]] OpenedOutput open_output(const std::string& path, int how) noexcept;

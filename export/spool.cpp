@@ -207,7 +207,7 @@ bool Spool::has_untaken() const noexcept {
 
 bool Spool::has_room_for(const OutgoingMessage& message) const noexcept {
     const std::uint64_t size =
-        sizeof(SpoolFrame) + message.entries.size() * sizeof(RecordEntry) + message.octets.size();
+        sizeof(SpoolFrame) + SpoolFrame::payload_of(message.entries.size(), message.octets.size());
     return octets() + sizeof(SpoolFileHeader) + size <= max_octets_;
 }
 

@@ -73,7 +73,7 @@ public:
     [[nodiscard]] bool has(const SpoolPlace& place) const noexcept {
         return segments_.contains(place.file);
     }
-    /// Whether it was not, and the next process will find it: nobody has removed it.
+    /// Whether it was not, and its path still leads to it, so that the next process will find it.
     [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept;
     using Account = SpoolAccount;
     using AccountHandler = SpoolSegment::AccountHandler;
@@ -84,7 +84,7 @@ public:
     void drop_oldest(const AccountHandler& handler);
     /// Gives up what former processes have left for other templates than today's.
     void drop_unusable(const AccountHandler& handler);
-    /// Gives up the files that somebody else has removed: no other process will find them.
+    /// Gives up the files that another program has removed: no later process will find them.
     void drop_removed(const AccountHandler& handler);
     /// All records that were not taken.
     void visit_untaken(const AccountHandler& handler);

@@ -11,6 +11,17 @@
 #include "export/outgoing_message.hpp"
 #include "flowcache/counter.hpp"
 
+// The words for what becomes of records in a spool, and of its frames and files:
+//
+//     word      of             meaning                                        loss
+//     done      frame          delivered, or lost by name: needed no more     none (any more)
+//     taken     frame          in memory to be sent, on the disk until done   that of the message
+//     damaged   frame, octets  it cannot be read as it was written            spool_damaged
+//     unread    records        their sum is known, their entries are not:     as the others of
+//                              damaged, or no memory to look                  the file
+//     unusable  file           others or unknown                              see there
+//     others    file           its messages need other templates than today   spool_unusable
+//     unknown   file           the same, but its header is damaged            spool_damaged
 namespace tributary {
 
 /// Records of this process whose entries cannot be read any more.

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "export/outgoing_message.hpp"
 #include "flowcache/counter.hpp"
@@ -49,8 +48,10 @@ struct SpoolFrame {
     RecordTally tally;          ///< of its records
 
     /// Of the entries and the message.
-    [[nodiscard]] std::uint64_t payload() const noexcept {
-        return std::uint64_t{entries} * sizeof(RecordEntry) + octets;
+    [[nodiscard]] std::uint64_t payload() const noexcept { return payload_of(entries, octets); }
+    [[nodiscard]] static std::uint64_t payload_of(std::uint64_t entries,
+                                                  std::uint64_t octets) noexcept {
+        return entries * sizeof(RecordEntry) + octets;
     }
     [[nodiscard]] std::uint64_t size() const noexcept { return sizeof(SpoolFrame) + payload(); }
     [[nodiscard]] std::uint64_t header_checksum() const noexcept;
