@@ -27,15 +27,19 @@ bool drop_bursts(EthPortId port, std::uint16_t queues) {
 std::optional<std::uint64_t> drop_what_came_before(EthPortId port, std::uint16_t queues,
                                                    MissedPackets& missed) {
     constexpr int kMostBursts = 4096;
-    std::optional<std::uint64_t> given = missed.given_to_sockets();
+    const bool do_sockets_tell = missed.given_to_sockets().has_value();
+    const auto count = [&] {
+        return do_sockets_tell ? missed.given_to_sockets() : missed.received_by_interface();
+    };
+    std::optional<std::uint64_t> counted = count();
     bool is_quiet = false;
     for (int burst = 0; !is_quiet && burst < kMostBursts; ++burst) {
         const bool was_empty = drop_bursts(port, queues);
-        const std::optional<std::uint64_t> given_now = missed.given_to_sockets();
-        is_quiet = was_empty && given == given_now;
-        given = given_now;
+        const std::optional<std::uint64_t> counted_now = count();
+        is_quiet = was_empty && counted && counted == counted_now;
+        counted = counted_now;
     }
-    return given ? missed.came_before(*given) : std::nullopt;
+    return do_sockets_tell && counted ? missed.came_before(*counted) : counted;
 }
 
 }  // namespace tributary

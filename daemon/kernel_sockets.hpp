@@ -33,8 +33,8 @@ public:
     /// @cost  a system call per queue
     [[nodiscard]] const std::vector<std::uint64_t>& read_drops();
     /// Packets that the kernel has given to the sockets since they were made, with those that it
-    /// dropped there. Of AF_XDP good for the first 2^32 of each. Nothing: the kernel does not say.
-    /// @cost  a system call per queue, or four
+    /// dropped there. Nothing: the kernel does not say, as of AF_XDP.
+    /// @cost  a system call per queue
     [[nodiscard]] std::optional<std::uint64_t> read_packets();
     /// Whether all packet sockets are bound to their interface. The kernel takes a socket off an
     /// interface that is deleted, or moved to another network namespace, for good. True for AF_XDP,

@@ -103,6 +103,12 @@ std::optional<std::uint64_t> MissedPackets::given_to_sockets() {
     return sockets_ ? sockets_->read_packets() : std::nullopt;
 }
 
+std::optional<std::uint64_t> MissedPackets::received_by_interface() const {
+    const InterfaceLook look = look_at_interface(port_.interface_index);
+    return look.presence == InterfaceLook::Presence::there ? std::optional(look.received)
+                                                           : std::nullopt;
+}
+
 std::optional<std::uint64_t> MissedPackets::came_before(std::uint64_t given_then) {
     // What comes between the two readings, or is on its way from the interface to the sockets, is
     // in the interface's count only: the least difference is the right one.

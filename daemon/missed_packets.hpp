@@ -67,6 +67,8 @@ public:
     /// Packets that the kernel has given to the port's sockets since they were made, dropped ones
     /// included. Nothing: no sockets are known, or the kernel does not say.
     [[nodiscard]] std::optional<std::uint64_t> given_to_sockets();
+    /// Packets that the interface has received since it was made. Nothing: the kernel does not say.
+    [[nodiscard]] std::optional<std::uint64_t> received_by_interface() const;
     /// Packets that the interface had received, since it was made, when given_to_sockets() was
     /// `given_then`. Exact where the interface sends nothing meanwhile: its sockets see that too.
     ///
