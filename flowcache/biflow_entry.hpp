@@ -29,7 +29,8 @@ public:
         return groups_.get<PacketSpan>(layout_.forward_span_at);
     }
 
-    /// Adds what a program outside has counted of one direction, unless that has no packet of its own.
+    /// Adds what a program outside has counted of one direction, unless that has no packet of its
+    /// own.
     [[nodiscard]] bool add_counted(bool is_reverse, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
         if ((is_reverse ? reverse().packets : line_.packets) == 0) {

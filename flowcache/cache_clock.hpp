@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
+#include "flowcache/burst_counts.hpp"
 #include "flowcache/cache_tour.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/flow_record.hpp"
@@ -22,6 +24,17 @@ public:
     template <class Cache>
     [[nodiscard]] bool has_gone_back(const Cache& cache, const KeyedPacket& first) const noexcept {
         return is_turning_back_ || cache.walk_pace_.is_ahead_of(first.packet->clock);
+    }
+    /// Accounts packets then: each one's entry is looked at.
+    template <class Cache, class Sink>
+    [[gnu::noinline]] static void account(Cache& cache, std::span<const KeyedPacket> packets,
+                                          Sink& sink) noexcept {
+        for (const KeyedPacket& packet : packets) {
+            BurstCounts counts(&packet);
+            counts.add(packet);
+            counts.move_to(cache.counters_, &packet + 1);
+            cache.account_change(packet, sink);
+        }
     }
     /// @param budget  entries to visit at the most
     template <class Cache, class Sink>

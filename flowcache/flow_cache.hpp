@@ -91,7 +91,7 @@ public:
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         if (!packets.empty() && clock_.has_gone_back(*this, packets.front())) [[unlikely]] {
-            account_one_by_one(packets, sink);
+            CacheClock::account(*this, packets, sink);
             return;
         }
         BurstCounts counts(packets.data());
@@ -191,17 +191,6 @@ private:
         if (line == nullptr || !identity_.is_same(entries_, *line, packet) ||
             (options_.tcp_end && TcpEnd::concerns(*line, packet)) ||
             !meter_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
-            counts.move_to(counters_, &packet + 1);
-            account_change(packet, sink);
-        }
-    }
-    /// Accounts packets whose flows may have packets from after the clock.
-    template <class Sink>
-    [[gnu::noinline]] void account_one_by_one(std::span<const KeyedPacket> packets,
-                                              Sink& sink) noexcept {
-        for (const KeyedPacket& packet : packets) {
-            BurstCounts counts(&packet);
-            counts.add(packet);
             counts.move_to(counters_, &packet + 1);
             account_change(packet, sink);
         }
