@@ -161,17 +161,10 @@ void reopen_log() {
 }
 
 void log_event(const CollectorEvent& event) {
-    switch (event.kind) {
-        case CollectorEventKind::connected:
-            spdlog::info(event.text);
-            break;
-        case CollectorEventKind::write_failed:
-        case CollectorEventKind::encoding_failed:
-            spdlog::error(event.text);
-            break;
-        default:
-            spdlog::warn(event.text);
-    }
+    const bool is_serious = event.kind == CollectorEventKind::write_failed ||
+                            event.kind == CollectorEventKind::encoding_failed;
+    const auto bad = is_serious ? spdlog::level::err : spdlog::level::warn;
+    spdlog::log(is_good_news(event.kind) ? spdlog::level::info : bad, event.text);
 }
 
 }  // namespace tributary

@@ -27,7 +27,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "the spool failed",
         "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be",
-        "of a former run"};
+        "found a file of a former run",
+        "the spool holds records of a former run"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
@@ -108,6 +109,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::spool_full:
         case CollectorEventKind::held_back:
         case CollectorEventKind::former_file:
+        case CollectorEventKind::spool_found:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

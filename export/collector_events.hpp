@@ -33,8 +33,16 @@ enum class CollectorEventKind : std::uint8_t {
     held_back,          ///< UDP: records come faster than the pace lets them leave
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
     former_file,        ///< file: what became of one that a former run has left
+    spool_found,        ///< it holds records of a former run
 };
-inline constexpr std::size_t kCollectorEventCount = 18;
+inline constexpr std::size_t kCollectorEventCount = 19;
+
+/// Whether all goes as it should, and nothing is to be done.
+[[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {
+    using enum CollectorEventKind;
+    return kind == connected || kind == takes_over || kind == spool_emptied ||
+           kind == former_file || kind == spool_found;
+}
 
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {

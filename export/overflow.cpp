@@ -42,6 +42,9 @@ void Overflow::advance(ExportTime now) {
     }
     if (!std::exchange(is_taken_over_, true)) {
         take_over();
+        if (const std::uint64_t found = spool_->inherited().records; found > 0) {
+            tell_count(CollectorEventKind::spool_found, now, "", found, "");
+        }
     }
     if (retry_at_ && now.uptime >= *retry_at_) {
         retry_at_.reset();

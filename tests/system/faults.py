@@ -173,7 +173,8 @@ class Faults(FaultCase):
             with Collector(context, port=port) as collector, \
                     self.probe(transport, port, *self.spool(transport), capture=harness.DEMO) as daemon:
                 daemon.wait_for_received(harness.DEMO_FRAMES)
-                daemon.wait_for_log("the spool is empty again")
+                daemon.wait_for_log(r"info: .*the spool holds records of a former run \(%d\)" % FLOWS)
+                daemon.wait_for_log("info: .*the spool is empty again")
                 second = self.end(daemon)
             stream = self.path("second.ipfix", bytes(collector.streams[0]))
             self.assertEqual(len(self.flows(stream)), FLOWS + second["flows"]["created"])

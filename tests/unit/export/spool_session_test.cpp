@@ -93,6 +93,7 @@ TEST_CASE("spool: what is left at the end is the next process's, after nothing e
     CHECK(next.has(0) == 12'000);
     CHECK(next.exported() == 2000);  // the others are in the former process's ledger
     CHECK(next.spooled() == 0);
+    CHECK(next.told(CollectorEventKind::spool_found));
 }
 
 TEST_CASE("spool: a few records that never filled the buffer are kept too", "[export][unit]") {
