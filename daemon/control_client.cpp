@@ -10,23 +10,33 @@
 namespace tributary {
 namespace {
 
-FileDescriptor ask(const std::string& path, const std::string& command) {
-    FileDescriptor socket = connect_to_control(path);
+std::string silence(std::chrono::seconds timeout) {
+    return "no answer for " + std::to_string(timeout.count()) +
+           " s (--timeout allows more); what was asked for may still be done";
+}
+
+FileDescriptor ask(const std::string& path, const std::string& command,
+                   std::chrono::seconds timeout) {
+    FileDescriptor socket = connect_to_control(path, timeout);
+    if (!socket && errno == EAGAIN) {
+        throw ControlFailure(path + ": " + silence(timeout));
+    }
     if (!socket) {
         throw ControlFailure(path + ": " + words_for(errno) +
                              " (is tributaryd running, and may you use its socket? --socket names "
                              "another)");
     }
     const std::string line = command + "\n";
-    // Who is turned away at once cannot say what he wants, but is told why.
+    // A connection that is refused at once takes no command, but is told why.
     static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0);
     return socket;
 }
 
 }  // namespace
 
-ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command)
-    : buffer_(ask(socket, command)), stream_(&buffer_) {
+ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command,
+                             std::chrono::seconds timeout)
+    : timeout_(timeout), buffer_(ask(socket, command, timeout)), stream_(&buffer_) {
     if (stream_.peek() == std::istream::traits_type::eof()) {
         check();
         stream_.clear();
@@ -34,6 +44,9 @@ ControlAnswer::ControlAnswer(const std::string& socket, const std::string& comma
 }
 
 void ControlAnswer::check() const {
+    if (buffer_.timed_out()) {
+        throw ControlFailure(silence(timeout_));
+    }
     const std::string& verdict = buffer_.verdict();
     if (verdict.empty()) {
         throw ControlFailure("the answer was cut off");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <istream>
@@ -24,8 +25,11 @@ public:
 
     /// @param socket   path of its control socket
     /// @param command  a line without its end
-    /// @errors  ControlFailure: nobody listens there, or the command is refused at once
-    ControlAnswer(const std::string& socket, const std::string& command);
+    /// @param timeout  how long tributaryd may be silent, before and within its answer
+    /// @errors  ControlFailure: no tributaryd listens there or it is silent, or the command is
+    ///          refused at once
+    ControlAnswer(const std::string& socket, const std::string& command,
+                  std::chrono::seconds timeout);
 
     [[nodiscard]] std::istream& stream() noexcept { return stream_; }
     /// Whether the answer, which was read to its end, is whole.
@@ -38,6 +42,7 @@ public:
     [[nodiscard]] std::string text();
 
 private:
+    std::chrono::seconds timeout_;
     SocketBuffer buffer_;
     std::istream stream_;
 };

@@ -35,6 +35,11 @@ void add_socket(CLI::App& command, ControlArguments& arguments) {
             return path.empty() ? std::string("must not be empty") : std::string();
         })
         ->option_text("PATH");
+    command
+        .add_option("--timeout", arguments.timeout,
+                    "How long tributaryd may be silent before this fails (default 30)")
+        ->check(CLI::Range(1U, 3600U))
+        ->option_text("SECONDS");
 }
 
 void add_show(CLI::App& app, ControlArguments& arguments) {
@@ -61,8 +66,17 @@ void add_top(CLI::App& app, ControlArguments& arguments) {
         ->option_text("N");
 }
 
+ControlAnswer ask(const ControlArguments& arguments, const std::string& command) {
+    return {arguments.socket, command, std::chrono::seconds(arguments.timeout)};
+}
+
 /// What is in a JSON document, a line for each value.
-std::string lines_of(const nlohmann::ordered_json& value, const std::string& name) {
+///
+/// @param has_zeros  false: values that are 0 are left out
+std::string lines_of(const nlohmann::ordered_json& value, const std::string& name, bool has_zeros) {
+    if (value.is_number() && value == 0 && !has_zeros) {
+        return {};
+    }
     if (!value.is_structured()) {
         const std::string text = value.is_null() ? "unknown" : value.dump();
         return std::string(name).append("  ").append(text).append("\n");
@@ -72,7 +86,7 @@ std::string lines_of(const nlohmann::ordered_json& value, const std::string& nam
         std::string path = name;
         path += path.empty() ? "" : ".";
         path += key;
-        lines += lines_of(each, path);
+        lines += lines_of(each, path, has_zeros);
     }
     return lines;
 }
@@ -89,33 +103,33 @@ int print(const std::string& text, const std::string& command) {
 }
 
 int show_stats(const ControlArguments& arguments) {
-    const std::string text = ControlAnswer(arguments.socket, "stats").text();
-    return print(
-        arguments.is_json
-            ? printable_json(text)
-            : printable_lines(lines_of(parse_answer<nlohmann::ordered_json>(text), std::string())),
-        "stats");
+    const std::string text = ask(arguments, "stats").text();
+    if (arguments.is_json) {
+        return print(printable_json(text), "stats");
+    }
+    const auto ledger = parse_answer<nlohmann::ordered_json>(text);
+    return print(printable_lines(lines_of(ledger, {}, arguments.is_all)), "stats");
 }
 
 int print_answer(const ControlArguments& arguments, const std::string& command) {
-    return print(printable_lines(ControlAnswer(arguments.socket, command).text()), command);
+    return print(printable_lines(ask(arguments, command).text()), command);
 }
 
-ListingResult list_live_flows(const std::string& socket, const FlowListingOptions& options,
+ListingResult list_live_flows(const ControlArguments& arguments, const FlowListingOptions& options,
                               std::ostream& out) {
-    ControlAnswer answer(socket, "flows");
-    ListingResult result =
-        list_flow_stream(answer.stream(), socket, options, out, [](const std::string&) {});
+    ControlAnswer answer = ask(arguments, "flows");
+    ListingResult result = list_flow_stream(answer.stream(), arguments.socket, options, out,
+                                            [](const std::string&) {});
     if (result.status == ListingStatus::ok || result.status == ListingStatus::data_error) {
         answer.check();
     }
     return result;
 }
 
-TopLook look(const std::string& socket) {
+TopLook look(const ControlArguments& arguments) {
     TopLook made;
-    made.stats = parse_answer<json>(ControlAnswer(socket, "stats").text());
-    made.figures = parse_answer<json>(ControlAnswer(socket, "figures").text());
+    made.stats = parse_answer<json>(ask(arguments, "stats").text());
+    made.figures = parse_answer<json>(ask(arguments, "figures").text());
     made.at =
         std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     return made;
@@ -144,14 +158,14 @@ int watch(const ControlArguments& arguments) {
     FlowListingOptions flows;
     flows.order = FlowOrder::rate;
     flows.top = arguments.flows;
-    TopLook before = look(arguments.socket);
+    TopLook before = look(arguments);
     for (std::uint32_t looks = 1;; ++looks) {
         ::poll(nullptr, 0, static_cast<int>(arguments.interval) * kMilliseconds);
-        const TopLook now = look(arguments.socket);
+        const TopLook now = look(arguments);
         std::ostringstream screen;
         screen << top_screen(before, now) << '\n';
         if (arguments.flows > 0) {
-            static_cast<void>(list_live_flows(arguments.socket, flows, screen));
+            static_cast<void>(list_live_flows(arguments, flows, screen));
         }
         const int written = print(
             (is_terminal ? kHomeAndClear : "") + fitted(printable_lines(screen.str())), "top");
@@ -185,7 +199,7 @@ std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
     if (app.got_subcommand("show")) {
         const FlowListingOptions& options = listing_options(
             *app.get_subcommand("show")->get_subcommand("flows"), arguments.listing);
-        return explain_listing(list_live_flows(arguments.socket, options, std::cout),
+        return explain_listing(list_live_flows(arguments, options, std::cout),
                                "tributary show flows");
     }
     if (app.got_subcommand("top")) {
@@ -204,6 +218,7 @@ std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
 void add_control_commands(CLI::App& app, ControlArguments& arguments) {
     CLI::App* const stats = app.add_subcommand("stats", "Print the ledger of a running tributaryd");
     add_socket(*stats, arguments);
+    stats->add_flag("--all", arguments.is_all, "Values that are 0, too");
     stats->add_flag("--json", arguments.is_json, "As --stats of tributaryd writes it");
     add_show(app, arguments);
     add_top(app, arguments);

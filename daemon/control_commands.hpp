@@ -13,7 +13,9 @@ namespace tributary {
 /// What the command line says to those subcommands that talk to a running tributaryd.
 struct ControlArguments {
     std::string socket;
+    std::uint32_t timeout = 30;  ///< seconds that tributaryd may be silent
     bool is_json = false;        ///< stats
+    bool is_all = false;         ///< stats
     ListingArguments listing;    ///< show flows
     std::uint32_t interval = 2;  ///< top: seconds between two looks
     std::uint32_t count = 0;     ///< top: looks; 0: until it is ended

@@ -84,7 +84,7 @@ void ControlServer::listen() {
     }
     std::error_code unmade;  // then bind() says why
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
-    if (connect_to_control(path_)) {
+    if (connect_to_control(path_, std::chrono::seconds{1})) {
         refuse(path_, "another process listens there");
     }
     struct stat status {};

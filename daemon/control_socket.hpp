@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,8 +24,11 @@ struct ControlAddress {
 /// @return  nothing: the path is too long for a socket
 [[nodiscard]] std::optional<ControlAddress> control_address(const std::string& path);
 
-/// @return  a connected socket; invalid: errno tells why there is none
-[[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
+/// @param timeout  for the connection, and for each call that sends or receives on it
+/// @return         a connected socket; invalid: errno tells why there is none, EAGAIN that the
+///                 timeout has passed
+[[nodiscard]] FileDescriptor connect_to_control(const std::string& path,
+                                                std::chrono::seconds timeout);
 
 /// What a command that went well says at its end.
 inline constexpr const char* kGoodVerdict = "ok";

@@ -51,12 +51,13 @@ bool SocketBuffer::begin_part() {
     return false;
 }
 
-/// @return  0: the connection has ended
+/// @return  0: the connection has ended, or nothing comes
 std::size_t SocketBuffer::receive(char* out, std::size_t most) {
     ssize_t octets = -1;
     do {
         octets = ::recv(socket_.get(), out, most, 0);
     } while (octets < 0 && errno == EINTR);
+    timed_out_ = octets < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     return octets > 0 ? static_cast<std::size_t>(octets) : 0;
 }
 

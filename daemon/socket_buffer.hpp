@@ -22,6 +22,8 @@ public:
 
     /// What was said at the end; empty: there was none yet, or the connection was cut.
     [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
+    /// Whether the other side was silent for longer than SO_RCVTIMEO allows.
+    [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
 
 protected:
     int_type underflow() override;
@@ -33,6 +35,7 @@ private:
     FileDescriptor socket_;
     std::size_t left_ = 0;  ///< octets of the part that is being read
     std::string verdict_;
+    bool timed_out_ = false;
     std::array<char, 65'536> octets_{};
 };
 

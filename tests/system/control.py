@@ -71,7 +71,13 @@ class Commands(ControlCase):
         ledger = daemon.stats()
         self.assertEqual(ledger["packets"]["metered"], harness.DEMO_PACKETS)
         self.assertEqual(ledger["flows"]["active"], harness.DEMO_FLOWS)
-        self.assertIn("packets.metered  %d\n" % harness.DEMO_PACKETS, self.ask(daemon, "stats"))
+        lines = self.ask(daemon, "stats").splitlines()
+        self.assertIn("packets.metered  %d" % harness.DEMO_PACKETS, lines)
+        self.assertEqual([line for line in lines if line.endswith(("  0", "  0.0"))], [])
+        every = self.ask(daemon, "stats", "--all").splitlines()
+        self.assertIn("packets.nic_no_buffer  0", every)
+        names = [line.split("  ")[0] for line in every]
+        self.assertTrue(set(line.split("  ")[0] for line in lines) < set(names))
         at_end = self.end(daemon)
         self.assertEqual(at_end["packets"]["received"], ledger["packets"]["received"])
 

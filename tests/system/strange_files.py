@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 import unittest
 
 import harness
@@ -319,6 +320,26 @@ class Answers(StrangeCase):
         self.assertEqual(out, '"a\\u202eb'.replace('"', "") + '.c  "\\u009b31m"\n')
         out, _ = self.ask(self.parts(text), "stats", "--json", expect=harness.EX_OK)
         self.assertEqual(json.loads(out), json.loads(text))
+
+    def test_a_probe_that_is_silent_ends_no_patience(self):
+        """Before a connection is taken, before the answer and within it."""
+        for number, said in enumerate((None, b"", bytes(2), b"\0\0\1\0{")):
+            with socket.socket(socket.AF_UNIX) as silent:
+                path = self.path("silent%d.sock" % number)
+                silent.bind(path)
+                silent.listen(0)
+                with contextlib.ExitStack() as clients:
+                    if said is None:  # another one waits, for whom alone there is room
+                        clients.enter_context(socket.socket(socket.AF_UNIX)).connect(path)
+                    asking = subprocess.Popen([harness.TRIBUTARY, "stats", "--socket", path, "--timeout", "1"],
+                                              stderr=subprocess.PIPE, text=True)
+                    if said is not None:
+                        clients.enter_context(silent.accept()[0]).sendall(said)
+                    began = time.monotonic()
+                    _, error = asking.communicate(timeout=30)
+                    self.assertLess(time.monotonic() - began, 10)
+            self.assertEqual(asking.returncode, EX_UNAVAILABLE, error)
+            self.assertIn("no answer for 1 s", error)
 
     def test_json_that_is_not_a_tributaryds(self):
         for text in (b"[" * 1_000_000, b'{"a":' * 100_000, b"[1e300]", b"[-9.3e18]"):
