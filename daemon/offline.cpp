@@ -246,7 +246,6 @@ private:
 }  // namespace
 
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
-    refuse_overwriting(job.captures, job.output, job.stats_path);
     check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/file_uses.hpp"
 #include "daemon/input_parsing.hpp"
-#include "daemon/report.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/trimming.hpp"
 
@@ -46,9 +46,17 @@ void protect_captures(const PreparseJob& job, const Config& config) {
     }
     std::vector<std::string> written = files_of(job.to_device, "tx_pcap");
     written.push_back(job.to_capture);
-    for (const std::string& output : written) {
-        refuse_overwriting(read, output, job.stats_path);
+    std::vector<FileUse> files;
+    for (const std::string& capture : read) {
+        files.push_back({.what = "a capture to be read", .path = capture, .is_written = false});
     }
+    for (const std::string& output : written) {
+        files.push_back({.what = "an output", .path = output, .is_written = true});
+    }
+    files.push_back({.what = "--stats",
+                     .path = job.stats_path == "-" ? "/dev/stdout" : job.stats_path,
+                     .is_written = true});
+    refuse_shared_files(files);
 }
 
 PreparseInput input_of(const PreparseJob& job, const Config& config) {

@@ -353,9 +353,6 @@ private:
 }  // namespace
 
 int run_probe(const Config& config, const ProbeOptions& options, Signals& signals) {
-    for (const CollectorOptions& collector : config.export_.collectors) {
-        refuse_overwriting({}, collector.path, options.stats_path);
-    }
     check_stats_path(options.stats_path);
     Probe probe(config, options, signals);
     return probe.run();

@@ -5,8 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conf/config.hpp"
+#include "daemon/file_uses.hpp"
 #include "daemon/signals.hpp"
 
 namespace tributary {
@@ -14,6 +16,7 @@ namespace tributary {
 struct ProbeOptions {
     std::chrono::seconds stats_interval{60};  ///< between statistics lines; 0: only on SIGUSR1
     std::string stats_path;                   ///< ledger as JSON at exit; empty: none
+    std::vector<FileUse> files;               ///< beside those of collectors, for a reload
     std::optional<LogLevel> log_level;        ///< instead of the configuration's
     std::function<Config()> load;  ///< the configuration of now, for a reload; throws ConfigError
 };

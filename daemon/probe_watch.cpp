@@ -16,7 +16,6 @@
 #include "daemon/live_flows.hpp"
 #include "daemon/log.hpp"
 #include "daemon/probe_commands.hpp"
-#include "daemon/report.hpp"
 
 namespace tributary {
 namespace {
@@ -136,9 +135,9 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
     }
     // First what can be refused.
     if (wanted.export_ != config_.export_) {
-        for (const CollectorOptions& collector : wanted.export_.collectors) {
-            refuse_overwriting({}, collector.path, options_.stats_path);
-        }
+        std::vector<FileUse> files = files_of(wanted.export_.collectors);
+        files.insert(files.end(), options_.files.begin(), options_.files.end());
+        refuse_shared_files(files);
         probe_.pipeline.change_export(exported_of_stored(wanted.export_));
         const std::lock_guard lock(config_mutex_);
         config_.export_ = wanted.export_;

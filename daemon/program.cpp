@@ -25,6 +25,10 @@ namespace tributary {
 void reserve_standard_streams() {
     int fd = ::open("/dev/null", O_RDWR);
     while (fd >= 0 && fd <= STDERR_FILENO) {
+        if (fd == STDOUT_FILENO) {  // what is written there would be gone, and counts as a fault
+            ::close(fd);
+            static_cast<void>(::open("/dev/full", O_RDWR) == STDOUT_FILENO);
+        }
         fd = ::open("/dev/null", O_RDWR);
     }
     ::close(fd);

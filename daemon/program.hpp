@@ -6,7 +6,8 @@
 namespace tributary {
 
 /// Started with standard streams closed, the next file to be opened would become one of them and
-/// get the log. Call it before any file is opened.
+/// get the log. They lead to /dev/null then, and standard output to /dev/full: records or text for
+/// it are lost, which is an error. Call it before any file is opened.
 /// @thread  main
 void reserve_standard_streams();
 

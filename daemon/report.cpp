@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <system_error>
@@ -27,12 +26,6 @@ namespace tributary {
 namespace {
 
 std::string words_of(int error) { return std::generic_category().message(error); }
-
-bool are_one_file(const std::string& a, const std::string& b) {
-    std::error_code ignored;  // what is not there yet is no other file
-    return std::filesystem::equivalent(a, b, ignored) &&
-           !std::filesystem::is_character_file(a, ignored);  // /dev/null takes all
-}
 
 }  // namespace
 
@@ -45,21 +38,6 @@ void check_stats_path(const std::string& stats_path) {
         throw StartupError(EX_IOERR, "--stats " + stats_path + ": " + words_of(errno));
     }
     ::close(fd);
-}
-
-void refuse_overwriting(std::span<const std::string> captures, const std::string& output,
-                        const std::string& stats_path) {
-    const std::string stats_file = stats_path == "-" ? "/dev/stdout" : stats_path;
-    for (const std::string& capture : captures) {
-        if (are_one_file(capture, output) || are_one_file(capture, stats_file)) {
-            throw StartupError(
-                EX_USAGE,
-                capture + " is a capture to be read; --write or --stats would destroy it");
-        }
-    }
-    if (!output.empty() && (stats_file == output || are_one_file(stats_file, output))) {
-        throw StartupError(EX_USAGE, "records and --stats would be in one file, " + output);
-    }
 }
 
 int write_stats(const std::string& json, const std::string& stats_path) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "daemon/ledger.hpp"
@@ -12,14 +11,6 @@ namespace tributary {
 ///
 /// @errors  StartupError(74)
 void check_stats_path(const std::string& stats_path);
-
-/// Refuses to write over what is to be read, or two things into one file.
-///
-/// @param output      of `--write`, or a collector's file; empty: none
-/// @param stats_path  of `--stats`; empty: none
-/// @errors            StartupError(64)
-void refuse_overwriting(std::span<const std::string> captures, const std::string& output,
-                        const std::string& stats_path);
 
 /// Writes what `--stats` asks for; what goes wrong is logged.
 ///

@@ -5,10 +5,13 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "conf/dump_config.hpp"
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/file_uses.hpp"
 #include "daemon/log.hpp"
 #include "daemon/offline.hpp"
 #include "daemon/probe.hpp"
@@ -33,11 +36,28 @@ LoadedConfig load_and_warn(const CommandLine& command_line) {
     return loaded;
 }
 
-int run_as_probe(const CommandLine& command_line, const Config& config) {
+/// The files of a run but for those of collectors.
+std::vector<FileUse> files_of_run(const CommandLine& command_line, const Config& config) {
+    std::vector<FileUse> files{
+        {.what = "--write", .path = command_line.output, .is_written = true},
+        {.what = "--stats",
+         .path = command_line.stats_path == "-" ? "/dev/stdout" : command_line.stats_path,
+         .is_written = true},
+        {.what = "log.file", .path = config.log.file, .is_written = true},
+        {.what = "the configuration", .path = command_line.config_path, .is_written = false}};
+    for (const std::string& capture : command_line.captures) {
+        files.push_back({.what = "a capture to be read", .path = capture, .is_written = false});
+    }
+    return files;
+}
+
+int run_as_probe(const CommandLine& command_line, const Config& config,
+                 std::vector<FileUse> files) {
     Signals signals;
     return run_probe(config,
                      {.stats_interval = command_line.stats_interval,
                       .stats_path = command_line.stats_path,
+                      .files = std::move(files),
                       .log_level = command_line.log_level,
                       .load = [&] { return load_and_warn(command_line).config; }},
                      signals);
@@ -56,6 +76,7 @@ int run(const CommandLine& command_line) {
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {
+            refuse_shared_files(files_of_run(command_line, loaded.config));
             direct_log(loaded.config.log);
             Signals signals;
             return run_offline({.captures = command_line.captures,
@@ -63,9 +84,14 @@ int run(const CommandLine& command_line) {
                                 .stats_path = command_line.stats_path},
                                loaded.config, signals);
         }
-        case Task::probe:
+        case Task::probe: {
+            const std::vector<FileUse> files = files_of_run(command_line, loaded.config);
+            std::vector<FileUse> all = files_of(loaded.config.export_.collectors);
+            all.insert(all.end(), files.begin(), files.end());
+            refuse_shared_files(all);
             direct_log(loaded.config.log);
-            return run_as_probe(command_line, loaded.config);
+            return run_as_probe(command_line, loaded.config, files);
+        }
     }
     return EX_SOFTWARE;
 }

@@ -240,6 +240,30 @@ class Captures(harness.TestCase):
         subprocess.run(["sh", "-c", command, harness.TRIBUTARYD, harness.DEMO, out], check=True)
         self.assertEqual(len(self.flows(out)), harness.DEMO_FLOWS)
 
+    def test_a_closed_standard_output_that_is_written_to_is_an_error(self):
+        for words in (["--read", harness.DEMO, "--write", "-"], ["--help"],
+                      ["--read", harness.DEMO, "--write", self.path("out.ipfix"), "--stats", "-"]):
+            command = ["sh", "-c", '"$0" "$@" >&-', harness.TRIBUTARYD, *words]
+            self.assertEqual(subprocess.run(command, stderr=subprocess.PIPE, check=False).returncode, harness.EX_IOERR, words)
+
+    def test_nothing_is_written_over_what_is_read_or_over_something_else(self):
+        capture, link, out = self.path("in.pcap"), self.path("link"), self.path("out")
+        config = self.path("probe.yaml", "log: {file: %s}\n" % self.path("log"))
+        with open(harness.DEMO, "rb") as demo:
+            octets = demo.read()
+        os.symlink(self.path("not-there-yet"), link)
+        for words in (["--set", "log.file=" + capture, "--write", out], ["--write", capture], ["--write", config],
+                      ["--write", out, "--stats", config], ["--write", self.path("log")],
+                      ["--write", out, "--stats", self.path("log")], ["--write", link, "--stats", self.path("not-there-yet")]):
+            self.path("in.pcap", octets)
+            result = self.tributaryd("--config", config, "--read", capture, *words, expect=harness.EX_USAGE)
+            self.assertRegex(result.stderr, "are one file, .*/(in.pcap|probe.yaml|log|link)")
+            with open(capture, "rb") as kept:
+                self.assertEqual(kept.read(), octets, words)
+            self.assertFalse(os.path.exists(out), words)
+        for words in (["--write", "/dev/null", "--stats", "/dev/null"], ["--write", out, "--set", "log.file=/dev/null"]):
+            self.tributaryd("--read", capture, *words)
+
     def test_records_and_statistics_on_standard_output_are_refused(self):
         self.tributaryd("--read", harness.DEMO, "--write", "/dev/stdout", "--stats", "-", expect=harness.EX_USAGE)
         out, stats = self.path("out.ipfix"), self.path("stats.json")

@@ -22,11 +22,8 @@ namespace {
 struct Round {
     explicit Round(const MeteringProcess& metering, std::size_t limit = 1400,
                    const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
-                   bool ntop_elements = false, SamplingForm sampling = SamplingForm::all) {
-        ExportOptions options;
-        options.sampling = sampling;
+                   ExportOptions options = {}) {
         options.observation_domain = 42;
-        options.ntop_elements = ntop_elements;
         OptionsEncoder encoder(options, metering, limit);
         MessageNumbering numbering;
         const auto hear = [&](std::vector<std::byte> octets, std::uint32_t count) {
@@ -193,7 +190,9 @@ TEST_CASE("OptionsEncoder: a collector is told of sampling in the form that it w
     const MeteringProcess metering{
         .layout = {}, .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = {}}}};
     const auto told = [&](SamplingForm form) {
-        const Round round(metering, 1400, {}, {}, false, form);
+        ExportOptions options;
+        options.sampling = form;
+        const Round round(metering, 1400, {}, {}, options);
         return std::array{round.with(kSelectorAlgorithm).size(),
                           round.with(kNetflowInterval).size(), round.decoder.templates().size()};
     };
@@ -275,8 +274,11 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).types;
     REQUIRE(of_tcp.size() == 12);
     CHECK(of_tcp[0].text(kElementName) == "segments");
+    ExportOptions options;
+    options.ntop_elements = true;
     const auto with_ntop =
-        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, true).types;
+        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, options)
+            .types;
     REQUIRE(with_ntop.size() == 2 * 12 + 4);
     CHECK(with_ntop.back().number(kEnterprise) == 35632);
     CHECK(with_ntop.back().number(kElement) == 112);
