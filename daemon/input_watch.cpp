@@ -91,7 +91,9 @@ void InputWatch::take_again(Watched& watched) {
         input.port->start();
     } catch (const StartupError& error) {  // its threads go on to wait
         input.port->close();               // its sockets would get packets that no thread reads
-        note_refusal(watched, error.what());
+        if (if_nametoindex(input.port->kernel_interface().c_str()) != 0) {
+            note_refusal(watched, error.what());
+        }
         return;
     }
     std::ranges::for_each(input.queues, &DpdkQueue::resume);
@@ -130,7 +132,7 @@ std::chrono::milliseconds InputWatch::pause() const {
     const auto now = Clock::now();
     std::chrono::milliseconds least = 1s;
     for (const Watched& watched : inputs_) {
-        if (is_gone(watched.input) && watched.input.port->can_be_opened_anew()) {
+        if (watched.input.port->can_be_opened_anew()) {
             const bool awaits_threads = watched.there_since && !watched.refused_since &&
                                         now - *watched.there_since < kPatienceWithThreads;
             least = std::min(least, awaits_threads ? 1ms : 20ms);

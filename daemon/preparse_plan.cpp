@@ -47,6 +47,7 @@ void protect_captures(const PreparseJob& job, const Config& config) {
     std::vector<std::string> written = files_of(job.to_device, "tx_pcap");
     written.push_back(job.to_capture);
     std::vector<FileUse> files;
+    files.reserve(read.size() + written.size() + 1);
     for (const std::string& capture : read) {
         files.push_back({.what = "a capture to be read", .path = capture, .is_written = false});
     }

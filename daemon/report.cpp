@@ -81,6 +81,13 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
                          tally.packets, tally.octets, cause);
         }
     }
+    for (const CollectorLedger& collector : ledger.collectors) {
+        for (const auto& [cause, records] : collector.lost_by_cause) {
+            if (records > 0 && ledger.collectors.size() > 1) {  // of one the lines above tell
+                spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
+            }
+        }
+    }
     int code = write_stats(to_json(ledger), stats_path);
     if (const std::string text = imbalance(ledger); !text.empty()) {
         spdlog::error("the ledger does not add up, which is a defect of tributaryd: {}", text);

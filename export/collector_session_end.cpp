@@ -34,7 +34,8 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
 }
 
 void CollectorSession::abandon(ExportTime now) {
-    settle(now);
+    // What has left and is not refused by now is not lost because nothing more can be heard.
+    settle({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
     if (overflow_.is_on()) {
         transport_ = std::make_unique<NoTransport>();
         follow_session();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/file_names.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include <system_error>
 
 #include "export/export_error.hpp"
+#include "export/former_part.hpp"
 #include "export/rename_file.hpp"
+#include "export/socket.hpp"
 
 namespace tributary {
 namespace {
@@ -92,6 +95,10 @@ std::string move_former_file_aside(const std::string& path) {
     const std::filesystem::path real = std::filesystem::canonical(path, unknown);
     const std::string former = unknown ? path : real.string();
     const std::string utc = utc_text(status.st_mtime);
+    const FileDescriptor file(::open(former.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file && !lock_file(file.get())) {
+        throw ExportError(path + ": another process writes it");
+    }
     for (int number = 1;; ++number) {
         std::string name = dated_name(former, utc, number);
         const int refusal = rename_without_replacing(former, name);

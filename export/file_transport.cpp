@@ -12,11 +12,41 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "export/file_names.hpp"
 #include "export/former_part.hpp"
+#include "export/rename_file.hpp"
 
 namespace tributary {
+namespace {
+
+/// Why a file cannot be written.
+std::string words_for_refusal(int error) {
+    if (error == ENXIO) {
+        return "a FIFO that no program reads; start the reader first";
+    }
+    if (error == ETXTBSY) {
+        return "another process writes it";
+    }
+    return std::string("cannot be created: ") + words_for(error);
+}
+
+/// Finishes what a run with rotation has left that was killed. @return  lines for the log
+std::vector<std::string> finish_parts_at_once(const std::string& path) {
+    std::vector<std::string> lines;
+    for (const std::string& part : parts_of(path)) {
+        const FormerPart former = mend_former_part(part);
+        const std::string name = part.substr(0, part.size() - std::strlen(kPartSuffix));
+        const int refusal = former.is_whole ? rename_without_replacing(part, name) : 0;
+        lines.push_back(refusal == 0 ? former.note + former.failure
+                                     : part + " cannot be renamed: " + words_for_rename(refusal));
+    }
+    return lines;
+}
+
+}  // namespace
+
 FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents& events)
     : events_(events),
       path_(collector.path),
@@ -26,13 +56,14 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
         finisher_ = std::make_unique<FileFinisher>();
         finish_former_parts();
     } else if (!replaces_) {
-        former_ = move_former_file_aside(path_);
-        former_ = former_.empty() ? "" : "its file is now " + former_;
+        former_ = finish_parts_at_once(path_);
+        if (const std::string aside = move_former_file_aside(path_); !aside.empty()) {
+            former_.push_back("its file is now " + aside);
+        }
     }
     NewFile first = create_file();
     if (!first.opened.file) {
-        const char* const cause = words_for(errno);
-        throw ExportError(first.written_as + ": cannot be created: " + cause);
+        throw ExportError(first.written_as + ": " + words_for_refusal(errno));
     }
     begin(first);
 }
@@ -84,6 +115,11 @@ FileTransport::NewFile FileTransport::create_file() {
     for (;;) {
         NewFile next = name_file();
         next.opened = open_output(next.written_as, how);
+        if (!rotates() && !replaces_ && next.opened.file &&
+            !lock_file(next.opened.file.get())) {  // begun since it was looked at
+            next.opened.file = {};
+            errno = ETXTBSY;
+        }
         const bool is_taken =
             rotates() &&
             (next.opened.file ? !claim_new_part(next.opened.file.get(), next.written_as)
@@ -106,8 +142,10 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
         told_ = true;
         opened_at_ = now;
         events_.tell(CollectorEventKind::connected, now, {});
-        if (!former_.empty()) {
-            events_.tell(CollectorEventKind::former_file, now, former_);
+        for (const std::string& line : former_) {
+            if (!line.empty()) {
+                events_.tell(CollectorEventKind::former_file, now, line);
+            }
         }
     }
     if (!rotates()) {

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "export/file_finisher.hpp"
 #include "export/open_output.hpp"
@@ -62,7 +63,7 @@ private:
     std::string path_;
     FileRotation rotation_;
     bool replaces_;
-    std::string former_;  ///< a line on the former run's file; empty: there was none
+    std::vector<std::string> former_;         ///< lines on former runs' files
     std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation
     std::list<FinishedFile> to_finish_;       ///< see NewFile; of the file that is written
     FileDescriptor file_;

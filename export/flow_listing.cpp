@@ -196,6 +196,7 @@ void list_stream(std::istream& input, const std::string& name, Listing& listing,
 
 void list_file(const std::string& path, Listing& listing, Remarks& remarks) {
     if (path == "-") {
+        std::cin.tie(nullptr);  // else reading writes out what was printed, and finds its fault
         list_stream(std::cin, "standard input", listing, remarks);
         return;
     }

@@ -96,15 +96,18 @@ FormerPart mend_locked(const std::string& name, int file) {
             .failure = {}};
 }
 
-/// @return  false: another process has locked it. On a file system without locks nothing tells
-bool lock(int file) noexcept {
+}  // namespace
+
+bool lock_file(int file) noexcept {
+    struct stat status {};
+    if (::fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return true;  // what is no file takes all
+    }
     return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-}  // namespace
-
 bool claim_new_part(int file, const std::string& name) noexcept {
-    return lock(file) && is_file_at(name, file);
+    return lock_file(file) && is_file_at(name, file);
 }
 
 FormerPart mend_former_part(const std::string& name) {
@@ -115,7 +118,7 @@ FormerPart mend_former_part(const std::string& name) {
     if (!file) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
     }
-    if (!lock(file.get())) {
+    if (!lock_file(file.get())) {
         return {.is_whole = false, .note = name + " is written by another process", .failure = {}};
     }
     if (!is_file_at(name, file.get())) {

@@ -58,6 +58,25 @@ class Gone(inputs.InputCase):
         ledger = self.end(daemon)
         self.assertEqual((ledger["packets"]["received"], ledger["packets"]["nic_missed"]), (1200, 0))
 
+    def test_interfaces_that_follow_each_other_are_each_taken(self):
+        """One that lasts a third of a second after the former is not overlooked."""
+        daemon = self.start("af_packet:trib0")
+        for _ in range(4):
+            time.sleep(0.3)
+            self.send("trib1", 500)
+            self.ip("-n", self.probe, "link", "del", "trib0")
+            self.make_interface()
+        time.sleep(0.3)
+        self.send("trib1", 500)
+        daemon.wait_for(lambda: self.received_and_missed(daemon) == 2500, 30, "every frame")
+        self.assertEqual(len(re.findall("the new interface trib0 is taken", daemon.text())), 4)
+        self.end(daemon)
+
+    @staticmethod
+    def received_and_missed(daemon):
+        packets = daemon.stats()["packets"]
+        return packets["received"] + (packets["nic_missed"] or 0)
+
     @contextlib.contextmanager
     def sending(self, interface="trib1"):
         """Frames go out all the time, some 5000/s. @return a function that ends it and tells how many they were"""

@@ -173,6 +173,16 @@ class Effort(StrangeCase):
         _, complaints = self.both(b"".join(message(TYPES + ipfix_set(300, lump)) for lump in parts(told)))
         self.assertIn("names of elements not taken", complaints[0])
 
+    def test_a_reader_that_has_enough_is_no_fault(self):
+        """Also where what was printed is written out while the next records are waited for."""
+        path = self.path("flows.ipfix")
+        subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", path], check=True, capture_output=True)
+        command = 'for i in 1 2 3 4 5 6 7 8; do { head -c 3000 "$1"; sleep .05; tail -c +3001 "$1"; }'
+        result = subprocess.run(["bash", "-c", command + ' | "$0" flows --json - | head -n 1 >/dev/null; '
+                                 'echo ${PIPESTATUS[1]}; done', harness.TRIBUTARY, path],
+                                capture_output=True, text=True, check=True)
+        self.assertEqual((result.stdout, result.stderr), ("0\n" * 8, ""))
+
     def test_time_grows_with_the_file(self):
         """Twice the withdrawals take about twice the time, not four times."""
         def seconds(count):

@@ -126,6 +126,43 @@ TEST_CASE("File: an empty one, a FIFO and a device are written to", "[export][un
     CHECK(directory.names() == std::vector<std::string>{"fifo", "flows.ipfix"});
 }
 
+TEST_CASE("File: one that another process writes is left to it", "[export][unit]") {
+    const TemporaryDirectory directory;
+    for (const std::size_t before : {0, 10}) {  // it has no record yet, or some
+        RotatingExport first(directory, {});
+        first.queue.put_many(before);
+        first.run(milliseconds{0});
+        first.run(milliseconds{2000});
+        CHECK_THROWS_WITH(RotatingExport(directory, {}),
+                          Catch::Contains("flows.ipfix: another process writes it"));
+        first.queue.put_many(5);
+        first.finish(milliseconds{2000});
+        CHECK(ports_in(directory / "flows.ipfix").size() == before + 5);
+    }
+}
+
+TEST_CASE("File: without a reader a FIFO is no output", "[export][unit]") {
+    const TemporaryDirectory directory;
+    REQUIRE(::mkfifo((directory / "flows.ipfix").c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(RotatingExport(directory, {}), Catch::Contains("start the reader first"));
+}
+
+TEST_CASE("File: a part of a rotation is finished also without rotation", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string whole = file_of(3000);
+    write_file(directory / kPart, whole.substr(0, whole.size() - 7));
+    RotatingExport exports(directory, {});
+    exports.queue.put_many(10);
+    exports.finish(milliseconds{0});
+    CHECK_FALSE(fs::exists(directory / kPart));
+    const std::size_t kept = ports_in(directory / kName).size();
+    CHECK(kept > 0);
+    CHECK(kept < 3000);
+    REQUIRE(said_of_former(exports).size() == 1);
+    CHECK_THAT(said_of_former(exports)[0], Catch::Contains("is finished now, without the last"));
+    CHECK(ports_in(directory / "flows.ipfix").size() == 10);
+}
+
 TEST_CASE("File: one that cannot be kept ends the start", "[export][unit]") {
     // Its name with a time would be too long.
     const TemporaryDirectory directory;

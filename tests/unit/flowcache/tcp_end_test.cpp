@@ -32,8 +32,8 @@ FlowCacheOptions options_of(FlowDirection direction) {
             .direction = direction,
             .tcp_end = true};
 }
-const FlowCacheOptions kUniflows = options_of(FlowDirection::uniflow);
-const FlowCacheOptions kBiflows = options_of(FlowDirection::biflow);
+const FlowCacheOptions uniflows = options_of(FlowDirection::uniflow);
+const FlowCacheOptions biflows = options_of(FlowDirection::biflow);
 
 template <class Harness>
 std::vector<FlowEndReason> reasons_of(const Harness& harness) {
@@ -51,7 +51,7 @@ constexpr FlowEndReason kForced = FlowEndReason::forced_end;
 
 TEST_CASE("tcp_end: what comes behind FIN or RST belongs to the record, until it is silent",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kUniflows);
+    CacheHarness<> harness(uniflows);
     harness.packet(request(kAck), at_ms(1000));
     harness.packet(request(GENERATE(kFinAck, kRst)), at_ms(1001));
     harness.packet(request(kAck), at_ms(3001));  // exactly at its deadline
@@ -76,7 +76,7 @@ TEST_CASE("tcp_end: a SYN, with or without ACK, ends a record whose end was seen
           "[flowcache][unit]") {
     const std::uint16_t syn = GENERATE(kSyn, kSynAck, kSynRst);
     CAPTURE(syn);
-    CacheHarness<> harness(kUniflows);
+    CacheHarness<> harness(uniflows);
     harness.packet(request(syn), at_ms(1000));
     harness.packet(request(syn), at_ms(1001));  // without an end it is one more packet
     harness.packet(request(kFinAck), at_ms(1002));
@@ -92,7 +92,7 @@ TEST_CASE("tcp_end: a SYN, with or without ACK, ends a record whose end was seen
 
 TEST_CASE("tcp_end: its timeout is no longer than the idle one, and the active one holds",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kUniflows;
+    FlowCacheOptions options = uniflows;
     SECTION("idle") {
         options.tcp_end_timeout = 20s;
         CacheHarness<> harness(options);
@@ -133,7 +133,7 @@ TEST_CASE("tcp_end: its timeout is no longer than the idle one, and the active o
 }
 
 TEST_CASE("tcp_end: without it FIN and RST change nothing", "[flowcache][unit]") {
-    FlowCacheOptions options = kUniflows;
+    FlowCacheOptions options = uniflows;
     options.tcp_end = false;
     CacheHarness<> harness(options);
     for (const std::uint16_t flags : {kSyn, kFinAck, kRst, kSyn}) {
@@ -145,7 +145,7 @@ TEST_CASE("tcp_end: without it FIN and RST change nothing", "[flowcache][unit]")
 
 TEST_CASE("tcp_end: a biflow's last ACK belongs to it, and its ports serve the next one",
           "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, biflow::kLayout);
+    BiflowHarness harness(biflows, biflow::kLayout);
     for (const int begin : {1000, 1010}) {
         harness.packet(request(kSyn), at_ms(begin));
         harness.packet(answer_to(request(), kSynAck), at_ms(begin + 1));
@@ -167,7 +167,7 @@ TEST_CASE("tcp_end: a biflow's last ACK belongs to it, and its ports serve the n
 }
 
 TEST_CASE("tcp_end: one direction's FIN ends no biflow, RST of either does", "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, biflow::kLayout);
+    BiflowHarness harness(biflows, biflow::kLayout);
     harness.packet(request(kSyn), at_ms(1000));
     harness.packet(request(kFinAck), at_ms(1001));
     harness.packet(answer_to(request()), at_ms(9000));  // half closed
@@ -182,7 +182,7 @@ TEST_CASE("tcp_end: one direction's FIN ends no biflow, RST of either does", "[f
 
 TEST_CASE("tcp_end: the second FIN ends a later slice, and a SYN an empty one",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kBiflows;
+    FlowCacheOptions options = biflows;
     options.active_timeout = 2s;
     BiflowHarness harness(options, biflow::kLayout);
     harness.packet(request(kSyn), at_ms(1000));
@@ -214,7 +214,7 @@ TEST_CASE("tcp_end: the second FIN ends a later slice, and a SYN an empty one",
 
 TEST_CASE("tcp_end: a nearly full cache finds a deadline that a FIN has moved forward",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kUniflows;
+    FlowCacheOptions options = uniflows;
     options.max_flows = 4;
     CacheHarness<> harness(options);
     for (std::uint16_t port = 1; port <= 4; ++port) {
@@ -233,7 +233,7 @@ TEST_CASE("tcp_end: a nearly full cache finds a deadline that a FIN has moved fo
 
 TEST_CASE("tcp_end: handles of a connection that is over go stale with the next one's SYN",
           "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, biflow::kLayout);
+    BiflowHarness harness(biflows, biflow::kLayout);
     harness.packet(request(kSyn), at_ms(1000));
     const FlowHandle handle = harness.handle_of(request()).value();
     harness.packet(request(kRst), at_ms(1001));
