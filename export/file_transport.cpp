@@ -42,6 +42,7 @@ std::vector<std::string> finish_parts_at_once(const std::string& path) {
         lines.push_back(refusal == 0 ? former.note + former.failure
                                      : part + " cannot be renamed: " + words_for_rename(refusal));
     }
+    std::erase(lines, std::string());  // its own process had finished it
     return lines;
 }
 
@@ -143,9 +144,7 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
         opened_at_ = now;
         events_.tell(CollectorEventKind::connected, now, {});
         for (const std::string& line : former_) {
-            if (!line.empty()) {
-                events_.tell(CollectorEventKind::former_file, now, line);
-            }
+            events_.tell(CollectorEventKind::former_file, now, line);
         }
     }
     if (!rotates()) {
