@@ -15,6 +15,13 @@
 #include <string>
 #include <utility>
 
+/// jemalloc's settings, of whichever program this is linked to: one arena beside those of
+/// node_heap(). By default a thread makes an arena of its own with its first allocation, and
+/// jemalloc 5.3 ends the process where there is no memory for one. What allocates all the time is
+/// not here: input threads do not, and the others have caches of their own.
+extern "C" const char* const malloc_conf;
+const char* const malloc_conf = "narenas:1";
+
 /// jemalloc's, in programs that are linked with it (jemalloc(3)).
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, std::size_t* old_size,
                                      void* new_value, std::size_t new_size) noexcept;

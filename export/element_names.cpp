@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "export/enterprise_elements.hpp"
+#include "export/fixbuf_memory.hpp"
 #include "export/options.hpp"
 #include "export/printable_text.hpp"
 #include "export/reverse_elements.hpp"
@@ -51,7 +52,12 @@ struct ElementRegistry::Model {
     struct Free {
         void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
     };
-    std::unique_ptr<fbInfoModel_t, Free> elements{fbInfoModelAlloc()};
+    Model() {
+        check_memory_for_fixbuf(kFixbufOctets);
+        elements.reset(fbInfoModelAlloc());
+    }
+
+    std::unique_ptr<fbInfoModel_t, Free> elements;
 
     [[nodiscard]] const fbInfoElement_t* find(std::uint32_t enterprise,
                                               std::uint16_t number) const {

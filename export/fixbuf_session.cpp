@@ -9,6 +9,7 @@
 #include <string>
 
 #include "export/enterprise_elements.hpp"
+#include "export/fixbuf_memory.hpp"
 #include "export/ipfix_template.hpp"
 #include "export/reverse_elements.hpp"
 
@@ -126,7 +127,12 @@ WireTemplate whole_record(std::uint16_t id, std::size_t octets) {
 }
 
 struct FixbufSession::Library {
-    std::unique_ptr<fbInfoModel_t, ModelFree> model{fbInfoModelAlloc()};
+    Library() {
+        check_memory_for_fixbuf(kFixbufOctets);
+        model.reset(fbInfoModelAlloc());
+    }
+
+    std::unique_ptr<fbInfoModel_t, ModelFree> model;
     fbSession_t* session{};                        // owned by buffer
     fbExporter_t* exporter{};                      // owned by buffer
     std::unique_ptr<fBuf_t, BufferFree> buffer{};  // after model: it must go first

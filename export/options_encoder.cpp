@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "export/enterprise_elements.hpp"
+#include "export/fixbuf_memory.hpp"
 #include "export/ipfix_template.hpp"
 #include "export/reverse_elements.hpp"
 
@@ -50,15 +51,6 @@ std::size_t fitting_octets(const std::string& text) {
         --octets;
     }
     return octets;
-}
-
-/// libfixbuf ends the process when it gets no memory: better to find out before. It needs some
-/// hundred octets for a record with a name; what is freed here is at hand for it.
-///
-/// @errors  std::bad_alloc
-void check_memory_for_fixbuf() {
-    constexpr std::size_t kPlenty = 65'536;
-    ::operator delete(::operator new(kPlenty));  // a call that no compiler leaves out
 }
 
 }  // namespace
@@ -130,7 +122,8 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
 
 OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {
-    check_memory_for_fixbuf();
+    constexpr std::size_t kPlenty = 65'536;  // some hundred octets for a record with a name
+    check_memory_for_fixbuf(kPlenty);
     try {
         return encode_all(numbers, templates);
     } catch (const std::bad_alloc&) {
