@@ -3,6 +3,7 @@
 
 #include <sysexits.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -30,6 +31,18 @@ bool are_one_file(const std::string& a, const std::string& b) {
            !fs::is_character_file(a, ignored);
 }
 
+bool are_in_conflict(const FileUse& one, const FileUse& other) {
+    return one.what != other.what && !one.path.empty() && !other.path.empty() &&
+           (one.is_written || other.is_written) && are_one_file(one.path, other.path);
+}
+
+/// @errors  StartupError(64)
+[[noreturn]] void refuse(const FileUse& one, const FileUse& other) {
+    const bool is_loss = !one.is_written || !other.is_written;
+    throw StartupError(EX_USAGE, one.what + " and " + other.what + " are one file, " + one.path +
+                                     (is_loss ? ", which would be overwritten" : ""));
+}
+
 }  // namespace
 
 std::vector<FileUse> files_of(const std::vector<CollectorOptions>& collectors) {
@@ -44,18 +57,12 @@ std::vector<FileUse> files_of(const std::vector<CollectorOptions>& collectors) {
 }
 
 void refuse_shared_files(std::span<const FileUse> uses) {
-    for (std::size_t i = 0; i < uses.size(); ++i) {
-        for (const FileUse& other : uses.subspan(i + 1)) {
-            const FileUse& one = uses[i];
-            const bool are_apart = one.what == other.what || one.path.empty() ||
-                                   other.path.empty() || !(one.is_written || other.is_written);
-            if (are_apart || !are_one_file(one.path, other.path)) {
-                continue;
-            }
-            const bool is_loss = !one.is_written || !other.is_written;
-            throw StartupError(EX_USAGE, one.what + " and " + other.what + " are one file, " +
-                                             one.path +
-                                             (is_loss ? ", which would be overwritten" : ""));
+    for (; !uses.empty(); uses = uses.subspan(1)) {
+        const FileUse& one = uses.front();
+        const auto other = std::ranges::find_if(
+            uses.subspan(1), [&one](const FileUse& each) { return are_in_conflict(one, each); });
+        if (other != uses.end()) {
+            refuse(one, *other);
         }
     }
 }

@@ -59,6 +59,32 @@ int write_stats(const std::string& json, const std::string& stats_path) {
     return EX_OK;
 }
 
+namespace {
+
+void tell_missing(const CollectorLedger& collector) {
+    for (const auto& [cause, records] : collector.lost_by_cause) {
+        if (records > 0) {
+            spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
+        }
+    }
+}
+
+/// Records that no collector has; and of several collectors, what each of them has not.
+void tell_losses(const Ledger& ledger) {
+    for (const auto& [cause, tally] : ledger.total().lost) {
+        if (tally.records > 0) {
+            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
+                         tally.packets, tally.octets, cause);
+        }
+    }
+    if (ledger.collectors.size() == 1) {
+        return;
+    }
+    std::ranges::for_each(ledger.collectors, tell_missing);
+}
+
+}  // namespace
+
 int report_ledger(const Ledger& ledger, const std::string& stats_path) {
     spdlog::info("ledger: {}", to_line(ledger));
     const QueueLedger total = ledger.total();
@@ -75,19 +101,7 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
             "is too small for this traffic",
             evicted);
     }
-    for (const auto& [cause, tally] : total.lost) {
-        if (tally.records > 0) {
-            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
-                         tally.packets, tally.octets, cause);
-        }
-    }
-    for (const CollectorLedger& collector : ledger.collectors) {
-        for (const auto& [cause, records] : collector.lost_by_cause) {
-            if (records > 0 && ledger.collectors.size() > 1) {  // of one the lines above tell
-                spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
-            }
-        }
-    }
+    tell_losses(ledger);
     int code = write_stats(to_json(ledger), stats_path);
     if (const std::string text = imbalance(ledger); !text.empty()) {
         spdlog::error("the ledger does not add up, which is a defect of tributaryd: {}", text);
