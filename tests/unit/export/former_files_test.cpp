@@ -128,7 +128,8 @@ TEST_CASE("File: an empty one, a FIFO and a device are written to", "[export][un
 
 TEST_CASE("File: one that another process writes is left to it", "[export][unit]") {
     const TemporaryDirectory directory;
-    for (const std::size_t before : {std::size_t{0}, std::size_t{10}}) {  // it has no record yet, or some
+    for (const std::size_t before :
+         {std::size_t{0}, std::size_t{10}}) {  // it has no record yet, or some
         RotatingExport first(directory, {});
         first.queue.put_many(before);
         first.run(milliseconds{0});
