@@ -45,17 +45,6 @@ bool are_in_conflict(const FileUse& one, const FileUse& other) {
 
 }  // namespace
 
-std::vector<FileUse> files_of(const std::vector<CollectorOptions>& collectors) {
-    std::vector<FileUse> uses;
-    for (const CollectorOptions& collector : collectors) {
-        if (collector.transport == TransportKind::file) {
-            uses.push_back(
-                {.what = "a collector's path", .path = collector.path, .is_written = true});
-        }
-    }
-    return uses;
-}
-
 void refuse_shared_files(std::span<const FileUse> uses) {
     for (; !uses.empty(); uses = uses.subspan(1)) {
         const FileUse& one = uses.front();
@@ -65,6 +54,17 @@ void refuse_shared_files(std::span<const FileUse> uses) {
             refuse(one, *other);
         }
     }
+}
+
+void refuse_shared_files(std::vector<FileUse> uses,
+                         const std::vector<CollectorOptions>& collectors) {
+    for (const CollectorOptions& collector : collectors) {
+        if (collector.transport == TransportKind::file) {
+            uses.push_back(
+                {.what = "a collector's path", .path = collector.path, .is_written = true});
+        }
+    }
+    refuse_shared_files(uses);
 }
 
 }  // namespace tributary

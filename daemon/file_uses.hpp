@@ -16,14 +16,14 @@ struct FileUse {
     bool is_written{};  ///< else it is read alone
 };
 
-/// Those of collectors that are files.
-[[nodiscard]] std::vector<FileUse> files_of(const std::vector<CollectorOptions>& collectors);
-
 /// Refuses to write over what is read, or two things into one file, also by way of links, and
 /// before the files are there. Devices such as /dev/null take all. Uses of one name are not
 /// compared: collectors with one file are the configuration's fault.
 ///
 /// @errors  StartupError(64)
 void refuse_shared_files(std::span<const FileUse> uses);
+/// The same, with the files that collectors are.
+void refuse_shared_files(std::vector<FileUse> uses,
+                         const std::vector<CollectorOptions>& collectors);
 
 }  // namespace tributary

@@ -9,6 +9,7 @@
 
 #include "daemon/file_uses.hpp"
 #include "daemon/input_parsing.hpp"
+#include "daemon/standard_streams.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/trimming.hpp"
 
@@ -54,9 +55,8 @@ void protect_captures(const PreparseJob& job, const Config& config) {
     for (const std::string& output : written) {
         files.push_back({.what = "an output", .path = output, .is_written = true});
     }
-    files.push_back({.what = "--stats",
-                     .path = job.stats_path == "-" ? "/dev/stdout" : job.stats_path,
-                     .is_written = true});
+    files.push_back(
+        {.what = "--stats", .path = or_standard_output(job.stats_path), .is_written = true});
     refuse_shared_files(files);
 }
 

@@ -135,9 +135,7 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
     }
     // First what can be refused.
     if (wanted.export_ != config_.export_) {
-        std::vector<FileUse> files = files_of(wanted.export_.collectors);
-        files.insert(files.end(), options_.files.begin(), options_.files.end());
-        refuse_shared_files(files);
+        refuse_shared_files(options_.files, wanted.export_.collectors);
         probe_.pipeline.change_export(exported_of_stored(wanted.export_));
         const std::lock_guard lock(config_mutex_);
         config_.export_ = wanted.export_;

@@ -27,6 +27,28 @@ namespace {
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
+void tell_missing(const CollectorLedger& collector) {
+    for (const auto& [cause, records] : collector.lost_by_cause) {
+        if (records > 0) {
+            spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
+        }
+    }
+}
+
+/// Records that no collector has; and of several collectors, what each of them has not.
+void tell_losses(const Ledger& ledger) {
+    for (const auto& [cause, tally] : ledger.total().lost) {
+        if (tally.records > 0) {
+            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
+                         tally.packets, tally.octets, cause);
+        }
+    }
+    if (ledger.collectors.size() == 1) {
+        return;
+    }
+    std::ranges::for_each(ledger.collectors, tell_missing);
+}
+
 }  // namespace
 
 void check_stats_path(const std::string& stats_path) {
@@ -58,32 +80,6 @@ int write_stats(const std::string& json, const std::string& stats_path) {
     }
     return EX_OK;
 }
-
-namespace {
-
-void tell_missing(const CollectorLedger& collector) {
-    for (const auto& [cause, records] : collector.lost_by_cause) {
-        if (records > 0) {
-            spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
-        }
-    }
-}
-
-/// Records that no collector has; and of several collectors, what each of them has not.
-void tell_losses(const Ledger& ledger) {
-    for (const auto& [cause, tally] : ledger.total().lost) {
-        if (tally.records > 0) {
-            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
-                         tally.packets, tally.octets, cause);
-        }
-    }
-    if (ledger.collectors.size() == 1) {
-        return;
-    }
-    std::ranges::for_each(ledger.collectors, tell_missing);
-}
-
-}  // namespace
 
 int report_ledger(const Ledger& ledger, const std::string& stats_path) {
     spdlog::info("ledger: {}", to_line(ledger));

@@ -17,6 +17,7 @@
 #include "daemon/probe.hpp"
 #include "daemon/program.hpp"
 #include "daemon/signals.hpp"
+#include "daemon/standard_streams.hpp"
 
 namespace {
 
@@ -41,7 +42,7 @@ std::vector<FileUse> files_of_run(const CommandLine& command_line, const Config&
     std::vector<FileUse> files{
         {.what = "--write", .path = command_line.output, .is_written = true},
         {.what = "--stats",
-         .path = command_line.stats_path == "-" ? "/dev/stdout" : command_line.stats_path,
+         .path = or_standard_output(command_line.stats_path),
          .is_written = true},
         {.what = "log.file", .path = config.log.file, .is_written = true},
         {.what = "the configuration", .path = command_line.config_path, .is_written = false}};
@@ -86,9 +87,7 @@ int run(const CommandLine& command_line) {
         }
         case Task::probe: {
             const std::vector<FileUse> files = files_of_run(command_line, loaded.config);
-            std::vector<FileUse> all = files_of(loaded.config.export_.collectors);
-            all.insert(all.end(), files.begin(), files.end());
-            refuse_shared_files(all);
+            refuse_shared_files(files, loaded.config.export_.collectors);
             direct_log(loaded.config.log);
             return run_as_probe(command_line, loaded.config, files);
         }

@@ -49,7 +49,7 @@ void CollectorGroup::retire_some(ExportTime now) {
         }
     }
     for (const Member& member : retired_) {
-        show_connection(member.account);  // what happens to the retired one is not its successor's
+        show_state(member.account);  // what happens to the retired one is not its successor's
     }
     std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
 }
@@ -60,12 +60,12 @@ bool CollectorGroup::has_account(std::size_t account) const noexcept {
                                [&](const Member& member) { return member.account == account; });
 }
 
-/// Says in the account of a retired session whether another one is connected.
-void CollectorGroup::show_connection(std::size_t account) noexcept {
+/// Makes the gauges of a retired session's account those of the member that has the account now.
+void CollectorGroup::show_state(std::size_t account) noexcept {
     book_.account(account).connected.set(0);
     for (const Member& member : members_) {
         if (member.account == account) {
-            member.session->show_connection();
+            member.session->show_state();
         }
     }
 }

@@ -115,7 +115,7 @@ private:
     [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
     void retire_some(ExportTime now);
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
-    void show_connection(std::size_t account) noexcept;
+    void show_state(std::size_t account) noexcept;
     [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
     static void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew);
     void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);

@@ -114,8 +114,8 @@ public:
     [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
-    /// Says in the account whether there is a session: another one may have had it before.
-    void show_connection() noexcept {
+    /// Makes the account's gauges those of this session: another one may have set them before.
+    void show_state() noexcept {
         account_.connected.set(has_session() ? 1 : 0);
         show_gauges();
     }

@@ -38,7 +38,7 @@ public:
         ::posix_spawnattr_setflags(
             &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
         ::posix_spawn_file_actions_init(&actions_);
-        closes_ = ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+        closing_error_ = ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     }
     FreshProcess(const FreshProcess&) = delete;
     FreshProcess& operator=(const FreshProcess&) = delete;
@@ -50,20 +50,20 @@ public:
     ///
     /// @return  an errno
     [[nodiscard]] int start(pid_t& child, char* const* arguments) const {
-        return closes_ != 0
-                   ? closes_
+        return closing_error_ != 0
+                   ? closing_error_
                    : ::posix_spawn(&child, "/bin/sh", &actions_, &attributes_, arguments, environ);
     }
 
 private:
     posix_spawnattr_t attributes_{};
     posix_spawn_file_actions_t actions_{};
-    int closes_{};  ///< an errno: there is no memory for it
+    int closing_error_{};  ///< an errno: closing could not be asked for; 0: it was
 };
 
-/// The capabilities that the service manager has given the probe are not handed on to commands.
-/// @thread  the calling thread's processes get none
-void keep_ambient_capabilities() {
+/// Commands that this thread starts get none of the capabilities that the service manager has given
+/// the probe.
+void drop_ambient_capabilities() {
     static_cast<void>(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
 }
 
@@ -158,7 +158,7 @@ std::string FileFinisher::take_first(std::deque<std::string>& lines) {
 }
 
 void FileFinisher::run() {
-    keep_ambient_capabilities();
+    drop_ambient_capabilities();
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [this] { return ending_ || !files_.empty(); });

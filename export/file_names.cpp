@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "export/export_error.hpp"
-#include "export/former_part.hpp"
+#include "export/open_output.hpp"
 #include "export/rename_file.hpp"
 #include "export/socket.hpp"
 

@@ -2,7 +2,6 @@
 #include "export/former_part.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/open_output.hpp"
 #include "export/spool_file.hpp"
 
 namespace tributary {
@@ -97,14 +97,6 @@ FormerPart mend_locked(const std::string& name, int file) {
 }
 
 }  // namespace
-
-bool lock_file(int file) noexcept {
-    struct stat status {};
-    if (::fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return true;  // what is no file takes all
-    }
-    return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
 
 bool claim_new_part(int file, const std::string& name) noexcept {
     return lock_file(file) && is_file_at(name, file);

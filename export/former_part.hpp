@@ -16,11 +16,6 @@ struct FormerPart {
     FileDescriptor lock{};
 };
 
-/// Locks a file that this process writes, as long as it is open.
-///
-/// @return  false: another process has locked it. On a file system without locks nothing tells
-[[nodiscard]] bool lock_file(int file) noexcept;
-
 /// Locks a part that was just created, so that no other process takes it for one that was left.
 ///
 /// @return  false: another process has it already, and may have removed it

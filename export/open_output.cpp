@@ -2,10 +2,12 @@
 #include "export/open_output.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace tributary {
 namespace {
@@ -30,6 +32,14 @@ OpenedOutput open_output(const std::string& path, int how) noexcept {
     }
     return {.file =
                 FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644))};
+}
+
+bool lock_file(int file) noexcept {
+    struct stat status {};
+    if (::fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return true;  // what is no file takes all
+    }
+    return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 }  // namespace tributary

@@ -22,4 +22,9 @@ struct OpenedOutput {
 /// @param how  flags of open(2) beside O_WRONLY, O_CREAT and O_CLOEXEC
 [[nodiscard]] OpenedOutput open_output(const std::string& path, int how) noexcept;
 
+/// Locks a regular file that this process writes, as long as it is open.
+///
+/// @return  false: another process has locked it. On a file system without locks nothing tells
+[[nodiscard]] bool lock_file(int file) noexcept;
+
 }  // namespace tributary

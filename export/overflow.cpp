@@ -114,7 +114,8 @@ std::optional<OutgoingMessage> Overflow::take(ExportTime now) noexcept {
     return message;
 }
 
-/// Without memory the spool keeps the message, and what it found to be damaged until then.
+/// Where there is no memory for a message, nothing is returned: the spool still has the message,
+/// and still has the accounts of the damage that it met on the way.
 std::optional<OutgoingMessage> Overflow::take_if_possible() noexcept {
     try {
         return spool_->take();

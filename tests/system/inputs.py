@@ -64,6 +64,14 @@ class InputCase(live_veth.LiveCase):
         harness.need("ip", "curl", root=True)
         super().setUp()
 
+    def start_or_skip_af_xdp(self, interface):
+        try:
+            return self.start("af_xdp:" + interface)
+        except AssertionError as error:
+            if "ended with 69" in str(error):
+                self.skipTest("no AF_XDP here: " + str(error).splitlines()[-1])
+            raise
+
     def start(self, *devices, settings=()):
         """A probe whose inputs are a, b, ... on these devices."""
         inputs = ", ".join('{name: %s, device: "%s", poll: adaptive%s}' % (
@@ -205,12 +213,7 @@ class MissedByXdp(InputCase):
         for command in ("link add q0 netns %s type veth peer name q1 netns %s" % (self.probe, self.sender),
                         "-n %s link set q0 up" % self.probe, "-n %s link set q1 up" % self.sender):
             subprocess.run(["ip", *command.split()], check=True)    # one queue each
-        try:
-            daemon = self.start("af_xdp:q0")
-        except AssertionError as error:
-            if "ended with 69" in str(error):
-                self.skipTest("no AF_XDP here: " + str(error).splitlines()[-1])
-            raise
+        daemon = self.start_or_skip_af_xdp("q0")
         sent = 20_000
         with stopped(daemon):
             self.send("q1", sent)

@@ -13,6 +13,14 @@ RecordEntry entry(std::uint64_t number, std::size_t queue = 0) {
     return {.number = number, .queue = queue, .packets = 10, .octets = 1000};
 }
 
+/// A record whose packets and octets no other index gives.
+RecordEntry begin_record(DeliveryBook& book, std::uint64_t index) {
+    RecordEntry entry{
+        .number = 0, .queue = 0, .packets = index + 1, .octets = std::uint64_t{100} << index};
+    entry.number = book.begin(0, entry.tally());
+    return entry;
+}
+
 }  // namespace
 
 TEST_CASE("DeliveryBook: a record is exported when the first collector has it", "[export][unit]") {
@@ -168,9 +176,7 @@ TEST_CASE("DeliveryBook: unread records are lost where no other collector has th
             unread.queues.resize(1);
             RecordTally lost;
             for (std::uint64_t i = 0; i < 4; ++i) {
-                RecordEntry entry{
-                    .number = 0, .queue = 0, .packets = i + 1, .octets = std::uint64_t{100} << i};
-                entry.number = book.begin(0, entry.tally());
+                const RecordEntry entry = begin_record(book, i);
                 entries.push_back(entry);
                 unread.queues[0] += entry.tally();
                 unread.numbers[entry.number] = entry.number + 1;
@@ -214,9 +220,7 @@ TEST_CASE("DeliveryBook: unread records stay in a spool where no other collector
                                  .lacks_numbers = lacks_numbers};
             RecordTally stays;
             for (std::uint64_t i = 0; i < 4; ++i) {
-                RecordEntry entry{
-                    .number = 0, .queue = 0, .packets = i + 1, .octets = std::uint64_t{100} << i};
-                entry.number = book.begin(0, entry.tally());
+                const RecordEntry entry = begin_record(book, i);
                 unread.queues[0] += entry.tally();
                 if (!lacks_numbers || i != 2) {
                     unread.numbers[entry.number] = entry.number + 1;

@@ -33,7 +33,7 @@ CollectorOptions rotating(const TemporaryDirectory& directory) {
     return collector;
 }
 
-/// Octets in files that have their names, of which some ends in `.part` if they have not.
+/// Octets of all files, none of which may still be a `.part`.
 std::size_t octets_in(const TemporaryDirectory& directory) {
     std::size_t sum = 0;
     for (const std::string& name : directory.names()) {

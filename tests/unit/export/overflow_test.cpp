@@ -2,7 +2,9 @@
 #include "export/overflow.hpp"
 
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/allocation_counter.hpp"
@@ -25,6 +27,13 @@ struct OverflowIn {
         OutgoingMessage message = message_of(number);
         REQUIRE(overflow.store(message, none, now));
     }
+    /// The oldest message; the log is empty then.
+    OutgoingMessage take() {
+        std::optional<OutgoingMessage> message = overflow.take(now);
+        REQUIRE(message);
+        lines.clear();
+        return std::move(*message);
+    }
     [[nodiscard]] const CollectorCounters& account() const { return counters.collectors[0]; }
 
     const ExportTime now = at(std::chrono::milliseconds{0});
@@ -45,10 +54,8 @@ TEST_CASE("Overflow: own records of a message that is refused are lost, and the 
     const TemporaryDirectory directory;
     OverflowIn in(directory);
     in.store(1);
-    std::optional<OutgoingMessage> message = in.overflow.take(in.now);
-    REQUIRE(message);
-    in.lines.clear();
-    in.overflow.refuse(*message, in.now);
+    OutgoingMessage message = in.take();
+    in.overflow.refuse(message, in.now);
     CHECK(in.account().read_lost(ExportLoss::spool_damaged) == tally_of(message_of(1)));
     REQUIRE(in.lines.size() == 1);
     CHECK_THAT(in.lines[0], Catch::Contains("2 records are lost since the start"));
@@ -60,9 +67,8 @@ TEST_CASE("Overflow: inherited records of a message that is refused are lost as 
     const TemporaryDirectory directory;
     write_file(file_in(directory), whole_file());
     OverflowIn in(directory);
-    std::optional<OutgoingMessage> message = in.overflow.take(in.now);
-    REQUIRE(message);
-    in.overflow.refuse(*message, in.now);
+    OutgoingMessage message = in.take();
+    in.overflow.refuse(message, in.now);
     CHECK(in.account().inherited.read().records == kMessages * kRecords);
     CHECK(in.account().read_lost(ExportLoss::spool_damaged) == tally_of(message_of(0)));
     CHECK_THAT(in.lines.back(), Catch::Contains("2 records are lost since the start"));
@@ -72,13 +78,11 @@ TEST_CASE("Overflow: what there was no memory to tell of is told of later", "[ex
     const TemporaryDirectory directory;
     OverflowIn in(directory);
     in.store(0);
-    std::optional<OutgoingMessage> message = in.overflow.take(in.now);
-    REQUIRE(message);
-    in.lines.clear();
+    OutgoingMessage message = in.take();
     {
         std::int64_t calls = 0;
         const NoLargeMemory none(0, calls);
-        in.overflow.refuse(*message, in.now);
+        in.overflow.refuse(message, in.now);
     }
     CHECK(in.account().read_lost(ExportLoss::spool_damaged) == tally_of(message_of(0)));
     CHECK(in.lines.empty());

@@ -80,6 +80,18 @@ struct PacedExport {
             hear();
         }
     }
+    /// The collector goes away, one record is refused, and so many wait for a while.
+    ///
+    /// @return  its port
+    std::uint16_t leave_waiting(std::size_t records, milliseconds lasting) {
+        const std::uint16_t port = port_of(sockets[0]);
+        sockets[0] = FileDescriptor();
+        queue.put_many(1);
+        run(seconds{2});
+        queue.put_many(records);
+        run(lasting);
+        return port;
+    }
     /// @return  how long it took
     milliseconds finish() {
         const milliseconds began = now;
@@ -219,12 +231,7 @@ TEST_CASE("UDP export: flows that end together leave at a pace", "[export][unit]
 
 TEST_CASE("UDP export: what waited for an absent collector leaves at a pace", "[export][unit]") {
     PacedExport paced({500'000});
-    const std::uint16_t port = port_of(paced.sockets[0]);
-    paced.sockets[0] = FileDescriptor();
-    paced.queue.put_many(1);
-    paced.run(seconds{2});  // refused
-    paced.queue.put_many(10'000);
-    paced.run(seconds{2});
+    const std::uint16_t port = paced.leave_waiting(10'000, seconds{2});
     paced.sockets[0] = bind_loopback(SOCK_DGRAM, port);
     std::size_t before = paced.arrived[0];
     std::size_t most = 0;
@@ -240,12 +247,7 @@ TEST_CASE("UDP export: what waited for an absent collector leaves at a pace", "[
 
 TEST_CASE("UDP export: pace auto does not grow while the collector is away", "[export][unit]") {
     PacedExport paced({std::nullopt});
-    const std::uint16_t port = port_of(paced.sockets[0]);
-    paced.sockets[0] = FileDescriptor();
-    paced.queue.put_many(1);
-    paced.run(seconds{2});  // refused
-    paced.queue.put_many(60'000);
-    paced.run(seconds{60});
+    const std::uint16_t port = paced.leave_waiting(60'000, seconds{60});
     CHECK(paced.counters.collectors[0].waiting_octets.read() > kBuffer / 2);
     CHECK(paced.counters.collectors[0].pace.read() == 1'000'000);
     paced.sockets[0] = bind_loopback(SOCK_DGRAM, port);

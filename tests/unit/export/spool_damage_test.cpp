@@ -155,7 +155,7 @@ TEST_CASE("Spool: a place of damage is counted once, however often it is looked 
     const TemporaryDirectory directory;
     SmallSpool own(directory);
     own.write();
-    for (const std::size_t frame : {1U, 3U}) {  // headers, of which the last ends the file
+    for (const std::size_t frame : {1U, 3U}) {  // one in the middle, and the last of the file
         put_octet(file_in(directory), kHeader + frame * kFrame + 70, '\x55');
     }
     for (int looks = 0; looks < 3; ++looks) {
