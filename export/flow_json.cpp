@@ -118,7 +118,7 @@ json value_json(IpfixType type, Bytes bytes) {
 
 /// Octets that are no UTF-8 are replaced: an exporter's text must not end the listing.
 std::string dump(const json& value) {
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
     return value.is_string() ? printable_json(text) : text;
 }
 
