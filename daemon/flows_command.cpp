@@ -13,10 +13,10 @@ namespace tributary {
 namespace {
 
 constexpr const char* kFilterHelp =
-    "only flows that match; terms are proto NAME|NUMBER, [src|dst] port N[-N],\n"
-    "[outer] [src|dst] host ADDRESS, [outer] [src|dst] net ADDRESS/BITS,\n"
-    "tunnel KIND|any and tunnel-id N, with and, or, not and (), for example\n"
-    "'(src net 10.0.0.0/8 or host 2001:db8::1) and port 53 and not proto tcp'";
+    "only flows that match: words of pcap filters (tcp, udp port 53, src net 10.0.0.0/8,\n"
+    "ip6, vlan 5) and of flows (octets > 1M, duration >= 30s, flags S, reason active,\n"
+    "tunnel vxlan, outer host A), with and, or, not and (); docs/filters.md has all, for example\n"
+    "'(src net 10.0.0.0/8 or host 2001:db8::1) and udp port 53 and octets > 10k'";
 
 constexpr const char* kProgram = "tributary flows";
 

@@ -1,279 +1,378 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/flow_filter.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "export/filter_values.hpp"
+#include "export/filter_vocabulary.hpp"
+#include "export/filter_words.hpp"
+#include "export/flow_words.hpp"
 #include "export/ip_text.hpp"
 #include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kMaximumDepth =
-    100;  ///< of "(" and "not", so that no filter exhausts the stack
+constexpr std::size_t kMaximumDepth = 100;  // of "(" and "not": no filter exhausts the stack
 
-bool in_net(const IpAddress& address, const IpAddress& net, std::size_t bits) noexcept {
-    const auto octets = static_cast<std::ptrdiff_t>(bits / 8);
-    if (!std::equal(net.begin(), net.begin() + octets, address.begin())) {
-        return false;
-    }
-    if (bits % 8 == 0) {
-        return true;
-    }
-    const auto mask = static_cast<std::byte>(0xFFU << (8 - bits % 8));
-    const auto last = static_cast<std::size_t>(octets);
-    return ((net[last] ^ address[last]) & mask) == std::byte{};
+/// The words in front of a value. A value without any has those of the value before it: "port 53 or
+/// 80".
+struct Prefix {
+    enum class Kind : std::uint8_t { host, net, port, protocol };
+
+    std::uint8_t ip_version{};       ///< 0: either
+    const ProtocolWord* protocol{};  ///< of ports; nullptr: any
+    bool outer{};
+    Endpoint endpoint{};
+    Kind kind{};
+};
+
+template <class Condition>
+FlowCondition make(Condition condition) {
+    return FlowCondition{{std::move(condition)}};
 }
 
-constexpr std::uint32_t kMaximumTunnelId = std::numeric_limits<std::uint32_t>::max();
-
-bool has_ports(std::uint8_t protocol) noexcept {
-    return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
+FlowCondition both(FlowCondition first, FlowCondition second) {
+    Chain chain;
+    chain.links.push_back({Joint::all, std::move(first)});
+    chain.links.push_back({Joint::all, std::move(second)});
+    return make(std::move(chain));
 }
 
-}  // namespace
+/// Whether it can only be an address.
+bool is_address(std::string_view word) {
+    return parse_host(word.substr(0, word.find('/'))).has_value();
+}
 
 /// Recursive descent over the grammar of flow_filter.hpp.
 class FilterParser {
 public:
-    using Node = FlowFilter::Node;
-    using NodeKind = FlowFilter::NodeKind;
-    using Side = FlowFilter::Side;
+    explicit FilterParser(std::string_view text) : words_(text) {}
 
-    explicit FilterParser(std::string_view text) : text_(text) { advance(); }
-
-    Node parse() {
-        Node root = parse_filter();
-        if (!word_.empty()) {
+    FlowCondition parse() {
+        FlowCondition root = parse_filter();
+        if (!words_.word().empty()) {
             expected("'and', 'or' or the end");
         }
         return root;
     }
 
 private:
-    Node parse_filter() {
-        Node node;
-        node.kind = NodeKind::any_of;
-        do {
-            node.operands.push_back(parse_term());
-        } while (accept("or"));
-        return node;
+    FlowCondition parse_filter() {
+        Chain chain;
+        Joint joint = Joint::all;
+        bool goes_on = true;
+        while (goes_on) {
+            chain.links.push_back({joint, parse_factor()});
+            const std::optional<Joint> next = parse_joint();
+            goes_on = next.has_value();
+            joint = next.value_or(Joint::all);
+        }
+        return chain.links.size() == 1 ? std::move(chain.links.front().condition)
+                                       : make(std::move(chain));
     }
 
-    Node parse_term() {
-        Node node;
-        node.kind = NodeKind::all_of;
-        do {
-            node.operands.push_back(parse_factor());
-        } while (accept("and"));
-        return node;
+    std::optional<Joint> parse_joint() {
+        if (words_.accept("and") || words_.accept("&&")) {
+            return Joint::all;
+        }
+        return words_.accept("or") || words_.accept("||") ? std::optional(Joint::any)
+                                                          : std::nullopt;
     }
 
-    Node parse_factor() {
+    FlowCondition parse_factor() {
         if (depth_ == kMaximumDepth) {
             fail("more than " + std::to_string(kMaximumDepth) + " nested 'not' and '('");
         }
         ++depth_;
-        Node node;
-        if (accept("not")) {
-            node.kind = NodeKind::none_of;
-            node.operands.push_back(parse_factor());
-        } else if (accept("(")) {
-            node = parse_filter();
-            if (!accept(")")) {
-                expected("'and', 'or' or ')'");
-            }
-        } else {
-            node = parse_primitive();
-        }
+        FlowCondition condition = parse_unjoined();
         --depth_;
-        return node;
+        return condition;
     }
 
-    Node parse_primitive() {
-        Node node;
-        if (accept("tunnel")) {
-            parse_tunnel(node);
-            return node;
+    FlowCondition parse_unjoined() {
+        if (words_.accept("not") || words_.accept("!")) {
+            Negation negation;
+            negation.operand.push_back(parse_factor());
+            return make(std::move(negation));
         }
-        if (accept("tunnel-id")) {
-            node.kind = NodeKind::tunnel_id;
-            node.tunnel_id =
-                parsed(parse_number(word_, kMaximumTunnelId), "a number up to 4294967295");
-            return node;
+        if (!words_.accept("(")) {
+            return parse_primitive();
         }
-        if (accept("proto")) {
-            node.kind = NodeKind::protocol;
-            node.protocol = parsed(parse_protocol(word_), "a protocol name or a number up to 255");
-            return node;
+        FlowCondition inner = parse_filter();
+        if (!words_.accept(")")) {
+            expected("'and', 'or' or ')'");
         }
-        node.outer = accept("outer");
-        const bool source = accept("src");
-        const bool destination = !source && accept("dst");
-        if (source || destination) {
-            node.side = source ? Side::source : Side::destination;
+        prefix_.reset();
+        return inner;
+    }
+
+    FlowCondition parse_primitive() {
+        if (prefix_ && is_value_of(*prefix_)) {
+            return parse_value(*prefix_);
         }
-        if (accept("host")) {
-            parse_host(node);
-        } else if (accept("net")) {
-            parse_net(node);
-        } else if (!node.outer && accept("port")) {
-            parse_ports(node);
+        prefix_.reset();
+        if (std::optional<FlowCondition> condition = parse_own()) {
+            return std::move(*condition);
+        }
+        Prefix prefix;
+        std::optional<FlowCondition> alone = parse_protocol_words(prefix);
+        return alone ? std::move(*alone) : parse_prefixed(prefix);
+    }
+
+    /// Whether the word is a value and no word of the language.
+    [[nodiscard]] bool is_value_of(const Prefix& prefix) const {
+        const std::string_view word = words_.word();
+        if (prefix.kind == Prefix::Kind::port) {
+            return find_protocol_word(word) == nullptr && parse_ports(word).has_value();
+        }
+        return word.find_first_of("0123456789") == 0 || is_address(word);
+    }
+
+    /// Conditions that begin with a word of their own.
+    std::optional<FlowCondition> parse_own() {
+        if (const FlowMeasure* const measure = find_measure(words_.word())) {
+            words_.advance();
+            return parse_measure(*measure);
+        }
+        if (words_.accept("tunnel")) {
+            return parse_tunnel();
+        }
+        if (words_.accept("tunnel-id")) {
+            constexpr std::uint32_t kMost = 0xFFFF'FFFF;
+            return make(TunnelIdCondition{
+                taken(parse_number(words_.word(), kMost), "a number up to 4294967295")});
+        }
+        if (words_.accept("vlan")) {
+            return parse_vlan();
+        }
+        if (words_.accept("flags")) {
+            const bool exactly = words_.accept("=") || words_.accept("==");
+            return make(FlagsCondition{
+                taken(parse_tcp_flags(words_.word()), "letters of CEUAPRSF, such as S or SA"),
+                exactly});
+        }
+        if (words_.accept("reason")) {
+            return make(ReasonCondition{taken(parse_end_reason(words_.word()),
+                                              "'idle', 'active', 'end', 'forced' or 'resources'")});
+        }
+        return std::nullopt;
+    }
+
+    FlowCondition parse_measure(const FlowMeasure& measure) {
+        MeasureCondition condition{.measure = &measure};
+        if (const auto comparison = parse_comparison(words_.word())) {
+            condition.comparison = *comparison;
+            words_.advance();
+        }
+        condition.number =
+            taken(parse_quantity(words_.word(), measure.unit),
+                  measure.unit == MeasureUnit::count ? "a number such as 1500, 64k or 10M"
+                                                     : "a time such as 30s, 5m or 250ms");
+        return make(condition);
+    }
+
+    FlowCondition parse_tunnel() {
+        TunnelCondition tunnel;
+        if (!words_.accept("any")) {
+            tunnel.kind = taken(parse_tunnel_kind(words_.word()),
+                                "'any' or a kind of tunnel such as vxlan, gre or gtp-u");
+        }
+        return make(tunnel);
+    }
+
+    FlowCondition parse_vlan() {
+        constexpr std::uint32_t kMost = 4095;
+        VlanCondition vlan;
+        if (words_.word().find_first_of("0123456789") == 0) {
+            const auto number = parse_number(words_.word(), kMost);
+            vlan.id = {static_cast<std::uint16_t>(taken(
+                number.value_or(0) != 0 ? number : std::nullopt, "a VLAN number from 1 to 4095"))};
+        }
+        return make(vlan);
+    }
+
+    /// Takes what is of IP versions and protocols.
+    ///
+    /// @return  nothing: more is to follow
+    std::optional<FlowCondition> parse_protocol_words(Prefix& prefix) {
+        if (const ProtocolWord* const known = find_protocol_word(words_.word())) {
+            words_.advance();
+            prefix.protocol = known;
+            const bool goes_on = known->has_ports && begins_prefix();
+            return goes_on ? std::nullopt : std::optional(make(ProtocolCondition{known->protocol}));
+        }
+        const bool ipv4 = words_.accept("ip");
+        if (!ipv4 && !words_.accept("ip6")) {
+            return std::nullopt;
+        }
+        prefix.ip_version = ipv4 ? 4 : 6;
+        if (words_.accept("multicast")) {
+            NetCondition net =
+                parse_net(ipv4 ? "224.0.0.0/4" : "ff00::/8").value_or(NetCondition{});
+            net.endpoint = Endpoint::destination;
+            return make(net);
+        }
+        const bool goes_on = begins_prefix() || words_.word() == "outer" ||
+                             words_.word() == "proto" || is_address(words_.word());
+        return goes_on ? std::nullopt : std::optional(make(VersionCondition{prefix.ip_version}));
+    }
+
+    [[nodiscard]] bool begins_prefix() const {
+        static constexpr std::array<std::string_view, 6> kWords{"src", "dst",  "host",
+                                                                "net", "port", "portrange"};
+        return std::find(kWords.begin(), kWords.end(), words_.word()) != kWords.end();
+    }
+
+    FlowCondition parse_prefixed(Prefix prefix) {
+        prefix.outer = prefix.protocol == nullptr && words_.accept("outer");
+        const bool has_endpoint = parse_endpoint(prefix);
+        if (!prefix.outer && (words_.accept("port") || words_.accept("portrange"))) {
+            prefix.kind = Prefix::Kind::port;
+        } else if (prefix.protocol != nullptr) {
+            expected("'port' or 'portrange'");
+        } else if (words_.accept("net")) {
+            prefix.kind = Prefix::Kind::net;
+        } else if (words_.accept("host") || is_address(words_.word())) {
+            const bool is_net = words_.word().find('/') != std::string_view::npos;
+            prefix.kind =
+                is_net && is_address(words_.word()) ? Prefix::Kind::net : Prefix::Kind::host;
+        } else if (!prefix.outer && !has_endpoint && words_.accept("proto")) {
+            prefix.kind = Prefix::Kind::protocol;
         } else {
-            expected(words_after(node.outer, source || destination));
+            refuse(prefix, has_endpoint);
         }
-        return node;
+        return parse_value(prefix);
     }
 
-    /// What a primitive may begin with, or go on with behind "outer" and a side.
-    static const char* words_after(bool outer, bool side) {
-        if (outer) {
-            return side ? "'host' or 'net'" : "'host', 'net', 'src' or 'dst'";
-        }
-        return side ? "'host', 'net' or 'port'"
-                    : "'host', 'net', 'port', 'proto', 'src', 'dst', 'outer', 'tunnel', "
-                      "'tunnel-id', 'not' or '('";
-    }
-
-    void parse_tunnel(Node& node) {
-        node.kind = NodeKind::tunnel;
-        if (!accept("any")) {
-            node.tunnel = parsed(parse_tunnel_kind(word_),
-                                 "'any' or a kind of tunnel such as vxlan, gre or gtp-u");
-        }
-    }
-
-    void parse_host(Node& node) {
-        if (!read_address(node, word_)) {
-            expected("an IPv4 or IPv6 address");
-        }
-        advance();
-    }
-
-    void parse_net(Node& node) {
-        const std::size_t slash = word_.find('/');
-        if (slash == std::string_view::npos || !read_address(node, word_.substr(0, slash))) {
-            expected("a network such as 10.0.0.0/8 or 2001:db8::/32");
-        }
-        const auto bits = parse_number(word_.substr(slash + 1), node.prefix_bits);
-        node.prefix_bits = static_cast<std::uint8_t>(
-            parsed(bits, "a prefix length up to " + std::to_string(node.prefix_bits)));
-    }
-
-    void parse_ports(Node& node) {
-        constexpr std::uint32_t kMaximumPort = 65535;
-        node.kind = NodeKind::port;
-        const std::size_t dash = word_.find('-');
-        const auto first = parse_number(word_.substr(0, dash), kMaximumPort);
-        const auto last = dash == std::string_view::npos
-                              ? first
-                              : parse_number(word_.substr(dash + 1), kMaximumPort);
-        if (!first || !last || *first > *last) {
-            expected("a port such as 443 or a range such as 8000-8099");
-        }
-        node.first_port = static_cast<std::uint16_t>(*first);
-        node.last_port = static_cast<std::uint16_t>(*last);
-        advance();
-    }
-
-    /// Makes `node` the net of this one address.
-    static bool read_address(Node& node, std::string_view text) {
-        const std::string address(text);
-        node.kind = NodeKind::net;
-        node.ip_version = text.find(':') == std::string_view::npos ? 4 : 6;
-        node.prefix_bits = node.ip_version == 4 ? 32 : 128;
-        // A NUL would end what inet_pton() reads.
-        return address.find('\0') == std::string::npos &&
-               inet_pton(node.ip_version == 4 ? AF_INET : AF_INET6, address.c_str(),
-                         node.address.data()) == 1;
-    }
-
-    template <class Value>
-    Value parsed(const std::optional<Value>& value, const std::string& what) {
-        if (!value) {
-            expected(what);
-        }
-        advance();
-        return *value;
-    }
-
-    bool accept(std::string_view word) {
-        if (word_ != word) {
+    /// "src", "dst", "src or dst", "src and dst", or the other way around.
+    bool parse_endpoint(Prefix& prefix) {
+        const bool source = words_.accept("src");
+        if (!source && !words_.accept("dst")) {
             return false;
         }
-        advance();
+        prefix.endpoint = source ? Endpoint::source : Endpoint::destination;
+        if (const auto joint = parse_joint()) {
+            if (!words_.accept(source ? "dst" : "src")) {
+                expected(source ? "'dst'" : "'src'");
+            }
+            prefix.endpoint = *joint == Joint::any ? Endpoint::either : Endpoint::both;
+        }
         return true;
     }
 
-    /// Words end at white space and parentheses; a parenthesis is a word of its own.
-    void advance() {
-        constexpr std::string_view kSpace = " \t\r\n";
-        at_ = std::min(text_.find_first_not_of(kSpace, at_ + word_.size()), text_.size());
-        const bool parenthesis = at_ < text_.size() && (text_[at_] == '(' || text_[at_] == ')');
-        const std::size_t end = parenthesis ? at_ + 1 : text_.find_first_of(" \t\r\n()", at_);
-        word_ = text_.substr(at_, end == std::string_view::npos ? end : end - at_);
+    FlowCondition parse_value(const Prefix& prefix) {
+        FlowCondition condition = parse_value_alone(prefix);
+        prefix_ = prefix;
+        if (prefix.protocol != nullptr) {
+            return both(make(ProtocolCondition{prefix.protocol->protocol}), std::move(condition));
+        }
+        return prefix.ip_version != 0 && !prefix.outer
+                   ? both(make(VersionCondition{prefix.ip_version}), std::move(condition))
+                   : std::move(condition);
+    }
+
+    FlowCondition parse_value_alone(const Prefix& prefix) {
+        switch (prefix.kind) {
+            case Prefix::Kind::host:
+                return make_net(prefix,
+                                taken(of_version(prefix, parse_host(words_.word())),
+                                      prefix.ip_version == 4   ? "an IPv4 address"
+                                      : prefix.ip_version == 6 ? "an IPv6 address"
+                                                               : "an IPv4 or IPv6 address"));
+            case Prefix::Kind::net:
+                return make_net(prefix, parse_masked_net(prefix));
+            case Prefix::Kind::port:
+                return parse_port_value(prefix);
+            case Prefix::Kind::protocol:
+                return parse_protocol_value();
+        }
+        return {};
+    }
+
+    static std::optional<NetCondition> of_version(const Prefix& prefix,
+                                                  std::optional<NetCondition> net) {
+        const bool fits = prefix.ip_version == 0 || (net && net->ip_version == prefix.ip_version);
+        return fits ? net : std::nullopt;
+    }
+
+    static FlowCondition make_net(const Prefix& prefix, NetCondition net) {
+        net.endpoint = prefix.endpoint;
+        net.outer = prefix.outer;
+        return make(net);
+    }
+
+    NetCondition parse_masked_net(const Prefix& prefix) {
+        const NetCondition net = taken(of_version(prefix, parse_net(words_.word())),
+                                       "a network such as 10.0.0.0/8 or 2001:db8::/32");
+        return words_.accept("mask")
+                   ? taken(with_mask(net, words_.word()), "a mask of IPv4 such as 255.255.0.0")
+                   : net;
+    }
+
+    FlowCondition parse_port_value(const Prefix& prefix) {
+        const auto comparison = parse_comparison(words_.word());
+        if (comparison) {
+            words_.advance();
+        }
+        const auto found =
+            comparison ? parse_ports(*comparison, words_.word()) : parse_ports(words_.word());
+        PortCondition ports = taken(found, "a port such as 443 or a range such as 8000-8099");
+        ports.endpoint = prefix.endpoint;
+        return make(ports);
+    }
+
+    /// A name may begin with a backslash, which pcap filters need.
+    FlowCondition parse_protocol_value() {
+        std::string_view word = words_.word();
+        word.remove_prefix(word.starts_with('\\') ? 1 : 0);
+        const auto number =
+            word == "icmp6" ? std::optional(ip_protocol::kIcmpV6) : parse_protocol(word);
+        return make(ProtocolCondition{taken(number, "a protocol name or a number up to 255")});
+    }
+
+    [[noreturn]] void refuse(const Prefix& prefix, bool has_endpoint) const {
+        const std::string_view word = words_.word();
+        if (is_packet_word(word)) {
+            fail("'" + printable(word) + "' is of packets; flows do not tell it");
+        }
+        if (prefix.outer) {
+            expected(has_endpoint ? "'host' or 'net'" : "'host', 'net', 'src' or 'dst'");
+        }
+        expected(has_endpoint ? "'host', 'net' or 'port'"
+                              : "a condition such as tcp, 'port 53', 'net 10.0.0.0/8', "
+                                "'octets > 1M', 'flags S', 'not' or '('");
+    }
+
+    template <class Value>
+    Value taken(const std::optional<Value>& value, const std::string& what) {
+        if (!value) {
+            expected(what);
+        }
+        words_.advance();
+        return *value;
     }
 
     [[noreturn]] void expected(const std::string& what) const {
+        const std::string_view word = words_.word();
         fail("expected " + what + ", found " +
-             (word_.empty() ? "the end" : "'" + printable(word_) + "'"));
+             (word.empty() ? "the end" : "'" + printable(word) + "'"));
     }
     [[noreturn]] void fail(const std::string& what) const {
-        throw FilterError("filter, column " + std::to_string(at_ + 1) + ": " + what);
+        throw FilterError("filter, column " + std::to_string(words_.column()) + ": " + what);
     }
 
-    std::string_view text_;
-    std::string_view word_;  ///< empty at the end
-    std::size_t at_{};       ///< of word_ in text_
+    FilterWords words_;
+    std::optional<Prefix> prefix_;  ///< of the value before, if there is one
     std::size_t depth_{};
 };
 
-FlowFilter::FlowFilter(std::string_view text) : root_(FilterParser(text).parse()) {}
+}  // namespace
 
-bool FlowFilter::matches(const Node& node, const FlowView& flow) noexcept {
-    const FlowKey& key = flow.core.key;
-    const auto operand_matches = [&flow](const Node& operand) { return matches(operand, flow); };
-    const auto either_side = [&node](const auto& condition, const auto& source,
-                                     const auto& destination) {
-        return (node.side != Side::destination && condition(source)) ||
-               (node.side != Side::source && condition(destination));
-    };
-    const auto net_has = [&node](const IpAddress& address) {
-        return in_net(address, node.address, node.prefix_bits);
-    };
-    const auto range_has = [&node](L4Port port) {
-        return port.value >= node.first_port && port.value <= node.last_port;
-    };
-    switch (node.kind) {
-        case NodeKind::all_of:
-            return std::all_of(node.operands.begin(), node.operands.end(), operand_matches);
-        case NodeKind::any_of:
-            return std::any_of(node.operands.begin(), node.operands.end(), operand_matches);
-        case NodeKind::none_of:
-            return std::none_of(node.operands.begin(), node.operands.end(), operand_matches);
-        case NodeKind::net:
-            return node.outer
-                       ? flow.tunnel.ip_version == node.ip_version &&
-                             either_side(net_has, flow.tunnel.source, flow.tunnel.destination)
-                       : key.ip_version == node.ip_version &&
-                             either_side(net_has, key.source, key.destination);
-        case NodeKind::port:
-            return has_ports(key.protocol) &&
-                   either_side(range_has, key.source_port, key.destination_port);
-        case NodeKind::protocol:
-            return key.protocol == node.protocol;
-        case NodeKind::tunnel:
-            return flow.tunnel.kind != TunnelKind::none &&
-                   (node.tunnel == TunnelKind::none || flow.tunnel.kind == node.tunnel);
-        case NodeKind::tunnel_id:
-            return flow.tunnel.kind != TunnelKind::none && flow.tunnel.id == node.tunnel_id;
-    }
-    return false;
-}
+FlowFilter::FlowFilter(std::string_view text) : root_(FilterParser(text).parse()), given_(true) {}
 
 }  // namespace tributary

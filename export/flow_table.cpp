@@ -7,6 +7,7 @@
 #include <ctime>
 #include <span>
 
+#include "export/flow_words.hpp"
 #include "export/ip_text.hpp"
 
 namespace tributary {
@@ -14,19 +15,6 @@ namespace {
 
 bool is_icmp(std::uint8_t protocol) noexcept {
     return protocol == ip_protocol::kIcmp || protocol == ip_protocol::kIcmpV6;
-}
-
-bool has_ports(const FlowKey& key) noexcept {
-    switch (key.protocol) {
-        case ip_protocol::kTcp:
-        case ip_protocol::kUdp:
-        case ip_protocol::kDccp:
-        case ip_protocol::kSctp:
-        case ip_protocol::kUdpLite:
-            return true;
-        default:
-            return key.source_port.value != 0 || key.destination_port.value != 0;
-    }
 }
 
 /// @param tail  what follows the address behind its separator: port, type.code; empty: nothing does
@@ -43,7 +31,7 @@ std::string endpoint_text(const FlowKey& key, const IpAddress& address, const st
 }
 
 std::string source_text(const FlowKey& key) {
-    const bool shows_port = !is_icmp(key.protocol) && has_ports(key);
+    const bool shows_port = has_ports(key);
     return endpoint_text(key, key.source,
                          shows_port ? std::to_string(key.source_port.value) : std::string());
 }
@@ -56,20 +44,6 @@ std::string destination_text(const FlowKey& key) {
     }
     return endpoint_text(key, key.destination,
                          has_ports(key) ? std::to_string(port) : std::string());
-}
-
-/// The six classic flags, as most flow tools print them.
-std::string flags_text(std::uint8_t protocol, std::uint16_t tcp_control_bits) {
-    constexpr std::string_view kLetters = "UAPRSF";
-    if (protocol != ip_protocol::kTcp) {
-        return "-";
-    }
-    std::string text(kLetters);
-    for (std::size_t index = 0; index < text.size(); ++index) {
-        const unsigned bit = 1U << (text.size() - 1 - index);
-        text[index] = (tcp_control_bits & bit) != 0 ? text[index] : '.';
-    }
-    return text;
 }
 
 /// For instance "VXLAN 42 192.0.2.1 > 192.0.2.2".
@@ -103,24 +77,6 @@ std::string tcp_text(const FlowView& flow, TcpCountsView::Count count) {
         return forward;
     }
     return forward + '/' + tcp_text(flow.reverse_tcp, count);
-}
-
-std::string end_reason_text(FlowEndReason reason) {
-    switch (reason) {
-        case FlowEndReason::none:
-            return "-";
-        case FlowEndReason::idle_timeout:
-            return "idle";
-        case FlowEndReason::active_timeout:
-            return "active";
-        case FlowEndReason::end_of_flow:
-            return "end";
-        case FlowEndReason::forced_end:
-            return "forced";
-        case FlowEndReason::lack_of_resources:
-            return "resources";
-    }
-    return "unknown";
 }
 
 }  // namespace
@@ -208,14 +164,14 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) {
     row[destination] = destination_text(flow.key);
     row[vlan] = flow.key.vlan.value != 0 ? std::to_string(flow.key.vlan.value) : "-";
     row[tunnel] = tunnel_text(view.tunnel);
-    row[flags] = flags_text(flow.key.protocol, flow.tcp_control_bits);
+    row[flags] = tcp_flags_text(flow.key.protocol, flow.tcp_control_bits);
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
     for (const auto& [column, count] : kTcpCounts) {
         row[column] = tcp_text(view, count);
     }
-    row[reverse_flags] = view.has_reverse() ? flags_text(flow.key.protocol, reverse_bits) : "-";
+    row[reverse_flags] = view.has_reverse() ? tcp_flags_text(flow.key.protocol, reverse_bits) : "-";
     row[reverse_packets] = std::to_string(view.reverse.packets);
     row[reverse_octets] = std::to_string(view.reverse.octets);
     row[end_reason] = end_reason_text(flow.end_reason);

@@ -226,6 +226,22 @@ std::int64_t read_ntp_time(std::span<const std::byte> bytes,
     return static_cast<std::int64_t>(seconds * units_per_second + units);
 }
 
+bool has_ports(const FlowKey& key) noexcept {
+    switch (key.protocol) {
+        case ip_protocol::kTcp:
+        case ip_protocol::kUdp:
+        case ip_protocol::kDccp:
+        case ip_protocol::kSctp:
+        case ip_protocol::kUdpLite:
+            return true;
+        case ip_protocol::kIcmp:
+        case ip_protocol::kIcmpV6:
+            return false;
+        default:
+            return key.source_port.value != 0 || key.destination_port.value != 0;
+    }
+}
+
 FlowView view_flow(const IpfixRecord& record) noexcept {
     FlowView flow;
     for (std::size_t index = 0; index < record.values.size(); ++index) {

@@ -53,6 +53,10 @@ struct FlowView {
     [[nodiscard]] Timestamp end() const noexcept { return std::max(core.end, reverse.end); }
 };
 
+/// Whether source and destination port mean what their names say: never for ICMP, whose type and
+/// code stand in the destination port.
+[[nodiscard]] bool has_ports(const FlowKey& key) noexcept;
+
 /// Reads these parts. What the record does not have stays at its default: ip_version 0, times at
 /// 1970.
 ///

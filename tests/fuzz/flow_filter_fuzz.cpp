@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -22,9 +23,9 @@ void require(bool holds) {
     }
 }
 
-constexpr std::size_t kFlowOctets = 80;
+constexpr std::size_t kFlowOctets = 128;
 
-/// Addresses of both versions, ports, protocol and tunnel out of `octets`.
+/// What filters look at, out of `octets`.
 FlowView make_flow(const std::uint8_t* octets) {
     FlowView flow;
     const auto take = [&octets](auto& value) {
@@ -41,6 +42,22 @@ FlowView make_flow(const std::uint8_t* octets) {
     take(flow.tunnel.source);
     take(flow.tunnel.destination);
     take(flow.tunnel.id);
+    take(flow.core.key.vlan);
+    take(flow.core.key.ingress_interface);
+    take(flow.core.packets);
+    take(flow.core.octets);
+    take(flow.reverse.octets);
+    take(flow.core.tcp_control_bits);
+    take(flow.core.ip_class_of_service);
+    take(flow.core.end_reason);
+    std::uint32_t milliseconds = 0;
+    take(milliseconds);
+    flow.core.start = tributary::kFirstTimestamp;
+    flow.core.end = flow.core.start + std::chrono::milliseconds(milliseconds);
+    if ((choice & 32U) != 0) {
+        flow.tcp.segments = choice;
+        flow.reverse_tcp.retransmissions = milliseconds;
+    }
     flow.core.key.ip_version = (choice & 1U) != 0 ? 4 : 6;
     flow.tunnel.ip_version = (choice & 2U) != 0 ? 4 : 6;
     flow.tunnel.kind = static_cast<tributary::TunnelKind>(choice >> 2U & 7U);

@@ -139,28 +139,189 @@ TEST_CASE("FlowFilter: outer, looks at the tunnel's addresses and not at the flo
     CHECK_FALSE(matches("host 2001:db8::1", flow));
 }
 
-TEST_CASE("FlowFilter: and, binds before or; not, before both", "[export][unit]") {
+TEST_CASE("FlowFilter: and, or, from left to right as in pcap filters; not, before both",
+          "[export][unit]") {
     const FlowKey dns = make_flow("10.0.0.1", 5000, "10.0.0.2", 53, 17);
-    CHECK(matches("proto udp or proto tcp and port 80", dns));
-    CHECK_FALSE(matches("(proto udp or proto tcp) and port 80", dns));
-    CHECK_FALSE(matches("not proto udp and port 80", dns));
-    CHECK(matches("not (proto udp and port 80)", dns));
-    CHECK(matches("not not(proto udp)and(port 53)", dns));
+    CHECK_FALSE(matches("udp or tcp and port 80", dns));
+    CHECK(matches("udp or (tcp and port 80)", dns));
+    CHECK(matches("tcp and port 80 or udp", dns));
+    CHECK(matches("tcp and port 80 or udp and host 10.0.0.1", dns));
+    CHECK_FALSE(matches("not udp and port 80", dns));
+    CHECK(matches("not (udp and port 80)", dns));
+    CHECK(matches("not not(udp)and(port 53)", dns));
+    CHECK(matches("!(tcp)&&port 53||tcp", dns));
     CHECK(matches("host 10.0.0.1 and port 53 and proto udp", dns));
+}
+
+TEST_CASE("FlowFilter: a value without words, has those of the value before it", "[export][unit]") {
+    const FlowKey dns = make_flow("10.0.0.1", 5000, "10.0.0.2", 53, 17);
+    CHECK(matches("port 80 or 53", dns));
+    CHECK(matches("dst port 80 or 443 or 53", dns));
+    CHECK_FALSE(matches("src port 80 or 53", dns));
+    CHECK(matches("udp port 80 or domain", dns));
+    CHECK_FALSE(matches("tcp port 80 or 53", dns));
+    CHECK(matches("src host 10.9.9.9 or 10.0.0.1", dns));
+    CHECK(matches("net 192.168.0.0/16 or 10.0.0.0/8", dns));
+    CHECK(matches("proto 6 or 17", dns));
+    CHECK(fault_of("(port 53) or 80").starts_with("filter, column 14: expected a condition"));
+}
+
+TEST_CASE("FlowFilter: endpoints, either, both or one", "[export][unit]") {
+    const FlowKey flow = make_flow("10.0.0.1", 53, "10.0.0.2", 53, 17);
+    CHECK(matches("src and dst port 53", flow));
+    CHECK(matches("dst and src net 10.0.0.0/24", flow));
+    CHECK_FALSE(matches("src and dst host 10.0.0.1", flow));
+    CHECK(matches("src or dst host 10.0.0.2", flow));
+    CHECK(matches("src 10.0.0.1 and dst 10.0.0.0/30", flow));
+    CHECK(matches("10.0.0.2", flow));
+}
+
+TEST_CASE("FlowFilter: net, by mask or by the numbers that are there", "[export][unit]") {
+    const FlowKey flow = make_flow("10.1.2.3", 1, "192.0.2.1", 2, 6);
+    CHECK(matches("net 10", flow));
+    CHECK(matches("net 10.1", flow));
+    CHECK(matches("net 10.1.2", flow));
+    CHECK(matches("net 10.1.2.3", flow));
+    CHECK_FALSE(matches("net 10.2", flow));
+    CHECK(matches("net 10.1.0.0 mask 255.255.0.0", flow));
+    CHECK_FALSE(matches("net 10.1.0.0 mask 255.255.255.0", flow));
+    CHECK(fault_of("net 10.1.0.0 mask 255.0.255.0") ==
+          "filter, column 19: expected a mask of IPv4 such as 255.255.0.0, found '255.0.255.0'");
+}
+
+TEST_CASE("FlowFilter: port, compared", "[export][unit]") {
+    const FlowKey flow = make_flow("10.0.0.1", 5000, "10.0.0.2", 53, 17);
+    CHECK(matches("src port > 1023 and dst port <= 53", flow));
+    CHECK_FALSE(matches("dst port >= 54", flow));
+    CHECK_FALSE(matches("port < 53", flow));
+    CHECK(matches("port = 53", flow));
+    CHECK_FALSE(fault_of("port != 53").empty());
+    CHECK_FALSE(fault_of("port > 65535").empty());
+}
+
+TEST_CASE("FlowFilter: IP version and protocol, alone or in front", "[export][unit]") {
+    const FlowKey flow = make_flow("2001:db8::1", 5000, "ff02::fb", 5353, 17);
+    CHECK(matches("ip6", flow));
+    CHECK_FALSE(matches("ip", flow));
+    CHECK(matches("udp", flow));
+    CHECK_FALSE(matches("icmp6", flow));
+    CHECK(matches("ip6 proto 17", flow));
+    CHECK(matches("ip6 proto \\udp", flow));
+    CHECK_FALSE(matches("ip proto 17", flow));
+    CHECK(matches("ip6 host 2001:db8::1", flow));
+    CHECK(matches("ip6 multicast", flow));
+    CHECK_FALSE(matches("ip multicast", flow));
+    CHECK(matches("udp portrange 5353-5354", flow));
+    CHECK_FALSE(matches("tcp port 5353", flow));
+    CHECK(fault_of("ip6 host 10.0.0.1") ==
+          "filter, column 10: expected an IPv6 address, found '10.0.0.1'");
+    CHECK(fault_of("tcp src host 10.0.0.1") ==
+          "filter, column 9: expected 'port' or 'portrange', found 'host'");
+}
+
+TEST_CASE("FlowFilter: vlan, any or one", "[export][unit]") {
+    FlowKey flow = make_flow("10.0.0.1", 5000, "10.0.0.2", 53, 17);
+    CHECK_FALSE(matches("vlan", flow));
+    CHECK(matches("not vlan", flow));
+    flow.vlan = {100};
+    CHECK(matches("vlan", flow));
+    CHECK(matches("vlan 100 and udp", flow));
+    CHECK_FALSE(matches("vlan 101", flow));
+    CHECK(fault_of("vlan 4096") ==
+          "filter, column 6: expected a VLAN number from 1 to 4095, found '4096'");
+}
+
+TEST_CASE("FlowFilter: measures, compared with quantities", "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("10.0.0.1", 5000, "10.0.0.2", 443, 6);
+    flow.core.packets = 10;
+    flow.core.octets = 90'000;
+    flow.reverse.packets = 5;
+    flow.reverse.octets = 10'000;
+    flow.core.start = tributary::Timestamp{std::chrono::seconds(100)};
+    flow.core.end = tributary::Timestamp{std::chrono::seconds(110)};
+    flow.core.ip_class_of_service = 0xB8;
+    flow.core.key.ingress_interface = {3};
+    CHECK(matches("octets = 100k", flow));
+    CHECK(matches("octets >= 100000 and octets <= 100k and not octets != 100k", flow));
+    CHECK_FALSE(matches("octets > 100k", flow));
+    CHECK(matches("packets 15", flow));
+    CHECK(matches("duration > 9s and duration < 1m", flow));
+    CHECK(matches("duration = 10000ms", flow));
+    CHECK(matches("rate = 10k", flow));
+    CHECK(matches("dscp 46 and tos 184", flow));
+    CHECK(matches("interface 3", flow));
+    CHECK(matches("octets>10k&&packets<16", flow));
+    CHECK(fault_of("octets > 5x") ==
+          "filter, column 10: expected a number such as 1500, 64k or 10M, found '5x'");
+    CHECK(fault_of("duration > 5k") ==
+          "filter, column 12: expected a time such as 30s, 5m or 250ms, found '5k'");
+    CHECK_FALSE(fault_of("octets > 18446744073709551616").empty());
+    CHECK(fault_of("octets > 18446744073709551615").empty());
+    CHECK_FALSE(fault_of("octets > 18446744073709552k").empty());
+}
+
+TEST_CASE("FlowFilter: what a flow does not tell, matches no comparison", "[export][unit]") {
+    const FlowView flow;
+    CHECK_FALSE(matches("duration >= 0", flow));
+    CHECK_FALSE(matches("rate >= 0", flow));
+    CHECK_FALSE(matches("retransmissions = 0", flow));
+    CHECK_FALSE(matches("retransmissions != 0", flow));
+    FlowView analysed;
+    analysed.reverse_tcp.retransmissions = 2;
+    CHECK(matches("retransmissions > 1", analysed));
+}
+
+TEST_CASE("FlowFilter: flags, of both directions of a TCP flow", "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("10.0.0.1", 5000, "10.0.0.2", 443, 6);
+    flow.core.tcp_control_bits = 0x02;
+    CHECK(matches("flags S and flags = S", flow));
+    flow.reverse.tcp_control_bits = 0x12;
+    flow.reverse.packets = 1;
+    CHECK(matches("flags SA", flow));
+    CHECK(matches("flags = as", flow));
+    CHECK_FALSE(matches("flags = S", flow));
+    CHECK_FALSE(matches("flags F", flow));
+    flow.core.key.protocol = 17;
+    CHECK_FALSE(matches("flags S", flow));
+    CHECK(fault_of("flags X") ==
+          "filter, column 7: expected letters of CEUAPRSF, such as S or SA, found 'X'");
+    CHECK_FALSE(fault_of("flags SS").empty());
+}
+
+TEST_CASE("FlowFilter: reason, as the table prints it", "[export][unit]") {
+    FlowView flow;
+    flow.core.end_reason = tributary::FlowEndReason::active_timeout;
+    CHECK(matches("reason active", flow));
+    CHECK_FALSE(matches("reason idle", flow));
+    CHECK(fault_of("reason none") ==
+          "filter, column 8: expected 'idle', 'active', 'end', 'forced' or 'resources', found "
+          "'none'");
+}
+
+TEST_CASE("FlowFilter: words of packets, are told apart", "[export][unit]") {
+    CHECK(fault_of("ether host 02:00:00:00:00:01") ==
+          "filter, column 1: 'ether' is of packets; flows do not tell it");
+    CHECK(fault_of("port 53 and tcp[13] & 2 != 0") ==
+          "filter, column 13: 'tcp[13]' is of packets; flows do not tell it");
+    CHECK(fault_of("greater 1000") ==
+          "filter, column 1: 'greater' is of packets; flows do not tell it");
 }
 
 TEST_CASE("FlowFilter: what cannot be understood, is told with its column", "[export][unit]") {
     CHECK(fault_of("") ==
-          "filter, column 1: expected 'host', 'net', 'port', 'proto', 'src', 'dst', 'outer', "
-          "'tunnel', 'tunnel-id', 'not' or '(', found the end");
+          "filter, column 1: expected a condition such as tcp, 'port 53', 'net 10.0.0.0/8', "
+          "'octets > 1M', 'flags S', 'not' or '(', found the end");
     CHECK(fault_of("host") == "filter, column 5: expected an IPv4 or IPv6 address, found the end");
     CHECK(fault_of("host 10.1.2") ==
           "filter, column 6: expected an IPv4 or IPv6 address, found '10.1.2'");
-    CHECK(fault_of("net 10.0.0.0") ==
+    CHECK(fault_of("net 10.0.0.256") ==
           "filter, column 5: expected a network such as 10.0.0.0/8 or 2001:db8::/32, found "
-          "'10.0.0.0'");
+          "'10.0.0.256'");
     CHECK(fault_of("net 10.0.0.0/33") ==
-          "filter, column 5: expected a prefix length up to 32, found '10.0.0.0/33'");
+          "filter, column 5: expected a network such as 10.0.0.0/8 or 2001:db8::/32, found "
+          "'10.0.0.0/33'");
     CHECK(fault_of("port 65536") ==
           "filter, column 6: expected a port such as 443 or a range such as 8000-8099, found "
           "'65536'");

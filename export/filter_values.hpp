@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "export/flow_condition.hpp"
+
+namespace tributary {
+
+// What stands behind the words of a filter. Each returns nothing when the text is not that.
+
+/// @param text  an IPv4 or IPv6 address
+[[nodiscard]] std::optional<NetCondition> parse_host(std::string_view text);
+/// @param text  ADDRESS/BITS, or one to four numbers of an IPv4 address, each 8 bits of the prefix
+[[nodiscard]] std::optional<NetCondition> parse_net(std::string_view text);
+/// Gives a net of an IPv4 address the prefix that a mask such as 255.255.0.0 says.
+[[nodiscard]] std::optional<NetCondition> with_mask(const NetCondition& net, std::string_view mask);
+
+/// @param text  a number, a range such as 8000-8099, or a name of the system's table of services
+[[nodiscard]] std::optional<PortCondition> parse_ports(std::string_view text);
+/// @param text  a number or a name
+/// @return      the ports that compare so; nothing also when there are none
+[[nodiscard]] std::optional<PortCondition> parse_ports(Comparison comparison,
+                                                       std::string_view text);
+
+/// @param text  a whole number, with k, M, G or T for powers of 1000; of nanoseconds with ns, us,
+///              ms, s, m, h or d, seconds where there is none
+[[nodiscard]] std::optional<std::uint64_t> parse_quantity(std::string_view text, MeasureUnit unit);
+
+/// @param text  = == != < <= > >=
+[[nodiscard]] std::optional<Comparison> parse_comparison(std::string_view text) noexcept;
+
+}  // namespace tributary

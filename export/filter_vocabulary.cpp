@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/filter_vocabulary.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::array<ProtocolWord, 10> kProtocolWords{{
+    {"tcp", ip_protocol::kTcp, true},
+    {"udp", ip_protocol::kUdp, true},
+    {"sctp", ip_protocol::kSctp, true},
+    {"icmp", ip_protocol::kIcmp, false},
+    {"icmp6", ip_protocol::kIcmpV6, false},
+    {"igmp", 2, false},
+    {"esp", 50, false},
+    {"ah", 51, false},
+    {"pim", 103, false},
+    {"vrrp", 112, false},
+}};
+
+constexpr std::array<std::string_view, 21> kPacketWords{
+    "ether",  "link",    "wlan", "arp",     "rarp",      "gateway", "broadcast",
+    "less",   "greater", "len",  "inbound", "outbound",  "mpls",    "pppoed",
+    "pppoes", "llc",     "stp",  "iso",     "multicast", "ifname",  "protochain"};
+
+}  // namespace
+
+const ProtocolWord* find_protocol_word(std::string_view word) noexcept {
+    const auto* const found =
+        std::find_if(kProtocolWords.begin(), kProtocolWords.end(),
+                     [word](const ProtocolWord& known) { return known.word == word; });
+    return found != kProtocolWords.end() ? found : nullptr;
+}
+
+bool is_packet_word(std::string_view word) noexcept {
+    return word.find('[') != std::string_view::npos ||
+           std::find(kPacketWords.begin(), kPacketWords.end(), word) != kPacketWords.end();
+}
+
+}  // namespace tributary

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tributary {
+
+/// A word of pcap filters that stands alone, or in front of a port.
+struct ProtocolWord {
+    std::string_view word;
+    std::uint8_t protocol;
+    bool has_ports;
+};
+
+/// @return  nullptr: it is none
+[[nodiscard]] const ProtocolWord* find_protocol_word(std::string_view word) noexcept;
+
+/// Whether pcap filters have it for what no flow tells: frames, layers below IP, octets of packets.
+[[nodiscard]] bool is_packet_word(std::string_view word) noexcept;
+
+}  // namespace tributary
