@@ -36,7 +36,7 @@ inline constexpr std::size_t kLongestText = 255;
 /// drivers; each but the first two with arguments after a comma, if any.
 [[nodiscard]] bool is_device(std::string_view text);
 
-/// An IPv4 ADDRESS:PORT; or nothing at all. The HTTP server of Debian 12 has no IPv6.
+/// An IPv4 ADDRESS:PORT; or nothing at all.
 [[nodiscard]] bool is_listen_address_or_empty(std::string_view text);
 
 /// `auto` (no core), one core, or a list of cores.

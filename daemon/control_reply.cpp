@@ -5,36 +5,14 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <stdexcept>
 
 #include "daemon/control_socket.hpp"
 
 namespace tributary {
-namespace {
-
-/// @return  the first line that comes, without its end; nothing: none came
-std::optional<std::string> read_line(int socket) {
-    std::string line;
-    std::array<char, 512> part{};
-    while (line.size() < kLongestControlLine) {
-        const ssize_t octets = ::recv(socket, part.data(), part.size(), 0);
-        if (octets <= 0) {
-            return std::nullopt;
-        }
-        line.append(part.data(), static_cast<std::size_t>(octets));
-        if (const std::size_t end = line.find('\n'); end != std::string::npos) {
-            return line.substr(0, end);
-        }
-    }
-    return std::nullopt;
-}
-
-}  // namespace
 
 bool ControlReply::write(std::span<const std::byte> octets) {
     const std::uint32_t count = htonl(static_cast<std::uint32_t>(octets.size()));
@@ -49,7 +27,7 @@ void ControlReply::end(std::string_view verdict) {
 
 bool ControlReply::send(std::span<const std::byte> octets) {
     while (!octets.empty()) {
-        const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
+        const ssize_t sent = send_some(octets);
         if (sent < 0 && errno == EINTR) {
             continue;
         }
@@ -61,20 +39,28 @@ bool ControlReply::send(std::span<const std::byte> octets) {
     return true;
 }
 
-void answer_command(int socket, const ControlCommands& commands) {
-    const std::optional<std::string> line = read_line(socket);
-    if (!line) {
-        return;
-    }
-    ControlReply reply(socket);
-    const std::size_t space = line->find(' ');
-    const auto command = commands.find(line->substr(0, space));
+ssize_t ControlReply::send_some(std::span<const std::byte> octets) noexcept {
+    // Relaxed: waits_since() is told an age, and nothing else depends on it.
+    waits_since_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                       std::memory_order_relaxed);
+    const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
+    waits_since_.store(0, std::memory_order_relaxed);
+    return sent;
+}
+
+std::optional<ControlReply::Time> ControlReply::waits_since() const noexcept {
+    const Time::rep since = waits_since_.load(std::memory_order_relaxed);
+    return since == 0 ? std::nullopt : std::optional(Time(Time::duration(since)));
+}
+
+void answer_command(const std::string& line, ControlReply& reply, const ControlCommands& commands) {
+    const std::size_t space = line.find(' ');
+    const auto command = commands.find(line.substr(0, space));
     try {
         if (command == commands.end()) {
             throw std::runtime_error("no such command");
         }
-        command->second(space == std::string::npos ? std::string() : line->substr(space + 1),
-                        reply);
+        command->second(space == std::string::npos ? std::string() : line.substr(space + 1), reply);
         reply.end(kGoodVerdict);
     } catch (const std::exception& error) {
         reply.end(error.what());

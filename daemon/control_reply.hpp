@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +25,8 @@ namespace tributary {
 /// The answer to one command, on its way to the client.
 class ControlReply {
 public:
+    using Time = std::chrono::steady_clock::time_point;
+
     explicit ControlReply(int socket) noexcept : socket_(socket) {}
 
     /// @return  false: the client has closed its connection
@@ -31,10 +38,16 @@ public:
     /// @param verdict  kGoodVerdict, or why the command failed
     void end(std::string_view verdict);
 
+    /// Since when the client has not taken what is being sent; nothing: nothing is being sent.
+    /// @thread  any
+    [[nodiscard]] std::optional<Time> waits_since() const noexcept;
+
 private:
     bool send(std::span<const std::byte> octets);
+    ssize_t send_some(std::span<const std::byte> octets) noexcept;
 
     int socket_;
+    std::atomic<Time::rep> waits_since_{0};  ///< 0: nothing is being sent
 };
 
 /// Writes the answer; what it throws is said at the answer's end.
@@ -44,11 +57,15 @@ using ControlCommands = std::map<std::string, ControlCommand, std::less<>>;
 /// Octets of a command's line, its end among them; a longer one is not answered.
 inline constexpr std::size_t kLongestControlLine = 4096;
 
-/// Reads one command from a connection, runs it, and ends the answer. Without a command there is no
-/// answer.
+/// Where the command's line ends in what a client has sent; npos: it does not yet, or is too long.
+[[nodiscard]] inline std::size_t command_end(std::string_view octets) noexcept {
+    return octets.substr(0, kLongestControlLine).find('\n');
+}
+
+/// Runs one command, and ends the answer.
 ///
-/// @param socket  connected; its time-outs bound the waiting
-/// @thread        the connection's
-void answer_command(int socket, const ControlCommands& commands);
+/// @param line  without its end
+/// @thread      the connection's
+void answer_command(const std::string& line, ControlReply& reply, const ControlCommands& commands);
 
 }  // namespace tributary

@@ -10,7 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -26,10 +26,13 @@
 namespace tributary {
 namespace {
 
-/// Who has not said what he wants for so long is cut off.
-constexpr timeval kPatienceForCommand{.tv_sec = 5, .tv_usec = 0};
-/// Who does not read for so long, too. A pager that shows a listing may well wait.
+using std::chrono::steady_clock;
+
+/// A client that takes nothing of its answer for so long is cut off. A pager that shows a listing
+/// may well wait.
 constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
+/// The same, where others wait for a thread.
+constexpr std::chrono::milliseconds kPatienceInNeed{50};
 
 /// What tells a file from all others; 0 and 0: there is none.
 std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
@@ -47,8 +50,8 @@ std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
 ControlServer::ControlServer(std::string path, Commands commands)
     : path_(std::move(path)),
       commands_(std::move(commands)),
-      stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (!stop_) {
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!wake_) {
         refuse(path_, words_for(errno));
     }
     listen();
@@ -61,14 +64,23 @@ ControlServer::ControlServer(std::string path, Commands commands)
 }
 
 ControlServer::~ControlServer() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(stop_.get(), &one, sizeof one);
+    {
+        const std::lock_guard lock(mutex_);
+        is_ending_ = true;
+    }
+    wake();
     thread_.join();
-    for (Connection& connection : connections_) {
-        ::shutdown(connection.socket.get(), SHUT_RDWR);
-        connection.thread.join();
+    for (Running& running : running_) {
+        ::shutdown(running.command.socket.get(), SHUT_RDWR);
+        running.thread.join();
     }
     remove_socket();
+}
+
+void ControlServer::wake() const noexcept {
+    const std::uint64_t one = 1;
+    // It fails only when the count would overflow, and then the waiter wakes anyway.
+    [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
 void ControlServer::remove_socket() noexcept {
@@ -92,12 +104,11 @@ void ControlServer::listen() {
         static_cast<void>(::unlink(path_.c_str()) == 0);  // what a killed process has left
     }
     listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Nobody can connect before it listens, so nobody does with other rights.
+    // No client can connect before it listens, so none does with other rights.
     constexpr mode_t kOwnerAndGroup = 0660;
-    const bool is_there = listener_ &&
-                          ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
-                          ::chmod(path_.c_str(), kOwnerAndGroup) == 0 &&
-                          ::listen(listener_.get(), static_cast<int>(kMostConnections)) == 0;
+    const bool is_there =
+        listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
+        ::chmod(path_.c_str(), kOwnerAndGroup) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0;
     if (!is_there) {
         refuse(path_, words_for(errno));
     }
@@ -105,75 +116,157 @@ void ControlServer::listen() {
 }
 
 void ControlServer::run() {
-    std::array<pollfd, 2> fds{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
-    while (::poll(fds.data(), fds.size(), -1) < 0 || fds[1].revents == 0) {
-        if (fds[0].revents != 0 && !accept_one()) {
-            constexpr int kMilliseconds = 100;
-            ::poll(nullptr, 0, kMilliseconds);
-        }
+    while (serve_once()) {
     }
 }
 
-/// @return  false: the connection has gone away again, or descriptors or memory have run out
-bool ControlServer::accept_one() noexcept {
-    drop_ended();
-    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket) {
-        return false;
-    }
+/// Waits, and does what is due. Without memory it waits a moment. @return false: the server ends
+bool ControlServer::serve_once() {
     try {
-        begin(std::move(socket));
+        if (!wait()) {
+            return false;
+        }
+        accept_all();
+        receive_all();
+        drop_ended();
+        start_commands();
+        receiver_.close_losers(steady_clock::now());
     } catch (const std::bad_alloc&) {
-        return false;  // the socket is closed
+        pause(steady_clock::now());
     }
     return true;
 }
 
-void ControlServer::begin(FileDescriptor socket) {
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatienceForCommand,
-                 sizeof kPatienceForCommand);
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
-                 sizeof kPatienceForReader);
-    if (connections_.size() >= kMostConnections) {
-        ControlReply(socket.get()).end("too many connections");
-        return;
+void ControlServer::receive_all() {
+    for (const pollfd& fd : fds_) {
+        if (fd.revents != 0) {
+            receiver_.receive(fd.fd);
+        }
     }
-    connections_.emplace_back();
-    Connection& connection = connections_.back();
-    connection.socket = std::move(socket);
+}
+
+/// @return  false: the server ends
+bool ControlServer::wait() {
+    const Time now = steady_clock::now();
+    fds_.clear();
+    fds_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+    fds_.push_back({.fd = now < pause_end_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
+    receiver_.add_to(fds_);
+    ::poll(fds_.data(), fds_.size(), patience(now));
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto octets = ::read(wake_.get(), &count, sizeof count);
+    const std::lock_guard lock(mutex_);
+    return !is_ending_;
+}
+
+/// @return  milliseconds for poll(); -1: for ever
+int ControlServer::patience(Time now) const {
+    std::optional<Time> next = receiver_.next_event();
+    if (now < pause_end_) {
+        next = next ? std::min(*next, pause_end_) : pause_end_;
+    }
+    if (receiver_.has_command()) {  // it waits for a thread
+        next = std::min(next.value_or(Time::max()), now + kPatienceInNeed);
+    }
+    constexpr std::chrono::milliseconds kNone{0};
+    constexpr int kForEver = -1;
+    return next ? static_cast<int>(
+                      std::max(std::chrono::ceil<std::chrono::milliseconds>(*next - now), kNone)
+                          .count())
+                : kForEver;
+}
+
+void ControlServer::accept_all() {
+    // Then it is the turn of those that are there.
+    constexpr int kMostAtOnce = 64;
+    for (int i = 0; i < kMostAtOnce; ++i) {
+        const Time now = steady_clock::now();
+        if (now < pause_end_) {
+            return;
+        }
+        FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (socket) {
+            ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
+                         sizeof kPatienceForReader);
+            receiver_.add(std::move(socket), now);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (errno != ECONNABORTED && errno != EINTR) {  // no descriptors, no memory
+            pause(now);
+            receiver_.make_room();
+        }
+    }
+}
+
+void ControlServer::start_commands() {
+    while (receiver_.has_command() && running_.size() < kMostCommands) {
+        start(receiver_.take_command());
+    }
+    if (receiver_.has_command()) {
+        cut_off_a_reader(steady_clock::now());
+    }
+}
+
+void ControlServer::start(CommandReceiver::Command command) {
+    Running& running = running_.emplace_back(std::move(command));
     try {
-        connection.thread = std::thread([this, &connection] { serve(connection); });
+        running.thread = std::thread([this, &running] { serve(running); });
     } catch (const std::system_error& error) {
-        spdlog::warn("control: no thread for a connection: {}", error.what());
-        ControlReply(connection.socket.get()).end("tributaryd gets no more threads");
-        connections_.pop_back();
+        spdlog::warn("control: no thread for a command: {}", error.what());
+        running.reply.end("tributaryd gets no more threads");
+        running_.pop_back();
     } catch (const std::bad_alloc&) {
-        connections_.pop_back();
+        running_.pop_back();
         throw;
     }
 }
 
-void ControlServer::drop_ended() noexcept {
-    for (auto connection = connections_.begin(); connection != connections_.end();) {
-        const auto next = std::next(connection);
-        std::unique_lock lock(mutex_);
-        if (connection->has_ended) {
-            lock.unlock();
-            connection->thread.join();
-            connections_.erase(connection);
+/// Its thread ends soon, and then the listener's thread is woken.
+void ControlServer::cut_off_a_reader(Time now) noexcept {
+    const Running* slowest = nullptr;
+    Time since = now - kPatienceInNeed;
+    for (const Running& running : running_) {
+        if (const auto waits = running.reply.waits_since(); waits && *waits <= since) {
+            slowest = &running;
+            since = *waits;
         }
-        connection = next;
+    }
+    if (slowest == nullptr) {
+        return;
+    }
+    ::shutdown(slowest->command.socket.get(), SHUT_RDWR);
+    ++cut_off_;
+    if (now >= tell_cut_off_at_) {
+        spdlog::warn("control: {} client(s) cut off that read too slowly: all {} threads are taken",
+                     std::exchange(cut_off_, 0), kMostCommands);
+        tell_cut_off_at_ = now + ClientPlaces::kTellingInterval;
     }
 }
 
-void ControlServer::serve(Connection& connection) {
+void ControlServer::drop_ended() noexcept {
+    for (auto running = running_.begin(); running != running_.end();) {
+        const auto next = std::next(running);
+        std::unique_lock lock(mutex_);
+        if (running->has_ended) {
+            lock.unlock();
+            running->thread.join();
+            running_.erase(running);
+        }
+        running = next;
+    }
+}
+
+void ControlServer::serve(Running& running) {
     try {
-        answer_command(connection.socket.get(), commands_);
+        answer_command(running.command.line, running.reply, commands_);
     } catch (const std::bad_alloc&) {  // a connection that ends without a verdict has failed
     }
-    ::shutdown(connection.socket.get(), SHUT_RDWR);  // its end is the answer's
-    const std::lock_guard lock(mutex_);
-    connection.has_ended = true;
+    ::shutdown(running.command.socket.get(), SHUT_RDWR);  // its end is the answer's
+    {
+        const std::lock_guard lock(mutex_);
+        running.has_ended = true;
+    }
+    wake();
 }
 
 }  // namespace tributary

@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "daemon/command_receiver.hpp"
 #include "daemon/control_reply.hpp"
 #include "export/socket.hpp"
 
 namespace tributary {
 
-/// Takes commands on a unix socket, for `tributary`. Who may connect, may command: the socket's
-/// mode is 0660.
+/// Takes commands on a unix socket, for `tributary`. The socket's mode is 0660: its owner and its
+/// group may command.
 ///
 /// control_reply.hpp has the words on the wire.
 ///
-/// Each connection has a thread of its own, so that one that reads slowly holds up no other.
+/// One thread listens, and waits for the commands (CommandReceiver). A command that has come gets a
+/// thread of its own, so that a client that reads slowly holds up no other. Where all threads are
+/// taken, the client that has taken nothing of its answer for longest is cut off.
 class ControlServer {
 public:
     using Command = ControlCommand;
     using Commands = ControlCommands;
 
-    /// Connections at the same time; more are turned away.
-    static constexpr std::size_t kMostConnections = 16;
+    /// Commands that run at the same time.
+    static constexpr std::size_t kMostCommands = 16;
 
     /// Makes the socket. A left-over one, which nobody listens to, is replaced.
     ///
@@ -43,27 +50,48 @@ public:
     ~ControlServer();
 
 private:
-    struct Connection {
-        FileDescriptor socket;
+    using Time = CommandReceiver::Time;
+
+    struct Running {
+        explicit Running(CommandReceiver::Command of) noexcept
+            : command(std::move(of)), reply(command.socket.get()) {}
+
+        CommandReceiver::Command command;
+        ControlReply reply;
         bool has_ended = false;  ///< guarded by the mutex
         std::thread thread;
     };
 
     void listen();
     void run();
-    void remove_socket() noexcept;
-    [[nodiscard]] bool accept_one() noexcept;
-    void begin(FileDescriptor socket);
+    [[nodiscard]] bool serve_once();
+    [[nodiscard]] bool wait();
+    [[nodiscard]] int patience(Time now) const;
+    void accept_all();
+    void receive_all();
+    void pause(Time now) noexcept { pause_end_ = now + std::chrono::milliseconds{100}; }
+    void start_commands();
+    void start(CommandReceiver::Command command);
+    void cut_off_a_reader(Time now) noexcept;
     void drop_ended() noexcept;
-    void serve(Connection& connection);
+    void serve(Running& running);
+    void wake() const noexcept;
+    void remove_socket() noexcept;
 
     std::string path_;
     std::pair<dev_t, ino_t> file_;  ///< that the socket is
     Commands commands_;
     FileDescriptor listener_;
-    FileDescriptor stop_;  ///< an eventfd
+    FileDescriptor wake_;  ///< an eventfd: a command or the server has ended
     std::mutex mutex_;
-    std::list<Connection> connections_;  ///< the list is the listener's thread's alone
+    bool is_ending_ = false;  ///< guarded by the mutex
+    // The listener's thread's alone:
+    CommandReceiver receiver_;
+    std::list<Running> running_;
+    std::vector<pollfd> fds_;
+    Time pause_end_;             ///< no connection is taken before
+    std::uint64_t cut_off_ = 0;  ///< readers that were too slow; not yet told
+    Time tell_cut_off_at_;       ///< not before
     std::thread thread_;
 };
 

@@ -1,120 +1,201 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/telemetry_server.hpp"
 
-#include <CivetServer.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sysexits.h>
+#include <unistd.h>
 
-#include <exception>
-#include <mutex>
-#include <string>
-#include <string_view>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
-#include <vector>
 
+#include "daemon/client_places.hpp"
 #include "daemon/startup_error.hpp"
-#include "daemon/thread_room.hpp"
+#include "daemon/telemetry_pages.hpp"
+#include "export/socket.hpp"
 
 namespace tributary {
 namespace {
 
-void answer(mg_connection* connection, const char* status, const char* type,
-            std::string_view body) {
-    mg_printf(connection,
-              "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-              status, type, body.size());
-    // Who has gone away meanwhile does not read it: nothing is to be done about that.
-    static_cast<void>(mg_write(connection, body.data(), body.size()));
+using std::chrono::steady_clock;
+
+[[noreturn]] void refuse(const std::string& address, int code, const std::string& why) {
+    throw StartupError(code, "telemetry.listen " + address + " cannot be had (" + why + ")");
 }
 
-/// All pages. civetweb's own choice of handlers would take `/metrics/x` for `/metrics`.
-class PageHandler final : public CivetHandler {
-public:
-    explicit PageHandler(TelemetryServer::Pages pages) : pages_(std::move(pages)) {}
-
-    bool handleGet(CivetServer*, mg_connection* connection) override {
-        try {
-            answer_get(connection);
-        } catch (const std::exception&) {  // none must reach civetweb's C
-            answer(connection, "503 Service Unavailable", kPlain, "not enough memory\n");
-        }
-        return true;
+/// @param text  as the configuration's rules take it
+sockaddr_in parse_address(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    if (::inet_pton(AF_INET, text.substr(0, colon).c_str(), &address.sin_addr) != 1) {
+        refuse(text, EX_UNAVAILABLE, "it is no IPv4 ADDRESS:PORT");
     }
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1))));
+    return address;
+}
 
-private:
-    static constexpr const char* kPlain = "text/plain; charset=utf-8";
-
-    void answer_get(mg_connection* connection) const {
-        const std::string_view path = mg_get_request_info(connection)->local_uri;
-        if (path == "/metrics") {
-            answer(connection, "200 OK", "text/plain; version=0.0.4; charset=utf-8",
-                   pages_.metrics());
-        } else if (path == "/healthz") {
-            const std::string faults = pages_.faults();
-            answer(connection, faults.empty() ? "200 OK" : "503 Service Unavailable", kPlain,
-                   faults.empty() ? std::string_view("ok\n") : faults);
-        } else {
-            answer(connection, "404 Not Found", kPlain, "there are /metrics and /healthz\n");
-        }
+FileDescriptor listen_at(const std::string& text) {
+    const sockaddr_in address = parse_address(text);
+    FileDescriptor listener(
+        ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+    const int yes = 1;  // the connections of a probe that has just ended do not keep the next out
+    const bool listens =
+        listener && ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::listen(listener.get(), SOMAXCONN) == 0;
+    if (!listens) {
+        refuse(text, EX_UNAVAILABLE, words_for(errno));
     }
+    return listener;
+}
 
-    TelemetryServer::Pages pages_;
-};
-
-/// What civetweb says, the first thing of it: why it does not start.
-class FirstMessage {
-public:
-    void hear(const char* text) {
-        const std::lock_guard lock(mutex_);
-        text_ = text_.empty() ? text : text_;
-    }
-    [[nodiscard]] std::string text() const {
-        const std::lock_guard lock(mutex_);
-        return text_;
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::string text_;
-};
-
-int hear_message(const mg_connection* connection, const char* text) {
-    const auto* const server =
-        static_cast<const CivetServer*>(mg_get_user_data(mg_get_context(connection)));
-    // civetweb hands out nothing but const; the object is none.
-    const_cast<FirstMessage*>(static_cast<const FirstMessage*>(server->getUserContext()))
-        ->hear(text);
-    constexpr int kIsDealtWith = 1;
-    return kIsDealtWith;
+/// The client's address without its port.
+std::string host_of(const SocketAddress& client) {
+    std::array<char, INET_ADDRSTRLEN> text{};
+    sockaddr_in address{};
+    std::memcpy(&address, &client.storage, sizeof address);
+    return ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size()) == nullptr
+               ? std::string()
+               : std::string(text.data());
 }
 
 }  // namespace
 
-struct TelemetryServer::Server {
-    static constexpr std::size_t kThreads =
-        9;  ///< civetweb's: one that listens, others that answer
-
-    Server(const std::string& address, Pages pages) : handler(std::move(pages)) {
-        // A scrape takes milliseconds. Who stalls keeps a thread until he is cut off.
-        const std::vector<std::string> options{
-            "listening_ports",    address, "num_threads",       std::to_string(kThreads - 1),
-            "request_timeout_ms", "5000",  "enable_keep_alive", "no"};
-        if (!has_room_for_threads(kThreads)) {
-            throw StartupError(EX_OSERR, "telemetry.listen " + address + ": no threads for it");
+class TelemetryServer::Server {
+public:
+    Server(const std::string& address, Pages pages)
+        : listener_(listen_at(address)),
+          stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+          http_(std::move(pages), places_) {
+        if (!stop_) {
+            refuse(address, EX_OSERR, words_for(errno));
         }
-        CivetCallbacks callbacks;
-        callbacks.log_message = hear_message;
         try {
-            http = std::make_unique<CivetServer>(options, &callbacks, &message);
-        } catch (const CivetException&) {
-            throw StartupError(EX_UNAVAILABLE, "telemetry.listen " + address + " cannot be had (" +
-                                                   message.text() + ")");
+            thread_ = std::thread([this] { run(); });
+        } catch (const std::system_error& error) {
+            refuse(address, EX_OSERR, std::string("no thread for it: ") + error.what());
         }
-        http->addHandler("", handler);
+    }
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    ~Server() {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(stop_.get(), &one, sizeof one);
+        thread_.join();
     }
 
-    PageHandler handler;
-    FirstMessage message;
-    std::unique_ptr<CivetServer> http;  // last: its threads use the others
+private:
+    using Time = ClientPlaces::Time;
+
+    void run() {
+        while (!wait()) {
+            try {
+                take_connections();
+                http_.run();
+                close_losers();
+                http_.run();
+            } catch (const std::bad_alloc&) {
+                pause();
+            }
+        }
+    }
+
+    /// @return  true: the server ends
+    bool wait() {
+        const int listener = steady_clock::now() < pause_end_ ? -1 : listener_.get();
+        std::array<pollfd, 3> fds{
+            {{stop_.get(), POLLIN, 0}, {listener, POLLIN, 0}, {http_.descriptor(), POLLIN, 0}}};
+        ::poll(fds.data(), fds.size(), static_cast<int>(patience().count()));
+        return fds[0].revents != 0;
+    }
+
+    [[nodiscard]] std::chrono::milliseconds patience() const {
+        using std::chrono::milliseconds;
+        if (http_.is_due()) {
+            return milliseconds{0};
+        }
+        const Time now = steady_clock::now();
+        std::optional<Time> next = places_.next_event();
+        if (now < pause_end_) {
+            next = next ? std::min(*next, pause_end_) : pause_end_;
+        }
+        constexpr milliseconds kForEver{-1};
+        return next ? std::max(std::chrono::ceil<milliseconds>(*next - now), milliseconds{0})
+                    : kForEver;
+    }
+
+    void take_connections() {
+        // Then it is the turn of those that are there: they are answered also during a flood.
+        constexpr int kMostAtOnce = 64;
+        for (int i = 0; i < kMostAtOnce && steady_clock::now() >= pause_end_; ++i) {
+            SocketAddress client{.storage = {}, .length = sizeof(sockaddr_storage)};
+            FileDescriptor socket(::accept4(listener_.get(),
+                                            reinterpret_cast<sockaddr*>(&client.storage),
+                                            &client.length, SOCK_CLOEXEC | SOCK_NONBLOCK));
+            if (socket) {
+                take(std::move(socket), client);
+            } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                return;
+            } else if (errno != ECONNABORTED && errno != EINTR) {
+                make_room();  // descriptors or memory have run out
+            }
+        }
+    }
+
+    /// @errors  std::bad_alloc: the socket is closed
+    void take(FileDescriptor socket, const SocketAddress& client) {
+        const int descriptor = socket.get();
+        places_.enter(descriptor, host_of(client), steady_clock::now());
+        if (!http_.take(std::move(socket), client)) {
+            places_.leave(descriptor);
+            make_room();
+        }
+    }
+
+    void make_room() {
+        pause();
+        if (const std::optional<int> loser = places_.displace()) {
+            ::shutdown(*loser, SHUT_RDWR);
+        }
+    }
+
+    void pause() noexcept {
+        constexpr std::chrono::milliseconds kPause{100};
+        pause_end_ = steady_clock::now() + kPause;
+    }
+
+    /// Only the library closes its sockets. At the end of a connection that is shut down it does.
+    void close_losers() {
+        const Time now = steady_clock::now();
+        for (const int loser : places_.take_losers(now)) {
+            ::shutdown(loser, SHUT_RDWR);
+        }
+        if (const auto losses = places_.losses_to_tell(now)) {
+            spdlog::warn("telemetry: {}",
+                         words_for(*losses, places_.limits(),
+                                   "no whole request came, or its answer was not read,"));
+        }
+    }
+
+    ClientPlaces places_{{.places = kMostConnections, .total = kTotal}};
+    FileDescriptor listener_;
+    FileDescriptor stop_;  ///< an eventfd
+    TelemetryPages http_;  ///< the thread's alone
+    Time pause_end_;       ///< no connection is taken before
+    std::thread thread_;
 };
 
 TelemetryServer::TelemetryServer(const std::string& address, Pages pages)

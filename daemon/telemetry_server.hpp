@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace tributary {
 
-/// Serves `/metrics` for Prometheus and `/healthz` for whoever asks whether the probe is well, by
-/// HTTP, in threads of its own. It writes nothing and has no other page.
+/// Serves `/metrics` for Prometheus, and `/healthz` for monitoring that asks whether the probe is
+/// well, by HTTP, in a thread of its own. It writes nothing and has no other page.
+///
+/// One connection is one request. It has kTotal for everything, from its begin to the last octet of
+/// the answer; of more than kMostConnections the client with the most loses its oldest one.
 class TelemetryServer {
 public:
     struct Pages {
@@ -16,18 +21,24 @@ public:
         std::function<std::string()> faults;   ///< a line each; empty: all is well
     };
 
+    /// Connections at the same time.
+    static constexpr std::size_t kMostConnections = 128;
+    /// For one connection. A scrape takes milliseconds; Prometheus itself waits as long by default.
+    static constexpr std::chrono::seconds kTotal{10};
+
     /// @param address  an IPv4 ADDRESS:PORT
-    /// @param pages    called by the server's threads
-    /// @errors  StartupError(69): the address cannot be had
-    /// @thread  main; the server's threads get its CPUs and its signal mask
+    /// @param pages    called by the server's thread
+    /// @errors  StartupError(69): the address cannot be had; StartupError(71): there is no thread,
+    ///          descriptor or memory for the server
+    /// @thread  main; the server's thread gets its CPUs and its signal mask
     TelemetryServer(const std::string& address, Pages pages);
     TelemetryServer(const TelemetryServer&) = delete;
     TelemetryServer& operator=(const TelemetryServer&) = delete;
-    /// Waits for requests that are being answered.
+    /// Waits for a request that is being answered.
     ~TelemetryServer();
 
 private:
-    struct Server;
+    class Server;
     std::unique_ptr<Server> server_;
 };
 

@@ -30,6 +30,8 @@ public:
     ~FileDescriptor();
 
     [[nodiscard]] int get() const noexcept { return fd_; }
+    /// Gives the descriptor to the caller, which closes it.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
     [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
 
 private:

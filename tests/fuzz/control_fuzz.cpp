@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/command_receiver.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/control_reply.hpp"
 #include "daemon/socket_buffer.hpp"
@@ -25,8 +26,10 @@
 // says in JSON.
 
 using nlohmann::json;
+using tributary::CommandReceiver;
 using tributary::ControlReply;
 using tributary::FileDescriptor;
+using tributary::kLongestControlLine;
 using tributary::SocketBuffer;
 
 namespace {
@@ -89,21 +92,30 @@ void check_server(const std::string& octets) {
     };
     Connection ends = connection();
     send_all(ends.here, octets);
-    tributary::answer_command(ends.there.get(), commands);
-    ends.there = {};
-    const Answer answer = read_answer(std::move(ends.here));
+    CommandReceiver receiver;
+    const int there = ends.there.get();
+    receiver.add(std::move(ends.there), {});
+    for (std::size_t read = 0; read <= octets.size() && !receiver.has_command(); ++read) {
+        receiver.receive(there);
+    }
     const std::size_t end = octets.find('\n');
-    if (end == std::string::npos) {
-        require(answer.octets.empty() && answer.verdict.empty());
+    require(receiver.has_command() == (end < kLongestControlLine));
+    if (!receiver.has_command()) {
+        require(!receiver.next_event());  // it is closed
         return;
     }
-    const std::string line = octets.substr(0, end);
-    if (line.starts_with("echo ")) {
-        require(asked == line.substr(5) || end >= tributary::kLongestControlLine);
+    const CommandReceiver::Command command = receiver.take_command();
+    require(command.line == octets.substr(0, end));
+    ControlReply reply(command.socket.get());
+    answer_command(command.line, reply, commands);
+    ::shutdown(command.socket.get(), SHUT_RDWR);
+    const Answer answer = read_answer(std::move(ends.here));
+    if (command.line.starts_with("echo ")) {
+        require(asked == command.line.substr(5));
     }
     if (asked) {
         require(answer.octets == *asked + "|" && answer.verdict == "ok");
-    } else if (end < tributary::kLongestControlLine) {
+    } else {
         require(!answer.verdict.empty() && answer.verdict != "ok");
     }
 }
