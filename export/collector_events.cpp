@@ -28,7 +28,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be",
         "found a file of a former run",
-        "the spool holds records of a former run"};
+        "the spool holds records of a former run",
+        "the next file cannot be opened now, and this one goes on"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 

@@ -34,8 +34,9 @@ enum class CollectorEventKind : std::uint8_t {
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
     former_file,        ///< file: what became of one that a former run has left
     spool_found,        ///< it holds records of a former run
+    rotation_delayed,   ///< file: no descriptor for the next one; the one that is written goes on
 };
-inline constexpr std::size_t kCollectorEventCount = 19;
+inline constexpr std::size_t kCollectorEventCount = 20;
 
 /// Whether all goes as it should, and nothing is to be done.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {

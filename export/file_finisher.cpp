@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "export/former_part.hpp"
+#include "export/open_output.hpp"
 #include "export/rename_file.hpp"
 #include "export/socket.hpp"
 
@@ -103,13 +104,13 @@ std::string reap(pid_t child) {
 /// A name lasts when its directory does.
 bool sync_directory_of(const std::string& name) {
     const std::string directory = std::filesystem::path(name).parent_path().string();
-    const FileDescriptor open(
-        ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const FileDescriptor open =
+        open_patiently(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY);
     return open && ::fsync(open.get()) == 0;
 }
 
 bool sync_file(const std::string& name) {
-    const FileDescriptor open(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor open = open_patiently(name.c_str(), O_RDONLY);
     return open && ::fsync(open.get()) == 0;
 }
 

@@ -177,9 +177,12 @@ void FileTransport::hand_to_finisher() noexcept {
     }
 }
 
-/// Ends the file and begins the next one, which is a session of its own. Without memory the file
-/// goes on, and the next call tries again.
+/// Ends the file and begins the next one, which is a session of its own. Without a descriptor or
+/// memory the file goes on, and a later call tries again.
 void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
+    if (now < rotates_after_) {
+        return;
+    }
     NewFile next;
     try {
         next = create_file();
@@ -187,6 +190,11 @@ void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
         return;
     }
     const int cause = errno;
+    if (!next.opened.file && may_be_had_later(cause)) {
+        rotates_after_ = now + kRotateAgainAfter;
+        events_.tell(CollectorEventKind::rotation_delayed, now, words_for(cause));
+        return;
+    }
     hand_to_finisher();
     opened_at_ = now;
     ++session_;

@@ -24,9 +24,13 @@ namespace tributary {
 /// With rotation the path is a pattern: `flows.ipfix` is written as
 /// `flows-20261122T041500Z.ipfix.part` and loses `.part` when it is whole, which is when the next
 /// one begins, or at the end. Each file is a session of its own: it begins with the templates and
-/// with number 0. Its name is later than that of the file before, wherever that is now.
+/// with number 0. Its name is later than that of the file before, wherever that is now. Where
+/// the system gives no descriptor for the next file, the one that is written goes on, and
+/// kRotateAgainAfter later the next one is tried again.
 class FileTransport final : public Transport {
 public:
+    static constexpr std::chrono::seconds kRotateAgainAfter{1};
+
     /// @errors  ExportError: the file cannot be created
     FileTransport(const CollectorOptions& collector, CollectorEvents& events);
     FileTransport(const FileTransport&) = delete;
@@ -77,6 +81,7 @@ private:
     bool failed_{};
     std::chrono::nanoseconds opened_at_{};  ///< uptime
     std::chrono::nanoseconds last_now_{};
+    std::chrono::nanoseconds rotates_after_{};  ///< uptime; after a try that failed
 };
 
 }  // namespace tributary

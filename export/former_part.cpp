@@ -103,7 +103,7 @@ bool claim_new_part(int file, const std::string& name) noexcept {
 }
 
 FormerPart mend_former_part(const std::string& name) {
-    FileDescriptor file(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    FileDescriptor file = open_patiently(name.c_str(), O_RDWR | O_NONBLOCK);
     if (!file && errno == ENOENT) {
         return {};  // its own process has finished it meanwhile
     }

@@ -2,6 +2,7 @@
 #include "export/open_output.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,21 @@ OpenedOutput open_output(const std::string& path, int how) noexcept {
     }
     return {.file =
                 FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644))};
+}
+
+bool may_be_had_later(int error) noexcept {
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+FileDescriptor open_patiently(const char* path, int how) noexcept {
+    constexpr int kTries = 50;
+    constexpr int kMilliseconds = 100;
+    FileDescriptor file(::open(path, how | O_CLOEXEC));
+    for (int tries = 1; tries < kTries && !file && may_be_had_later(errno); ++tries) {
+        ::poll(nullptr, 0, kMilliseconds);
+        file = FileDescriptor(::open(path, how | O_CLOEXEC));
+    }
+    return file;
 }
 
 bool lock_file(int file) noexcept {

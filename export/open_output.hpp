@@ -22,6 +22,17 @@ struct OpenedOutput {
 /// @param how  flags of open(2) beside O_WRONLY, O_CREAT and O_CLOEXEC
 [[nodiscard]] OpenedOutput open_output(const std::string& path, int how) noexcept;
 
+/// Whether a file could not be opened for want of descriptors or memory: there may be some again in
+/// a moment.
+[[nodiscard]] bool may_be_had_later(int error) noexcept;
+
+/// Opens a file that is there. Without descriptors it tries again, for up to 5 s.
+///
+/// @param how  flags of open(2) beside O_CLOEXEC
+/// @return     without a file errno tells why
+/// @thread     one that may wait
+[[nodiscard]] FileDescriptor open_patiently(const char* path, int how) noexcept;
+
 /// Locks a regular file that this process writes, as long as it is open.
 ///
 /// @return  false: another process has locked it. On a file system without locks nothing tells

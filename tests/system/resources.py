@@ -142,6 +142,24 @@ class Descriptors(ResourcesCase):
             self.assertEqual(ledger["flows"]["exported"], self.FLOWS)
             self.assertEqual([each["records"] for each in ledger["collectors"]], [self.FLOWS, self.FLOWS])
 
+    def test_a_file_goes_on_until_there_is_a_descriptor_for_the_next(self):
+        rotation = {"interval": 1, "command": "ls >/dev/null"}
+        config = self.configure([{"transport": "file", "path": self.path("flows.ipfix"), "rotation": rotation}])
+        with harness.huge_pages(), harness.Process(
+                harness.TRIBUTARYD, "--config", config, "--stats", self.stats) as daemon:
+            daemon.wait_for_log("ready: ")
+            limit(daemon, "nofile", len(os.listdir("/proc/%d/fd" % daemon.popen.pid)))
+            daemon.wait_for_log(r"warning: file \S+: the next file cannot be opened now, and this one goes on \(Too many open files")
+            self.assertEqual(len(self.files()), 1)
+            limit(daemon, "nofile", 1024)
+            daemon.wait_for(lambda: len(self.files()) > 1 or not self.files()[0].endswith(".part"), 30, "a whole file")
+            ledger = self.check_end(daemon)
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (self.FLOWS, 0))
+        self.assertEqual(sum(len(self.flows(self.path(name))) for name in self.files()), self.FLOWS)
+
+    def files(self):
+        return [name for name in os.listdir(self.directory) if name.startswith("flows")]
+
 
 if __name__ == "__main__":
     harness.main()
