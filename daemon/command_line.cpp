@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "daemon/packet_filter.hpp"
+#include "daemon/filter_check.hpp"
 #include "daemon/tributaryd_app.hpp"
 
 namespace tributary {
@@ -85,23 +85,15 @@ std::string one_line(const CLI::ParseError& error) {
     return shown(text.substr(0, text.find('\n')));
 }
 
-/// That a filter compiles only libpcap can tell, which conf/ does not know.
-void check_filter(const LoadedConfig& loaded, const std::string& path, const std::string& filter) {
-    if (filter.empty()) {
-        return;
+LoadedConfig load_unchecked(const CommandLine& command_line) {
+    if (!command_line.device.empty()) {
+        return quick_config(command_line.device, command_line.collector, command_line.sets);
     }
-    try {
-        const PacketFilter compiled(filter);
-    } catch (const PacketFilterError& error) {
-        refuse(place_of(loaded.source, path), path + " is " + shown(filter) +
-                                                  "; must be a filter expression in pcap syntax (" +
-                                                  shown(error.what()) + ")");
+    if (!command_line.config_path.empty()) {
+        return load_config_file(command_line.config_path, command_line.sets, command_line.use);
     }
-}
-
-LoadedConfig checked(LoadedConfig loaded) {
-    check_filters(loaded);
-    return loaded;
+    std::istringstream nothing;
+    return load_config(nothing, "command line", command_line.sets, command_line.use);
 }
 
 }  // namespace
@@ -109,14 +101,6 @@ LoadedConfig checked(LoadedConfig loaded) {
 const std::map<std::string, LogLevel>& log_levels() {
     static const std::map<std::string, LogLevel> levels(kLogLevels.begin(), kLogLevels.end());
     return levels;
-}
-
-void check_filters(const LoadedConfig& loaded) {
-    for (std::size_t index = 0; index < loaded.config.inputs.size(); ++index) {
-        check_filter(loaded, "inputs." + std::to_string(index) + ".filter",
-                     loaded.config.inputs[index].filter);
-    }
-    check_filter(loaded, "read.filter", loaded.config.read.filter);
 }
 
 CommandLine parse_command_line(std::span<const char* const> arguments) {
@@ -145,17 +129,12 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
     return std::move(words.command_line);
 }
 
-LoadedConfig load_config(const CommandLine& command_line) {
-    if (!command_line.device.empty()) {
-        return checked(
-            quick_config(command_line.device, command_line.collector, command_line.sets));
+LoadedConfig load_config(const CommandLine& command_line, FilterCheck check) {
+    LoadedConfig loaded = load_unchecked(command_line);
+    if (check == FilterCheck::now) {
+        check_filters(loaded);
     }
-    if (!command_line.config_path.empty()) {
-        return checked(
-            load_config_file(command_line.config_path, command_line.sets, command_line.use));
-    }
-    std::istringstream nothing;
-    return checked(load_config(nothing, "command line", command_line.sets, command_line.use));
+    return loaded;
 }
 
 }  // namespace tributary

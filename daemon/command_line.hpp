@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -53,17 +54,18 @@ struct CommandLine {
 /// @thread           any
 [[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments);
 
-/// Tries the filters of a configuration.
-///
-/// @errors  ConfigError: one does not compile
-/// @thread  main
-void check_filters(const LoadedConfig& loaded);
+/// When filters are tried.
+enum class FilterCheck : std::uint8_t {
+    now,
+    later,  ///< by the caller, because it can take seconds
+};
 
 /// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
 /// --read alone the defaults.
 ///
 /// @errors  ConfigError, also for a filter that does not compile
 /// @thread  main
-[[nodiscard]] LoadedConfig load_config(const CommandLine& command_line);
+[[nodiscard]] LoadedConfig load_config(const CommandLine& command_line,
+                                       FilterCheck check = FilterCheck::now);
 
 }  // namespace tributary

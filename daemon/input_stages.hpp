@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sysexits.h>
-
 #include <cstddef>
-#include <memory>
 #include <optional>
-#include <string>
 
-#include "daemon/packet_filter.hpp"
-#include "daemon/startup_error.hpp"
 #include "flowcache/fragment_table.hpp"
 #include "flowcache/frame_input.hpp"
 #include "flowcache/options.hpp"
+#include "flowcache/packet_selector.hpp"
 #include "flowcache/sampler.hpp"
 
 namespace tributary {
-
-/// The filter of an input, for all its queues.
-///
-/// @return  nullptr for an empty expression
-/// @errors  StartupError(78): it does not compile; whoever loaded the configuration has tried it,
-///          but names may no longer resolve
-/// @thread  main
-[[nodiscard]] inline std::unique_ptr<PacketFilter> make_filter(const std::string& expression) {
-    if (expression.empty()) {
-        return nullptr;
-    }
-    try {
-        return std::make_unique<PacketFilter>(expression);
-    } catch (const PacketFilterError& error) {
-        throw StartupError(EX_CONFIG, "filter " + expression + ": " + error.what());
-    }
-}
 
 /// What the frames of one queue pass through before and after they are parsed.
 class InputStages {

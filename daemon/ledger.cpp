@@ -157,6 +157,7 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
         queue.ignored[std::string(name_of(static_cast<ParseStatus>(status)))] +=
             counters.ignored[status].read();
     }
+    queue.ignored["filter_not_ready"] += counters.filter_not_ready.read();
     queue.ignored_octets += counters.ignored_octets.read();
     for (std::size_t header = 1; header < kCutHeaderCount; ++header) {
         queue.cut_headers[std::string(name_of(static_cast<CutHeader>(header)))] +=

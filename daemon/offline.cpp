@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "daemon/awaited_filter.hpp"
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
 #include "daemon/capture_source.hpp"
@@ -84,7 +85,7 @@ public:
     OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
         : files_(job.captures, config.read.queues),
           signals_(signals),
-          filter_(make_filter(config.read.filter)) {
+          filter_(await_filter(config.read.filter, FilterLinks::all, signals)) {
         const RecordLayout layout = RecordLayout::of(
             effective_groups(config.export_.fields, config.flows), config.flows.direction);
         const FlowHasher hasher = FlowHasher::random();

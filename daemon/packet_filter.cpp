@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <string>
+
+#include "daemon/filter_names.hpp"
 
 namespace tributary {
 namespace {
@@ -55,9 +58,27 @@ Pcap open_capture(CaptureHeader& header) {
 
 }  // namespace
 
-PacketFilter::PacketFilter(const std::string& expression) {
-    programs_[0] = compile(expression, Link::ethernet);
-    for (std::size_t link = 1; link < kLinks; ++link) {
+PacketFilter::PacketFilter(const std::string& expression, FilterLinks links) {
+    FilterNames names(NameUse::resolve);
+    compile_all(expression, links, names);
+}
+
+PacketFilter::PacketFilter(const std::string& expression, FilterLinks links, FilterNames& names) {
+    compile_all(expression, links, names);
+}
+
+void PacketFilter::compile_all(const std::string& expression, FilterLinks links,
+                               FilterNames& names) {
+    const NamesInUse in_use(names);
+    try {
+        programs_[0] = compile(expression, Link::ethernet);
+    } catch (const PacketFilterError&) {
+        if (!names.fault().empty()) {
+            throw UnresolvedName(names.fault());
+        }
+        throw;
+    }
+    for (std::size_t link = 1; links == FilterLinks::all && link < kLinks; ++link) {
         try {
             programs_[link] = compile(expression, static_cast<Link>(link));
         } catch (const PacketFilterError&) {
@@ -67,6 +88,23 @@ PacketFilter::PacketFilter(const std::string& expression) {
 }
 
 PacketFilter::~PacketFilter() = default;
+
+std::vector<std::string> PacketFilter::check(const std::string& expression) {
+    std::string refusal;
+    for (const NameUse use : {NameUse::check, NameUse::check_ipv4, NameUse::check_ipv6}) {
+        FilterNames names(use);
+        try {
+            const PacketFilter compiled(expression, FilterLinks::ethernet, names);
+            return names.names();
+        } catch (const PacketFilterError& error) {
+            refusal = refusal.empty() ? error.what() : refusal;
+        }
+        if (names.names().empty()) {
+            break;
+        }
+    }
+    throw PacketFilterError(refusal);
+}
 
 PacketFilter::Program PacketFilter::compile(const std::string& expression, Link link) {
     // Numbers of tcpdump.org/linktypes.html, in the order of Link.

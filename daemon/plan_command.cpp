@@ -45,7 +45,7 @@ int run_plan_command(const PlanArguments& arguments) {
         command_line.sets = arguments.sets;
         // What is configured now is what is to be planned anew.
         command_line.sets.emplace_back("cores={export: auto, input: auto}");
-        const Config config = load_config(command_line).config;
+        const Config config = load_config(command_line, FilterCheck::later).config;
         const Topology topology = read_topology();
         const ProbePlan plan = plan_probe(config);
         const std::vector<NodeMemory> memory = memory_of(plan, config);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/awaited_filter.hpp"
 #include "daemon/capture_feed.hpp"
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
@@ -52,7 +53,7 @@ public:
           input_(input_of(job, config)),
           plan_(plan_preparse(job, config, input_.streams)),
           eal_(start_eal(plan_)),
-          filter_(make_filter(input_.filter)),
+          filter_(await_filter(input_.filter, input_.links, signals)),
           files_(job.captures, 1),
           output_may_wait_(!job.captures.empty()) {
         for (const std::string& warning : plan_.cores.warnings) {
@@ -129,7 +130,6 @@ public:
     [[nodiscard]] std::string write_failure() const {
         return writer_ ? writer_->failure() : std::string();
     }
-
     /// Its device was removed for good: nothing is received any more.
     [[nodiscard]] bool has_lost_input() const {
         return input_watch_ && input_watch_->are_all_lost();

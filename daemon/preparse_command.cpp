@@ -9,6 +9,7 @@
 
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/filter_check.hpp"
 #include "daemon/log.hpp"
 #include "daemon/program.hpp"
 #include "daemon/signals.hpp"

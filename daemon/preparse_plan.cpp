@@ -66,6 +66,7 @@ PreparseInput input_of(const PreparseJob& job, const Config& config) {
         return {.parse = parse_options(config.flows, read.parse, read.trim_length),
                 .sampling = {.one_in = read.sampling, .method = read.sampling_method},
                 .filter = read.filter,
+                .links = FilterLinks::all,
                 .ingress_interface = InterfaceIndex{read.interface_index},
                 .streams = 1};
     }
@@ -73,6 +74,7 @@ PreparseInput input_of(const PreparseJob& job, const Config& config) {
     return {.parse = parse_options(config.flows, input.parse, input.trim_length),
             .sampling = {.one_in = input.sampling, .method = input.sampling_method},
             .filter = input.filter,
+            .links = FilterLinks::ethernet,
             .ingress_interface = InterfaceIndex{input.interface_index},
             .streams = input.queues};
 }

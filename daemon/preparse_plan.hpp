@@ -10,6 +10,7 @@
 #include "daemon/device.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/options.hpp"
+#include "daemon/packet_filter.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/preparse.hpp"
@@ -25,6 +26,7 @@ struct PreparseInput {
     ParseOptions parse;
     SamplingOptions sampling;
     std::string filter;
+    FilterLinks links{};
     InterfaceIndex ingress_interface{};
     std::uint16_t streams{};
 };

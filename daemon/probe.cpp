@@ -17,6 +17,7 @@
 #include "daemon/eal.hpp"
 #include "daemon/eth_port.hpp"
 #include "daemon/host_clock.hpp"
+#include "daemon/input_filters.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
 #include "daemon/live_flows.hpp"
@@ -66,6 +67,7 @@ public:
           layout_(RecordLayout::of(effective_groups(config.export_.fields, config.flows),
                                    config.flows.direction)),
           cores_(place_threads(config.cores, read_topology(), plan_.queues)),
+          filters_(config.inputs),
           eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
             spdlog::warn(warning);
@@ -108,6 +110,13 @@ private:
                 spdlog::warn(*warning);
             }
         }
+        filters_.await_what_asks_no_resolver();
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            const QueueRange range = queues_of(input);
+            for (std::size_t queue = 0; queue < range.count; ++queue) {
+                queues_[range.first + queue].path->set_filter(filters_.selector(input));
+            }
+        }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
@@ -121,20 +130,22 @@ private:
         int code = EX_OK;
         try {
             InputWatch inputs(eal_, watched_inputs());
-            ProbeWatch(
-                {.pipeline = *pipeline_,
-                 .service = service_manager_,
-                 .signals = signals_,
-                 .reserve = reserve_,
-                 .layout = layout_,
-                 .stored = layout_.groups(),
-                 .ledger = [this] { return ledger(); },
-                 .inputs = [this] { return input_figures(); },
-                 .input_watch = inputs,
-                 .set_filter = [this](std::size_t input,
-                                      const std::string& filter) { set_filter(input, filter); },
-                 .clock = [this] { return worst_clock(); }},
-                config_, options_)
+            ProbeWatch({.pipeline = *pipeline_,
+                        .service = service_manager_,
+                        .signals = signals_,
+                        .reserve = reserve_,
+                        .layout = layout_,
+                        .stored = layout_.groups(),
+                        .ledger = [this] { return ledger(); },
+                        .inputs = [this] { return input_figures(); },
+                        .input_watch = inputs,
+                        .filters = filters_,
+                        .give_filter =
+                            [this](std::size_t input, const LiveFilter& filter) {
+                                set_live_filter(*pipeline_, queues_of(input), filter);
+                            },
+                        .clock = [this] { return worst_clock(); }},
+                       config_, options_)
                 .run();
             if (inputs.are_all_lost()) {
                 code = EX_UNAVAILABLE;
@@ -173,7 +184,6 @@ private:
         }
         ports_.push_back(std::make_unique<EthPort>(eal_.port_of(plan_.devices[index]), input,
                                                    plan_.devices[index], **pool, heads));
-        filters_.push_back(make_filter(input.filter));
         const std::uint32_t interface = input.interface_index != 0
                                             ? input.interface_index
                                             : static_cast<std::uint32_t>(index + 1);
@@ -190,7 +200,7 @@ private:
             auto source = std::make_unique<DpdkQueue>(*ports_.back(), queue,
                                                       InterfaceIndex{interface}, clock_of);
             auto stages = std::make_unique<InputStages>(
-                config_.flows, sampling, filters_.back().get(), FragmentTable::kFirstSets);
+                config_.flows, sampling, filters_.selector(index), FragmentTable::kFirstSets);
             auto path = make_path(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
                                .source = std::move(source),
@@ -249,18 +259,12 @@ private:
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
 
-    void set_filter(std::size_t input, const std::string& expression) {
-        std::size_t first_queue = 0;
+    [[nodiscard]] QueueRange queues_of(std::size_t input) const {
+        QueueRange range{.first = 0, .count = config_.inputs[input].queues};
         for (std::size_t before = 0; before < input; ++before) {
-            first_queue += config_.inputs[before].queues;
+            range.first += config_.inputs[before].queues;
         }
-        std::unique_ptr<PacketFilter> filter = make_filter(expression);
-        PacketFilter* const wanted = filter.get();
-        other_filters_.push_back(std::move(filter));  // it stays if a thread hangs
-        set_live_filter(*pipeline_, {.first = first_queue, .count = config_.inputs[input].queues},
-                        {.wanted = wanted, .former = filters_[input].get()});
-        filters_[input] = std::move(other_filters_.back());  // nobody uses the former one any more
-        other_filters_.pop_back();
+        return range;
     }
 
     [[nodiscard]] ClockLedger worst_clock() const {
@@ -336,12 +340,11 @@ private:
     ProbePlan plan_;
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
+    InputFilters filters_;  ///< before EAL, which takes a while, so that both go on together
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;
     std::vector<std::unique_ptr<EthPort>> ports_;
-    std::vector<std::unique_ptr<PacketFilter>> filters_;        ///< one per input; nullptr: none
-    std::vector<std::unique_ptr<PacketFilter>> other_filters_;  ///< of reloads that failed
     std::vector<Queue> queues_;
     std::vector<NumaNode> queue_nodes_;
     std::vector<ObservedInterface> interfaces_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conf/config.hpp"
+#include "conf/load_config.hpp"
 #include "daemon/file_uses.hpp"
 #include "daemon/signals.hpp"
 
@@ -18,7 +19,9 @@ struct ProbeOptions {
     std::string stats_path;                   ///< ledger as JSON at exit; empty: none
     std::vector<FileUse> files;               ///< beside those of collectors, for a reload
     std::optional<LogLevel> log_level;        ///< instead of the configuration's
-    std::function<Config()> load;  ///< the configuration of now, for a reload; throws ConfigError
+    /// The configuration of now, for a reload, whose filters have not been tried.
+    /// @errors  ConfigError
+    std::function<LoadedConfig()> load;
 };
 
 /// Runs as a probe until SIGINT or SIGTERM: packets from NICs, records to the collector.

@@ -3,11 +3,13 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "conf/config_change.hpp"
@@ -25,17 +27,20 @@ using std::chrono::steady_clock;
 /// Sends those away at the end who wait in threads of the control socket.
 class Closing {
 public:
-    Closing(MainCalls& calls, Pipeline& pipeline) : calls_(calls), pipeline_(pipeline) {}
+    Closing(MainCalls& calls, Pipeline& pipeline, std::function<void()> drop_reloads)
+        : calls_(calls), pipeline_(pipeline), drop_reloads_(std::move(drop_reloads)) {}
     Closing(const Closing&) = delete;
     Closing& operator=(const Closing&) = delete;
     ~Closing() {
         calls_.close();
+        drop_reloads_();
         pipeline_.close_orders();
     }
 
 private:
     MainCalls& calls_;
     Pipeline& pipeline_;
+    std::function<void()> drop_reloads_;
 };
 
 }  // namespace
@@ -51,10 +56,12 @@ ProbeWatch::ProbeWatch(const WatchedProbe& probe, const Config& config, const Pr
 void ProbeWatch::run() {
     Supervisor supervisor(probe_.service, probe_.pipeline.threads(), probe_.ledger,
                           steady_clock::now().time_since_epoch());
+    look_after(supervisor);  // before its faults are asked for
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(supervisor);
     const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
     const std::unique_ptr<ControlServer> control = serve_control();
-    const Closing closing(calls_, probe_.pipeline);  // before `control` waits for its threads
+    // Before `control` waits for its threads: a promise that is broken tells who waits for it.
+    const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
     next_statistics_ = steady_clock::now() + options_.stats_interval;
     while (try_to_look_around(supervisor)) {
     }
@@ -76,11 +83,14 @@ bool ProbeWatch::look_around(Supervisor& supervisor) {
     if (probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost()) {
         return false;
     }
-    const std::optional<int> signal = probe_.signals.wait_for(probe_.input_watch.pause());
+    const std::optional<int> signal = probe_.signals.wait_for(pause());
     if (signal && !obey(*signal)) {
         return false;
     }
     calls_.run_all();
+    while (!reloads_.empty() && go_on_with_reload()) {
+    }
+    probe_.filters.look(probe_.give_filter);
     if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics_) {
         next_statistics_ += options_.stats_interval;
         spdlog::info("statistics: {}", to_line(probe_.ledger()));
@@ -89,8 +99,21 @@ bool ProbeWatch::look_around(Supervisor& supervisor) {
     if (const std::optional<std::string> change = clock_watch_.look(probe_.clock())) {
         spdlog::warn(*change);
     }
-    supervisor.look(steady_clock::now().time_since_epoch(), probe_.input_watch.faults());
+    look_after(supervisor);
     return true;
+}
+
+void ProbeWatch::look_after(Supervisor& supervisor) const {
+    supervisor.look(steady_clock::now().time_since_epoch(),
+                    probe_.input_watch.faults() + probe_.filters.faults());
+}
+
+/// How long the main thread may wait for signals and calls.
+std::chrono::milliseconds ProbeWatch::pause() const {
+    constexpr std::chrono::milliseconds kWhileCompiled{20};
+    const std::chrono::milliseconds longest = probe_.input_watch.pause();
+    const bool comes_soon = reload_ != nullptr || probe_.filters.are_compiled();
+    return comes_soon ? std::min(longest, kWhileCompiled) : longest;
 }
 
 bool ProbeWatch::obey(int signal) {
@@ -99,10 +122,7 @@ bool ProbeWatch::obey(int signal) {
             spdlog::info("statistics: {}", to_line(probe_.ledger()));
             return true;
         case SIGHUP:
-            try {
-                reload();
-            } catch (const std::exception&) {  // it is in the log, and the old one goes on
-            }
+            ask_for_reload(nullptr);
             return true;
         default:
             spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal));
@@ -110,29 +130,85 @@ bool ProbeWatch::obey(int signal) {
     }
 }
 
-/// Takes the configuration of now. @return  what has changed
-std::string ProbeWatch::reload() {
-    probe_.service.tell_reloading();
-    reopen_log();
-    std::string result;
-    try {
-        result = take_configuration(options_.load());
-        spdlog::info(result);
-    } catch (const std::exception& error) {
-        spdlog::error("not reloaded: {}", error.what());
-        probe_.service.tell_ready();
-        throw;
+void ProbeWatch::ask_for_reload(ReloadAnswer answer) {
+    // A configuration that is yet to be read is that of now for all signals.
+    if (answer == nullptr && reloads_.size() > 1 && reloads_.back() == nullptr) {
+        return;
     }
-    probe_.service.tell_ready();
-    return result;
+    reloads_.push_back(std::move(answer));
 }
 
-std::string ProbeWatch::take_configuration(const Config& wanted) {
-    const ConfigChange change = compare(config_, wanted);
+/// @thread  of the control socket
+std::string ProbeWatch::await_reload() {
+    auto answer = std::make_shared<std::promise<std::string>>();
+    std::future<std::string> result = answer->get_future();
+    calls_.make([this, &answer] {
+        ask_for_reload(std::move(answer));  // the end drops it, and breaks the promise
+        return std::string();
+    });
+    try {
+        return result.get();
+    } catch (const std::future_error&) {
+        throw std::runtime_error("tributaryd is stopping");
+    }
+}
+
+/// Does what can be done now without waiting.
+///
+/// @return  whether the next one may begin
+bool ProbeWatch::go_on_with_reload() {
+    std::string result;
+    std::exception_ptr fault;
+    try {
+        if (reload_ == nullptr) {
+            begin_reload();
+        }
+        if (!reload_->filters.is_ready()) {
+            return false;
+        }
+        result = take_configuration(reload_->wanted.config, reload_->filters);
+    } catch (const std::exception& error) {
+        result = error.what();
+        fault = std::current_exception();
+    }
+    end_reload(result, fault);
+    return true;
+}
+
+/// Reads the configuration of now, and has the filters compiled that it changes.
+void ProbeWatch::begin_reload() {
+    probe_.service.tell_reloading();
+    reopen_log();
+    LoadedConfig wanted = options_.load();
+    const ConfigChange change = compare(config_, wanted.config);
     if (!change.needs_restart.empty()) {
         throw ConfigError(listed(change.needs_restart) +
                           " would change; that needs a restart, and nothing has changed");
     }
+    reload_ = std::make_unique<Reload>(config_, std::move(wanted));
+}
+
+/// @param result  what has changed, or what is wrong
+/// @param fault   the same for the one that asked; nullptr: none
+void ProbeWatch::end_reload(const std::string& result, const std::exception_ptr& fault) {
+    reload_.reset();
+    const ReloadAnswer answer = std::move(reloads_.front());
+    reloads_.pop_front();
+    if (fault) {
+        spdlog::error("not reloaded: {}", result);
+    } else {
+        spdlog::info(result);
+    }
+    probe_.service.tell_ready();
+    if (answer != nullptr && fault) {
+        answer->set_exception(fault);
+    } else if (answer != nullptr) {
+        answer->set_value(result);
+    }
+}
+
+std::string ProbeWatch::take_configuration(const Config& wanted, FilterChange& filters) {
+    const ConfigChange change = compare(config_, wanted);
     // First what can be refused.
     if (wanted.export_ != config_.export_) {
         refuse_shared_files(options_.files, wanted.export_.collectors);
@@ -141,7 +217,12 @@ std::string ProbeWatch::take_configuration(const Config& wanted) {
         config_.export_ = wanted.export_;
     }
     probe_.pipeline.try_collectors();
-    take_filters(wanted);
+    filters.apply(probe_.filters, [this, &wanted](std::size_t input, const LiveFilter& filter) {
+        probe_.give_filter(input, filter);
+        const std::lock_guard lock(config_mutex_);
+        config_.inputs[input].filter = wanted.inputs[input].filter;
+    });
+    probe_.filters.try_now();
     if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
         wanted.flows.active_timeout != config_.flows.active_timeout ||
         wanted.flows.tcp_end_timeout != config_.flows.tcp_end_timeout) {
@@ -175,16 +256,6 @@ ExportOptions ProbeWatch::exported_of_stored(ExportOptions wanted) const {
     return wanted;
 }
 
-void ProbeWatch::take_filters(const Config& wanted) {
-    for (std::size_t input = 0; input < wanted.inputs.size(); ++input) {
-        if (wanted.inputs[input].filter != config_.inputs[input].filter) {
-            probe_.set_filter(input, wanted.inputs[input].filter);
-            const std::lock_guard lock(config_mutex_);
-            config_.inputs[input].filter = wanted.inputs[input].filter;
-        }
-    }
-}
-
 /// @return  nothing where there is to be none, or where its socket cannot be had: metering is worth
 /// more
 std::unique_ptr<ControlServer> ProbeWatch::serve_control() {
@@ -193,15 +264,15 @@ std::unique_ptr<ControlServer> ProbeWatch::serve_control() {
         return nullptr;
     }
     const std::string path = configured == "auto" ? default_control_socket() : configured;
-    const ProbeAnswers answers{
-        .ledger = probe_.ledger,
-        .figures = [this] { return figures(); },
-        .flows =
-            [this](const std::function<bool(MessageView)>& write) {
-                write_live_flows(probe_.pipeline, export_options(), probe_.layout, write);
-            },
-        .flush = [this] { end_live_flows(probe_.pipeline); },
-        .reload = [this] { return calls_.make([this] { return reload(); }); }};
+    const ProbeAnswers answers{.ledger = probe_.ledger,
+                               .figures = [this] { return figures(); },
+                               .flows =
+                                   [this](const std::function<bool(MessageView)>& write) {
+                                       write_live_flows(probe_.pipeline, export_options(),
+                                                        probe_.layout, write);
+                                   },
+                               .flush = [this] { end_live_flows(probe_.pipeline); },
+                               .reload = [this] { return await_reload(); }};
     try {
         auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
         spdlog::info("control: {}", path);

@@ -3,17 +3,24 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
+#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conf/config.hpp"
+#include "conf/load_config.hpp"
 #include "daemon/clock_watch.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/dpdk_telemetry.hpp"
+#include "daemon/filter_change.hpp"
+#include "daemon/input_filters.hpp"
 #include "daemon/input_watch.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/main_calls.hpp"
@@ -38,8 +45,8 @@ struct WatchedProbe {
     std::function<Ledger()> ledger;
     std::function<std::vector<InputFigures>()> inputs;
     InputWatch& input_watch;
-    /// Gives an input another filter. @errors StartupError, ThreadHangs
-    std::function<void(std::size_t input, const std::string& filter)> set_filter;
+    InputFilters& filters;
+    InputFilters::Give give_filter;
     std::function<ClockLedger()> clock;  ///< the worst of all queues
 };
 
@@ -47,7 +54,8 @@ struct WatchedProbe {
 /// hang, and other configurations.
 ///
 /// A reload takes all that has changed, or leaves everything as it is; only a thread that hangs can
-/// end it halfway, which is an error then.
+/// end it halfway, which is an error then. Where it changes filters it lasts until they are
+/// compiled; meanwhile the watch goes on, and further reloads wait for their turn.
 /// @thread  main
 class ProbeWatch {
 public:
@@ -61,12 +69,27 @@ private:
     using Time = std::chrono::steady_clock::time_point;
 
     [[nodiscard]] bool look_around(Supervisor& supervisor);
+    void look_after(Supervisor& supervisor) const;
     [[nodiscard]] bool try_to_look_around(Supervisor& supervisor);
     /// @return  false: the signal ends the probe
     bool obey(int signal);
-    std::string reload();
-    [[nodiscard]] std::string take_configuration(const Config& wanted);
-    void take_filters(const Config& wanted);
+    /// Gets what a reload has changed, or why it failed; nullptr: the log alone does.
+    using ReloadAnswer = std::shared_ptr<std::promise<std::string>>;
+    /// The reload that goes on.
+    struct Reload {
+        Reload(const Config& running, LoadedConfig loaded)
+            : wanted(std::move(loaded)), filters(running, wanted) {}
+        LoadedConfig wanted;
+        FilterChange filters;
+    };
+
+    void ask_for_reload(ReloadAnswer answer);
+    [[nodiscard]] std::string await_reload();
+    [[nodiscard]] bool go_on_with_reload();
+    void end_reload(const std::string& result, const std::exception_ptr& fault);
+    void begin_reload();
+    [[nodiscard]] std::string take_configuration(const Config& wanted, FilterChange& filters);
+    [[nodiscard]] std::chrono::milliseconds pause() const;
     [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
     [[nodiscard]] std::optional<DpdkTelemetry> serve_dpdk_telemetry() const;
     [[nodiscard]] std::unique_ptr<ControlServer> serve_control();
@@ -81,7 +104,9 @@ private:
     std::chrono::sys_seconds started_;
     Time next_statistics_;
     ClockWatch clock_watch_;
-    MainCalls calls_;  ///< of the control socket's threads
+    std::deque<ReloadAnswer> reloads_;  ///< that were asked for; the first one goes on
+    std::unique_ptr<Reload> reload_;    ///< nullptr: none has begun
+    MainCalls calls_;                   ///< of the control socket's threads
 };
 
 }  // namespace tributary

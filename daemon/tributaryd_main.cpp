@@ -29,8 +29,8 @@ int print(const std::string& text) {
     return printed ? EX_OK : EX_IOERR;
 }
 
-LoadedConfig load_and_warn(const CommandLine& command_line) {
-    LoadedConfig loaded = load_config(command_line);
+LoadedConfig load_and_warn(const CommandLine& command_line, FilterCheck check) {
+    LoadedConfig loaded = load_config(command_line, check);
     for (const std::string& warning : loaded.warnings) {
         spdlog::warn(warning);
     }
@@ -60,7 +60,7 @@ int run_as_probe(const CommandLine& command_line, const Config& config,
                       .stats_path = command_line.stats_path,
                       .files = std::move(files),
                       .log_level = command_line.log_level,
-                      .load = [&] { return load_and_warn(command_line).config; }},
+                      .load = [&] { return load_and_warn(command_line, FilterCheck::later); }},
                      signals);
 }
 
@@ -68,7 +68,7 @@ int run(const CommandLine& command_line) {
     if (command_line.task == Task::answer) {
         return print(command_line.answer);
     }
-    const LoadedConfig loaded = load_and_warn(command_line);
+    const LoadedConfig loaded = load_and_warn(command_line, FilterCheck::now);
     set_log_level(command_line.log_level.value_or(loaded.config.log.level));
     switch (command_line.task) {
         case Task::answer:

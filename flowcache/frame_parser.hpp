@@ -38,11 +38,16 @@ public:
     void set_filter(PacketSelector* filter) noexcept { parts_.filter = filter; }
 
     /// @param packets  at most kBurstPackets
-    /// @return         those that pass the filter
+    /// @return         those that pass the filter; the others are filtered, or all are ignored
+    ///                 while the filter is not ready
     [[nodiscard]] PacketMask filter(std::span<const PacketView> packets) noexcept {
         const PacketMask all = mask_of_all(packets);
         if (parts_.filter == nullptr) {
             return all;
+        }
+        if (!parts_.filter->is_ready()) [[unlikely]] {
+            counters_.count_filter_not_ready(packets);
+            return 0;
         }
         const PacketMask passed = parts_.filter->select(packets) & all;
         counters_.filtered.add(count_of(all ^ passed));

@@ -38,7 +38,8 @@ struct InputCounters {
     Counter received;
     Counter filtered;
     std::array<Counter, kParseStatusCount> ignored;  ///< by ParseStatus; [ok] stays 0
-    Counter ignored_octets;  ///< of all these, on the wire, as far as the source knows
+    Counter filter_not_ready;  ///< ignored because the filter could not decide yet
+    Counter ignored_octets;    ///< of all these, on the wire, as far as the source knows
     std::array<Counter, kCutHeaderCount> cut_headers;  ///< by CutHeader: metered all the same
     FragmentCounters fragments;
     Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
@@ -47,6 +48,12 @@ struct InputCounters {
     Counter unified_headers_missing;
     Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed
 
+    [[gnu::noinline]] void count_filter_not_ready(std::span<const PacketView> packets) noexcept {
+        filter_not_ready.add(packets.size());
+        for (const PacketView& packet : packets) {
+            ignored_octets.add(packet.wire_bytes);
+        }
+    }
     /// @param octets  of the packet, on the wire
     void count_ignored(ParseStatus status, std::uint64_t octets) noexcept {
         ignored[static_cast<std::size_t>(status)].add();

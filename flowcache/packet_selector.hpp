@@ -20,7 +20,13 @@ static_assert(kBurstPackets <= 64);
 /// Decides which frames of an input are looked at. Virtual, because it is called once per burst.
 class PacketSelector {
 public:
-    PacketSelector() = default;
+    enum class Readiness : std::uint8_t {
+        ready,
+        not_ready,  ///< it cannot decide yet: nothing passes, and that is no decision
+    };
+
+    explicit PacketSelector(Readiness readiness = Readiness::ready) noexcept
+        : readiness_(readiness) {}
     PacketSelector(const PacketSelector&) = delete;
     PacketSelector& operator=(const PacketSelector&) = delete;
     virtual ~PacketSelector() = default;
@@ -29,6 +35,10 @@ public:
     /// @return         the packets that pass
     /// @thread         the input thread
     [[nodiscard]] virtual PacketMask select(std::span<const PacketView> packets) noexcept = 0;
+    [[nodiscard]] bool is_ready() const noexcept { return readiness_ == Readiness::ready; }
+
+private:
+    Readiness readiness_;
 };
 
 }  // namespace tributary

@@ -3,9 +3,14 @@
 
 #include <catch2/catch.hpp>
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "daemon/filter_compilation.hpp"
+#include "daemon/filter_names.hpp"
 #include "tests/support/packet_builder.hpp"
 
 namespace tributary {
@@ -144,6 +149,88 @@ TEST_CASE("PacketFilter: libpcap says what is wrong with an expression", "[daemo
     CHECK(refusal("ip and ip6").find("rejects all packets") != std::string::npos);
     CHECK(refusal("outbound") != "accepted");  // of a frame alone nobody can say
     CHECK(refusal("udp port 53") == "accepted");
+}
+
+TEST_CASE("PacketFilter: host names are checked without a resolver", "[daemon][unit]") {
+    using Names = std::vector<std::string>;
+    CHECK(PacketFilter::check("udp port 53").empty());
+    CHECK(
+        PacketFilter::check("port http or net 10.0.0.0/8 or ip6 host 2001:db8::1 or ip proto 1 or "
+                            "ether host 02:00:00:00:00:05 or tcp[tcpflags] & tcp-syn != 0")
+            .empty());
+    CHECK(PacketFilter::check(
+              "host a.invalid or src b.invalid and not dst host (c.invalid or a.invalid)") ==
+          Names{"a.invalid", "b.invalid", "c.invalid"});
+    CHECK(PacketFilter::check("tcp port 80 and host www-1.x_y.invalid") ==
+          Names{"www-1.x_y.invalid"});
+    for (const char* const expression :
+         {"ip host a.invalid", "ip6 host a.invalid", "ip6 src host a.invalid", "arp host a.invalid",
+          "ip and host a.invalid", "icmp6 and host a.invalid"}) {
+        INFO(expression);
+        CHECK(PacketFilter::check(expression) == Names{"a.invalid"});
+    }
+    // Two names are two hosts.
+    CHECK(PacketFilter::check("src host a.invalid and not src host b.invalid").size() == 2);
+    CHECK(PacketFilter::check("src host a.invalid and dst host b.invalid").size() == 2);
+    for (const char* const wrong : {"host a.invalid prt 53", "host a.invalid or or host b.invalid",
+                                    "port a.invalid.nothing", "host a.invalid and ip and ip6"}) {
+        INFO(wrong);
+        CHECK_THROWS_AS(PacketFilter::check(wrong), PacketFilterError);
+    }
+}
+
+TEST_CASE("PacketFilter: a host name means its addresses, for each link type", "[daemon][unit]") {
+    const Frame local = ethernet().ipv4({.source = "127.0.0.1"}).udp(1000, 53).build();
+    const Frame other = ethernet().ipv4().udp(1000, 53).build();
+    PacketFilter filter("udp and host localhost");
+    CHECK(passes(filter, local));
+    CHECK_FALSE(passes(filter, other));
+    CHECK(passes(filter, of_link_type({}, local), LinkType::raw_ip));
+    CHECK_FALSE(passes(filter, of_link_type({}, other), LinkType::raw_ip));
+
+    FilterNames names(NameUse::resolve);
+    const PacketFilter twice("src host localhost or dst host localhost", FilterLinks::all, names);
+    CHECK(names.names() == std::vector<std::string>{"localhost"});
+    CHECK(names.fault().empty());
+}
+
+TEST_CASE("PacketFilter: a host name without address is another fault than bad syntax",
+          "[daemon][unit]") {
+    const std::string no_name = std::string(64, 'x') + ".invalid";  // a label has 63 octets at most
+    CHECK_THROWS_AS(PacketFilter("host " + no_name), UnresolvedName);
+    CHECK(refusal("host " + no_name).starts_with("no address for " + no_name + " ("));
+    CHECK(refusal("host localhost prt 5").find("syntax error") != std::string::npos);
+}
+
+TEST_CASE("PacketFilter: for ports it is compiled for Ethernet alone", "[daemon][unit]") {
+    const Frame dns = ethernet().ipv4().udp(1000, 53).build();
+    PacketFilter filter("udp port 53", FilterLinks::ethernet);
+    CHECK(passes(filter, dns));
+    CHECK_FALSE(passes(filter, of_link_type({}, dns), LinkType::raw_ip));
+}
+
+TEST_CASE("FilterCompilation: the outcome comes once, with the reason where there is no filter",
+          "[daemon][unit]") {
+    const auto outcome_of = [](const std::string& expression) {
+        FilterCompilation compilation(expression, FilterLinks::ethernet);
+        std::optional<FilterCompilation::Outcome> outcome = compilation.poll();
+        for (; !outcome; outcome = compilation.poll()) {
+            std::this_thread::yield();
+        }
+        CHECK_FALSE(compilation.poll());
+        CHECK_FALSE(compilation.asks_resolver());
+        return std::move(*outcome);
+    };
+    const auto good = outcome_of("udp port 53");
+    REQUIRE(good.filter != nullptr);
+    CHECK(passes(*good.filter, ethernet().ipv4().udp(1000, 53).build()));
+    const auto bad = outcome_of("udp prt 53");
+    CHECK(bad.filter == nullptr);
+    CHECK_FALSE(bad.may_heal);
+    CHECK(bad.fault.find("syntax error") != std::string::npos);
+    const auto unresolved = outcome_of("host " + std::string(64, 'x'));
+    CHECK(unresolved.filter == nullptr);
+    CHECK(unresolved.may_heal);
 }
 
 }  // namespace tributary

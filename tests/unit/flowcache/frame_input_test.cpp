@@ -121,6 +121,34 @@ TEST_CASE("FrameInput: later fragments get their ports where a table is given",
     CHECK(path.counters().fragments.first.read() == 0);
 }
 
+TEST_CASE("FrameInput: while the filter is not ready packets are ignored, and not as filtered",
+          "[flowcache][unit]") {
+    class NotReady final : public PacketSelector {
+    public:
+        NotReady() : PacketSelector(Readiness::not_ready) {}
+        [[nodiscard]] PacketMask select(std::span<const PacketView> /*packets*/) noexcept override {
+            return ~PacketMask{0};  // is not asked
+        }
+    };
+    const std::vector<Frame> frames{udp(1), udp(2), udp(3)};
+    NotReady waiting;
+    MaskFilter second(0b010);
+    OneBurst source(frames);
+    FrameInput<OneBurst> path(source, {.filter = &waiting});
+    CHECK(path.receive(burst_of_no_use()).packets.empty());
+    CHECK(path.counters().received.read() == 3);
+    CHECK(path.counters().filter_not_ready.read() == 3);
+    CHECK(path.counters().ignored_octets.read() == 3 * frames[0].view().wire_bytes);
+    CHECK(path.counters().filtered.read() == 0);
+
+    OneBurst next(frames);
+    FrameInput<OneBurst> ready(next, {.filter = &waiting});
+    ready.set_filter(&second);
+    CHECK(ready.receive(burst_of_no_use()).packets.size() == 1);
+    CHECK(ready.counters().filter_not_ready.read() == 0);
+    CHECK(ready.counters().filtered.read() == 2);
+}
+
 TEST_CASE("FrameInput: what a NIC says wrongly is parsed rightly, and counted in debug builds",
           "[flowcache][unit]") {
     OneBurst source({udp(1), udp(2), ethernet().ethertype(0x0806).payload(46).build()});

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "conf/load_config.hpp"
+#include "daemon/filter_compilation.hpp"
+#include "daemon/input_filters.hpp"
+
+namespace tributary {
+
+/// The filters that a reload changes, while they are compiled and their host names resolved. Those
+/// that stay as they are cost nothing.
+///
+/// @thread  main, which never waits
+class FilterChange {
+public:
+    /// A resolver that takes longer makes the reload fail, before `tributary reload` gives up.
+    static constexpr std::chrono::seconds kPatience{20};
+
+    /// Begins to compile what differs.
+    ///
+    /// @param wanted  with the inputs of `running`; outlives this
+    FilterChange(const Config& running, const LoadedConfig& wanted);
+
+    /// Whether all are compiled.
+    ///
+    /// @errors  ConfigError: one cannot be, or not in time
+    [[nodiscard]] bool is_ready();
+    /// Gives the inputs their filters, once, when all are ready.
+    ///
+    /// @errors  ThreadHangs: those before it have theirs
+    void apply(InputFilters& filters, const InputFilters::Give& give);
+
+private:
+    struct Change {
+        std::size_t input;
+        std::unique_ptr<FilterCompilation> compilation;  ///< nullptr: it has ended
+        std::unique_ptr<PacketFilter> filter;            ///< nullptr: all packets are to pass
+    };
+
+    void take_outcome(Change& change);
+
+    const LoadedConfig& wanted_;
+    std::vector<Change> changes_;
+    std::chrono::steady_clock::time_point end_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "conf/load_config.hpp"
+
+namespace tributary {
+
+/// Tries the filters of a configuration, without asking a resolver for host names in them.
+///
+/// @errors  ConfigError: libpcap understands one not
+/// @thread  main
+void check_filters(const LoadedConfig& loaded);
+
+/// Refuses the filter of an input.
+///
+/// @param words  libpcap's, or why a host name has no address
+/// @errors       ConfigError, always
+[[noreturn]] void refuse_filter(const LoadedConfig& loaded, std::size_t input,
+                                const std::string& words);
+
+}  // namespace tributary

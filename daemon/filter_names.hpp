@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <netdb.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary {
+
+/// What host names in a filter stand for while it is compiled.
+enum class NameUse : std::uint8_t {
+    resolve,     ///< the addresses that the system's resolver gives
+    check,       ///< made-up addresses of both families, another pair for each name
+    check_ipv4,  ///< the same of one family, because some primitives are for one only
+    check_ipv6,
+};
+
+/// The host names of one filter. libpcap asks for each name once per link type; the resolver is
+/// asked once.
+///
+/// @thread  one, but for the flag
+class FilterNames {
+public:
+    /// @param is_asking  set before the first question to the resolver; outlives the names
+    explicit FilterNames(NameUse use, std::atomic<bool>* is_asking = nullptr)
+        : use_(use), is_asking_(is_asking) {}
+
+    /// The addresses of a name, as getaddrinfo() gives them; for freeaddrinfo().
+    ///
+    /// @return  nullptr: there are none; fault() says why
+    /// @cost    with NameUse::resolve as long as the resolver needs, which can be a minute
+    [[nodiscard]] addrinfo* look_up(const char* name) noexcept;
+    /// That were asked for, each once.
+    [[nodiscard]] std::vector<std::string> names() const;
+    /// Why a name has no address; empty: all have.
+    [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+
+private:
+    struct Name {
+        std::string name;
+        std::vector<std::string> addresses;  ///< as numbers
+    };
+
+    [[nodiscard]] const Name& known(const char* name);
+    [[nodiscard]] std::vector<std::string> made_up() const;
+    [[nodiscard]] std::vector<std::string> resolved(const char* name);
+
+    NameUse use_;
+    std::atomic<bool>* is_asking_;
+    std::vector<Name> names_;
+    std::string fault_;
+};
+
+/// While it lives, libpcap asks these names in this thread.
+class NamesInUse {
+public:
+    explicit NamesInUse(FilterNames& names) noexcept;
+    NamesInUse(const NamesInUse&) = delete;
+    NamesInUse& operator=(const NamesInUse&) = delete;
+    ~NamesInUse();
+};
+
+}  // namespace tributary
