@@ -30,22 +30,6 @@ std::string endpoint_text(const FlowKey& key, const IpAddress& address, const st
     return (key.ip_version == 6 ? '[' + text + ']' : text) + ':' + tail;  // RFC 5952 §6
 }
 
-std::string source_text(const FlowKey& key) {
-    const bool shows_port = has_ports(key);
-    return endpoint_text(key, key.source,
-                         shows_port ? std::to_string(key.source_port.value) : std::string());
-}
-
-std::string destination_text(const FlowKey& key) {
-    const unsigned port = key.destination_port.value;
-    if (is_icmp(key.protocol)) {
-        return endpoint_text(key, key.destination,
-                             std::to_string(port / 256) + '.' + std::to_string(port % 256));
-    }
-    return endpoint_text(key, key.destination,
-                         has_ports(key) ? std::to_string(port) : std::string());
-}
-
 /// For instance "VXLAN 42 192.0.2.1 > 192.0.2.2".
 std::string tunnel_text(const TunnelGroup& tunnel) {
     if (tunnel.kind == TunnelKind::none) {
@@ -80,6 +64,22 @@ std::string tcp_text(const FlowView& flow, TcpCountsView::Count count) {
 }
 
 }  // namespace
+
+std::string source_text(const FlowKey& key) {
+    const bool shows_port = has_ports(key);
+    return endpoint_text(key, key.source,
+                         shows_port ? std::to_string(key.source_port.value) : std::string());
+}
+
+std::string destination_text(const FlowKey& key) {
+    const unsigned port = key.destination_port.value;
+    if (is_icmp(key.protocol)) {
+        return endpoint_text(key, key.destination,
+                             std::to_string(port / 256) + '.' + std::to_string(port % 256));
+    }
+    return endpoint_text(key, key.destination,
+                         has_ports(key) ? std::to_string(port) : std::string());
+}
 
 std::string time_text(Timestamp time) {
     if (time == Timestamp{}) {

@@ -94,6 +94,12 @@ private:
 /// @return  seconds with three decimals, rounded down
 [[nodiscard]] std::string seconds_text(std::chrono::nanoseconds duration);
 
+/// @return  address and port, for instance "192.0.2.1:53" or "[2001:db8::1]:53"; "-" where the
+/// record has no address
+[[nodiscard]] std::string source_text(const FlowKey& key);
+/// The same; for ICMP "192.0.2.1:8.0", type and code.
+[[nodiscard]] std::string destination_text(const FlowKey& key);
+
 /// @return  decimal digits
 [[nodiscard]] std::string count_text(WideCount count);
 
