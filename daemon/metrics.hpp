@@ -38,6 +38,8 @@ struct ProbeFigures {
     std::uint64_t max_flows{};                   ///< of each queue
     std::chrono::sys_seconds started{};
     std::string version;
+    std::chrono::sys_seconds now{};          ///< when these figures were read
+    std::chrono::nanoseconds host_uptime{};  ///< the same; it is never set
 };
 
 /// Ledger and figures in Prometheus's text format. Names begin with `tributary_`, octets are bytes,

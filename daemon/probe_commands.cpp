@@ -32,11 +32,19 @@ std::string to_json(const ProbeFigures& figures) {
                            {"busy_cycles", thread->busy_cycles.read()},
                            {"idle_cycles", thread->idle_cycles.read()}});
     }
+    json collectors = json::array();
+    for (const CollectorFigures& collector : figures.collectors) {
+        collectors.push_back(
+            {{"name", collector.name}, {"spool_max_octets", collector.spool_max_octets}});
+    }
     const json all{{"started", figures.started.time_since_epoch().count()},
+                   {"now", figures.now.time_since_epoch().count()},
+                   {"host_uptime", figures.host_uptime.count()},
                    {"version", figures.version},
                    {"max_flows", figures.max_flows},
                    {"rings", std::move(rings)},
                    {"inputs", std::move(inputs)},
+                   {"collectors", std::move(collectors)},
                    {"threads", std::move(threads)}};
     return all.dump();
 }

@@ -15,6 +15,7 @@
 #include "conf/config_change.hpp"
 #include "conf/config_error.hpp"
 #include "daemon/control_socket.hpp"
+#include "daemon/host_time.hpp"
 #include "daemon/live_flows.hpp"
 #include "daemon/log.hpp"
 #include "daemon/probe_commands.hpp"
@@ -316,14 +317,17 @@ std::optional<DpdkTelemetry> ProbeWatch::serve_dpdk_telemetry() const {
 /// @thread  any
 ProbeFigures ProbeWatch::figures() const {
     const std::lock_guard lock(config_mutex_);
-    return {.rings = probe_.pipeline.rings(),
-            .threads = probe_.pipeline.threads(),
-            .collectors = probe_.pipeline.collector_figures(),
-            .inputs = probe_.inputs(),
-            .heap = read_heap_use(),
-            .max_flows = config_.flows.max_flows,
-            .started = started_,
-            .version = TRIBUTARY_VERSION};
+    return {
+        .rings = probe_.pipeline.rings(),
+        .threads = probe_.pipeline.threads(),
+        .collectors = probe_.pipeline.collector_figures(),
+        .inputs = probe_.inputs(),
+        .heap = read_heap_use(),
+        .max_flows = config_.flows.max_flows,
+        .started = started_,
+        .version = TRIBUTARY_VERSION,
+        .now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()),
+        .host_uptime = host_uptime()};
 }
 
 /// @thread  any
