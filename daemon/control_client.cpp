@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "daemon/control_socket.hpp"
 #include "export/printable_text.hpp"
@@ -35,8 +36,10 @@ FileDescriptor ask(const std::string& path, const std::string& command,
 }  // namespace
 
 ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command,
-                             std::chrono::seconds timeout)
-    : timeout_(timeout), buffer_(ask(socket, command, timeout)), stream_(&buffer_) {
+                             std::chrono::seconds timeout, SocketBuffer::Wait wait)
+    : timeout_(timeout),
+      buffer_(ask(socket, command, timeout), std::move(wait)),
+      stream_(&buffer_) {
     if (stream_.peek() == std::istream::traits_type::eof()) {
         check();
         stream_.clear();

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_commands.hpp"
 
-#include <poll.h>
-#include <sys/ioctl.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "daemon/command_line.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/log.hpp"
 #include "daemon/program.hpp"
-#include "daemon/top_screen.hpp"
+#include "daemon/top_command.hpp"
 #include "export/printable_text.hpp"
 
 namespace tributary {
@@ -61,7 +57,7 @@ void add_top(CLI::App& app, ControlArguments& arguments) {
     top->add_option("--count", arguments.count, "End after so many looks; 0: never (default 0)")
         ->option_text("N");
     top->add_option("--flows", arguments.flows,
-                    "Show so many flows, those with most octets per second (default 10)")
+                    "Show so many flows at most, those that send most now (default 10)")
         ->check(CLI::Range(0U, 1000U))
         ->option_text("N");
 }
@@ -126,54 +122,12 @@ ListingResult list_live_flows(const ControlArguments& arguments, const FlowListi
     return result;
 }
 
-TopLook look(const ControlArguments& arguments) {
-    TopLook made;
-    made.stats = parse_answer<json>(ask(arguments, "stats").text());
-    made.figures = parse_answer<json>(ask(arguments, "figures").text());
-    made.at =
-        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    return made;
-}
-
-/// As much of a text as fits into the terminal, if it is one.
-std::string fitted(const std::string& text) {
-    winsize size{};
-    if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
-        return text;
-    }
-    std::istringstream lines(text);
-    std::string line;
-    std::string all;
-    for (int row = 1; row < size.ws_row && std::getline(lines, line); ++row) {
-        all += line.substr(0, size.ws_col) + "\n";
-    }
-    return all;
-}
-
-/// A terminal is cleared before each look.
 int watch(const ControlArguments& arguments) {
-    constexpr const char* kHomeAndClear = "\033[H\033[2J";
-    constexpr int kMilliseconds = 1000;
-    const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
-    FlowListingOptions flows;
-    flows.order = FlowOrder::rate;
-    flows.top = arguments.flows;
-    TopLook before = look(arguments);
-    for (std::uint32_t looks = 1;; ++looks) {
-        ::poll(nullptr, 0, static_cast<int>(arguments.interval) * kMilliseconds);
-        const TopLook now = look(arguments);
-        std::ostringstream screen;
-        screen << top_screen(before, now) << '\n';
-        if (arguments.flows > 0) {
-            static_cast<void>(list_live_flows(arguments, flows, screen));
-        }
-        const int written = print(
-            (is_terminal ? kHomeAndClear : "") + fitted(printable_lines(screen.str())), "top");
-        if (written != EX_OK || !std::cout || looks == arguments.count) {
-            return written;
-        }
-        before = now;
-    }
+    return watch_probe({.socket = arguments.socket,
+                        .timeout = std::chrono::seconds(arguments.timeout),
+                        .interval = std::chrono::seconds(arguments.interval),
+                        .count = arguments.count,
+                        .flows = arguments.flows});
 }
 
 int check(const std::string& path) {

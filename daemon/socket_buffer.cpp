@@ -53,6 +53,9 @@ bool SocketBuffer::begin_part() {
 
 /// @return  0: the connection has ended, or nothing comes
 std::size_t SocketBuffer::receive(char* out, std::size_t most) {
+    if (wait_ && !wait_(socket_.get())) {
+        return 0;
+    }
     ssize_t octets = -1;
     do {
         octets = ::recv(socket_.get(), out, most, 0);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -18,7 +19,12 @@ public:
     /// Octets that are read of what is said at the end, a line of text; some more may be there.
     static constexpr std::size_t kLongestVerdict = 4096;
 
-    explicit SocketBuffer(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
+    /// Called before each receive with the socket: comes back when it has something, or has had
+    /// nothing for too long. false: the answer is not wanted any more, and ends here.
+    using Wait = std::function<bool(int socket)>;
+
+    explicit SocketBuffer(FileDescriptor socket, Wait wait = {}) noexcept
+        : socket_(std::move(socket)), wait_(std::move(wait)) {}
 
     /// What was said at the end; empty: there was none yet, or the connection was cut.
     [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
@@ -33,6 +39,7 @@ private:
     [[nodiscard]] std::size_t receive(char* out, std::size_t most);
 
     FileDescriptor socket_;
+    Wait wait_;
     std::size_t left_ = 0;  ///< octets of the part that is being read
     std::string verdict_;
     bool timed_out_ = false;

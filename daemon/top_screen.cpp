@@ -5,208 +5,278 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <optional>
+#include <ctime>
+#include <numeric>
+#include <sstream>
+#include <utility>
 
-#include "daemon/ledger.hpp"
+#include "daemon/top_tables.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
 
 using nlohmann::json;
-using Pointer = json::json_pointer;
 
-/// What a number of two looks was before and is now.
-class Difference {
-public:
-    Difference(const TopLook& before, const TopLook& now)
-        : before_(before), now_(now), seconds_(std::max(now.at - before.at, 1e-3)) {}
+/// The front of a printable text.
+std::string cut(const std::string& text, std::size_t columns) {
+    std::size_t characters = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80;
+        if (begins && ++characters > columns) {
+            return text.substr(0, at);
+        }
+    }
+    return text;
+}
 
-    /// Growth per second of a count in the ledger; a list's item that was not there before has
-    /// grown from 0.
-    [[nodiscard]] double rate(const std::string& path) const {
-        return growth(before_.stats, now_.stats, path) / seconds_;
+/// The words of a text in lines of at most `columns` characters, as far as words are that short.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+    std::vector<std::string> lines;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (lines.empty() || lines.back().size() + 1 + word.size() > columns) {
+            lines.push_back(word);
+        } else {
+            lines.back() += " " + word;
+        }
     }
-    /// The same; nothing: it is, or was, unknown.
-    [[nodiscard]] std::optional<double> known_rate(const std::string& path) const {
-        const Pointer pointer(path);
-        const bool was_known =
-            !before_.stats.contains(pointer) || !before_.stats.at(pointer).is_null();
-        return was_known && !now_.stats.at(pointer).is_null() ? std::optional(rate(path))
-                                                              : std::nullopt;
-    }
-    /// Share of a thread's time that brought something; 0 .. 1.
-    [[nodiscard]] double load(std::size_t thread) const {
-        const std::string path = "/threads/" + std::to_string(thread);
-        const double busy = growth(before_.figures, now_.figures, path + "/busy_cycles");
-        const double idle = growth(before_.figures, now_.figures, path + "/idle_cycles");
-        return busy + idle > 0 ? busy / (busy + idle) : 0;
-    }
+    return lines;
+}
 
-private:
-    static double growth(const json& before, const json& now, const std::string& path) {
-        const Pointer pointer(path);
-        const double former = before.contains(pointer) ? before.at(pointer).get<double>() : 0;
-        return std::max(0.0, now.at(pointer).get<double>() - former);
-    }
+/// A number of the figures that tributaryds of former versions don't have; -1: this one has not.
+double figure(const TopLook& look, const char* name) { return look.figures.value(name, -1.0); }
 
-    const TopLook& before_;
-    const TopLook& now_;
-    double seconds_;
+/// "2026-11-27 04:56:56 UTC"; empty where the seconds since 1970 are no time of a calendar.
+std::string time_text(double seconds) {
+    constexpr double kYear10000 = 253'402'300'800;
+    if (!(seconds >= 0 && seconds < kYear10000)) {
+        return {};
+    }
+    const auto calendar = static_cast<std::time_t>(seconds);
+    std::tm utc{};
+    ::gmtime_r(&calendar, &utc);
+    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", utc.tm_year + 1900,
+                       utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+/// What the queues' clocks have met, the worst of all.
+struct ClockState {
+    double lead = 0;       ///< seconds
+    double times_set = 0;  ///< the host's clock was set back so far that packet time went back too
+    bool is_known = false;
+
+    explicit ClockState(const json& queues) {
+        for (const json& queue : queues) {
+            if (queue.contains("clock")) {
+                is_known = true;
+                lead = std::max(lead, queue.at("clock").at("lead_seconds").get<double>());
+                times_set =
+                    std::max(times_set, queue.at("clock").at("times_set_back").get<double>());
+            }
+        }
+    }
+    [[nodiscard]] bool is_off() const noexcept { return lead >= 1e-3; }
+    [[nodiscard]] const char* word() const noexcept {
+        return !is_known ? "unknown" : is_off() ? "set back" : "ok";
+    }
+    [[nodiscard]] std::string text() const {
+        std::string text = is_off()
+                               ? fmt::format(
+                                     "CLOCK  the host's clock was set back: {:.3f} s are not made "
+                                     "good",
+                                     lead)
+                               : std::string();
+        if (times_set > 0) {
+            text += text.empty() ? "CLOCK  the host's clock was set back" : ";";
+            text += fmt::format(" {} times so far that packet time went back", scaled(times_set));
+        }
+        return text;
+    }
 };
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-/// Flows that a queue's cache holds. Active ones also wait in rings and for collectors.
-double in_cache(const json& queue) {
-    const json& flows = queue.at("flows");
-    double count = flows.at("created").get<double>();
-    for (const json& ended : flows.at("ended_by_reason")) {
-        count -= ended.get<double>();
+void add_header(ScreenLines& lines, const TopPicture& picture, std::size_t columns) {
+    const TopLook& now = *picture.now;
+    const ClockState clock(now.stats.at("queues"));
+    const double time = figure(now, "now");
+    const double started = figure(now, "started");
+    std::string text = fmt::format(
+        "tributary {}  up {}  clock {}", now.figures.value("version", std::string("unknown")),
+        time >= 0 && started >= 0 ? duration_text(time - started) : "unknown", clock.word());
+    if (const std::string right = time_text(time); text.size() + 2 + right.size() <= columns) {
+        text += std::string(columns - text.size() - right.size(), ' ') + right;
     }
-    return std::max(0.0, count);
+    lines.push_back({text, LineStyle::heading});
+    for (const std::string& line : wrapped(picture.notice, columns)) {
+        lines.push_back({line, LineStyle::alarm});
+    }
+    if (const std::string trouble = clock.text(); !trouble.empty()) {
+        lines.push_back({trouble, clock.is_off() ? LineStyle::alarm : LineStyle::plain});
+    }
+    const Growth growth(picture.before, now);
+    lines.push_back(
+        {fmt::format("{} packets/s  {} bit/s  {} flows/s  {} records/s  {} active",
+                     growth.rate_text("/packets/received"), growth.rate_text("/octets/metered", 8),
+                     growth.rate_text("/flows/created"), growth.rate_text("/flows/exported"),
+                     scaled(now.stats.at("flows").at("active").get<double>()))});
 }
 
-void add_totals(std::string& text, const Difference& growth, const TopLook& now) {
-    fmt::format_to(std::back_inserter(text),
-                   "{} packets/s  {} bit/s  {} new flows/s  {} records/s  {} active flows\n",
-                   scaled(growth.rate("/packets/received")),
-                   scaled(8 * growth.rate("/octets/metered")),
-                   scaled(growth.rate("/flows/created")), scaled(growth.rate("/flows/exported")),
-                   scaled(now.stats.at("flows").at("active").get<double>()));
-}
+/// A table, and how much of it is shown.
+struct Cut {
+    ScreenTable table;
+    std::size_t rows{};  ///< that are shown
 
-void add_queues(std::string& text, const Difference& growth, const TopLook& now) {
-    const json& queues = now.stats.at("queues");
-    const double max_flows = now.figures.at("max_flows").get<double>();
-    fmt::format_to(std::back_inserter(text), "\n{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n", "QUEUE",
-                   "PACKETS/S", "BIT/S", "FLOWS", "CACHE", "RING", "LOAD");
-    for (std::size_t i = 0; i < queues.size(); ++i) {
-        const std::string path = "/queues/" + std::to_string(i);
-        const double cached = in_cache(queues[i]);
-        const json& ring = now.figures.at("rings").at(i);
-        fmt::format_to(
-            std::back_inserter(text), "{:<24}{:>11}{:>11}{:>11}{:>9}{:>9}{:>9}\n",
-            queues[i].at("name").get<std::string>(),
-            scaled(growth.rate(path + "/packets/received")),
-            scaled(8 * growth.rate(path + "/octets/metered")), scaled(cached),
-            percent(share_of(cached, max_flows)),
-            percent(share_of(ring.at("records").get<double>(), ring.at("room").get<double>())),
-            percent(growth.load(i)));
-    }
-    const json& threads = now.figures.at("threads");
-    for (std::size_t i = queues.size(); i < threads.size(); ++i) {
-        fmt::format_to(std::back_inserter(text), "{:<75}{:>9}\n",
-                       threads[i].at("name").get<std::string>(), percent(growth.load(i)));
-    }
-}
-
-/// The inputs' links, and what their NICs have dropped.
-void add_inputs(std::string& text, const Difference& growth, const TopLook& now) {
-    const json& ports = now.stats.at("ports");
-    fmt::format_to(std::back_inserter(text), "\n{:<24}{:<9}{:>11}{:>14}{:>14}{:>11}\n", "INPUT",
-                   "LINK", "MISSED/S", "MISSED", "NO BUFFER", "ERRORS");
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-        const json& port = ports[i];
-        const json& missed = port.at("nic_missed");
-        const auto rate = growth.known_rate("/ports/" + std::to_string(i) + "/nic_missed");
-        fmt::format_to(std::back_inserter(text), "{:<24}{:<9}{:>11}{:>14}{:>14}{:>11}\n",
-                       port.at("name").get<std::string>(),
-                       now.figures.at("inputs").at(i).at("link").get<std::string>(),
-                       rate ? scaled(*rate) : "unknown",
-                       missed.is_null() ? "unknown" : missed.dump(),
-                       port.at("nic_no_buffer").get<std::uint64_t>(),
-                       port.at("nic_errors").get<std::uint64_t>());
-    }
-}
-
-/// The sum over all inputs.
-std::string lost_by_nics(const json& ports) {
-    std::uint64_t known = 0;
-    bool any_unknown = false;
-    for (const json& port : ports) {
-        const json& missed = port.at("nic_missed");
-        any_unknown |= missed.is_null();
-        known += (missed.is_null() ? 0 : missed.get<std::uint64_t>()) +
-                 port.at("nic_no_buffer").get<std::uint64_t>() +
-                 port.at("nic_errors").get<std::uint64_t>();
-    }
-    return part_text(known, any_unknown);
-}
-
-/// Every way to lose something that did so between the looks, or may have done so.
-void add_losses(std::string& text, const Difference& growth, const TopLook& now) {
-    constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
-    std::string losses;
-    const auto add = [&](const std::string& name, std::optional<double> rate, const char* unit) {
-        if (!rate) {
-            losses += fmt::format("  {} unknown", name);
-        } else if (*rate > 0) {
-            losses += fmt::format("  {} {} {}", name, scaled(*rate), unit);
+    [[nodiscard]] std::size_t height() const {
+        std::size_t lines = table.head.size();
+        for (const std::size_t row : chosen()) {
+            lines += table.rows[row].lines.size();
         }
-    };
-    for (const char* const cause : kPacketLosses) {
-        add(cause, growth.known_rate(std::string("/packets/") + cause), "packets/s");
+        return lines + (rows < table.rows.size() && !table.noun.empty() ? 1 : 0);
     }
-    for (const auto& [cause, count] : now.stats.at("flows").at("lost_by_cause").items()) {
-        add(cause, growth.rate("/flows/lost_by_cause/" + cause), "records/s");
+    /// The most urgent rows, in their order.
+    [[nodiscard]] std::vector<std::size_t> chosen() const {
+        std::vector<std::size_t> order(table.rows.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, [this](std::size_t a, std::size_t b) {
+            return table.rows[a].urgency > table.rows[b].urgency;
+        });
+        order.resize(std::min(rows, order.size()));
+        std::ranges::sort(order);
+        return order;
     }
-    text += "\nLOST NOW" + (losses.empty() ? "  nothing" : losses);
-    fmt::format_to(
-        std::back_inserter(text), "\nLOST SINCE START  {} packets by the NIC, {} records\n",
-        lost_by_nics(now.stats.at("ports")), now.stats.at("flows").at("lost").get<std::uint64_t>());
+    void add_to(ScreenLines& lines) const {
+        lines.insert(lines.end(), table.head.begin(), table.head.end());
+        for (const std::size_t row : chosen()) {
+            lines.insert(lines.end(), table.rows[row].lines.begin(), table.rows[row].lines.end());
+        }
+        if (rows < table.rows.size() && !table.noun.empty()) {
+            lines.push_back(
+                {fmt::format("  and {} more {}", table.rows.size() - rows, table.noun)});
+        }
+    }
+};
+
+Cut whole(ScreenTable table) {
+    const std::size_t rows = table.rows.size();
+    return {std::move(table), rows};
 }
 
-void add_collectors(std::string& text, const Difference& growth, const TopLook& now) {
-    const json& collectors = now.stats.at("collectors");
-    fmt::format_to(std::back_inserter(text), "\n{:<44}{:<10}{:>11}{:>14}{:>9}\n", "COLLECTOR",
-                   "STATE", "RECORDS/S", "LOST", "ERRORS");
-    for (std::size_t i = 0; i < collectors.size(); ++i) {
-        const json& collector = collectors[i];
-        const char* const state = collector.contains("removed")    ? "removed"
-                                  : collector.at("failed") != 0    ? "failed"
-                                  : collector.at("connected") != 0 ? "up"
-                                                                   : "away";
-        const std::string next_try =
-            collector.contains("next_try_in")
-                ? fmt::format("  next try in {} s", collector.at("next_try_in").get<unsigned>())
-                : std::string();
-        fmt::format_to(std::back_inserter(text), "{:<44}{:<10}{:>11}{:>14}{:>9}{}\n",
-                       collector.at("name").get<std::string>(), state,
-                       scaled(growth.rate("/collectors/" + std::to_string(i) + "/records")),
-                       collector.at("lost").get<std::uint64_t>(),
-                       collector.at("errors").get<std::uint64_t>(), next_try);
+std::size_t height_of(const std::vector<Cut>& tables) {
+    return std::accumulate(tables.begin(), tables.end(), std::size_t{0},
+                           [](std::size_t sum, const Cut& cut) { return sum + cut.height(); });
+}
+
+/// Cuts the highest tables until all fit into `room` lines, as far as that can be.
+void fit(std::vector<Cut>& tables, std::size_t room) {
+    constexpr std::size_t kLeastRows = 2;
+    while (height_of(tables) > room) {
+        const auto highest = std::ranges::max_element(
+            tables, {}, [](const Cut& cut) { return cut.rows > kLeastRows ? cut.rows : 0; });
+        if (highest->rows <= kLeastRows) {
+            return;
+        }
+        --highest->rows;
+    }
+}
+
+/// The flows, the last table, get what the others leave.
+/// @return  whether there is room for an empty line before each table
+bool lay_out(std::vector<Cut>& tables, Cut& flows, std::size_t room) {
+    constexpr std::size_t kFlowRows = 4;
+    const std::size_t head = flows.table.head.size();
+    const std::size_t wanted = head + std::min(kFlowRows, flows.rows);
+    const std::size_t gaps = tables.size() + (head > 0 ? 1 : 0);
+    const bool has_gaps = height_of(tables) + wanted + gaps <= room;
+    room -= std::min(room, has_gaps ? gaps : 0);
+    fit(tables, room - std::min(room, wanted));
+    const std::size_t used = height_of(tables) + head;
+    flows.rows = std::min(flows.rows, room - std::min(room, used));
+    return has_gaps;
+}
+
+void add_table(ScreenLines& lines, const Cut& table, bool has_gap) {
+    if (has_gap && !table.table.head.empty()) {
+        lines.emplace_back();
+    }
+    table.add_to(lines);
+}
+
+void finish(ScreenLines& lines, ScreenSize size) {
+    if (size.rows != 0 && lines.size() > size.rows) {
+        lines.resize(size.rows);
+    }
+    for (ScreenLine& line : lines) {
+        line.text = cut(printable(line.text), size.columns);
+        line.text.erase(line.text.find_last_not_of(' ') + 1);
     }
 }
 
 }  // namespace
 
-std::string scaled(double number) {
-    constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
-    constexpr double kStep = 1000;
-    constexpr double kRoundsUp = 999.5;
-    std::size_t unit = 0;
-    while (number >= kRoundsUp && unit + 1 < kUnits.size()) {
-        number /= kStep;
-        ++unit;
+ScreenLines top_screen(const TopPicture& picture, ScreenSize size) {
+    constexpr std::size_t kAnyNumber = 1'000'000;
+    ScreenLines lines;
+    add_header(lines, picture, size.columns);
+    std::vector<Cut> tables;
+    tables.push_back(whole(queue_table(picture, size.columns)));
+    tables.push_back(whole(input_table(picture, size.columns)));
+    tables.push_back(whole(loss_table(picture, size.columns)));
+    tables.push_back(whole(collector_table(picture, size.columns)));
+    Cut flows = picture.flows != nullptr ? whole(flow_table(picture, size.columns)) : Cut{};
+    const std::size_t room = size.rows == 0 ? kAnyNumber : size.rows;
+    const bool has_gaps = lay_out(tables, flows, room - std::min(room, lines.size()));
+    for (const Cut& table : tables) {
+        add_table(lines, table, has_gaps);
     }
-    const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
-    return fmt::format("{:.{}f}{}", number, decimals, kUnits.at(unit));
+    add_table(lines, flows, has_gaps);
+    finish(lines, size);
+    return lines;
 }
 
-std::string top_screen(const TopLook& before, const TopLook& now) {
-    const Difference growth(before, now);
-    std::string text;
-    add_totals(text, growth, now);
-    add_queues(text, growth, now);
-    add_inputs(text, growth, now);
-    add_losses(text, growth, now);
-    add_collectors(text, growth, now);
-    return text;
+ScreenLines top_help(ScreenSize size) {
+    constexpr std::array kText{
+        "  r  flows by bit/s over the last interval",
+        "  p  flows by packets/s over the last interval",
+        "  o  flows by octets since they began",
+        "  space  pause, and go on",
+        "  Enter  look now",
+        "  h  this help, and back",
+        "  q  quit",
+        "",
+        "  FLOWS    in the queue's cache",
+        "  CACHE    share of flows.max-flows, which each queue has",
+        "  RING     records between the input and the export thread",
+        "  LOAD     share of a thread's time that brought something",
+        "  LINK     up, down, gone (the device was removed), unknown",
+        "  MISSED   packets that the NIC had no descriptor for",
+        "  LOST     records; docs/control.md and README.md have the causes",
+        "  STATE    up, away, failed (for good), removed (by a reload)",
+        "  SPOOL    share of the spool's max-size; full and empty as over the last minute",
+        "  flows/s begin, records/s leave",
+        "  \"-\" is not known yet; what is unknown cannot be known",
+    };
+    ScreenLines lines{{"tributary top", LineStyle::heading}, {}};
+    for (const char* const text : kText) {
+        lines.push_back({text});
+    }
+    finish(lines, size);
+    return lines;
+}
+
+ScreenLine top_bar(const TopBar& bar, ScreenSize size) {
+    const auto key = [&bar](RateOrder order, const char* text) {
+        return bar.order == order ? fmt::format("[{}]", text) : std::string(text);
+    };
+    std::string text =
+        fmt::format("q quit  h help  {}  {}  {}  space {}", key(RateOrder::octet_rate, "r bit/s"),
+                    key(RateOrder::packet_rate, "p packets/s"), key(RateOrder::octets, "o octets"),
+                    bar.is_paused ? "go on" : "pause");
+    const std::string right = bar.is_paused ? "PAUSED" : fmt::format("every {} s", bar.interval);
+    if (text.size() + 2 + right.size() <= size.columns) {
+        text += std::string(size.columns - text.size() - right.size(), ' ') + right;
+    }
+    return {cut(text, size.columns), LineStyle::bar};
 }
 
 }  // namespace tributary

@@ -142,7 +142,19 @@ void check_screen(const std::string& octets) {
         }
         const tributary::TopLook before{documents[0], documents[1], 1};
         const tributary::TopLook now{documents[2], documents[3], 3};
-        require(!tributary::top_screen(before, now).empty());
+        tributary::SpoolTrend spools;
+        spools.note(before);
+        spools.note(now);
+        tributary::TopPicture picture;
+        picture.before = &before;
+        picture.now = &now;
+        picture.spools = &spools;
+        for (const tributary::ScreenSize size : {tributary::ScreenSize{.rows = 24, .columns = 80},
+                                                 tributary::ScreenSize{.rows = 0, .columns = 120},
+                                                 tributary::ScreenSize{.rows = 3, .columns = 7}}) {
+            const tributary::ScreenLines lines = tributary::top_screen(picture, size);
+            require(!lines.empty() && (size.rows == 0 || lines.size() <= size.rows));
+        }
     } catch (const json::exception&) {
         return;
     } catch (const tributary::ControlFailure&) {

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tributary top` in a terminal (tmux): whole screens against a control socket with fixed answers, its keys, what it leaves
+behind at each way to end, and a real probe that is started again under it."""
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+
+import harness
+from control import ControlCase
+from fake_probe import FakeProbe
+from terminal_screen import Screen
+from top_scene import STARTED, collector, figures, flows, ledger
+
+SCREENS = os.path.join(harness.ROOT, "tests", "data", "top")
+
+
+class TopCase(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.socket = self.path("control.sock")
+
+    def show(self, probe, step):
+        probe.stats, probe.figures, probe.flows = ledger(step), figures(step), flows(step)
+
+    def fake(self):
+        probe = self.enterContext(FakeProbe(self.socket))
+        self.show(probe, 1)
+        return probe
+
+    def screen(self, columns=80, rows=24):
+        return self.enterContext(Screen(self.directory, columns, rows))
+
+    def start(self, screen, *words):
+        """With an interval of an hour, Enter alone makes it look again."""
+        self.command = shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket,
+                                   *(words or ("--interval", "3600"))])
+        screen.type(self.command)
+        return screen.wait_for("q quit")
+
+    def look_again(self, screen, probe, step, pattern=None):
+        self.show(probe, step)
+        screen.press("Enter")
+        return screen.wait_for(pattern or re.escape(time.strftime("%H:%M:%S UTC", time.gmtime(figures(step)["now"]))))
+
+    def check_screen(self, name, lines):
+        path = os.path.join(SCREENS, name + ".txt")
+        if "TRIBUTARY_WRITE_SCREENS" in os.environ:
+            with open(path, "w") as out:
+                out.write("\n".join(lines) + "\n")
+        with open(path) as source:
+            self.assertEqual(lines, source.read().rstrip("\n").split("\n"), name)
+
+
+class Screens(TopCase):
+    def test_screens_of_both_sizes(self):
+        for columns, rows in ((80, 24), (120, 40)):
+            with self.subTest(columns), FakeProbe(self.socket) as probe, Screen(self.directory, columns, rows) as screen:
+                self.show(probe, 1)
+                self.check_screen("%dx%d_first" % (columns, rows), self.start(screen))
+                self.check_screen("%dx%d" % (columns, rows), self.look_again(screen, probe, 2))
+                screen.press("h")
+                self.check_screen("%dx%d_help" % (columns, rows), screen.wait_for("tributary top"))
+
+
+    def test_a_terminal_of_another_size_is_filled_at_once(self):
+        probe, screen = self.fake(), self.screen()
+        self.start(screen)
+        self.look_again(screen, probe, 2)
+        screen.resize(120, 40)
+        self.check_screen("120x40", screen.wait_for(r"every 3600 s"))
+        for columns, rows in ((30, 5), (1, 1), (200, 3)):
+            screen.resize(columns, rows)
+        screen.resize(80, 24)
+        self.check_screen("80x24", screen.wait_for(r"every 3600 s"))
+
+    def test_what_needs_a_look_stays_where_not_all_finds_room(self):
+        probe, screen = self.fake(), self.screen()
+
+        def show(step):
+            probe.stats = ledger(step, queues=18, inputs=9, collectors=[
+                collector("udp 192.0.2.%d:4739" % i, 100 * step, connected=int(i != 7)) for i in range(12)])
+            probe.figures, probe.flows = figures(step, queues=18, inputs=9), flows(step)
+        show(1)
+        self.start(screen)
+        show(2)
+        screen.press("Enter")
+        self.check_screen("80x24_crowded", screen.wait_for("10:00:04 UTC"))
+
+
+class Keys(TopCase):
+    def flows_shown(self, lines):
+        first = next(i for i, line in enumerate(lines) if line.startswith("FLOWS"))
+        return [line.split()[1] for line in lines[first + 2:-1] if line]
+
+    def test_flows_are_those_of_now_and_in_the_order_that_is_asked_for(self):
+        probe, screen = self.fake(), self.screen(120, 40)
+        self.start(screen)
+        by_octets = ["203.0.113.100:53", "[2001:db8:1:2:3:4:5:6]:22", "192.0.2.7"]
+        lines = self.look_again(screen, probe, 2)
+        self.assertEqual(self.flows_shown(lines), by_octets)
+        for key, words, expected in (("p", "most packets/s over the last 2.0 s", [by_octets[1], by_octets[0], by_octets[2]]),
+                                     ("o", "most octets so far", ["192.0.2.1:443", *by_octets]),
+                                     ("r", "most bit/s over the last 2.0 s", by_octets)):
+            screen.press(key)
+            self.assertEqual(self.flows_shown(screen.wait_for(words)), expected)
+        self.assertRegex("\n".join(screen.lines()), r"(?m)^TCP +\[2001\S+ \S+ +100 k +450 ")
+
+    def test_pause_holds_the_picture_and_goes_on(self):
+        probe, screen = self.fake(), self.screen()
+        self.start(screen, "--interval", "1")
+        screen.press("Space")
+        screen.wait_for("PAUSED")
+        shown = screen.lines()
+        self.show(probe, 3)
+        time.sleep(1.5)     # an interval and a half
+        self.assertEqual(screen.lines(), shown)
+        screen.press("o")   # keys are obeyed meanwhile
+        screen.wait_for(r"\[o octets\]")
+        screen.press("Space")
+        screen.wait_for("10:00:06 UTC")
+        screen.wait_for("every 1 s")
+
+    def test_keys_are_obeyed_while_the_probe_is_silent(self):
+        probe, screen = self.fake(), self.screen()
+        self.start(screen)
+        probe.silent = True
+        screen.press("Enter", "o")
+        screen.wait_for(r"\[o octets\]")
+        screen.press("q")
+        screen.wait_for(r"(?m)^\$$")
+
+    def test_help_comes_and_goes(self):
+        _, screen = self.fake(), self.screen()
+        self.start(screen)
+        screen.press("h")
+        screen.wait_for("share of a thread's time")
+        screen.press("h")
+        screen.wait_for("COLLECTOR")
+
+
+class Ends(TopCase):
+    """The terminal is as it was before, and the exit status tells how it ended."""
+
+    def setUp(self):
+        super().setUp()
+        self.probe, self.shell = self.fake(), self.screen()
+        self.begin()
+        self.flags, self.stty = self.shell.modes()
+
+    def begin(self):
+        self.shell.type("clear; echo before")
+        self.shell.wait_for(r"\Abefore\n\$$")
+
+    def check_end(self, status):
+        self.shell.wait_for(r"(?m)^\$$")
+        self.assertEqual(self.shell.modes(), (self.flags, self.stty))
+        self.shell.type("echo status $?")
+        lines = self.shell.wait_for(r"(?m)^status \d+$")
+        self.assertIn("status %d" % status, lines)
+        self.assertEqual(lines[0], "before")    # the screen of before
+        self.begin()
+
+    def started(self):
+        self.start(self.shell)
+        self.assertEqual(self.shell.modes()[0], "100")
+        shell = self.shell.tmux("display-message", "-p", "#{pane_pid}").strip()
+        with open("/proc/%s/task/%s/children" % (shell, shell)) as children:
+            return int(children.read())
+
+    def test_q_and_signals(self):
+        for key, status in (("q", 0), ("C-c", 130), ("C-\\", 131)):
+            with self.subTest(key):
+                self.started()
+                self.shell.press(key)
+                self.check_end(status)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGSEGV, signal.SIGABRT):
+            with self.subTest(number):
+                os.kill(self.started(), number)
+                self.check_end(128 + number)
+
+    def test_stopped_and_continued(self):
+        self.started()
+        self.shell.press("C-z")
+        self.shell.wait_for("Stopped")
+        self.assertEqual(self.shell.modes(), (self.flags, self.stty))
+        self.shell.type("fg")
+        self.shell.wait_for("q quit")
+        self.assertEqual(self.shell.modes()[0], "100")
+        self.shell.press("q")
+        self.check_end(0)
+
+    def test_in_the_background_it_draws_nothing_and_can_be_ended(self):
+        pid = self.started()
+        self.shell.press("C-z")
+        self.shell.wait_for("Stopped")
+        self.shell.type("bg")
+        time.sleep(0.5)     # what it would have drawn
+        self.assertEqual(self.shell.modes(), (self.flags, self.stty))
+        os.kill(pid, signal.SIGTERM)
+        self.shell.type("wait -n")
+        self.check_end(143)
+
+    def test_the_last_of_so_many_looks_stays(self):
+        self.command = shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket, "--interval", "1", "--count", "1"])
+        self.shell.type("clear; " + self.command)
+        self.shell.wait_for("q quit")
+        self.show(self.probe, 2)
+        self.shell.wait_for(r"(?m)^\$$")
+        self.assertIn("1.50 M packets/s", "\n".join(self.shell.lines()))
+
+    def test_a_first_look_that_fails_is_told_on_the_screen_of_before(self):
+        self.probe.refusal = {"stats": "not today"}
+        self.shell.type(shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket]))
+        self.shell.wait_for("tributary: not today")
+        self.check_end(69)
+
+    def test_a_terminal_that_cannot_move_its_cursor_gets_pages(self):
+        self.shell.type("TERM=dumb " + shlex.join(
+            [harness.TRIBUTARY, "top", "--socket", self.socket, "--interval", "1", "--count", "1"]))
+        self.shell.wait_for(r"(?m)^FLOWS  4 run")
+        self.assertEqual(self.shell.modes()[0], self.flags)
+
+
+class Away(TopCase):
+    def test_it_waits_for_the_probe_and_goes_on_with_the_next(self):
+        screen = self.screen()
+        with FakeProbe(self.socket) as probe:
+            self.show(probe, 1)
+            self.start(screen)
+            self.look_again(screen, probe, 2)
+        screen.press("Enter")
+        lines = screen.wait_for("waiting for the probe for 0 s: ")
+        self.assertRegex(" ".join(lines[1:4]), r"control\.sock: No such file or directory \(is tributaryd running")
+        self.assertIn("1.50 M packets/s", "\n".join(lines))     # what was known stays
+        screen.wait_for("waiting for the probe for 2 s")
+        with FakeProbe(self.socket) as probe:
+            self.show(probe, 1)
+            probe.figures["started"] += 273_600
+            lines = screen.wait_for("up 2 s")                   # of itself
+            self.assertIn("- packets/s", lines[1])              # another process's counts begin anew
+            self.show(probe, 3)
+            probe.figures["started"] += 273_600
+            screen.press("Enter")
+            screen.wait_for("1.50 M packets/s")
+
+    def test_an_answer_that_is_none_is_waited_out(self):
+        probe, screen = self.fake(), self.screen()
+        self.start(screen)
+        probe.figures = {"started": STARTED}
+        screen.press("Enter")
+        screen.wait_for("waiting for the probe for 0 s")
+        self.look_again(screen, probe, 2, "1.50 M packets/s")
+
+    def test_flows_that_cannot_be_had_leave_the_rest(self):
+        probe, screen = self.fake(), self.screen()
+        self.start(screen)
+        probe.refusal = {"flows": "thread in-0 does not answer"}
+        lines = self.look_again(screen, probe, 2, "1.50 M packets/s")
+        self.assertEqual(lines[1], "flows: thread in-0 does not answer")
+        probe.refusal = {}
+        self.assertNotIn("does not answer", "\n".join(self.look_again(screen, probe, 3)))
+
+
+class Pages(TopCase):
+    """Where standard output is no terminal; needs no tmux."""
+
+    def pages(self, *words):
+        return subprocess.run([harness.TRIBUTARY, "top", "--socket", self.socket, "--interval", "1", *words],
+                              capture_output=True, text=True, timeout=60)
+
+    def test_a_page_for_each_look_until_the_probe_has_gone(self):
+        probe = self.fake()
+        result = self.pages("--count", "2")
+        self.assertEqual(result.returncode, harness.EX_OK, result.stderr)
+        self.assertEqual(result.stdout.count("QUEUE "), 2)
+        self.assertNotIn("\033", result.stdout)
+        self.assertNotIn("q quit", result.stdout)
+        probe.refusal = {"stats": "gone"}
+        result = self.pages()
+        self.assertEqual((result.returncode, result.stderr), (69, "tributary: gone\n"))
+
+
+class RealProbe(ControlCase):
+    def test_it_outlives_a_restart_of_the_probe(self):
+        screen = self.enterContext(Screen(self.directory, 120, 40))
+        link = self.path("here.sock")
+        daemon = self.probe(more=",infinite_rx=1")
+        os.symlink(daemon.control_socket, link)
+        screen.type(shlex.join([harness.TRIBUTARY, "top", "--socket", link, "--interval", "1"]))
+        lines = screen.wait_for(r"(?m)^(TCP|UDP) .* [1-9][\d.]* [kM] ")
+        text = "\n".join(lines)
+        version = subprocess.run([harness.TRIBUTARY, "--version"], capture_output=True, text=True).stdout.strip()
+        self.assertRegex(text, r"\Atributary %s  up \d+ s  clock ok +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC" % re.escape(version))
+        self.assertRegex(text, r"(?m)^up/0 +[1-9][\d.]* [kM] +[1-9][\d.]* [kMG] +84 ")
+        self.assertIn("FLOWS  84 run; most bit/s over the last 1.0 s", text)
+        self.end(daemon)
+        screen.wait_for("waiting for the probe for ")
+        again = self.probe()
+        os.unlink(link)
+        os.symlink(again.control_socket, link)
+        screen.wait_for(r"\Atributary .*\n[^w].*\n(.*\n)+up/0 .* 84 ")
+        screen.press("q")
+        screen.wait_for(r"(?m)^\$$")
+        self.end(again)
+
+
+if __name__ == "__main__":
+    harness.main()

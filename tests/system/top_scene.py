@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a probe answers from step to step: each step is two seconds of its clock, and counts grow evenly."""
+
+STARTED = 1_795_500_000     # 2026-11-24 22:00:00 UTC
+SECONDS = 2                 # of the fake probe's clock from step to step
+
+
+def queue(name, packets, flows, ended, lost=0):
+    return {"name": name, "packets": {"received": packets}, "octets": {"metered": 800 * packets},
+            "flows": {"created": flows, "lost": lost, "ended_by_reason": {"idle": ended, "active": 0}},
+            "clock": {"lead_seconds": 0.0, "times_set_back": 0}}
+
+
+def collector(name, records, **more):
+    return {"name": name, "connected": 1, "failed": 0, "errors": 0, "lost": 0, "octets": 60 * records, "records": records,
+            "spool_octets": 0, "waiting_octets": 0, "lost_by_cause": {"spool_full": 0}, **more}
+
+
+def ledger(step, queues=2, inputs=2, collectors=None):
+    records = 100_000 + 20_000 * step
+    missed = [1000 + 500 * step, None]
+    return {
+        "packets": {"received": 3_000_000 * step, "nic_missed": None, "nic_no_buffer": 0, "nic_errors": 3},
+        "octets": {"metered": 2_400_000_000 * step},
+        "flows": {"created": 120_000 + 20_000 * step, "exported": records, "lost": 700 * step, "active": 1_250_000,
+                  "lost_by_cause": {"ring_full": 0, "collector_away": 700 * step}},
+        "ports": [{"name": "in%d" % i, "nic_missed": missed[i % 2], "nic_no_buffer": 0, "nic_errors": 3 * (i == 0)}
+                  for i in range(inputs)],
+        "collectors": collectors or [
+            collector("tcp collector.example.net:4739", records),
+            collector("tls [2001:db8::5]:4740", 7000, connected=0, errors=4 + step, lost=700 * step, next_try_in=7,
+                      spool_octets=600_000_000 + 2_000_000 * step, waiting_octets=65_000)],
+        "queues": [queue("in%d/%d" % (i % inputs, i // inputs), 1_500_000 * step, 60_000 + 10_000 * step, 20_000)
+                   for i in range(queues)]}
+
+
+def figures(step, queues=2, inputs=2, names=("tcp collector.example.net:4739", "tls [2001:db8::5]:4740")):
+    busy = [900, 450, 60]
+    threads = ["in-%d" % i for i in range(queues)] + ["export"]
+    return {
+        "started": STARTED, "now": STARTED + 273_600 + SECONDS * step, "host_uptime": 10**9 * (5000 + SECONDS * step),
+        "version": "9.8.7", "max_flows": 1_000_000,
+        "rings": [{"records": 1000 * i, "room": 65_536} for i in range(queues)],
+        "inputs": [{"name": "in%d" % i, "link": ("up", "down", "gone")[i % 3]} for i in range(inputs)],
+        "collectors": [{"name": names[0], "spool_max_octets": 0}, {"name": names[1], "spool_max_octets": 2_000_000_000}],
+        "threads": [{"name": name, "rounds": step, "busy_cycles": busy[i % 3] * step,
+                     "idle_cycles": (1000 - busy[i % 3]) * step} for i, name in enumerate(threads)]}
+
+
+def flows(step):
+    began = STARTED + 200_000
+    now = began + 30 + SECONDS * step
+    return [
+        (6, "192.0.2.1", 443, "198.51.100.200", 51_234, 10_000_000_000, 9_000_000, began, now),    # much, but long ago
+        (17, "203.0.113.100", 53, "192.168.100.200", 65_535, 5000 + 250_000 * step, 10 + 200 * step, began, now),
+        (6, "2001:db8:1:2:3:4:5:6", 22, "2001:db8::1", 40_000, 3000 + 25_000 * step, 40 + 900 * step, began, now),
+        (1, "192.0.2.7", 0, "192.0.2.8", 2048, 840 + 168 * step, 10 + 2 * step, began, now)]
