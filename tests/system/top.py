@@ -185,7 +185,7 @@ class Ends(TopCase):
     def test_stopped_and_continued(self):
         self.started()
         self.shell.press("C-z")
-        self.shell.wait_for("Stopped")
+        self.shell.wait_for(r"Stopped(.|\n)*\n\$$")    # the shell waits for a line again
         self.assertEqual(self.shell.modes(), (self.flags, self.stty))
         self.shell.type("fg")
         self.shell.wait_for("q quit")
@@ -196,7 +196,7 @@ class Ends(TopCase):
     def test_in_the_background_it_draws_nothing_and_can_be_ended(self):
         pid = self.started()
         self.shell.press("C-z")
-        self.shell.wait_for("Stopped")
+        self.shell.wait_for(r"Stopped(.|\n)*\n\$$")    # the shell waits for a line again
         self.shell.type("bg")
         time.sleep(0.5)     # what it would have drawn
         self.assertEqual(self.shell.modes(), (self.flags, self.stty))
