@@ -163,6 +163,11 @@ Labels labels_of(const QueueLedger& queue) {
     return {{"input", queue.name.substr(0, slash)}, {"queue", queue.name.substr(slash + 1)}};
 }
 
+void add_clock(Families& families, const Labels& labels, const ClockLedger& clock) {
+    families.add(kClockLead, labels, seconds(clock.lead));
+    families.add(kClockSetBack, labels, clock.times_set_back);
+}
+
 void add_queue(Families& families, const QueueLedger& queue) {
     const Labels labels = labels_of(queue);
     for (const QueueMetric& each : kQueueMetrics) {
@@ -173,8 +178,7 @@ void add_queue(Families& families, const QueueLedger& queue) {
                "Packets dropped for this queue; absent: unknown."},
               labels, queue.nic_queue_errors);
     if (queue.clock) {
-        families.add(kClockLead, labels, seconds(queue.clock->lead));
-        families.add(kClockSetBack, labels, queue.clock->times_set_back);
+        add_clock(families, labels, *queue.clock);
     }
     add_named(families, kIgnored, labels, "reason", queue.ignored);
     add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
