@@ -4,10 +4,13 @@
 #include <sysexits.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
+#include <optional>
 
 #include "export/ip_text.hpp"
+#include "export/printable_text.hpp"
 
 namespace tributary {
 namespace {
@@ -36,20 +39,34 @@ int exit_code(ListingStatus status) {
 }
 
 FlowOrder order_of(const std::string& word) {
-    return word == "octets" ? FlowOrder::octets
-           : word == "rate" ? FlowOrder::rate
-                            : FlowOrder::packets;
+    return word == "octets"  ? FlowOrder::octets
+           : word == "rate"  ? FlowOrder::rate
+           : word == "flows" ? FlowOrder::flows
+                             : FlowOrder::packets;
+}
+
+Timestamp time_of(const char* option, const std::string& text) {
+    const Timestamp now{std::chrono::system_clock::now().time_since_epoch()};
+    const std::optional<Timestamp> time = parse_time(text, now);
+    if (!time) {
+        throw CLI::ValidationError(option, "'" + printable(text) +
+                                               "': expected a time in UTC such as 2026-02-28 or "
+                                               "2026-02-28T12:30:00, or how long ago, such as 15m");
+    }
+    return *time;
 }
 
 }  // namespace
 
 void add_listing_options(CLI::App& command, ListingArguments& arguments) {
-    command.add_flag("--json", arguments.options.json, "JSON lines with IANA element names");
+    CLI::Option* const json =
+        command.add_flag("--json", arguments.json, "JSON lines with IANA element names");
+    command.add_flag("--csv", arguments.csv, "CSV: a header, and one line each")->excludes(json);
     command
         .add_option("--sort", arguments.order,
-                    "most octets or packets first, or most octets per second")
-        ->check(CLI::IsMember({"octets", "packets", "rate"}))
-        ->option_text("octets|packets|rate");
+                    "most octets or packets first, most octets per second, or of groups most flows")
+        ->check(CLI::IsMember({"octets", "packets", "rate", "flows"}))
+        ->option_text("octets|packets|rate|flows");
     command.add_option("--top", arguments.top, "only the N first by --sort, or by octets")
         ->check([](const std::string& count) {
             const auto number = parse_number(count, UINT32_MAX);
@@ -57,6 +74,18 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
         })
         ->option_text("N");
     command.add_option("--filter", arguments.filter, kFilterHelp)->option_text("FILTER");
+    command
+        .add_option("--by", arguments.by,
+                    "sums over the flows that agree in these fields, with commas between them:\n" +
+                        group_field_names())
+        ->option_text("FIELDS");
+    command
+        .add_option("--since", arguments.since,
+                    "only flows that ran then or later: 2026-02-28, 2026-02-28T12:30:00 (UTC), or\n"
+                    "how long ago: 30s, 15m, 6h, 2d")
+        ->option_text("TIME");
+    command.add_option("--until", arguments.until, "only flows that began before then")
+        ->option_text("TIME");
 }
 
 const FlowListingOptions& listing_options(const CLI::App& command, ListingArguments& arguments) {
@@ -69,6 +98,18 @@ const FlowListingOptions& listing_options(const CLI::App& command, ListingArgume
     if (command.count("--filter") != 0) {
         arguments.options.filter = FlowFilter(arguments.filter);
     }
+    if (command.count("--by") != 0) {
+        arguments.options.by = parse_group_fields(arguments.by);
+    }
+    if (command.count("--since") != 0) {
+        arguments.options.window.since = time_of("--since", arguments.since);
+    }
+    if (command.count("--until") != 0) {
+        arguments.options.window.until = time_of("--until", arguments.until);
+    }
+    arguments.options.format = arguments.json  ? ListingFormat::json
+                               : arguments.csv ? ListingFormat::csv
+                                               : ListingFormat::table;
     return arguments.options;
 }
 
@@ -81,7 +122,10 @@ int explain_listing(const ListingResult& result, const std::string& program) {
 
 void add_flows(CLI::App& app, ListingArguments& arguments) {
     CLI::App* const flows = app.add_subcommand("flows", "Print the flows of IPFIX files");
-    flows->add_option("FILE", arguments.options.files, "IPFIX files; '-' is standard input")
+    flows
+        ->add_option("FILE", arguments.options.files,
+                     "IPFIX files, also compressed by gzip, xz or zstd, or directories of them;\n"
+                     "'-' is standard input")
         ->required();
     add_listing_options(*flows, arguments);
 }

@@ -130,6 +130,9 @@ private:
         if (prefix.kind == Prefix::Kind::port) {
             return find_protocol_word(word) == nullptr && parse_ports(word).has_value();
         }
+        if (prefix.kind == Prefix::Kind::protocol) {
+            return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+        }
         return word.find_first_of("0123456789") == 0 || is_address(word);
     }
 

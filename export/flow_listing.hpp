@@ -13,22 +13,37 @@
 
 #include "export/element_names.hpp"
 #include "export/flow_filter.hpp"
+#include "export/flow_groups.hpp"
+#include "export/flow_window.hpp"
 
 namespace tributary {
 
 enum class FlowOrder : std::uint8_t {
-    as_read,
+    as_read,  ///< of groups: by octets
     octets,   ///< most first, of both directions of a biflow; equal ones as read
     packets,  ///< the same
-    rate,     ///< octets per second; a flow shorter than a second counts as one of a second
+    rate,     ///< octets per second; what is shorter than a second counts as one of a second
+    flows,    ///< of groups; of flows the same as as_read
+};
+
+enum class ListingFormat : std::uint8_t {
+    table,
+    json,  ///< one object a line
+    csv,   ///< a header, and one line a flow
 };
 
 struct FlowListingOptions {
-    std::vector<std::string> files;  ///< IPFIX files, one listing; "-": standard input
-    bool json{};                     ///< JSON lines instead of a table
+    /// IPFIX files and directories of them, one listing; "-": standard input. What gzip, xz or zstd
+    /// compressed is read all the same.
+    std::vector<std::string> files;
+    ListingFormat format{};
     FlowOrder order = FlowOrder::as_read;
-    std::optional<std::size_t> top;  ///< only so many flows; by octets when the order is as_read
+    std::optional<std::size_t>
+        top;  ///< only so many flows or groups; by octets when the order is as_read
     FlowFilter filter;
+    FlowWindow window;
+    std::vector<GroupField>
+        by;  ///< groups of flows that agree in these, instead of flows; empty: none
     std::shared_ptr<const ElementRegistry> registry;  ///< nullptr: one is made
 };
 
@@ -47,8 +62,9 @@ struct ListingResult {
 
 /// Lists the flows of IPFIX files, as `tributary flows` does. What comes before a fault is listed.
 ///
-/// As read, and with `top`, memory is bounded; sorting alone keeps all flows that match. Options
-/// records are in the JSON of an unsorted, unfiltered listing, and nowhere else.
+/// As read, and with `top`, memory is bounded; sorting alone keeps all flows that match, grouping
+/// all groups. Options records are in the JSON of an unsorted, unfiltered listing, and nowhere
+/// else.
 /// @param out      the listing
 /// @param warning  is told of what does not end the listing; one line without its end
 [[nodiscard]] ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,

@@ -13,10 +13,6 @@
 namespace tributary {
 namespace {
 
-bool is_icmp(std::uint8_t protocol) noexcept {
-    return protocol == ip_protocol::kIcmp || protocol == ip_protocol::kIcmpV6;
-}
-
 /// @param tail  what follows the address behind its separator: port, type.code; empty: nothing does
 std::string endpoint_text(const FlowKey& key, const IpAddress& address, const std::string& tail) {
     if (key.ip_version == 0) {
@@ -73,7 +69,7 @@ std::string source_text(const FlowKey& key) {
 
 std::string destination_text(const FlowKey& key) {
     const unsigned port = key.destination_port.value;
-    if (is_icmp(key.protocol)) {
+    if (is_icmp(key)) {
         return endpoint_text(key, key.destination,
                              std::to_string(port / 256) + '.' + std::to_string(port % 256));
     }

@@ -226,6 +226,10 @@ std::int64_t read_ntp_time(std::span<const std::byte> bytes,
     return static_cast<std::int64_t>(seconds * units_per_second + units);
 }
 
+bool is_icmp(const FlowKey& key) noexcept {
+    return key.protocol == ip_protocol::kIcmp || key.protocol == ip_protocol::kIcmpV6;
+}
+
 bool has_ports(const FlowKey& key) noexcept {
     switch (key.protocol) {
         case ip_protocol::kTcp:

@@ -53,6 +53,9 @@ struct FlowView {
     [[nodiscard]] Timestamp end() const noexcept { return std::max(core.end, reverse.end); }
 };
 
+/// Whether the destination port holds ICMP's type and code.
+[[nodiscard]] bool is_icmp(const FlowKey& key) noexcept;
+
 /// Whether source and destination port mean what their names say: never for ICMP, whose type and
 /// code stand in the destination port.
 [[nodiscard]] bool has_ports(const FlowKey& key) noexcept;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix_reader.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <limits>
 #include <system_error>
@@ -19,6 +21,14 @@ constexpr std::uint16_t kOptionsTemplateSet = 3;
 constexpr std::uint16_t kFirstDataSet = 256;
 constexpr std::uint16_t kEnterpriseBit = 0x8000;
 constexpr std::uint16_t kElementMask = 0x7FFF;
+
+/// Whether the octets begin as a pcap or pcapng file does.
+bool is_capture(std::span<const std::byte> octets) noexcept {
+    constexpr std::array<std::uint64_t, 5> kMagics{0xA1B2C3D4, 0xD4C3B2A1, 0xA1B23C4D, 0x4D3CB2A1,
+                                                   0x0A0D0D0A};
+    return std::find(kMagics.begin(), kMagics.end(), read_unsigned(octets.first(4))) !=
+           kMagics.end();
+}
 
 /// Chains the fields of one element, so that no record needs a search for them.
 void link_same_elements(std::vector<IpfixField>& fields) {
@@ -82,6 +92,9 @@ bool IpfixReader::read_message() {
     }
     const std::uint16_t version = take_u16();
     if (version != kIpfixVersion) {
+        if (messages_ == 1 && is_capture(message_)) {
+            fail("this is a capture of packets; tributaryd --read meters it into IPFIX");
+        }
         fail("this is not IPFIX: version " + std::to_string(version) + " instead of 10");
     }
     const std::size_t length = take_u16();

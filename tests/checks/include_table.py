@@ -12,7 +12,7 @@ TABLE = {
     # of the cache the exporter knows records, their keys and how they are handed over, nothing else
     "export": (r"export/|parsers/units\.hpp|parsers/packet_fields\.hpp"
                r"|flowcache/(flow_record|flow_key|flow_direction|flow_hasher|counter|record_stream|options)\.hpp",
-               r"fixbuf/|openssl/|xxhash\.h|linux/(tcp|errqueue)\.h|nlohmann/json\.hpp|glib\.h|tl/expected\.hpp|netdb\.h|netinet/|arpa/|sys/|unistd\.h|fcntl\.h|poll\.h|spawn\.h|net/"),
+               r"fixbuf/|openssl/|xxhash\.h|linux/(tcp|errqueue)\.h|nlohmann/json\.hpp|glib\.h|tl/expected\.hpp|netdb\.h|archive\.h|netinet/|arpa/|sys/|unistd\.h|fcntl\.h|poll\.h|spawn\.h|net/"),
     "conf": (r"conf/|[a-z]+/options\.hpp|parsers/units\.hpp", r"yaml-cpp/|arpa/inet\.h"),
     "daemon": (r"(parsers|flowcache|export|conf|daemon)/", r"(?!fixbuf/|yaml-cpp/|xxh).*"),
 }

@@ -88,11 +88,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!filter) {
         return 0;
     }
-    // What is put together of a filter means what it says; nested too deep, it does not compile.
+    // What is put together of a filter means what it says; nested too deep, it does not compile. In
+    // parentheses, because a value without words has those of the value before it.
     const bool matches = filter->matches(flow);
     if (const auto negated = compiled("not (" + text + ")")) {
         require(negated->matches(flow) != matches);
-        require(FlowFilter(text + " or not (" + text + ")").matches(flow));
+        require(FlowFilter("(" + text + ") or not (" + text + ")").matches(flow));
         require(!FlowFilter("(" + text + ") and not (" + text + ")").matches(flow));
     }
     return 0;

@@ -87,10 +87,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t records = check_records(octets, registry);
     tributary::FlowListingOptions options;
     options.registry = registry;
-    options.json = (data[0] & 4U) != 0;
+    options.format = static_cast<tributary::ListingFormat>((data[0] >> 2U & 3U) % 3);
     options.order = static_cast<tributary::FlowOrder>(data[0] & 3U);
     if ((data[0] & 8U) != 0) {
         options.top = data[0] >> 4U;
+    }
+    if ((data[0] & 0x80U) != 0) {
+        options.by = tributary::parse_group_fields("src-net/24,dst-port,reason,tunnel");
     }
     std::istringstream input(octets);
     std::ostringstream out;

@@ -163,6 +163,9 @@ TEST_CASE("FlowFilter: a value without words, has those of the value before it",
     CHECK(matches("src host 10.9.9.9 or 10.0.0.1", dns));
     CHECK(matches("net 192.168.0.0/16 or 10.0.0.0/8", dns));
     CHECK(matches("proto 6 or 17", dns));
+    CHECK(matches("proto 6 or 10.0.0.1", dns));
+    CHECK(matches("port 80 or 10.0.0.1", dns));
+    CHECK(matches("port 80 or (53)", dns));
     CHECK(fault_of("(port 53) or 80").starts_with("filter, column 14: expected a condition"));
 }
 

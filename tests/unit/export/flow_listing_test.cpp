@@ -5,16 +5,19 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/flow_listing_harness.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using tributary::FlowFilter;
 using tributary::FlowListingOptions;
 using tributary::list_flows;
+using tributary::ListingFormat;
 using tributary::ListingResult;
 using tributary::ListingStatus;
 using tributary::test::flow_data;
@@ -25,6 +28,7 @@ using tributary::test::list_octets;
 using tributary::test::Listed;
 using tributary::test::Specifier;
 using tributary::test::template_record;
+using tributary::test::TemporaryDirectory;
 using tributary::test::TemporaryFile;
 
 TEST_CASE("list_flows: a table, has a header, aligned rows and a summary", "[export][unit]") {
@@ -137,8 +141,42 @@ TEST_CASE("list_flows: a fault, ends the listing after what came before", "[expo
     CHECK(listed.result.message == "/nonexistent/x.ipfix: cannot open: No such file or directory");
     CHECK(listed.lines.size() == 3);
 
-    options.files = {"/"};
-    CHECK(list(options).result.message == "/: cannot read: Is a directory");
+    options.files = {"/proc/self/mem"};  // opens, and its first page cannot be read
+    CHECK(list(options).result.message == "/proc/self/mem: cannot read: Input/output error");
+}
+
+TEST_CASE("list_flows: a capture, is called one", "[export][unit]") {
+    for (const char* magic : {"\xD4\xC3\xB2\xA1", "\xA1\xB2\xC3\xD4", "\x0A\x0D\x0D\x0A"}) {
+        const Listed listed = list_octets(magic + std::string(20, 'x'));
+        CHECK(listed.result.status == ListingStatus::data_error);
+        CHECK_THAT(listed.result.message,
+                   Catch::EndsWith(": message 1 at octet 0: this is a capture of packets; "
+                                   "tributaryd --read meters it into IPFIX"));
+    }
+}
+
+TEST_CASE("list_flows: a directory, is its files by name", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const auto write = [&directory](const std::string& name, const std::string& octets) {
+        std::ofstream(directory / name, std::ios::binary) << octets;
+    };
+    write("b.ipfix", flow_file({{.octets = 2}}));
+    write("a.ipfix", flow_file({{.octets = 1}}));
+    write("c.ipfix.part", "being written");
+    write(".hidden", "no IPFIX");
+    std::filesystem::create_directory(directory / "deeper");
+    FlowListingOptions options;
+    options.files = {directory.path()};
+    const Listed listed = list(options);
+    CHECK(listed.result.status == ListingStatus::ok);
+    REQUIRE(listed.lines.size() == 4);
+    CHECK_THAT(listed.lines[1], Catch::Contains("  1  idle"));
+    CHECK_THAT(listed.lines[2], Catch::Contains("  2  idle"));
+
+    options.files = {(directory / "deeper").string()};
+    const Listed empty = list(options);
+    CHECK(empty.result.status == ListingStatus::no_input);
+    CHECK_THAT(empty.result.message, Catch::EndsWith("deeper: no file is in this directory"));
 }
 
 TEST_CASE("list_flows: an output that takes no more, is a failure with its cause",
@@ -156,7 +194,7 @@ TEST_CASE("list_flows: an output whose reader has gone, is no failure", "[export
     const TemporaryFile file(flow_file({{}}));
     FlowListingOptions options;
     options.files = {file.path()};
-    options.json = GENERATE(false, true);
+    options.format = GENERATE(ListingFormat::table, ListingFormat::json);
     std::array<int, 2> ends{};
     REQUIRE(pipe(ends.data()) == 0);
     std::ofstream out("/dev/fd/" + std::to_string(ends[1]));
@@ -188,7 +226,7 @@ TEST_CASE("list_flows: options records, are in plain JSON only", "[export][unit]
             .octets();
     CHECK(list_octets(octets).lines.back() == "0 records, 0 packets, 0 octets");
     FlowListingOptions options;
-    options.json = true;
+    options.format = tributary::ListingFormat::json;
     CHECK(
         list_octets(octets, options).lines ==
         std::vector<std::string>{

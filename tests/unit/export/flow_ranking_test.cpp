@@ -13,6 +13,7 @@ using tributary::FlowListingOptions;
 using tributary::FlowOrder;
 using tributary::FlowRanking;
 using tributary::list_flows;
+using tributary::ListingFormat;
 using tributary::test::flow_file;
 using tributary::test::IpfixBytes;
 using tributary::test::list_octets;
@@ -21,7 +22,7 @@ using tributary::test::template_record;
 
 TEST_CASE("list_flows: sorted, the most come first and equals stay as read", "[export][unit]") {
     FlowListingOptions options;
-    options.json = GENERATE(false, true);
+    options.format = GENERATE(ListingFormat::table, ListingFormat::json);
     options.order = GENERATE(FlowOrder::octets, FlowOrder::packets);
     const Listed listed = list_octets(flow_file({{.source_port = 1, .packets = 1, .octets = 50},
                                                  {.source_port = 2, .packets = 9, .octets = 40},
@@ -120,16 +121,18 @@ TEST_CASE("list_flows: by rate, any counts and times have their place", "[export
     const IpfixBytes layout = template_record(
         256, {{4, 1}, {1, 8}, {1, 8, kReverse}, {2, 1, kReverse}, {152, 8}, {153, 8}});
     FlowListingOptions options;
-    options.json = GENERATE(false, true);
+    options.format = GENERATE(ListingFormat::table, ListingFormat::json);
     options.order = FlowOrder::rate;
     const Listed listed = list_octets(
         IpfixBytes().message(IpfixBytes().set(2, layout).set(256, data)).octets(), options);
-    REQUIRE(listed.lines.size() == cases.size() + (options.json ? 0 : 2));
+    REQUIRE(listed.lines.size() == cases.size() + (options.format == ListingFormat::json ? 0 : 2));
     for (std::size_t index = 0; index < cases.size(); ++index) {
         const std::string protocol = std::to_string(200 + index);
-        const std::string& line = listed.lines[index + (options.json ? 0 : 1)];
-        CHECK_THAT(line, Catch::Contains(options.json ? "\"protocolIdentifier\":" + protocol + ","
-                                                      : " " + protocol + " "));
+        const std::string& line =
+            listed.lines[index + (options.format == ListingFormat::json ? 0 : 1)];
+        CHECK_THAT(line, Catch::Contains(options.format == ListingFormat::json
+                                             ? "\"protocolIdentifier\":" + protocol + ","
+                                             : " " + protocol + " "));
     }
 }
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `tributary flows` makes of many files: sums that this script adds up again, rotated and compressed files as one."""
+import bz2
+import collections
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import shutil
+import subprocess
+
+import harness
+
+SUMS = ("deltaFlowCount", "packetDeltaCount", "octetDeltaCount", "reversePacketDeltaCount", "reverseOctetDeltaCount")
+
+
+def added_up(records, key):
+    """The sums of a grouped listing, from the records themselves."""
+    sums = collections.defaultdict(lambda: dict.fromkeys(SUMS, 0))
+    for record in records:
+        group = sums[key(record)]
+        group["deltaFlowCount"] += 1
+        for name in SUMS[1:]:
+            group[name] += record.get(name, 0)
+    return {values: tuple(group.values()) for values, group in sums.items()}
+
+
+def address(record, end):
+    return record.get(end + "IPv4Address") or record[end + "IPv6Address"]
+
+
+def destination_port(record):
+    """0 of ICMP, whose type and code stand there."""
+    return 0 if record["protocolIdentifier"] in (1, 58) else record["destinationTransportPort"]
+
+
+class Listing(harness.TestCase):
+    def list(self, *arguments, expect=0, stdin=None):
+        result = subprocess.run([harness.TRIBUTARY, "flows", *arguments], capture_output=True, timeout=120, stdin=stdin)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return result.stdout.decode()
+
+    def test_sums_by_fields(self):
+        ipfix, ledger, _ = self.meter("--read", harness.DEMO, "--set", "flows.direction=biflow")
+        records = self.flows(ipfix)
+        for fields, key in (("src-host", lambda r: (address(r, "source"),)),
+                            ("dst-host,dst-port", lambda r: (address(r, "destination"), destination_port(r))),
+                            ("ip-version,vlan", lambda r: (r["ipVersion"], r.get("vlanId", 0))),
+                            ("tos,interface", lambda r: (r["ipClassOfService"], r["ingressInterface"]))):
+            expected = added_up(records, key)
+            names = fields.split(",")
+            with self.subTest(fields):
+                groups = [json.loads(line) for line in self.list(ipfix, "--by", fields, "--json").splitlines()]
+                self.assertEqual({tuple(group[name] for name in names): tuple(group[name] for name in SUMS)
+                                  for group in groups}, expected)
+                self.assertEqual(sum(group["packetDeltaCount"] + group["reversePacketDeltaCount"] for group in groups),
+                                 ledger["packets"]["metered"])
+                rows = list(csv.DictReader(io.StringIO(self.list(ipfix, "--by", fields, "--csv"))))
+                self.assertEqual({tuple(row[name] for name in names): tuple(int(row[name]) for name in SUMS) for row in rows},
+                                 {tuple(map(str, values)): sums for values, sums in expected.items()})
+                octets = [int(row["octetDeltaCount"]) + int(row["reverseOctetDeltaCount"]) for row in rows]
+                self.assertEqual(octets, sorted(octets, reverse=True))
+
+    def test_csv_has_the_flows_of_json(self):
+        ipfix, _, _ = self.meter("--read", harness.DEMO, "--set", "flows.direction=biflow")
+        rows = list(csv.DictReader(io.StringIO(self.list(ipfix, "--csv"))))
+        records = self.flows(ipfix)
+        self.assertEqual(len(rows), len(records))
+        for row, record in zip(rows, records):
+            self.assertEqual(row["sourceIPAddress"], address(record, "source"))
+            for name in ("protocolIdentifier", "packetDeltaCount", "octetDeltaCount", "ipClassOfService", "tcpControlBits"):
+                self.assertEqual(int(row[name]), record[name], name)
+            # a biflow of which one direction was seen has zeros in its record, and nothing in the row
+            self.assertEqual(int(row["reverseOctetDeltaCount"] or 0), record.get("reverseOctetDeltaCount", 0))
+
+    def test_a_directory_of_rotated_files_half_of_them_compressed(self):
+        directory = self.path("rotated")
+        os.mkdir(directory)
+        expected = []
+        parts = []
+        for protocol in ("udp", "icmp or icmp6", "tcp", "vlan"):
+            ipfix, _, _ = self.meter("--read", harness.DEMO, "--set", "read.filter=" + protocol)
+            with open(ipfix, "rb") as octets:
+                parts.append((octets.read(), self.flows(ipfix)))
+        for number in range(100):
+            plain, records = parts[number % 3 if number % 2 else number % 4]
+            expected += records
+            pack = [gzip.compress, None, lzma.compress, None][number % 4]
+            ending = [".gz", "", ".xz", ""][number % 4]
+            with open(os.path.join(directory, "flows-%03d.ipfix%s" % (number, ending)), "wb") as out:
+                out.write(pack(plain) if pack else plain)
+        self.assertGreater(len(expected), 1000)
+        listed = [json.loads(line) for line in self.list(directory, "--json").splitlines()]
+        self.assertEqual([record for record in listed if record["@type"] == "data"], expected)
+        summary = self.list(directory, "--by", "proto").splitlines()[-1]
+        self.assertTrue(summary.startswith("%d records, %d packets, " % (
+            len(expected), sum(record["packetDeltaCount"] for record in expected))), summary)
+
+    def test_compressed_input_whatever_its_name(self):
+        ipfix, _, _ = self.meter("--read", harness.DEMO)
+        plain = self.list(ipfix)
+        with open(ipfix, "rb") as octets:
+            content = octets.read()
+        packed = {"gzip": gzip.compress(content), "two gzip members": gzip.compress(content[:0]) + gzip.compress(content),
+                  "xz": lzma.compress(content)}
+        if shutil.which("zstd"):
+            packed["zstd"] = subprocess.run(["zstd", "-qc"], input=content, stdout=subprocess.PIPE, check=True).stdout
+        for name, octets in packed.items():
+            with self.subTest(name):
+                path = self.path("flows", octets)
+                self.assertEqual(self.list(path), plain)
+                with open(path, "rb") as stdin:
+                    self.assertEqual(self.list("-", stdin=stdin), plain)
+        with self.subTest("damaged"):
+            self.list(self.path("cut.gz", packed["gzip"][:-200]), expect=harness.EX_NOINPUT)
+            self.list(self.path("not.bz2", bz2.compress(content)), expect=65)
+
+    def test_a_window_of_time(self):
+        ipfix, _, _ = self.meter("--read", harness.DEMO)
+        records = self.flows(ipfix)
+        since, until = "2026-11-21T02:12:50", "2026-11-21T02:12:52.500Z"
+        first, last = 1795227170000, 1795227172500
+        listed = [json.loads(line) for line in self.list(ipfix, "--json", "--since", since, "--until", until).splitlines()]
+        self.assertEqual(listed, [record for record in records
+                                  if record["flowStartMilliseconds"] < last and record["flowEndMilliseconds"] >= first])
+        self.assertTrue(0 < len(listed) < len(records))
+        self.list(ipfix, "--since", "yesterday", expect=harness.EX_USAGE)
+        self.assertTrue(self.list(ipfix, "--until", "2001-01-01").splitlines()[-1].startswith("0 records"))
+
+
+if __name__ == "__main__":
+    harness.main()
