@@ -40,7 +40,8 @@ CaptureWriter::CaptureWriter(const std::string& path) : path_(path) {
     file_ = std::move(opened.file);
     whole_octets_ = opened.at;
     if (!file_) {
-        throw StartupError(EX_IOERR, "--write " + path + ": " + words_for(errno));
+        throw StartupError(EX_IOERR, "--write " + path + ": " +
+                                         (errno == ENXIO ? kFifoWithoutReader : words_for(errno)));
     }
     // Opening must not wait for the reader of a FIFO; writing may wait for it.
     ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);

@@ -14,6 +14,7 @@
 #include "daemon/control_socket.hpp"
 #include "daemon/log.hpp"
 #include "daemon/program.hpp"
+#include "daemon/standard_streams.hpp"
 #include "daemon/top_command.hpp"
 #include "export/printable_text.hpp"
 
@@ -87,15 +88,11 @@ std::string lines_of(const nlohmann::ordered_json& value, const std::string& nam
     return lines;
 }
 
-/// A reader that has gone away wants no more: no fault. @return  exit code
+/// @return  exit code
 int print(const std::string& text, const std::string& command) {
     errno = 0;
-    std::cout << text << std::flush;
-    if (std::cout || errno == EPIPE) {
-        return EX_OK;
-    }
-    std::cerr << "tributary " << command << ": cannot write: " << words_for(errno) << '\n';
-    return EX_IOERR;
+    std::cout << text;
+    return end_output("tributary " + command);
 }
 
 int show_stats(const ControlArguments& arguments) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/log.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
@@ -14,6 +15,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -23,6 +26,8 @@
 
 #include "daemon/log_limit.hpp"
 #include "daemon/startup_error.hpp"
+#include "export/open_output.hpp"
+#include "export/socket.hpp"
 
 namespace tributary {
 namespace {
@@ -75,11 +80,41 @@ std::unique_ptr<spdlog::formatter> line_format(bool for_journal) {
     return format;
 }
 
-/// Files that follow each other. What cannot be written there, and every error, goes to standard
-/// error; the next line tries the file again.
+/// Opens a FIFO, so that opening it again does not wait for a reader.
+/// @return  nothing: it is none
+/// @errors  spdlog::spdlog_ex: it has no reader
+FileDescriptor open_if_fifo(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
+        return {};
+    }
+    FileDescriptor fifo(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fifo) {
+        throw spdlog::spdlog_ex(path + ": " +
+                                (errno == ENXIO ? kFifoWithoutReader : words_for(errno)));
+    }
+    return fifo;
+}
+
+/// Makes an open file this process's. A FIFO whose reader does not read takes no lines then, and
+/// holds up no thread.
+/// @errors  spdlog::spdlog_ex: another process writes it
+void claim(const std::string& path, int file) {
+    struct stat status {};
+    if (!lock_file(file)) {
+        throw spdlog::spdlog_ex(path + ": another process writes it");
+    }
+    if (::fstat(file, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        static_cast<void>(::fcntl(file, F_SETFL, O_APPEND | O_NONBLOCK) == 0);
+    }
+}
+
+/// Files that follow each other, this process's alone: each is locked as long as it is open. What
+/// cannot be written there, and every error, goes to standard error; the next line tries the file
+/// again.
 class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
 public:
-    /// @errors  spdlog::spdlog_ex: the file cannot be opened
+    /// @errors  spdlog::spdlog_ex: the file cannot be opened, or another process writes it
     explicit LogFile(const LogOptions& options) : options_(options) {
         set_formatter_(line_format(false));
         standard_error_.set_formatter(line_format(writes_to_journal()));
@@ -100,8 +135,15 @@ protected:
 
 private:
     void open() {
+        constexpr bool kAppends = false;
+        spdlog::file_event_handlers handlers;
+        handlers.before_open = [this](const std::string& path) { fifo_ = open_if_fifo(path); };
+        handlers.after_open = [this](const std::string& path, std::FILE* stream) {
+            claim(path, ::fileno(stream));
+            fifo_ = {};
+        };
         file_ = std::make_unique<spdlog::sinks::rotating_file_sink_st>(
-            options_.file, options_.max_octets, options_.max_files - 1);
+            options_.file, options_.max_octets, options_.max_files - 1, kAppends, handlers);
         file_->set_formatter(formatter_->clone());
     }
     [[nodiscard]] bool write(const spdlog::details::log_msg& line) {
@@ -119,6 +161,7 @@ private:
     }
 
     LogOptions options_;
+    FileDescriptor fifo_;  ///< while it is being opened
     std::unique_ptr<spdlog::sinks::rotating_file_sink_st> file_;
     spdlog::sinks::stderr_sink_mt standard_error_;
 };

@@ -18,7 +18,7 @@ void set_log_level(LogLevel level);
 /// the next one when it is full; or on to standard error. Standard error still gets errors, and
 /// what cannot be written to the file.
 ///
-/// @errors  StartupError(74): the file cannot be opened
+/// @errors  StartupError(74): the file cannot be opened, or another process writes it
 /// @thread  main, while nobody else logs
 void direct_log(const LogOptions& options);
 /// The next line opens the file of direct_log() anew: somebody may have moved it away.

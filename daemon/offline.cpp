@@ -247,7 +247,7 @@ private:
 }  // namespace
 
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
-    check_stats_path(job.stats_path);
+    const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();
     const bool all_read = run.inputs_were_cut() || report_captures(run.captures(), "metered");

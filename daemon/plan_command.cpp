@@ -12,6 +12,7 @@
 #include "daemon/machine_plan.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/program.hpp"
+#include "daemon/standard_streams.hpp"
 #include "daemon/topology.hpp"
 
 namespace tributary {
@@ -49,9 +50,8 @@ int run_plan_command(const PlanArguments& arguments) {
         const Topology topology = read_topology();
         const ProbePlan plan = plan_probe(config);
         const std::vector<NodeMemory> memory = memory_of(plan, config);
-        std::cout << to_text(plan_machine(topology, plan.queues, memory), topology, memory)
-                  << std::flush;
-        return std::cout ? EX_OK : EX_IOERR;
+        std::cout << to_text(plan_machine(topology, plan.queues, memory), topology, memory);
+        return end_output("tributary plan");
     } catch (...) {
         return explain_failure("tributary plan");
     }

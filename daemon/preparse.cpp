@@ -379,7 +379,7 @@ int report(const PreparseLedger& ledger, const std::string& stats_path) {
 
 int run_preparse(const PreparseJob& job, const Config& config, Signals& signals) {
     protect_captures(job, config);
-    check_stats_path(job.stats_path);
+    const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
     PreparseRun run(job, config, signals);
     const int interrupted = run.run();
     const bool all_read = interrupted != 0 || report_captures(run.files(), "sent");

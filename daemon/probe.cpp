@@ -356,7 +356,7 @@ private:
 }  // namespace
 
 int run_probe(const Config& config, const ProbeOptions& options, Signals& signals) {
-    check_stats_path(options.stats_path);
+    const FileDescriptor stats_fifo = check_stats_path(options.stats_path);
     Probe probe(config, options, signals);
     return probe.run();
 }

@@ -19,13 +19,32 @@
 #include <iterator>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "daemon/startup_error.hpp"
+#include "export/open_output.hpp"
 
 namespace tributary {
 namespace {
 
-std::string words_of(int error) { return std::generic_category().message(error); }
+std::string words_of(int error) {
+    return error == ENXIO ? kFifoWithoutReader : std::generic_category().message(error);
+}
+
+/// Without waiting for the reader of a FIFO; but it has time to read.
+/// @return  nullptr: errno tells why
+std::FILE* open_stats(const std::string& path) noexcept {
+    FileDescriptor file = open_output(path, O_TRUNC | O_NONBLOCK).file;
+    const int flags = file ? ::fcntl(file.get(), F_GETFL) : -1;
+    if (flags < 0 || ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
+        return nullptr;
+    }
+    std::FILE* const stream = ::fdopen(file.get(), "w");
+    if (stream != nullptr) {
+        static_cast<void>(file.release());
+    }
+    return stream;
+}
 
 void tell_missing(const CollectorLedger& collector) {
     for (const auto& [cause, records] : collector.lost_by_cause) {
@@ -51,22 +70,24 @@ void tell_losses(const Ledger& ledger) {
 
 }  // namespace
 
-void check_stats_path(const std::string& stats_path) {
+FileDescriptor check_stats_path(const std::string& stats_path) {
     if (stats_path.empty() || stats_path == "-") {
-        return;
+        return {};
     }
-    const int fd = ::open(stats_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
-    if (fd < 0) {
+    FileDescriptor file(
+        ::open(stats_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) {
         throw StartupError(EX_IOERR, "--stats " + stats_path + ": " + words_of(errno));
     }
-    ::close(fd);
+    return S_ISFIFO(status.st_mode) ? std::move(file) : FileDescriptor();
 }
 
 int write_stats(const std::string& json, const std::string& stats_path) {
     if (stats_path.empty()) {
         return EX_OK;
     }
-    std::FILE* file = stats_path == "-" ? stdout : std::fopen(stats_path.c_str(), "w");
+    std::FILE* file = stats_path == "-" ? stdout : open_stats(stats_path);
     if (file == nullptr) {
         spdlog::error("--stats {}: {}", stats_path, words_of(errno));
         return EX_IOERR;

@@ -4,13 +4,16 @@
 #include <string>
 
 #include "daemon/ledger.hpp"
+#include "export/socket.hpp"
 
 namespace tributary {
 
 /// Finds out before a run whether the file of `--stats` can be written at its end.
 ///
+/// @return  of a FIFO its open end, to be held until then: its reader would take the end of it for
+///          the ledger's
 /// @errors  StartupError(74)
-void check_stats_path(const std::string& stats_path);
+[[nodiscard]] FileDescriptor check_stats_path(const std::string& stats_path);
 
 /// Writes what `--stats` asks for; what goes wrong is logged.
 ///

@@ -14,4 +14,10 @@ namespace tributary {
     return word == "-" ? "/dev/stdout" : word;
 }
 
+/// Ends what was written to std::cout. A reader that has gone away wants no more: that is no fault.
+///
+/// @param program  for the line on standard error that tells why it could not be written
+/// @return         exit code
+[[nodiscard]] int end_output(const std::string& program);
+
 }  // namespace tributary

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "conf/config_error.hpp"
+#include "daemon/standard_streams.hpp"
 #include "daemon/tributary_app.hpp"
 
 namespace {
@@ -64,7 +65,7 @@ int run(int argc, char** argv) {
         }
         return tributary::run_control_command(app, arguments.control).value_or(EX_USAGE);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? EX_OK : EX_USAGE;
+        return app.exit(error) == 0 ? tributary::end_output("tributary") : EX_USAGE;
     } catch (const tributary::FilterError& error) {
         std::cerr << "tributary: " << error.what() << '\n';
         return EX_USAGE;

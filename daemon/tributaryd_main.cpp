@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -18,6 +19,7 @@
 #include "daemon/program.hpp"
 #include "daemon/signals.hpp"
 #include "daemon/standard_streams.hpp"
+#include "export/socket.hpp"
 
 namespace {
 
@@ -25,8 +27,11 @@ using namespace tributary;
 using Task = CommandLine::Task;
 
 int print(const std::string& text) {
-    const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-    return printed ? EX_OK : EX_IOERR;
+    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) {
+        return EX_OK;
+    }
+    std::fprintf(stderr, "tributaryd: cannot write to standard output: %s\n", words_for(errno));
+    return EX_IOERR;
 }
 
 LoadedConfig load_and_warn(const CommandLine& command_line, FilterCheck check) {

@@ -24,7 +24,7 @@ namespace {
 /// Why a file cannot be written.
 std::string words_for_refusal(int error) {
     if (error == ENXIO) {
-        return "a FIFO that no program reads; start the reader first";
+        return kFifoWithoutReader;
     }
     if (error == ETXTBSY) {
         return "another process writes it";

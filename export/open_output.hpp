@@ -22,6 +22,10 @@ struct OpenedOutput {
 /// @param how  flags of open(2) beside O_WRONLY, O_CREAT and O_CLOEXEC
 [[nodiscard]] OpenedOutput open_output(const std::string& path, int how) noexcept;
 
+/// Why a FIFO cannot be opened for writing without waiting: ENXIO.
+inline constexpr const char* kFifoWithoutReader =
+    "a FIFO that no program reads; start the reader first";
+
 /// Whether a file could not be opened for want of descriptors or memory: there may be some again in
 /// a moment.
 [[nodiscard]] bool may_be_had_later(int error) noexcept;

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The log in a file: everything that is said after the start, in files of a size, and an end that says why."""
+import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -82,6 +84,80 @@ class LogFile(harness.TestCase):
         self.assertEqual(result.returncode, harness.EX_IOERR, result.stderr)
         self.assertIn("log.file: ", result.stderr)
         self.assertFalse(os.path.exists(self.path("flows.ipfix")))
+
+    def second(self, *settings):
+        return subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("second.ipfix"),
+                               *(part for setting in ("log.file=" + self.log, *settings) for part in ("--set", setting))],
+                              capture_output=True, text=True, timeout=60)
+
+    def test_a_second_process_with_the_same_file_is_refused(self):
+        with harness.huge_pages(), self.probe() as daemon:
+            daemon.wait_for(lambda: self.said("ready: "), 30, "the log")
+            link = self.path("link.log")
+            os.symlink(self.log, link)
+            for path in (self.log, link):
+                result = self.second("log.file=" + path)
+                self.assertEqual(result.returncode, harness.EX_IOERR, result.stderr)
+                self.assertIn("log.file: %s: another process writes it" % path, result.stderr)
+            self.assertFalse(os.path.exists(self.path("second.ipfix")))
+            with self.probe() as other:
+                self.assertEqual(other.popen.wait(30), harness.EX_IOERR)
+                self.assertIn("another process writes it", other.text())
+            self.assertEqual(self.text().count("ready: "), 1)
+            self.assertEqual(daemon.end(), harness.EX_OK)
+            self.assertIn("SIGTERM: stopping", self.text())
+        self.assertEqual(self.second().returncode, harness.EX_OK)    # the lock ended with its process
+
+    def test_each_file_of_a_size_is_locked(self):
+        with harness.huge_pages(), self.probe("log.max-size=%d" % SMALLEST) as daemon:
+            daemon.wait_for(lambda: self.said("ready: "), 30, "the log")
+
+            def next_file():
+                daemon.send(signal.SIGUSR1)
+                return os.path.exists(self.path("probe.1.log"))
+            daemon.wait_for(next_file, 60, "the next file")
+            daemon.wait_for(lambda: os.path.exists(self.log), 5, "the next file")
+            result = self.second()
+            self.assertEqual(result.returncode, harness.EX_IOERR, result.stderr)
+            self.assertEqual(daemon.end(), harness.EX_OK)
+
+    def test_a_file_that_another_process_has_meanwhile_is_left_to_it(self):
+        with harness.huge_pages(), self.probe() as daemon:
+            daemon.wait_for(lambda: self.said("ready: "), 30, "the log")
+            os.rename(self.log, self.path("moved"))    # as logrotate does
+            with open(self.log, "a") as other:
+                fcntl.flock(other, fcntl.LOCK_EX)
+                daemon.send(signal.SIGHUP)
+                daemon.wait_for_log("reloaded: nothing has changed")
+            daemon.send(signal.SIGUSR1)
+            daemon.wait_for(lambda: self.said("statistics: "), 30, "the file")
+            self.assertEqual(daemon.end(), harness.EX_OK)
+        self.assertNotIn("reloaded", self.text())
+
+    def test_a_fifo_never_holds_up_the_probe(self):
+        os.mkfifo(self.log)
+        result = self.second()
+        self.assertEqual(result.returncode, harness.EX_IOERR, result.stderr)
+        self.assertIn("log.file: %s: a FIFO that no program reads; start the reader first" % self.log, result.stderr)
+        reader = os.open(self.log, os.O_RDONLY | os.O_NONBLOCK)
+        with harness.huge_pages(), self.probe() as daemon:
+            lines = b""
+
+            def is_ready():
+                nonlocal lines
+                with contextlib.suppress(BlockingIOError):
+                    lines += os.read(reader, 1 << 16)
+                return b"ready: " in lines
+            daemon.wait_for(is_ready, 30, "a line")
+
+            def says_it_elsewhere():    # the FIFO takes 64 KiB
+                daemon.send(signal.SIGUSR1)
+                return "statistics: " in daemon.text()
+            daemon.wait_for(says_it_elsewhere, 60, "a line on standard error")
+            os.close(reader)
+            daemon.send(signal.SIGHUP)
+            daemon.wait_for_log("reloaded: nothing has changed")
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
 
 if __name__ == "__main__":

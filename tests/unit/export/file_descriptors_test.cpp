@@ -45,7 +45,7 @@ private:
 };
 
 constexpr std::size_t kOctets = 100;  // of a message
-const std::array<std::byte, kOctets> kMessage{};
+constexpr std::array<std::byte, kOctets> kMessage{};
 
 /// Sends one message a second into rotated files.
 struct Sender {
