@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace tributary {
-namespace {
 
 std::string_view phrase_of(CollectorEventKind kind) {
     constexpr std::array<std::string_view, kCollectorEventCount> kPhrases{
@@ -29,9 +28,12 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "a file was not finished as it should be",
         "found a file of a former run",
         "the spool holds records of a former run",
-        "the next file cannot be opened now, and this one goes on"};
+        "the next file cannot be opened now, and this one goes on",
+        "no collector can be reached, and records wait"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
+
+namespace {
 
 bool always_told(CollectorEventKind kind) {
     return kind == CollectorEventKind::connected || kind == CollectorEventKind::connection_lost ||
@@ -105,6 +107,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             counters_.connected.set(0);
             return;
         case CollectorEventKind::takes_over:
+        case CollectorEventKind::none_reached:
         case CollectorEventKind::spool_used:
         case CollectorEventKind::spool_emptied:
         case CollectorEventKind::spool_full:

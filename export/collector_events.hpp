@@ -35,8 +35,9 @@ enum class CollectorEventKind : std::uint8_t {
     former_file,        ///< file: what became of one that a former run has left
     spool_found,        ///< it holds records of a former run
     rotation_delayed,   ///< file: no descriptor for the next one; the one that is written goes on
+    none_reached,       ///< mode failover: no collector can be reached
 };
-inline constexpr std::size_t kCollectorEventCount = 20;
+inline constexpr std::size_t kCollectorEventCount = 21;
 
 /// Whether all goes as it should, and nothing is to be done.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {
@@ -45,10 +46,13 @@ inline constexpr std::size_t kCollectorEventCount = 20;
            kind == former_file || kind == spool_found;
 }
 
+/// What a line in the log says of an event.
+[[nodiscard]] std::string_view phrase_of(CollectorEventKind kind);
+
 /// Something that an operator wants to read in the log.
 struct CollectorEvent {
     CollectorEventKind kind{};
-    std::string text;  ///< one line that names the collector
+    std::string text;  ///< one line that names the collector, or the mode
 };
 using CollectorEventHandler = std::function<void(const CollectorEvent&)>;
 

@@ -192,10 +192,8 @@ std::size_t CollectorGroup::first(IsGood is_good) const {
 /// Decides who has the records from now on, and gives it what waits for those who are away.
 void CollectorGroup::choose_active(ExportTime now) {
     const std::size_t best = best_member(now);
-    if (best != active_) {
-        active_ = best;
-        session(best).tell_takes_over(now);
-    }
+    active_ = best;
+    tell_change(now);
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const bool is_stranded =
             index != active_ && !session(index).has_session() && session(index).is_waiting();
@@ -207,6 +205,35 @@ void CollectorGroup::choose_active(ExportTime now) {
         for (const Member& member : members_) {
             member.session->abandon(now);
         }
+    }
+}
+
+/// Has the log say which collector has the records, where that has changed: one that has been
+/// reached, or none.
+void CollectorGroup::tell_change(ExportTime now) {
+    if (session(active_).is_up()) {
+        if (told_active_ != active_) {
+            told_active_ = active_;
+            session(active_).tell_takes_over(now);
+        }
+        return;
+    }
+    const bool is_any_up =
+        first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
+    const bool had_time = was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
+    if (told_active_ && had_time && !is_any_up && !session(active_).is_dead() && !is_finishing_) {
+        told_active_.reset();
+        tell_none_reached();
+    }
+}
+
+void CollectorGroup::tell_none_reached() const noexcept {
+    constexpr auto kKind = CollectorEventKind::none_reached;
+    try {
+        if (handler_) {
+            handler_({kKind, "failover: " + std::string(phrase_of(kKind))});
+        }
+    } catch (const std::bad_alloc&) {  // the collectors' own lines have said it
     }
 }
 

@@ -108,6 +108,8 @@ private:
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
     void choose_active(ExportTime now);
+    void tell_change(ExportTime now);
+    void tell_none_reached() const noexcept;
     [[nodiscard]] std::size_t best_member(ExportTime now);
     void rescue(CollectorSession& from, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
@@ -131,7 +133,9 @@ private:
     Members members_;
     Members retired_;
     std::size_t active_ = 0;  ///< failover: who has the records
-    bool was_up_{};           ///< failover: somebody was
+    /// Failover: who has the records as far as the log says; nothing: no collector can be reached.
+    std::optional<std::size_t> told_active_ = 0;
+    bool was_up_{};  ///< failover: somebody was
     bool is_finishing_{};
     std::optional<std::chrono::nanoseconds> began_;
 };

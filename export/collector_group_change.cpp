@@ -109,6 +109,7 @@ void CollectorGroup::take_over(Members wanted) noexcept {
     active_ = still_active != members_.end()
                   ? static_cast<std::size_t>(still_active - members_.begin())
                   : 0;
+    told_active_ = active_;
 }
 
 /// The member with a session for a collector of just these options.

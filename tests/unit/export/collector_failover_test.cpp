@@ -47,6 +47,59 @@ TEST_CASE("CollectorGroup: failover hands over what has not arrived, and goes ba
     CHECK(group.exported() == 3001);
 }
 
+TEST_CASE("CollectorGroup: failover tells once when no collector can be reached, and which one is",
+          "[export][unit]") {
+    const auto told = [](const GroupExport& group, CollectorEventKind kind) {
+        return std::ranges::count(group.events, kind);
+    };
+    GroupExport group(ExportMode::failover);
+    for (TcpCollector& collector : group.collectors) {
+        collector.go_away();
+    }
+    group.start();
+    group.queue.put_many(10);
+    group.run(milliseconds{2900});
+    CHECK(told(group, CollectorEventKind::none_reached) == 0);  // they still have time
+    group.run(milliseconds{10'000});
+    CHECK(told(group, CollectorEventKind::none_reached) == 1);
+    CHECK(told(group, CollectorEventKind::takes_over) == 0);
+
+    group.collectors[0].come_back();
+    group.run(milliseconds{60'000});
+    CHECK(group.collectors[0].ports == numbers(0, 10));
+    CHECK(told(group, CollectorEventKind::takes_over) == 1);
+    group.collectors[0].go_away();
+    group.run(milliseconds{2000});
+    CHECK(told(group, CollectorEventKind::none_reached) == 2);
+    CHECK(told(group, CollectorEventKind::takes_over) == 1);
+
+    group.collectors[1].come_back();
+    group.queue.put(record_of(10));
+    group.run(milliseconds{60'000});
+    CHECK(group.collectors[1].ports.back() == 10);
+    CHECK(told(group, CollectorEventKind::takes_over) == 2);
+    CHECK(told(group, CollectorEventKind::none_reached) == 2);
+    group.finish();
+    CHECK(group.exported() == 11);
+    CHECK_FALSE(is_good_news(CollectorEventKind::none_reached));
+    CHECK(is_good_news(CollectorEventKind::takes_over));
+}
+
+TEST_CASE("CollectorGroup: where a single failover target is full, none of it is told as away",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover, 1, 65'536);
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(60'000);
+    for (int steps = 0; steps < 1000; ++steps) {  // it does not read
+        static_cast<void>(group.worker->step(at(group.uptime)));
+    }
+    CHECK(std::ranges::count(group.events, CollectorEventKind::none_reached) == 0);
+    group.run(milliseconds{2000});
+    group.finish();
+    CHECK(group.exported() == 60'000);
+}
+
 TEST_CASE(
     "CollectorGroup: failover rescues what a collector held that was left because it was slow",
     "[export][unit]") {
