@@ -99,6 +99,10 @@ bool is_device(std::string_view text) {
     return is_pci_address(name) || is_vdev_name(name);
 }
 
+std::string device_like(std::string_view text) {
+    return is_interface(text) ? "af_packet:" + std::string(text) : std::string();
+}
+
 bool is_listen_address_or_empty(std::string_view text) {
     const auto parts = split_host_and_port(text);
     if (!parts) {

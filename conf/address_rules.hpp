@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,8 @@ inline constexpr std::size_t kLongestText = 255;
 /// A PCI address, af_packet:IFNAME, af_xdp:IFNAME, or a vdev string of one of DPDK's network
 /// drivers; each but the first two with arguments after a comma, if any.
 [[nodiscard]] bool is_device(std::string_view text);
+/// What was probably meant by text that is no device: an interface of the kernel. Empty: unknown.
+[[nodiscard]] std::string device_like(std::string_view text);
 
 /// An IPv4 ADDRESS:PORT; or nothing at all.
 [[nodiscard]] bool is_listen_address_or_empty(std::string_view text);

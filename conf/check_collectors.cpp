@@ -144,6 +144,41 @@ std::string place_of_collector(const CollectorOptions& collector) {
                      (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
 }
 
+/// What can be said of one without the others.
+void check_alone(const Config& config, std::size_t index, const Section& section,
+                 const Faults& faults) {
+    const CollectorOptions& collector = config.export_.collectors[index];
+    check_place(collector, section);
+    check_source_address(collector, section);
+    check_rotation(collector, section);
+    check_tls(collector, section);
+    check_spool(collector, config.export_.mode, section);
+    check_rate(collector, section);
+    if (!faults.is_unread("flows.direction") && !faults.is_unread("flows.tcp-analysis")) {
+        check_direction(collector, config.flows.direction, section);
+        check_mtu(collector, config.flows, section);
+    }
+}
+
+/// Whether it says where it is; that it must is another check's business.
+bool has_place(const CollectorOptions& collector) {
+    return collector.transport == TransportKind::file ? !collector.path.empty()
+                                                      : !collector.host.empty();
+}
+
+void check_count(std::size_t collectors, const YamlNode& root) {
+    const std::string list = "export.collectors";
+    if (collectors == 0) {
+        refuse(place_of(root, list),
+               list + " is empty; must have one item (such as {host: 192.0.2.1})");
+    }
+    if (collectors > kMostCollectors) {
+        refuse(place_of(root, list), list + " has " + std::to_string(collectors) +
+                                         " items; must have at most " +
+                                         std::to_string(kMostCollectors));
+    }
+}
+
 void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std::size_t index,
                             const YamlNode& root) {
     const auto directory = [&](std::size_t of) {
@@ -161,34 +196,19 @@ void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std
 
 }  // namespace
 
-void check_collectors(const Config& config, const YamlNode& root) {
+void check_collectors(const Config& config, const YamlNode& root, Faults& faults) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
-    if (collectors.empty()) {
-        refuse(place_of(root, "export.collectors"),
-               "export.collectors is empty; must have one item (such as {host: 192.0.2.1})");
-    }
-    if (collectors.size() > kMostCollectors) {
-        refuse(place_of(root, "export.collectors"),
-               "export.collectors has " + std::to_string(collectors.size()) +
-                   " items; must have at most " + std::to_string(kMostCollectors));
-    }
+    faults.among("export.collectors", [&] { check_count(collectors.size(), root); });
     std::map<std::string, std::string> seen;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);
-        const Section section(root, at);
-        check_place(collectors[i], section);
-        check_source_address(collectors[i], section);
-        check_rotation(collectors[i], section);
-        check_direction(collectors[i], config.flows.direction, section);
-        check_tls(collectors[i], section);
-        check_spool(collectors[i], config.export_.mode, section);
-        check_mtu(collectors[i], config.flows, section);
-        check_rate(collectors[i], section);
-        check_spool_of_its_own(collectors, i, root);
+        check_alone(config, i, Section(root, at, faults), faults);
+        faults.among(at, [&] { check_spool_of_its_own(collectors, i, root); });
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
-        if (!is_new) {
-            refuse(place_of(root, at), at + " is at " + first->first + "; must differ from " +
-                                           first->second + " (it would get its records twice)");
+        if (!is_new && has_place(collectors[i]) && !faults.is_unread(at)) {
+            faults.note(at, place_of(root, at) + ": " + at + " is at " + first->first +
+                                "; must differ from " + first->second +
+                                " (it would get its records twice)");
         }
     }
 }

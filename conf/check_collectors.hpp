@@ -2,6 +2,7 @@
 #pragma once
 
 #include "conf/config.hpp"
+#include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -9,7 +10,7 @@ namespace tributary {
 /// Whether what is said of the collectors fits together.
 ///
 /// @param root  the document, for the places in error messages
-/// @errors      ConfigError naming the key, what it is and what it must be
-void check_collectors(const Config& config, const YamlNode& root);
+/// @param faults  get the key, what it is and what it must be
+void check_collectors(const Config& config, const YamlNode& root, Faults& faults);
 
 }  // namespace tributary

@@ -2,8 +2,10 @@
 #include "conf/check_config.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "conf/check_collectors.hpp"
 #include "conf/config_error.hpp"
@@ -19,22 +21,28 @@ std::string input_path(std::size_t index, const char* key) {
 /// The values of `key`, one per input in order, must differ.
 class Unique {
 public:
-    Unique(const char* key, const char* hint, const YamlNode& root)
-        : key_(key), hint_(hint), root_(root) {}
+    Unique(const char* key, const char* hint, const YamlNode& root, Faults& faults)
+        : key_(key), hint_(hint), root_(root), faults_(faults) {}
 
-    void add(const std::string& value) {
+    /// @return  whether it differs from those before
+    bool add(const std::string& value) {
         const std::string path = input_path(count_++, key_);
-        const auto [first, is_new] = seen_.emplace(value, path);
-        if (!is_new) {
-            refuse(place_of(root_, path), path + " is " + shown(value) + "; must differ from " +
-                                              first->second + " (" + hint_ + ")");
+        if (value.empty()) {
+            return true;  // that is another fault
         }
+        const auto [first, is_new] = seen_.emplace(value, path);
+        if (!is_new && !faults_.is_unread(path)) {
+            faults_.note(path, place_of(root_, path) + ": " + path + " is " + shown(value) +
+                                   "; must differ from " + first->second + " (" + hint_ + ")");
+        }
+        return is_new;
     }
 
 private:
     const char* key_;
     const char* hint_;
     const YamlNode& root_;
+    Faults& faults_;
     std::size_t count_ = 0;
     std::map<std::string, std::string> seen_;
 };
@@ -54,12 +62,13 @@ void check_selection(const Options& options, const Section& section) {
 /// decided again.
 ///
 /// @param parse  path of the key that is unified-header
-void check_unified_headers(const Config& config, const std::string& parse, const YamlNode& root) {
+void check_unified_headers(const Config& config, const std::string& parse, const YamlNode& root,
+                           Faults& faults) {
     const auto demand = [&](bool is_good, const std::string& key, const std::string& given,
                             const std::string& instead) {
-        if (!is_good) {
-            refuse(place_of(root, key),
-                   key + given + ", but " + parse + " is unified-header; must " + instead);
+        if (!is_good && !faults.is_unread(key)) {
+            faults.note(key, place_of(root, key) + ": " + key + given + ", but " + parse +
+                                 " is unified-header; must " + instead);
         }
     };
     const FieldGroups& fields = config.export_.fields;
@@ -75,44 +84,62 @@ void check_unified_headers(const Config& config, const std::string& parse, const
            "flows.fragments=track)");
 }
 
-void check_inputs(const Config& config, const YamlNode& root) {
-    if (config.inputs.empty()) {
-        refuse(
-            place_of(root, "inputs"),
-            "inputs is empty; must have at least one item (such as {device: \"af_packet:eth0\"})");
+void check_inputs(const Config& config, const YamlNode& root, Faults& faults) {
+    if (config.inputs.empty() && !faults.is_unread("inputs")) {
+        faults.note("inputs", place_of(root, "inputs") +
+                                  ": inputs is empty; must have at least one item (such as "
+                                  "{device: \"af_packet:eth0\"})");
     }
-    Unique devices("device", "more queues, not more inputs, share the packets of one device", root);
-    Unique names("name", "logs and metrics tell inputs apart by it", root);
-    Unique indices("interface-index", "collectors tell inputs apart by it", root);
+    Unique devices("device", "more queues, not more inputs, share the packets of one device", root,
+                   faults);
+    Unique names("name", "logs and metrics tell inputs apart by it", root, faults);
+    Unique indices("interface-index", "collectors tell inputs apart by it", root, faults);
     for (std::size_t i = 0; i < config.inputs.size(); ++i) {
         const InputOptions& input = config.inputs[i];
-        if (input.device.empty()) {
-            const std::string path = input_path(i, "device");
-            refuse(place_of(root, path),
-                   path +
-                       " is missing; must be a PCI address, "
-                       "af_packet:IFNAME, af_xdp:IFNAME or a DPDK vdev string");
-        }
-        devices.add(input.device);
-        names.add(input.name);
+        const Section section(root, "inputs." + std::to_string(i), faults);
+        section.demand("device", !input.device.empty(),
+                       " is missing; must be a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a "
+                       "DPDK vdev string");
+        const bool has_own_device = devices.add(input.device);
+        // Without a name of its own it has the device's, which is told already.
+        names.add(has_own_device || input.name != input.device ? input.name : std::string());
         indices.add(std::to_string(input.interface_index));
-        check_selection(input, Section(root, "inputs." + std::to_string(i)));
+        check_selection(input, section);
         if (input.parse == ParseMode::unified_header) {
-            check_unified_headers(config, input_path(i, "parse"), root);
+            check_unified_headers(config, input_path(i, "parse"), root, faults);
         }
     }
 }
 
-void check_cores(const Config& config, const YamlNode& root) {
+/// Two threads that poll on one core halve each other.
+void check_core_once(const Config& config, const YamlNode& root, Faults& faults) {
+    std::map<std::uint32_t, std::size_t> seen;
+    const std::vector<std::uint32_t>& cores = config.cores.input_cores;
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+        if (!seen.emplace(cores[i], i).second) {
+            faults.note("cores.input", place_of(root, "cores.input") + ": cores.input has core " +
+                                           std::to_string(cores[i]) +
+                                           " twice; must have another one for each queue (or "
+                                           "auto)");
+        }
+    }
+}
+
+void check_cores(const Config& config, const YamlNode& root, Faults& faults) {
+    if (faults.is_unread("cores") || faults.is_unread("inputs")) {
+        return;
+    }
+    check_core_once(config, root, faults);
     std::size_t queues = 0;
     for (const InputOptions& input : config.inputs) {
         queues += input.queues;
     }
     const std::size_t cores = config.cores.input_cores.size();
     if (cores != 0 && cores != queues) {
-        refuse(place_of(root, "cores.input"), "cores.input has " + std::to_string(cores) +
-                                                  " cores; must be " + std::to_string(queues) +
-                                                  ", one for each queue of the inputs (or auto)");
+        faults.note("cores.input", place_of(root, "cores.input") + ": cores.input has " +
+                                       std::to_string(cores) + " cores; must be " +
+                                       std::to_string(queues) +
+                                       ", one for each queue of the inputs (or auto)");
     }
 }
 
@@ -147,40 +174,41 @@ void complete_collectors(Config& config) {
     }
 }
 
-void check_flows(const Config& config, const YamlNode& root) {
-    if (config.flows.initiator_by_port && config.flows.direction == FlowDirection::uniflow) {
-        refuse(place_of(root, "flows.initiator-by-port"),
-               "flows.initiator-by-port is true, but flows.direction is uniflow; must be false (or "
-               "flows.direction biflow)");
-    }
-    if (config.flows.tunnel_in_key && config.flows.tunnel == TunnelMode::outer) {
-        refuse(place_of(root, "flows.tunnel-in-key"),
-               "flows.tunnel-in-key is true, but flows.tunnel is outer; must be false (or "
-               "flows.tunnel inner)");
-    }
+void check_flows(const Config& config, const YamlNode& root, Faults& faults) {
+    const Section section(root, "flows", faults);
+    section.demand(
+        "initiator-by-port",
+        !config.flows.initiator_by_port || config.flows.direction != FlowDirection::uniflow,
+        " is true, but flows.direction is uniflow; must be false (or flows.direction "
+        "biflow)");
+    section.demand("tunnel-in-key",
+                   !config.flows.tunnel_in_key || config.flows.tunnel != TunnelMode::outer,
+                   " is true, but flows.tunnel is outer; must be false (or flows.tunnel inner)");
 }
 
-void check_export(const Config& config, const YamlNode& root) {
+void check_export(const Config& config, const YamlNode& root, Faults& faults) {
     constexpr std::uint32_t kReverse = 29'305;
     constexpr std::uint32_t kNtop = 35'632;
-    const Section section(root, "export");
+    const Section section(root, "export", faults);
     section.demand("enterprise-number", config.export_.enterprise_number != kReverse,
                    " is 29305; must be another one (it means reverse elements, RFC 5103)");
     section.demand("enterprise-number", config.export_.enterprise_number != kNtop,
                    " is 35632; must be another one (it is ntop's, whose elements mean other "
                    "things)");
-    section.demand("ntop-elements", !config.export_.ntop_elements || config.flows.tcp_analysis,
+    section.demand("ntop-elements",
+                   !config.export_.ntop_elements || config.flows.tcp_analysis ||
+                       faults.is_unread("flows.tcp-analysis"),
                    " is true, but flows.tcp-analysis is false; must be false (or "
                    "flows.tcp-analysis true)");
 }
 
-void check_read(const Config& config, const YamlNode& root) {
-    check_selection(config.read, Section(root, "read"));
+void check_read(const Config& config, const YamlNode& root, Faults& faults) {
+    check_selection(config.read, Section(root, "read", faults));
 }
 
-void check_offline(const Config& config, const YamlNode& root) {
+void check_offline(const Config& config, const YamlNode& root, Faults& faults) {
     if (config.read.parse == ParseMode::unified_header) {
-        check_unified_headers(config, "read.parse", root);
+        check_unified_headers(config, "read.parse", root, faults);
     }
 }
 
@@ -192,7 +220,7 @@ void check_preparse(const Config& config, const YamlNode& root) {
     }
 }
 
-void check_preparse_device(const Config& config, const YamlNode& root) {
+void check_preparse_device(const Config& config, const YamlNode& root, Faults& faults) {
     if (config.inputs.size() > 1) {
         refuse(place_of(root, "inputs.1"),
                "inputs has " + std::to_string(config.inputs.size()) +
@@ -201,8 +229,8 @@ void check_preparse_device(const Config& config, const YamlNode& root) {
     for (const InputOptions& input : config.inputs) {
         demand_parser(input.parse, "inputs.0.parse", root);
     }
-    check_inputs(config, root);
-    check_cores(config, root);
+    check_inputs(config, root, faults);
+    check_cores(config, root, faults);
 }
 
 void check_preparse_captures(const Config& config, const YamlNode& root) {
@@ -214,10 +242,10 @@ void check_preparse_captures(const Config& config, const YamlNode& root) {
     demand_parser(config.read.parse, "read.parse", root);
 }
 
-void check_probe(const Config& config, const YamlNode& root) {
-    check_inputs(config, root);
-    check_collectors(config, root);
-    check_cores(config, root);
+void check_probe(const Config& config, const YamlNode& root, Faults& faults) {
+    check_inputs(config, root, faults);
+    check_collectors(config, root, faults);
+    check_cores(config, root, faults);
 }
 
 }  // namespace tributary

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "conf/config.hpp"
+#include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -11,31 +12,30 @@ void complete_inputs(Config& config);
 /// Gives collectors without a port that of their transport.
 void complete_collectors(Config& config);
 
+// What these checks find goes into `faults`, as far as the values in question could be read; those
+// without it throw ConfigError.
+
 /// Checks what no key of `flows` can say alone; live and offline.
 ///
 /// @param root  what the configuration was read from, for the places in messages
-/// @errors      ConfigError
 /// @thread      any; pure
-void check_flows(const Config& config, const YamlNode& root);
+void check_flows(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Checks what the limits of no key of `export` can say.
 ///
-/// @errors  ConfigError
 /// @thread  any; pure
-void check_export(const Config& config, const YamlNode& root);
+void check_export(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Checks what no key of `read` can say alone.
 ///
-/// @errors  ConfigError
 /// @thread  any; pure
-void check_read(const Config& config, const YamlNode& root);
+void check_read(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Checks what no key can say alone, for a run on captures: their parser can give what is asked
 /// for.
 ///
-/// @errors  ConfigError
 /// @thread  any; pure
-void check_offline(const Config& config, const YamlNode& root);
+void check_offline(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Checks what no key can say alone, for `tributary preparse`: what is asked for goes into unified
 /// headers.
@@ -48,9 +48,8 @@ void check_preparse(const Config& config, const YamlNode& root);
 /// cores fit queues.
 ///
 /// @param config  after complete_inputs()
-/// @errors        ConfigError
 /// @thread        any; pure
-void check_preparse_device(const Config& config, const YamlNode& root);
+void check_preparse_device(const Config& config, const YamlNode& root, Faults& faults);
 
 /// The same where packets come from captures: they are parsed, and there is no input beside them.
 ///
@@ -63,8 +62,7 @@ void check_preparse_captures(const Config& config, const YamlNode& root);
 ///
 /// @param config  after complete_inputs()
 /// @param root    what the configuration was read from, for the places in messages
-/// @errors        ConfigError
 /// @thread        any; pure
-void check_probe(const Config& config, const YamlNode& root);
+void check_probe(const Config& config, const YamlNode& root, Faults& faults);
 
 }  // namespace tributary

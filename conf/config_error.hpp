@@ -7,7 +7,8 @@
 
 namespace tributary {
 
-/// A configuration that cannot be used, in one line: where, which key, what it must be, a hint.
+/// A configuration that cannot be used. A line for each fault: where, which key, what it must be, a
+/// hint.
 struct ConfigError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "conf/config_error.hpp"
+#include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -12,19 +12,22 @@ namespace tributary {
 /// A part of the configuration whose values must fit each other.
 class Section {
 public:
-    Section(const YamlNode& root, std::string path) : root_(root), path_(std::move(path)) {}
+    Section(const YamlNode& root, std::string path, Faults& faults)
+        : root_(root), path_(std::move(path)), faults_(faults) {}
 
-    /// Refuses the key, saying `what` of it, unless it is good.
+    /// Notes the key, saying `what` of it, unless it is good, or the section has values that could
+    /// not be read.
     void demand(const char* key, bool is_good, const std::string& what) const {
-        if (!is_good) {
-            const std::string path = path_ + "." + key;
-            refuse(place_of(root_, path), path + what);
+        const std::string path = path_ + "." + key;
+        if (!is_good && !faults_.has_unread_key(path_) && !faults_.is_unread(path)) {
+            faults_.note(path, place_of(root_, path) + ": " + path + what);
         }
     }
 
 private:
     const YamlNode& root_;
     std::string path_;
+    Faults& faults_;
 };
 
 }  // namespace tributary

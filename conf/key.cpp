@@ -70,10 +70,11 @@ void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                              : "did you mean " + join_path(section, like) + "?"));
 }
 
-void refuse_value(const YamlNode& node, const Setting& setting) {
+void refuse_value(const YamlNode& node, const Setting& setting, const std::string& meant) {
     const std::string by_default = setting.value == "\"\"" ? "" : "; default " + setting.value;
     refuse(node.place, setting.path + " is " + value_text(node) + "; must be " + setting.limits +
-                           " (" + setting.help + by_default + ")");
+                           " (" + setting.help + by_default + ")" +
+                           (meant.empty() ? "" : "; did you mean " + shown(meant) + "?"));
 }
 
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path) {

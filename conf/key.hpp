@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conf/config_error.hpp"
+#include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
 
 // A section of the configuration is a map that fills an options struct, its `Owner`. A section has
@@ -29,13 +30,14 @@ struct Rule {
     std::string limits;                                   ///< follows "must be"
     std::function<bool(const YamlNode&, Owner&)> accept;  ///< false: outside the limits
     std::function<std::string(const Owner&)> yaml;
+    std::function<std::string(const YamlNode&)> hint{};  ///< what was meant; empty: unknown
 };
 
 /// One row: reads its value from YAML, and lists itself as settings.
 template <class Owner>
 struct Key {
     std::string name;
-    std::function<void(const YamlNode&, const std::string& path, Owner&)> read;
+    std::function<void(const YamlNode&, const std::string& path, Owner&, Faults&)> read;
     std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
 };
 
@@ -43,8 +45,10 @@ struct Key {
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                                      const std::vector<std::string>& names);
 
-/// @errors  ConfigError, always: the value is outside the limits
-[[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting);
+/// @param meant  what the value was probably meant to be; empty: unknown
+/// @errors       ConfigError, always: the value is outside the limits
+[[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
+                               const std::string& meant);
 
 /// @errors  ConfigError: neither of this kind nor empty
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path);
@@ -57,19 +61,30 @@ std::vector<std::string> names_of(const std::vector<Key<Owner>>& keys) {
     return names;
 }
 
-/// Fills `owner` from a map, key by key; what is not given keeps its value.
+/// Reads one entry of a map.
+///
+/// @errors  ConfigError: no such key, or not its value
+template <class Owner>
+void read_entry(const YamlEntry& entry, const std::string& path,
+                const std::vector<Key<Owner>>& keys, Owner& owner, Faults& faults) {
+    const auto key = std::ranges::find(keys, entry.key, &Key<Owner>::name);
+    if (key == keys.end()) {
+        refuse_unknown_key(entry, path, names_of(keys));
+    }
+    key->read(entry.value, join_path(path, entry.key), owner, faults);
+}
+
+/// Fills `owner` from a map, key by key; what is not given, or cannot be read, keeps its value.
+///
+/// @param faults  gets what is wrong inside
+/// @errors        ConfigError: this is no map
 template <class Owner>
 void read_section(const YamlNode& node, const std::string& path,
-                  const std::vector<Key<Owner>>& keys, Owner& owner) {
+                  const std::vector<Key<Owner>>& keys, Owner& owner, Faults& faults) {
     require_kind(node, YamlNode::Kind::map, path);
     for (const YamlEntry& entry : node.entries) {
-        const auto key = std::find_if(keys.begin(), keys.end(), [&entry](const Key<Owner>& k) {
-            return k.name == entry.key;
-        });
-        if (key == keys.end()) {
-            refuse_unknown_key(entry, path, names_of(keys));
-        }
-        key->read(entry.value, join_path(path, entry.key), owner);
+        faults.in(join_path(path, entry.key),
+                  [&] { read_entry(entry, path, keys, owner, faults); });
     }
 }
 
@@ -91,9 +106,12 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
     return {
         .name = name,
         .read =
-            [rule, setting](const YamlNode& node, const std::string& path, Owner& owner) {
+            [rule, setting](const YamlNode& node, const std::string& path, Owner& owner,
+                            Faults& /*faults*/) {
                 if (!rule.accept(node, owner)) {
-                    refuse_value(node, setting(Owner{}, path));
+                    refuse_value(node, setting(Owner{}, path),
+                                 rule.hint && node.kind == YamlNode::Kind::scalar ? rule.hint(node)
+                                                                                  : std::string());
                 }
             },
         .list = [setting](
@@ -106,13 +124,21 @@ template <class Owner, class Inner>
 Key<Owner> section(const std::string& name, Inner Owner::*member,
                    const std::vector<Key<Inner>>& keys) {
     return {.name = name,
-            .read = [member, keys](const YamlNode& node, const std::string& path,
-                                   Owner& owner) { read_section(node, path, keys, owner.*member); },
+            .read = [member, keys](
+                        const YamlNode& node, const std::string& path, Owner& owner,
+                        Faults& faults) { read_section(node, path, keys, owner.*member, faults); },
             .list =
                 [member, keys](const Owner& owner, const std::string& path,
                                std::vector<Setting>& settings) {
                     list_section(owner.*member, path, keys, settings);
                 }};
+}
+
+/// Reads one item of a list of sections.
+template <class Item>
+void read_item(const YamlNode& node, const std::string& path, const std::vector<Key<Item>>& keys,
+               Item& item, Faults& faults) {
+    faults.in(path, [&] { read_section(node, path, keys, item, faults); });
 }
 
 /// A row that holds a list of sections.
@@ -121,12 +147,13 @@ Key<Owner> list_of(const std::string& name, std::vector<Item> Owner::*member,
                    const std::vector<Key<Item>>& keys) {
     return {.name = name,
             .read =
-                [member, keys](const YamlNode& node, const std::string& path, Owner& owner) {
+                [member, keys](const YamlNode& node, const std::string& path, Owner& owner,
+                               Faults& faults) {
                     require_kind(node, YamlNode::Kind::list, path);
                     (owner.*member).resize(node.entries.size());
                     for (std::size_t i = 0; i < node.entries.size(); ++i) {
-                        read_section(node.entries[i].value, join_path(path, std::to_string(i)),
-                                     keys, (owner.*member)[i]);
+                        read_item(node.entries[i].value, join_path(path, std::to_string(i)), keys,
+                                  (owner.*member)[i], faults);
                     }
                 },
             .list =

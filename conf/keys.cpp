@@ -27,6 +27,13 @@ auto filter_text(std::string Options::*member) {
     return text(member, "a filter expression in pcap syntax or \"\"", is_any_text, kLongestFilter);
 }
 
+Rule<InputOptions> device_text(std::string InputOptions::*member) {
+    Rule<InputOptions> rule = text(
+        member, "a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a DPDK vdev string", is_device);
+    rule.hint = [](const YamlNode& node) { return device_like(node.text); };
+    return rule;
+}
+
 template <class Options>
 auto sampling_method(SamplingMethod Options::*member) {
     return choice(member, {{"count", SamplingMethod::count}, {"random", SamplingMethod::random}});
@@ -46,11 +53,8 @@ std::vector<Key<InputOptions>> input_keys() {
     return {
         value("name", text(&O::name, "text", is_any_text),
               "its name in logs and metrics; when empty, the device"),
-        value(
-            "device",
-            text(&O::device, "a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a DPDK vdev string",
-                 is_device),
-            "where packets come from, such as 0000:81:00.0, af_packet:eth0 or net_tap0"),
+        value("device", device_text(&O::device),
+              "where packets come from, such as 0000:81:00.0, af_packet:eth0 or net_tap0"),
         value("interface-index", whole_number_or_auto(&O::interface_index, 1, kMost32),
               "ingressInterface of its packets; auto is its position in the list, from 1"),
         value("queues", whole_number(&O::queues, 1, 1024),

@@ -28,20 +28,20 @@ void remove_collectors(YamlNode& root) {
     }
 }
 
-void check_use(Config& config, const YamlNode& root, ConfigUse use) {
+void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faults) {
     switch (use) {
         case ConfigUse::probe:
             complete_inputs(config);
             complete_collectors(config);
-            check_probe(config, root);
+            check_probe(config, root, faults);
             break;
         case ConfigUse::offline:
-            check_offline(config, root);
+            check_offline(config, root, faults);
             break;
         case ConfigUse::preparse_device:
             complete_inputs(config);
             check_preparse(config, root);
-            check_preparse_device(config, root);
+            check_preparse_device(config, root, faults);
             break;
         case ConfigUse::preparse_captures:
             check_preparse(config, root);
@@ -49,9 +49,10 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use) {
     }
 }
 
-LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use) {
+LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use,
+                       Faults faults = {}) {
     for (const std::string& set : sets) {
-        apply_set(root, set);
+        faults.in("--set " + set, [&] { apply_set(root, set); });
     }
     if (use == ConfigUse::offline) {
         remove_inputs(root);
@@ -60,11 +61,13 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
         remove_collectors(root);
     }
     LoadedConfig loaded;
-    read_section(root, {}, config_keys(), loaded.config);
-    check_flows(loaded.config, root);
-    check_export(loaded.config, root);
-    check_read(loaded.config, root);
-    check_use(loaded.config, root, use);
+    faults.in({}, [&] { read_section(root, {}, config_keys(), loaded.config, faults); });
+    faults.end_of_reading();
+    check_flows(loaded.config, root, faults);
+    check_export(loaded.config, root, faults);
+    check_read(loaded.config, root, faults);
+    faults.in({}, [&] { check_use(loaded.config, root, use, faults); });
+    faults.raise();
     loaded.warnings = warnings_about(loaded.config);
     loaded.source = std::move(root);
     return loaded;
@@ -74,14 +77,14 @@ YamlNode text_value(const std::string& text, const std::string& place) {
     return {.kind = YamlNode::Kind::scalar, .text = text, .place = place, .entries = {}};
 }
 
-YamlNode read_yaml(std::istream& text, const std::string& name) {
+YamlNode read_yaml(std::istream& text, const std::string& name, Faults& faults) {
     std::string all(kLongestYaml + 1, '\0');  // one octet more tells that it is too long
     text.read(all.data(), static_cast<std::streamsize>(all.size()));
     all.resize(static_cast<std::size_t>(text.gcount()));
-    return parse_yaml(all, {.name = name, .has_lines = true}, {});
+    return parse_yaml(all, {.name = name, .has_lines = true}, {}, faults);
 }
 
-YamlNode read_yaml_file(const std::string& path) {
+YamlNode read_yaml_file(const std::string& path, Faults& faults) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (file) {
@@ -92,7 +95,7 @@ YamlNode read_yaml_file(const std::string& path) {
         refuse(path, "the configuration cannot be read: " + reason +
                          " (--config FILE names another, -i and -n need none)");
     }
-    return read_yaml(file, path);
+    return read_yaml(file, path, faults);
 }
 
 YamlNode nothing_given() {
@@ -103,23 +106,28 @@ YamlNode nothing_given() {
 
 LoadedConfig load_config(std::istream& text, const std::string& name,
                          std::span<const std::string> sets, ConfigUse use) {
-    return load_tree(read_yaml(text, name), sets, use);
+    Faults faults;
+    YamlNode root = read_yaml(text, name, faults);
+    return load_tree(std::move(root), sets, use, std::move(faults));
 }
 
 LoadedConfig load_config_file(const std::string& path, std::span<const std::string> sets,
                               ConfigUse use) {
-    return load_tree(read_yaml_file(path), sets, use);
+    Faults faults;
+    YamlNode root = read_yaml_file(path, faults);
+    return load_tree(std::move(root), sets, use, std::move(faults));
 }
 
 LoadedConfig preparse_config(const std::string& path, const std::optional<std::string>& device,
                              std::span<const std::string> sets) {
-    YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path);
+    Faults faults;
+    YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path, faults);
     remove_inputs(root);
     if (!device) {
-        return load_tree(std::move(root), sets, ConfigUse::preparse_captures);
+        return load_tree(std::move(root), sets, ConfigUse::preparse_captures, std::move(faults));
     }
     assign(root, "inputs.0.device", text_value(*device, "--from " + shown(*device)));
-    return load_tree(std::move(root), sets, ConfigUse::preparse_device);
+    return load_tree(std::move(root), sets, ConfigUse::preparse_device, std::move(faults));
 }
 
 LoadedConfig quick_config(const std::string& device, const std::string& collector,

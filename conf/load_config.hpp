@@ -32,8 +32,9 @@ struct LoadedConfig {
 /// @param text  YAML; nothing at all means every default
 /// @param name  of the file, for messages
 /// @param sets  "KEY=VALUE" each, dotted path and YAML value, applied in order
-/// @errors      ConfigError: "FILE:LINE: KEY is VALUE; must be LIMITS (HINT)", or "--set KEY=VALUE"
-///              in place of file and line; nothing else leaves it, whatever the text
+/// @errors      ConfigError with a line for each fault, those of values before those of how they
+///              fit: "FILE:LINE: KEY is VALUE; must be LIMITS (HINT)", or "--set KEY=VALUE" in
+///              place of file and line; nothing else leaves it, whatever the text
 /// @thread      any
 [[nodiscard]] LoadedConfig load_config(std::istream& text, const std::string& name,
                                        std::span<const std::string> sets, ConfigUse use);

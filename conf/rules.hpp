@@ -50,7 +50,9 @@ Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high
     return {.limits = "a whole number " + range_text(low, high),
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
-                    const auto number = parse_whole(node.text);
+                    // What is never in thousands, such as a port, takes no "k".
+                    const auto number =
+                        high > kMost16 ? parse_amount(node.text) : parse_whole(node.text);
                     if (!is_scalar(node) || !number || *number < low || *number > high) {
                         return false;
                     }
@@ -85,11 +87,15 @@ Rule<Owner> whole_seconds(std::chrono::seconds Owner::*member, std::uint64_t low
     return {.limits = "a whole number of seconds " + range_text(low, high),
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
-                    const auto number = parse_whole(node.text);
-                    if (!is_scalar(node) || !number || *number < low || *number > high) {
+                    const auto time = parse_time(node.text);
+                    if (!is_scalar(node) || !time || time->count() % 1000 != 0) {
                         return false;
                     }
-                    owner.*member = std::chrono::seconds(*number);
+                    const auto number = static_cast<std::uint64_t>(time->count() / 1000);
+                    if (number < low || number > high) {
+                        return false;
+                    }
+                    owner.*member = std::chrono::seconds(number);
                     return true;
                 },
             .yaml = [=](const Owner& owner) { return std::to_string((owner.*member).count()); }};
@@ -102,7 +108,7 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
                       ", with at most three decimals",
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
-                    const auto time = parse_seconds(node.text);
+                    const auto time = parse_time(node.text);
                     if (!is_scalar(node) || !time || *time < low || *time > high) {
                         return false;
                     }

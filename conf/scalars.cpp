@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
+#include <span>
 
 namespace tributary {
 namespace {
@@ -22,6 +24,24 @@ constexpr std::array kUtf8Forms{
     Utf8Form{0xEE, 0xEF, 3, 0x80, 0xBF}, Utf8Form{0xF0, 0xF0, 4, 0x90, 0xBF},
     Utf8Form{0xF1, 0xF3, 4, 0x80, 0xBF}, Utf8Form{0xF4, 0xF4, 4, 0x80, 0x8F},
 };
+
+/// A word behind a number, and what it multiplies it by.
+struct Unit {
+    std::string_view word;
+    std::uint64_t factor;
+};
+
+/// @return  nullptr if it is none of them
+const Unit* find_unit(std::span<const Unit> units, std::string_view word) {
+    const auto unit = std::ranges::find(units, word, &Unit::word);
+    return unit == units.end() ? nullptr : &*unit;
+}
+
+/// @return  nothing if it is more than 63 bits hold
+std::optional<std::uint64_t> product(std::uint64_t number, std::uint64_t factor) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    return number > kMost / factor ? std::nullopt : std::optional(number * factor);
+}
 
 unsigned char byte_at(std::string_view bytes, std::size_t index) {
     return static_cast<unsigned char>(bytes[index]);
@@ -79,6 +99,45 @@ std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
         return std::nullopt;
     }
     return std::chrono::milliseconds(*seconds * 1000 + *milliseconds);
+}
+
+std::optional<std::chrono::milliseconds> parse_time(std::string_view text) {
+    constexpr std::array kUnits{Unit{"", 1000},    Unit{"ms", 1},        Unit{"s", 1000},
+                                Unit{"m", 60'000}, Unit{"h", 3'600'000}, Unit{"d", 86'400'000}};
+    const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const auto number = parse_seconds(text.substr(0, end));
+    const Unit* const unit = find_unit(kUnits, text.substr(end));
+    if (!number || unit == nullptr) {
+        return std::nullopt;
+    }
+    const auto thousandths = static_cast<std::uint64_t>(number->count());
+    const auto times = product(thousandths, unit->factor);
+    if (!times || *times % 1000 != 0) {
+        return std::nullopt;
+    }
+    return std::chrono::milliseconds(*times / 1000);
+}
+
+std::optional<std::uint64_t> parse_amount(std::string_view text) {
+    constexpr std::uint64_t kKibi = 1024;
+    constexpr std::array kUnits{Unit{"", 1},
+                                Unit{"k", 1000},
+                                Unit{"K", 1000},
+                                Unit{"M", 1'000'000},
+                                Unit{"G", 1'000'000'000},
+                                Unit{"T", 1'000'000'000'000},
+                                Unit{"Ki", kKibi},
+                                Unit{"Mi", kKibi * kKibi},
+                                Unit{"Gi", kKibi * kKibi * kKibi},
+                                Unit{"Ti", kKibi * kKibi * kKibi * kKibi}};
+    const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+    std::string_view word = text.substr(end);
+    if (word.size() > 1 && word.back() == 'B') {
+        word.remove_suffix(1);
+    }
+    const auto number = parse_whole(text.substr(0, end));
+    const Unit* const unit = find_unit(kUnits, word);
+    return number && unit != nullptr ? product(*number, unit->factor) : std::nullopt;
 }
 
 std::string seconds_text(std::chrono::milliseconds time) {

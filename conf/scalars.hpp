@@ -16,6 +16,13 @@ namespace tributary {
 /// Reads seconds with up to three decimals: "5", "0.25".
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text);
 
+/// Reads a time: seconds as parse_seconds() does, or a number of ms, s, m, h or d: "30s", "1.5h".
+[[nodiscard]] std::optional<std::chrono::milliseconds> parse_time(std::string_view text);
+
+/// Reads a whole number, or one of thousands (k, M, G, T) or of powers of 1024 (Ki, Mi, Gi, Ti),
+/// also of octets: "64k", "4MiB", "10GB".
+[[nodiscard]] std::optional<std::uint64_t> parse_amount(std::string_view text);
+
 /// Seconds without needless decimals; parse_seconds() reads it back.
 [[nodiscard]] std::string seconds_text(std::chrono::milliseconds time);
 

@@ -160,27 +160,30 @@ void refuse_what_is_no_text(std::string_view text, const YamlOrigin& origin) {
            "there are bytes that are no text; must be YAML in UTF-8");
 }
 
-void refuse_duplicate_keys(const YamlNode& map, const std::string& path) {
+void note_duplicate_keys(const YamlNode& map, const std::string& path, Faults& faults) {
     std::map<std::string_view, const YamlNode*> seen;
     for (const YamlEntry& entry : map.entries) {
         const auto [first, is_new] = seen.emplace(entry.key, &entry.value);
         if (!is_new) {
-            refuse(entry.value.place, shown(join_path(path, entry.key)) +
-                                          " is given twice, first in " + first->second->place +
-                                          "; must be given once (remove one)");
+            // A path of its own: its value may have a fault as well.
+            faults.note(join_path(path, entry.key) + " twice",
+                        entry.value.place + ": " + shown(join_path(path, entry.key)) +
+                            " is given twice, first in " + first->second->place +
+                            "; must be given once (remove one)");
         }
     }
 }
 
 // The depth is bounded by the parser's own guard.
-void refuse_duplicates(const YamlNode& node, const std::string& path) {
+void note_duplicates(const YamlNode& node, const std::string& path, Faults& faults) {
     const bool is_map = node.kind == YamlNode::Kind::map;
     if (is_map) {
-        refuse_duplicate_keys(node, path);
+        note_duplicate_keys(node, path, faults);
     }
     for (std::size_t i = 0; i < node.entries.size(); ++i) {
         const YamlEntry& entry = node.entries[i];
-        refuse_duplicates(entry.value, join_path(path, is_map ? entry.key : std::to_string(i)));
+        note_duplicates(entry.value, join_path(path, is_map ? entry.key : std::to_string(i)),
+                        faults);
     }
 }
 
@@ -196,17 +199,10 @@ YamlNode build_tree(std::string_view text, const YamlOrigin& origin) {
     return first.take();
 }
 
-}  // namespace
-
-YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin, const std::string& path) {
-    refuse_what_is_no_text(text, origin);
+/// @errors  ConfigError: no YAML
+YamlNode whole_tree(std::string_view text, const YamlOrigin& origin) {
     try {
-        YamlNode root = build_tree(text, origin);
-        if (root.kind == YamlNode::Kind::null) {
-            root.place = origin.name;
-        }
-        refuse_duplicates(root, path);
-        return root;
+        return build_tree(text, origin);
     } catch (const YAML::DeepRecursion& error) {
         refuse(place_at(origin, error.mark), "lists and maps are nested too deeply; must be YAML");
     } catch (const YAML::Exception& error) {
@@ -214,6 +210,66 @@ YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin, const std::
                "this is not YAML: " + shown(error.msg) +
                    " (see brackets, quotes and indentation up to here)");
     }
+}
+
+/// The text with two spaces for each tab that indents, behind the dash of a list's item too.
+std::string without_tabs(std::string_view text, const YamlOrigin& origin, Faults& faults) {
+    std::string result;
+    std::size_t line = 1;
+    bool is_indentation = true;
+    for (const char c : text) {
+        const bool is_tab = is_indentation && c == '\t';
+        if (is_tab) {
+            const std::string place = place_at(origin, line);
+            faults.note("tab in " + place,
+                        place +
+                            ": a tab indents this line; must be spaces (YAML takes no tab "
+                            "there)");
+        }
+        result += is_tab ? "  " : std::string(1, c);
+        line += c == '\n' ? 1 : 0;
+        is_indentation = c == '\n' || (is_indentation && (c == ' ' || c == '\t' || c == '-'));
+    }
+    return result;
+}
+
+/// Where this is no YAML either, the tabs alone are told: what else is wrong may come of them.
+YamlNode tree_without_tabs(std::string_view text, const YamlOrigin& origin, Faults& faults) {
+    try {
+        return whole_tree(text, origin);
+    } catch (const ConfigError&) {
+        faults.raise();
+        throw;
+    }
+}
+
+}  // namespace
+
+YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin, const std::string& path) {
+    Faults faults;
+    YamlNode root = parse_yaml(text, origin, path, faults);
+    faults.raise();
+    return root;
+}
+
+YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin, const std::string& path,
+                    Faults& faults) {
+    refuse_what_is_no_text(text, origin);
+    YamlNode root;
+    try {
+        root = whole_tree(text, origin);
+    } catch (const ConfigError&) {
+        const std::string with_spaces = without_tabs(text, origin, faults);
+        if (with_spaces == text) {
+            throw;
+        }
+        root = tree_without_tabs(with_spaces, origin, faults);
+    }
+    if (root.kind == YamlNode::Kind::null) {
+        root.place = origin.name;
+    }
+    note_duplicates(root, path, faults);
+    return root;
 }
 
 const YamlNode* find(const YamlNode& node, std::string_view key) {

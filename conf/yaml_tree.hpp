@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "conf/faults.hpp"
+
 namespace tributary {
 
 struct YamlEntry;
@@ -44,6 +46,10 @@ struct YamlOrigin {
 /// @thread      any; pure
 [[nodiscard]] YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin,
                                   const std::string& path);
+/// The same, but keys given twice, and tabs that indent lines, go into `faults`: the last value of
+/// a key holds, and such a tab stands for two spaces, so that faults behind them are found, too.
+[[nodiscard]] YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin,
+                                  const std::string& path, Faults& faults);
 
 /// The value of `key` in a map or, with a number as key, in a list; nullptr if there is none.
 [[nodiscard]] YamlNode* find(YamlNode& node, std::string_view key);

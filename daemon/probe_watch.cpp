@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -24,6 +25,14 @@ namespace tributary {
 namespace {
 
 using std::chrono::steady_clock;
+
+/// The faults of a configuration, one behind the other.
+std::string in_one_line(std::string lines) {
+    for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
+        lines.replace(end, 1, "; ");
+    }
+    return lines;
+}
 
 /// Sends those away at the end who wait in threads of the control socket.
 class Closing {
@@ -169,8 +178,8 @@ bool ProbeWatch::go_on_with_reload() {
         }
         result = take_configuration(reload_->wanted.config, reload_->filters);
     } catch (const std::exception& error) {
-        result = error.what();
-        fault = std::current_exception();
+        result = in_one_line(error.what());
+        fault = std::make_exception_ptr(std::runtime_error(result));
     }
     end_reload(result, fault);
     return true;

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 #include "conf/config_error.hpp"
@@ -50,7 +52,10 @@ int explain_failure(const char* program) {
         std::fprintf(stderr, "%s: %s\n", program, error.what());
         return EX_USAGE;
     } catch (const ConfigError& error) {
-        spdlog::error(error.what());
+        std::istringstream faults(error.what());
+        for (std::string fault; std::getline(faults, fault);) {
+            spdlog::error(fault);
+        }
         return EX_CONFIG;
     } catch (const StartupError& error) {
         spdlog::error(error.what());

@@ -32,8 +32,10 @@ std::optional<Config> load(const std::string& text, const std::vector<std::strin
         return tributary::load_config(stream, "fuzz.yaml", sets, use).config;
     } catch (const ConfigError& error) {
         const std::string message = error.what();
-        require(message.find(": ") != std::string::npos);
-        require(message.find('\n') == std::string::npos);
+        std::istringstream lines(message);
+        for (std::string line; std::getline(lines, line);) {
+            require(line.find(": ") != std::string::npos);
+        }
         return std::nullopt;
     }
 }

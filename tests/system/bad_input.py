@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong outside gives one clear line, the right exit code, and a ledger that still adds up."""
+import itertools
 import os
 import re
 import resource
@@ -40,6 +41,17 @@ class Configuration(harness.TestCase):
 
     def test_a_good_configuration_passes(self):
         self.tributaryd("--config", self.path("probe.yaml", CONFIG), "--check-config")
+
+    def test_all_faults_are_told_in_one_run(self):
+        path = self.path("many.yaml", "inputs: [{device: eth0}]\nlog: {level: loud}\nflows:\n\tmax-flows: few\n")
+        for command in ([harness.TRIBUTARYD, "--check-config", "--config", path], [harness.TRIBUTARY, "check", path]):
+            result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, harness.EX_CONFIG)
+            faults = [line.split("error: ")[1] for line in result.stderr.splitlines()]
+            for fault, begin in itertools.zip_longest(faults, (
+                    ":4: a tab indents this line", ":1: inputs.0.device is eth0; ", ":2: log.level is loud; ",
+                    ":4: flows.max-flows is few; ", ":1: export.collectors is empty; ")):
+                self.assertTrue(fault.startswith(path + begin), fault)
 
     def test_an_unknown_key_is_named_with_what_was_meant(self):
         self.refuse(CONFIG.replace("max-flows: 1024", "max-flow: 1024"), r"probe\.yaml:4\b", "max-flow", "max-flows")

@@ -270,6 +270,9 @@ class Reload(ControlCase):
 
     def test_a_bad_configuration_leaves_the_old_one(self):
         daemon = self.probe()
+        self.configure(idle="soon", level="loud")
+        self.assertRegex(self.ask(daemon, "reload", expect=EX_UNAVAILABLE), r"\A.*idle-timeout is soon;.*; .*log.level is loud;.*\n\Z")
+        self.configure(level="info")
         for values, said in (({"idle": "soon"}, "flows.idle-timeout is soon"), ({"idle": 30, "filter": "no filter"},
                              "inputs.0.filter is no filter")):
             self.configure(**values)

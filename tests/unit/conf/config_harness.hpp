@@ -16,15 +16,22 @@ inline LoadedConfig load(const std::string& text, const std::vector<std::string>
     return load_config(stream, "probe.yaml", sets, use);
 }
 
-/// The error that loading ends with; "accepted" without one.
-inline std::string refusal(const std::string& text, const std::vector<std::string>& sets = {},
-                           ConfigUse use = ConfigUse::offline) {
+/// All that loading refuses, a line each; "accepted" without any.
+inline std::string refusals(const std::string& text, const std::vector<std::string>& sets = {},
+                            ConfigUse use = ConfigUse::offline) {
     try {
         (void)load(text, sets, use);
     } catch (const ConfigError& error) {
         return error.what();
     }
     return "accepted";
+}
+
+/// The first of them.
+inline std::string refusal(const std::string& text, const std::vector<std::string>& sets = {},
+                           ConfigUse use = ConfigUse::offline) {
+    const std::string all = refusals(text, sets, use);
+    return all.substr(0, all.find('\n'));
 }
 
 /// The least that a probe needs.

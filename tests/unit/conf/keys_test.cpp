@@ -71,8 +71,8 @@ TEST_CASE("times: seconds, where it matters with decimals", "[conf][unit]") {
     const Config config = load("export: {flush-interval: 0.25, drain-timeout: 7}").config;
     CHECK(config.export_.flush_interval == std::chrono::milliseconds(250));
     CHECK(config.export_.drain_timeout == std::chrono::seconds(7));
-    CHECK(refusal("export: {flush-interval: 1s}") ==
-          "probe.yaml:1: export.flush-interval is 1s; must be seconds from 0.001 to 3600, with at "
+    CHECK(refusal("export: {flush-interval: 1x}") ==
+          "probe.yaml:1: export.flush-interval is 1x; must be seconds from 0.001 to 3600, with at "
           "most three decimals (a message that is not full leaves after this long; default 1)");
 }
 

@@ -106,7 +106,7 @@ TEST_CASE("-i and -n: values are refused at their place", "[conf][unit]") {
     CHECK(quick_refusal("eth0", "h") ==
           "-i eth0: inputs.0.device is eth0; must be a PCI address, af_packet:IFNAME, "
           "af_xdp:IFNAME or a DPDK vdev string (where packets come from, such as 0000:81:00.0, "
-          "af_packet:eth0 or net_tap0)");
+          "af_packet:eth0 or net_tap0); did you mean af_packet:eth0?");
     CHECK(quick_refusal("net_null0", "h:0") ==
           "-n h:0: export.collectors.0.port is 0; must be auto or a whole number from 1 to 65535 "
           "(the collector's port; auto is 4739, and 4740 for tls; not for file; default auto)");

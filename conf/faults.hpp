@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conf/config_error.hpp"
+
+namespace tributary {
+
+/// What is wrong with a configuration, so that all of it is told at once.
+class Faults {
+public:
+    /// Makes a check, and notes what it refuses.
+    ///
+    /// @param path   of what is checked, dotted; of one path the first fault is noted
+    /// @param check  throws ConfigError
+    template <class Check>
+    void in(const std::string& path, const Check& check) {
+        try {
+            check();
+        } catch (const ConfigError& error) {
+            note(path, error.what());
+        }
+    }
+    /// The same for how values fit each other. It is left out where one of them could not be read,
+    /// because what stands in its place was not meant.
+    template <class Check>
+    void among(const std::string& path, const Check& check) {
+        if (!is_unread(path)) {
+            in(path, check);
+        }
+    }
+    void note(const std::string& path, std::string_view line) {
+        if (std::ranges::find(noted_, path, &Fault::path) == noted_.end()) {
+            noted_.push_back({.path = path, .line = std::string(line)});
+        }
+    }
+    /// All values are read that can be: what is noted from now on is how they fit.
+    void end_of_reading() noexcept { unread_ = noted_.size(); }
+    /// Whether a value at this path, in it or around it could not be read.
+    [[nodiscard]] bool is_unread(std::string_view path) const {
+        return std::any_of(noted_.begin(), noted_.begin() + static_cast<std::ptrdiff_t>(unread_),
+                           [path](const Fault& fault) {
+                               return is_within(fault.path, path) || is_within(path, fault.path);
+                           });
+    }
+    /// Whether a key of this section itself, or what is around it, could not be read.
+    [[nodiscard]] bool has_unread_key(std::string_view section) const {
+        return std::any_of(noted_.begin(), noted_.begin() + static_cast<std::ptrdiff_t>(unread_),
+                           [section](const Fault& fault) {
+                               const std::string_view parent =
+                                   std::string_view(fault.path).substr(0, fault.path.rfind('.'));
+                               return is_within(section, fault.path) || parent == section;
+                           });
+    }
+    /// @errors  ConfigError with a line for each fault, if there are any
+    void raise() const {
+        std::string lines;
+        for (const Fault& fault : noted_) {
+            lines += (lines.empty() ? "" : "\n") + fault.line;
+        }
+        if (!lines.empty()) {
+            throw ConfigError(lines);
+        }
+    }
+
+private:
+    struct Fault {
+        std::string path;
+        std::string line;
+    };
+
+    /// Whether a path is the other one, or leads into it.
+    static bool is_within(std::string_view inner, std::string_view outer) {
+        return inner.starts_with(outer) &&
+               (inner.size() == outer.size() || outer.empty() || inner[outer.size()] == '.');
+    }
+
+    std::vector<Fault> noted_;
+    std::size_t unread_ = 0;
+};
+
+}  // namespace tributary
