@@ -72,7 +72,7 @@ class NewUser(package.InstalledCase, alerts.PrometheusCase):
         screen = self.inside("tributary", "top", "--interval", "1", "--count", "1", "--flows", "5").stdout
         self.assertRegex(screen, r"(?m)^up/0 +0 +0 +%d " % harness.DEMO_FLOWS)
         self.assertRegex(screen, r"(?m)^%s +up " % re.escape(self.name))
-        self.assertIn("the first 5 shown", screen)
+        self.assertIn("FLOWS  %d run; most bit/s over the last " % harness.DEMO_FLOWS, screen)
 
         self.start_prometheus()
         self.check_that_the_alert_follows(collector)
