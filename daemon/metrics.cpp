@@ -163,9 +163,11 @@ Labels labels_of(const QueueLedger& queue) {
     return {{"input", queue.name.substr(0, slash)}, {"queue", queue.name.substr(slash + 1)}};
 }
 
-void add_clock(Families& families, const Labels& labels, const ClockLedger& clock) {
-    families.add(kClockLead, labels, seconds(clock.lead));
-    families.add(kClockSetBack, labels, clock.times_set_back);
+void add_clock(Families& families, const Labels& labels, const std::optional<ClockLedger>& clock) {
+    if (clock) {
+        families.add(kClockLead, labels, seconds(clock->lead));
+        families.add(kClockSetBack, labels, clock->times_set_back);
+    }
 }
 
 void add_queue(Families& families, const QueueLedger& queue) {
@@ -177,9 +179,7 @@ void add_queue(Families& families, const QueueLedger& queue) {
               {"tributary_nic_queue_error_packets_total",
                "Packets dropped for this queue; absent: unknown."},
               labels, queue.nic_queue_errors);
-    if (queue.clock) {
-        add_clock(families, labels, *queue.clock);
-    }
+    add_clock(families, labels, queue.clock);
     add_named(families, kIgnored, labels, "reason", queue.ignored);
     add_named(families, kCutHeaders, labels, "header", queue.cut_headers);
     add_named(families, kFragments, labels, "kind", queue.fragments);
