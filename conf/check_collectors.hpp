@@ -10,7 +10,8 @@ namespace tributary {
 /// Whether what is said of the collectors fits together.
 ///
 /// @param root  the document, for the places in error messages
-/// @param faults  get the key, what it is and what it must be
+/// @param faults  receives a line for each collector key that does not fit: key, value, allowed
+/// values
 void check_collectors(const Config& config, const YamlNode& root, Faults& faults);
 
 }  // namespace tributary

@@ -7,8 +7,8 @@
 
 namespace tributary {
 
-/// A configuration that cannot be used. A line for each fault: where, which key, what it must be, a
-/// hint.
+/// The configuration cannot be used. The text has one line for each fault: file and line, the key,
+/// its allowed values, and a hint.
 struct ConfigError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -14,7 +14,7 @@ namespace tributary {
 /// What is wrong with a configuration, so that all of it is told at once.
 class Faults {
 public:
-    /// Makes a check, and notes what it refuses.
+    /// Runs a check, and keeps the message of the ConfigError that it throws.
     ///
     /// @param path   of what is checked, dotted; of one path the first fault is noted
     /// @param check  throws ConfigError

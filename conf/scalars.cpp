@@ -25,7 +25,7 @@ constexpr std::array kUtf8Forms{
     Utf8Form{0xF1, 0xF3, 4, 0x80, 0xBF}, Utf8Form{0xF4, 0xF4, 4, 0x80, 0x8F},
 };
 
-/// A word behind a number, and what it multiplies it by.
+/// A suffix of a number, such as k or ms, and the factor that it stands for.
 struct Unit {
     std::string_view word;
     std::uint64_t factor;

@@ -33,10 +33,11 @@ public:
 
     explicit ClientPlaces(Limits limits) noexcept : limits_(limits) {}
 
-    /// @param client  who connected, as far as the system tells: an address, a process
+    /// @param client  the connecting peer as the system names it: an IP address, or a process id
     /// @errors  std::bad_alloc: the connection has no place
     void enter(int socket, std::string client, Time now);
-    /// The connection has what it came for, or is closed. One without a place is none.
+    /// Gives up the place of a connection that was served or closed; without a place nothing
+    /// happens.
     void leave(int socket) noexcept;
 
     /// @return  the sockets whose connections have lost their place, and must be closed

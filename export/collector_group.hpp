@@ -132,10 +132,10 @@ private:
     FlowHasher hasher_;
     Members members_;
     Members retired_;
-    std::size_t active_ = 0;  ///< failover: who has the records
-    /// Failover: who has the records as far as the log says; nothing: no collector can be reached.
+    std::size_t active_ = 0;  ///< failover: the collector that gets the records
+    /// Failover: the collector that the log named last; nothing: the log said that none is reached.
     std::optional<std::size_t> told_active_ = 0;
-    bool was_up_{};  ///< failover: somebody was
+    bool was_up_{};  ///< failover: a collector was reached before
     bool is_finishing_{};
     std::optional<std::chrono::nanoseconds> began_;
 };

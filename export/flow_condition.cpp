@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/flow_condition.hpp"
 
-#include <algorithm>
+#include "export/ip_prefix.hpp"
 
 namespace tributary {
 namespace {
 
 bool is_in(const NetCondition& net, const IpAddress& address) noexcept {
-    const auto octets = static_cast<std::ptrdiff_t>(net.prefix_bits / 8);
-    const auto rest = static_cast<unsigned>(net.prefix_bits % 8);
-    if (!std::equal(net.address.begin(), net.address.begin() + octets, address.begin())) {
-        return false;
-    }
-    if (rest == 0) {
-        return true;
-    }
-    const auto mask = static_cast<std::byte>(0xFFU << (8 - rest));
-    const auto last = static_cast<std::size_t>(octets);
-    return ((net.address[last] ^ address[last]) & mask) == std::byte{};
+    return prefix_of(address, net.prefix_bits) == prefix_of(net.address, net.prefix_bits);
 }
 
 bool holds_at(Endpoint endpoint, bool source, bool destination) noexcept {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "export/flow_words.hpp"
+#include "export/ip_prefix.hpp"
 #include "export/ip_text.hpp"
 #include "export/printable_text.hpp"
 
@@ -32,12 +33,7 @@ std::string net_text(const GroupField& field, const IpAddress& address, std::uin
         return "-";
     }
     const std::size_t bits = version == 4 ? field.ipv4_bits : field.ipv6_bits;
-    IpAddress net{};
-    std::copy_n(address.begin(), bits / 8, net.begin());
-    if (bits % 8 != 0) {
-        const auto mask = static_cast<std::byte>(0xFFU << (8 - bits % 8));
-        net[bits / 8] = address[bits / 8] & mask;
-    }
+    const IpAddress net = prefix_of(address, bits);
     const std::string text = address_text(std::span(net).first(version == 4 ? 4 : 16));
     return field.kind->is_net ? text + '/' + std::to_string(bits) : text;
 }
@@ -56,8 +52,6 @@ std::string port_text(const FlowKey& key, L4Port port) {
 
 using Field = const GroupField&;
 using Flow = const FlowView&;
-
-constexpr unsigned kEcnBits = 2;  // of the octet that DSCP leads (RFC 2474 §3)
 
 constexpr std::array kKinds{
     GroupFieldKind{"src-host", false, false, &source_text},
@@ -82,9 +76,7 @@ constexpr std::array kKinds{
     GroupFieldKind{"tos", true, false,
                    [](Field, Flow flow) { return std::to_string(flow.core.ip_class_of_service); }},
     GroupFieldKind{"dscp", true, false,
-                   [](Field, Flow flow) {
-                       return std::to_string(unsigned{flow.core.ip_class_of_service} >> kEcnBits);
-                   }},
+                   [](Field, Flow flow) { return std::to_string(flow.dscp()); }},
     GroupFieldKind{"flags", false, false,
                    [](Field, Flow flow) {
                        return tcp_flags_text(flow.core.key.protocol, flow.core.tcp_control_bits);

@@ -30,8 +30,6 @@ Value tcp_of(const FlowView& flow) noexcept {
                               : std::nullopt;
 }
 
-constexpr unsigned kEcnBits = 2;  // of the octet that DSCP leads (RFC 2474 §3)
-
 constexpr std::array<FlowMeasure, 13> kMeasures{{
     {"packets", MeasureUnit::count,
      [](const FlowView& flow) noexcept -> Value { return flow.packets(); }},
@@ -42,9 +40,7 @@ constexpr std::array<FlowMeasure, 13> kMeasures{{
     {"tos", MeasureUnit::count,
      [](const FlowView& flow) noexcept -> Value { return flow.core.ip_class_of_service; }},
     {"dscp", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value {
-         return static_cast<unsigned>(flow.core.ip_class_of_service) >> kEcnBits;
-     }},
+     [](const FlowView& flow) noexcept -> Value { return flow.dscp(); }},
     {"interface", MeasureUnit::count,
      [](const FlowView& flow) noexcept -> Value { return flow.core.key.ingress_interface.value; }},
     {"segments", MeasureUnit::count, &tcp_of<&TcpCountsView::segments>},

@@ -40,6 +40,11 @@ struct FlowView {
     [[nodiscard]] WideCount octets() const noexcept {
         return WideCount{core.octets} + reverse.octets;
     }
+    /// The six bits that lead the class of service, of the forward direction (RFC 2474 §3).
+    [[nodiscard]] unsigned dscp() const noexcept {
+        constexpr unsigned kEcnBits = 2;
+        return unsigned{core.ip_class_of_service} >> kEcnBits;
+    }
     /// Whether start and end are there, and in their order.
     [[nodiscard]] bool is_timed() const noexcept {
         return start() != Timestamp{} && end() >= start();

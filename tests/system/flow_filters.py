@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 
@@ -58,13 +57,6 @@ def inner_frames(rng):
 
 def sctp(source_port, destination_port):
     return frames.payload(source_port.to_bytes(2, "big") + destination_port.to_bytes(2, "big") + bytes(8), 132)
-
-
-def tcpdump_count(capture, expression):
-    result = subprocess.run(["tcpdump", "-nn", "--count", "-r", capture, expression], capture_output=True, text=True,
-                            timeout=60)
-    found = re.search(r"^(\d+) packet", result.stdout, re.MULTILINE)
-    return int(found.group(1)) if result.returncode == 0 and found else result.stderr
 
 
 def packets_of(record):
@@ -137,7 +129,7 @@ class FlowFilters(harness.TestCase):
         seen = set()
         for expression in expressions:
             with self.subTest(expression):
-                expected = tcpdump_count(capture, expression)
+                expected = harness.tcpdump_count(capture, expression)
                 result, records = self.listed(ipfix, expression)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(sum(map(packets_of, records)), expected)
@@ -150,7 +142,7 @@ class FlowFilters(harness.TestCase):
         for expression in UNTAGGED[::9]:  # and the same of the packets that are metered
             with self.subTest(expression, of="packets"):
                 _, ledger, _ = self.meter("--read", capture, "--set", "read.filter=" + json.dumps(expression))
-                self.assertEqual(ledger["packets"]["metered"], tcpdump_count(capture, expression))
+                self.assertEqual(ledger["packets"]["metered"], harness.tcpdump_count(capture, expression))
 
     def test_vlan_tags(self):
         self.judge((0, 5, 100), TAGGED)

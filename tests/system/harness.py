@@ -283,6 +283,14 @@ def free_port(kind=socket.SOCK_DGRAM):
     raise AssertionError("no port is free")
 
 
+def tcpdump_count(capture, expression):
+    """Frames of a capture that match, by tcpdump; None where it cannot read it (mixed link types)."""
+    result = subprocess.run(["tcpdump", "-nn", "--count", "-r", capture, expression], capture_output=True, text=True,
+                            timeout=60)
+    found = re.search(r"^(\d+) packet", result.stdout, re.MULTILINE)
+    return int(found.group(1)) if result.returncode == 0 and found else None
+
+
 def tshark_records(path, *options):
     """Per IPFIX message: flow records, and whether its sequence number is wrong, by tshark."""
     fields = ["cflow.octets", "cflow.unexpected_sequence_number"]

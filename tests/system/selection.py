@@ -3,20 +3,11 @@
 """Which frames are metered at all: filters, judged by tcpdump, and sampling."""
 import math
 import os
-import re
 import subprocess
 
 import harness
 
 PCAPS = os.path.join(harness.SHARED, "pcaps")
-
-
-def tcpdump_count(capture, expression):
-    """Frames of a capture that match, by tcpdump; None where it cannot read it (mixed link types)."""
-    result = subprocess.run(["tcpdump", "-nn", "--count", "-r", capture, expression], capture_output=True, text=True,
-                            timeout=60)
-    found = re.search(r"^(\d+) packet", result.stdout, re.MULTILINE)
-    return int(found.group(1)) if result.returncode == 0 and found else None
 
 
 class Filter(harness.TestCase):
@@ -34,7 +25,7 @@ class Filter(harness.TestCase):
                 with self.subTest(expression, queues=queues):
                     matching, packets = self.matching(harness.DEMO, expression, queues)
                     self.assertEqual(packets["received"], harness.DEMO_FRAMES)
-                    self.assertEqual(matching, tcpdump_count(harness.DEMO, expression))
+                    self.assertEqual(matching, harness.tcpdump_count(harness.DEMO, expression))
                     self.assertEqual(packets["metered"] + packets["ignored"], matching)
 
     def test_link_types_of_other_captures(self):
@@ -46,7 +37,7 @@ class Filter(harness.TestCase):
             path = os.path.join(PCAPS, capture)
             for expression in ("tcp", "udp or icmp", "ip6", "src port 53"):
                 with self.subTest(capture, expression=expression):
-                    count = tcpdump_count(path, expression)
+                    count = harness.tcpdump_count(path, expression)
                     # tcpdump refuses what can match no frame of this link type
                     self.assertEqual(self.matching(path, expression)[0], 0 if count is None else count)
 
@@ -91,7 +82,7 @@ class Sampling(harness.TestCase):
     def test_of_those_only_that_pass_the_filter(self):
         harness.need("tcpdump")
         taken, _ = self.sample(7, "count", 1, "--set", "read.filter=tcp")
-        self.assertEqual(taken, math.ceil(tcpdump_count(harness.DEMO, "tcp") / 7))
+        self.assertEqual(taken, math.ceil(harness.tcpdump_count(harness.DEMO, "tcp") / 7))
 
     def test_records_hold_what_was_sampled_unscaled(self):
         taken, ledger = self.sample(3, "count")
