@@ -45,14 +45,26 @@ class Screen:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait_for(self, pattern, seconds=20):
-        """@return  the lines of the first screen that has it"""
+        """@return  the lines of the first screen that has it and stays as it is for two looks: a screen is drawn in parts"""
         deadline = time.monotonic() + seconds
+        former = None
         while True:
             lines = self.lines()
-            if re.search(pattern, "\n".join(lines)):
+            found = re.search(pattern, "\n".join(lines))
+            if found and lines == former:
                 return lines
             if time.monotonic() > deadline:
                 raise AssertionError("no %r on the screen:\n%s" % (pattern, "\n".join(lines)))
+            former = lines
+            time.sleep(0.05)
+
+    def wait_until(self, value, expected, seconds=20):
+        """@return  value(lines) of the first screen where it is what is expected, or else of the last one"""
+        deadline = time.monotonic() + seconds
+        while True:
+            got = value(self.lines())
+            if got == expected or time.monotonic() > deadline:
+                return got
             time.sleep(0.05)
 
     def modes(self):

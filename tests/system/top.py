@@ -46,13 +46,14 @@ class TopCase(harness.TestCase):
         screen.press("Enter")
         return screen.wait_for(pattern or re.escape(time.strftime("%H:%M:%S UTC", time.gmtime(figures(step)["now"]))))
 
-    def check_screen(self, name, lines):
+    def check_screen(self, name, screen):
         path = os.path.join(SCREENS, name + ".txt")
         if "TRIBUTARY_WRITE_SCREENS" in os.environ:
             with open(path, "w") as out:
-                out.write("\n".join(lines) + "\n")
+                out.write("\n".join(screen.lines()) + "\n")
         with open(path) as source:
-            self.assertEqual(lines, source.read().rstrip("\n").split("\n"), name)
+            expected = source.read().rstrip("\n").split("\n")
+        self.assertEqual(screen.wait_until(list, expected), expected, name)
 
 
 class Screens(TopCase):
@@ -60,22 +61,26 @@ class Screens(TopCase):
         for columns, rows in ((80, 24), (120, 40)):
             with self.subTest(columns), FakeProbe(self.socket) as probe, Screen(self.directory, columns, rows) as screen:
                 self.show(probe, 1)
-                self.check_screen("%dx%d_first" % (columns, rows), self.start(screen))
-                self.check_screen("%dx%d" % (columns, rows), self.look_again(screen, probe, 2))
+                self.start(screen)
+                self.check_screen("%dx%d_first" % (columns, rows), screen)
+                self.look_again(screen, probe, 2)
+                self.check_screen("%dx%d" % (columns, rows), screen)
                 screen.press("h")
-                self.check_screen("%dx%d_help" % (columns, rows), screen.wait_for("tributary top"))
-
+                screen.wait_for("share of a thread's time")
+                self.check_screen("%dx%d_help" % (columns, rows), screen)
 
     def test_a_terminal_of_another_size_is_filled_at_once(self):
         probe, screen = self.fake(), self.screen()
         self.start(screen)
         self.look_again(screen, probe, 2)
         screen.resize(120, 40)
-        self.check_screen("120x40", screen.wait_for(r"every 3600 s"))
+        screen.wait_for("every 3600 s")
+        self.check_screen("120x40", screen)
         for columns, rows in ((30, 5), (1, 1), (200, 3)):
             screen.resize(columns, rows)
         screen.resize(80, 24)
-        self.check_screen("80x24", screen.wait_for(r"every 3600 s"))
+        screen.wait_for("every 3600 s")
+        self.check_screen("80x24", screen)
 
     def test_what_needs_a_look_stays_where_not_all_finds_room(self):
         probe, screen = self.fake(), self.screen()
@@ -88,33 +93,34 @@ class Screens(TopCase):
         self.start(screen)
         show(2)
         screen.press("Enter")
-        self.check_screen("80x24_crowded", screen.wait_for("10:00:04 UTC"))
+        screen.wait_for("10:00:04 UTC")
+        self.check_screen("80x24_crowded", screen)
 
 
 class Keys(TopCase):
     def flows_shown(self, lines):
-        first = next(i for i, line in enumerate(lines) if line.startswith("FLOWS"))
-        return [line.split()[1] for line in lines[first + 2:-1] if line]
+        first = next((i for i, line in enumerate(lines) if line.startswith("FLOWS")), len(lines))
+        return [(line.split() + [""])[1] for line in lines[first + 2:-1] if line]
 
     def test_flows_are_those_of_now_and_in_the_order_that_is_asked_for(self):
         probe, screen = self.fake(), self.screen(120, 40)
         self.start(screen)
         by_octets = ["203.0.113.100:53", "[2001:db8:1:2:3:4:5:6]:22", "192.0.2.7"]
-        lines = self.look_again(screen, probe, 2)
-        self.assertEqual(self.flows_shown(lines), by_octets)
+        self.look_again(screen, probe, 2)
+        self.assertEqual(screen.wait_until(self.flows_shown, by_octets), by_octets)
         for key, words, expected in (("p", "most packets/s over the last 2.0 s", [by_octets[1], by_octets[0], by_octets[2]]),
                                      ("o", "most octets so far", ["192.0.2.1:443", *by_octets]),
                                      ("r", "most bit/s over the last 2.0 s", by_octets)):
             screen.press(key)
-            self.assertEqual(self.flows_shown(screen.wait_for(words)), expected)
+            screen.wait_for(words)
+            self.assertEqual(screen.wait_until(self.flows_shown, expected), expected)
         self.assertRegex("\n".join(screen.lines()), r"(?m)^TCP +\[2001\S+ \S+ +100 k +450 ")
 
     def test_pause_holds_the_picture_and_goes_on(self):
         probe, screen = self.fake(), self.screen()
         self.start(screen, "--interval", "1")
         screen.press("Space")
-        screen.wait_for("PAUSED")
-        shown = screen.lines()
+        shown = screen.wait_for("PAUSED")
         self.show(probe, 3)
         time.sleep(1.5)     # an interval and a half
         self.assertEqual(screen.lines(), shown)
