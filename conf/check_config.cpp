@@ -111,7 +111,8 @@ void check_inputs(const Config& config, const YamlNode& root, Faults& faults) {
     }
 }
 
-/// Two threads that poll on one core halve each other.
+/// Two threads that poll on one core halve each other, and an input thread that waits for the
+/// export thread loses packets.
 void check_core_once(const Config& config, const YamlNode& root, Faults& faults) {
     std::map<std::uint32_t, std::size_t> seen;
     const std::vector<std::uint32_t>& cores = config.cores.input_cores;
@@ -121,6 +122,14 @@ void check_core_once(const Config& config, const YamlNode& root, Faults& faults)
                                            std::to_string(cores[i]) +
                                            " twice; must have another one for each queue (or "
                                            "auto)");
+        }
+    }
+    for (const std::uint32_t core : config.cores.export_cores) {
+        if (seen.contains(core)) {
+            faults.note("cores.export",
+                        place_of(root, "cores.export") + ": cores.export is " +
+                            std::to_string(core) +
+                            ", which cores.input has too; must be another core (or auto)");
         }
     }
 }

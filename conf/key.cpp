@@ -22,24 +22,6 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
     return row.back();
 }
 
-/// The name most like `word`; empty if none is like it.
-std::string closest(std::string_view word, const std::vector<std::string>& names) {
-    constexpr std::size_t kLongestWord = 64;
-    if (word.size() > kLongestWord) {
-        return {};
-    }
-    std::string best;
-    std::size_t least = word.size() / 3 + 2;
-    for (const std::string& name : names) {
-        const std::size_t distance = edit_distance(word, name);
-        if (distance < std::min(least, name.size())) {
-            least = distance;
-            best = name;
-        }
-    }
-    return best;
-}
-
 std::string comma_list(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) {
@@ -59,7 +41,34 @@ std::string value_text(const YamlNode& node) {
     return shown("[" + comma_list(items) + "]");
 }
 
+/// @return  empty: none, or several do
+std::string only_one_that_begins_with(std::string_view word,
+                                      const std::vector<std::string>& names) {
+    constexpr std::size_t kShortest = 3;
+    const auto begins = [word](const std::string& name) { return name.starts_with(word); };
+    return word.size() >= kShortest && std::ranges::count_if(names, begins) == 1
+               ? *std::ranges::find_if(names, begins)
+               : std::string();
+}
+
 }  // namespace
+
+std::string closest(std::string_view word, const std::vector<std::string>& names) {
+    constexpr std::size_t kLongestWord = 64;
+    if (word.size() > kLongestWord) {
+        return {};
+    }
+    std::string best = only_one_that_begins_with(word, names);
+    std::size_t least = best.empty() ? word.size() / 3 + 2 : 0;
+    for (const std::string& name : names) {
+        const std::size_t distance = edit_distance(word, name);
+        if (distance < std::min(least, name.size())) {
+            least = distance;
+            best = name;
+        }
+    }
+    return best;
+}
 
 void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                         const std::vector<std::string>& names) {

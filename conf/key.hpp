@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conf/config_error.hpp"
@@ -30,7 +31,8 @@ struct Rule {
     std::string limits;                                   ///< follows "must be"
     std::function<bool(const YamlNode&, Owner&)> accept;  ///< false: outside the limits
     std::function<std::string(const Owner&)> yaml;
-    std::function<std::string(const YamlNode&)> hint{};  ///< what was meant; empty: unknown
+    /// What a scalar was probably meant to be; empty: unknown. Told where the rule accepts it.
+    std::function<std::string(std::string_view)> hint{};
 };
 
 /// One row: reads its value from YAML, and lists itself as settings.
@@ -40,6 +42,12 @@ struct Key {
     std::function<void(const YamlNode&, const std::string& path, Owner&, Faults&)> read;
     std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
 };
+
+/// The name that a word was probably meant to be: the only one that begins with it, or the one most
+/// like it.
+///
+/// @return  empty: none is like it
+[[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& names);
 
 /// @errors  ConfigError, always: no such key; what was meant, or which there are
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
@@ -96,6 +104,17 @@ void list_section(const Owner& owner, const std::string& path, const std::vector
     }
 }
 
+/// What a value was probably meant to be; empty: unknown.
+template <class Owner>
+std::string meant_by(const YamlNode& node, const Rule<Owner>& rule) {
+    YamlNode meant = node;
+    if (node.kind == YamlNode::Kind::scalar && rule.hint) {
+        meant.text = rule.hint(node.text);
+    }
+    Owner ignored{};
+    return meant.text != node.text && rule.accept(meant, ignored) ? meant.text : std::string();
+}
+
 /// A row with a value of its own.
 template <class Owner>
 Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::string& help) {
@@ -109,9 +128,7 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
             [rule, setting](const YamlNode& node, const std::string& path, Owner& owner,
                             Faults& /*faults*/) {
                 if (!rule.accept(node, owner)) {
-                    refuse_value(node, setting(Owner{}, path),
-                                 rule.hint && node.kind == YamlNode::Kind::scalar ? rule.hint(node)
-                                                                                  : std::string());
+                    refuse_value(node, setting(Owner{}, path), meant_by(node, rule));
                 }
             },
         .list = [setting](

@@ -30,7 +30,7 @@ auto filter_text(std::string Options::*member) {
 Rule<InputOptions> device_text(std::string InputOptions::*member) {
     Rule<InputOptions> rule = text(
         member, "a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a DPDK vdev string", is_device);
-    rule.hint = [](const YamlNode& node) { return device_like(node.text); };
+    rule.hint = [](std::string_view text) { return device_like(std::string(text)); };
     return rule;
 }
 

@@ -59,7 +59,8 @@ Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high
                     owner.*member = static_cast<T>(*number);
                     return true;
                 },
-            .yaml = [=](const Owner& owner) { return std::to_string(owner.*member); }};
+            .yaml = [=](const Owner& owner) { return std::to_string(owner.*member); },
+            .hint = likely_number};
 }
 
 /// A number, or `auto`, which the member holds as 0.
@@ -78,7 +79,8 @@ Rule<Owner> whole_number_or_auto(T Owner::*member, std::uint64_t low, std::uint6
             .yaml =
                 [=](const Owner& owner) {
                     return owner.*member == 0 ? std::string("auto") : number.yaml(owner);
-                }};
+                },
+            .hint = number.hint};
 }
 
 template <class Owner>
@@ -98,7 +100,8 @@ Rule<Owner> whole_seconds(std::chrono::seconds Owner::*member, std::uint64_t low
                     owner.*member = std::chrono::seconds(number);
                     return true;
                 },
-            .yaml = [=](const Owner& owner) { return std::to_string((owner.*member).count()); }};
+            .yaml = [=](const Owner& owner) { return std::to_string((owner.*member).count()); },
+            .hint = likely_time};
 }
 
 template <class Owner>
@@ -115,7 +118,8 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
                     owner.*member = *time;
                     return true;
                 },
-            .yaml = [=](const Owner& owner) { return seconds_text(owner.*member); }};
+            .yaml = [=](const Owner& owner) { return seconds_text(owner.*member); },
+            .hint = likely_time};
 }
 
 template <class Owner>
@@ -130,7 +134,8 @@ Rule<Owner> flag(bool Owner::*member) {
                     owner.*member = *value;
                     return true;
                 },
-            .yaml = [=](const Owner& owner) { return owner.*member ? "true" : "false"; }};
+            .yaml = [=](const Owner& owner) { return owner.*member ? "true" : "false"; },
+            .hint = likely_flag};
 }
 
 /// "a", "a or b", "a, b or c".
@@ -171,6 +176,15 @@ Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
                         return w.meaning == owner.*member;
                     });
                     return std::string(word->text);
+                },
+            .hint =
+                [=](std::string_view text) {
+                    std::vector<std::string> names;
+                    names.reserve(words.size());
+                    for (const Word<T>& word : words) {
+                        names.emplace_back(word.text);
+                    }
+                    return closest(text, names);
                 }};
 }
 
@@ -194,7 +208,8 @@ Rule<Owner> or_word(const std::string& word, std::optional<T> Owner::*member,
                 [=](const Owner& owner) {
                     const std::optional<T>& value = owner.*member;
                     return value ? rule.yaml({*value}) : word;
-                }};
+                },
+            .hint = rule.hint};
 }
 
 /// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider

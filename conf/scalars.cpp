@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace tributary {
 namespace {
@@ -69,6 +70,21 @@ std::size_t character_length(std::string_view bytes) {
         }
     }
     return form->length;
+}
+
+std::string in_small_letters(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return small;
+}
+
+/// Without blanks and the marks of thousands.
+std::string without_marks(std::string_view text) {
+    std::string bare(text);
+    std::erase_if(bare, [](char c) { return c == ' ' || c == ',' || c == '_'; });
+    return bare;
 }
 
 }  // namespace
@@ -138,6 +154,41 @@ std::optional<std::uint64_t> parse_amount(std::string_view text) {
     const auto number = parse_whole(text.substr(0, end));
     const Unit* const unit = find_unit(kUnits, word);
     return number && unit != nullptr ? product(*number, unit->factor) : std::nullopt;
+}
+
+std::string likely_time(std::string_view text) {
+    using Spelling = std::pair<std::string_view, std::string_view>;
+    constexpr std::array kSpellings{
+        Spelling{"ms", "ms"}, Spelling{"msec", "ms"}, Spelling{"millisecond", "ms"},
+        Spelling{"s", "s"},   Spelling{"sec", "s"},   Spelling{"second", "s"},
+        Spelling{"m", "m"},   Spelling{"min", "m"},   Spelling{"minute", "m"},
+        Spelling{"h", "h"},   Spelling{"hr", "h"},    Spelling{"hour", "h"},
+        Spelling{"d", "d"},   Spelling{"day", "d"}};
+    const std::string bare = without_marks(text);
+    const std::size_t end = std::min(bare.find_first_not_of("0123456789."), bare.size());
+    const std::string word = bare.substr(end);
+    const auto* const spelling = std::ranges::find_if(kSpellings, [&word](const Spelling& each) {
+        return word == each.first || word == std::string(each.first) + "s";
+    });
+    if (end == 0 || spelling == kSpellings.end()) {
+        return {};
+    }
+    return bare.substr(0, end) + std::string(spelling->second);
+}
+
+std::string likely_number(std::string_view text) {
+    const auto number = parse_amount(without_marks(text));
+    return number ? std::to_string(*number) : std::string();
+}
+
+std::string likely_flag(std::string_view text) {
+    constexpr std::array<std::string_view, 4> kTrue{"true", "yes", "on", "1"};
+    constexpr std::array<std::string_view, 4> kFalse{"false", "no", "off", "0"};
+    const std::string word = in_small_letters(text);
+    if (std::ranges::find(kTrue, word) != kTrue.end()) {
+        return "true";
+    }
+    return std::ranges::find(kFalse, word) != kFalse.end() ? "false" : "";
 }
 
 std::string seconds_text(std::chrono::milliseconds time) {

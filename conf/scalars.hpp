@@ -23,6 +23,14 @@ namespace tributary {
 /// also of octets: "64k", "4MiB", "10GB".
 [[nodiscard]] std::optional<std::uint64_t> parse_amount(std::string_view text);
 
+/// What was probably meant by a number with words or marks around its digits: "30 sec" is 30s,
+/// "9k" is 9000, "1,000" is 1000.
+///
+/// @return  empty: unknown
+[[nodiscard]] std::string likely_time(std::string_view text);
+[[nodiscard]] std::string likely_number(std::string_view text);
+[[nodiscard]] std::string likely_flag(std::string_view text);
+
 /// Seconds without needless decimals; parse_seconds() reads it back.
 [[nodiscard]] std::string seconds_text(std::chrono::milliseconds time);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/keys.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
@@ -23,7 +24,7 @@ TEST_CASE("numbers: decimal, whole and within their limits", "[conf][unit]") {
     CHECK(load("read: {queues: 010}").config.read.queues == 10);
     CHECK(load("read: {queues: \"7\"}").config.read.queues == 7);
     for (const char* wrong :
-         {"0", "257", "-1", "+1", "0x10", "1e1", "1.0", "1_0", "many", "18446744073709551617"}) {
+         {"0", "257", "-1", "+1", "0x10", "1e1", "1.0", "many", "18446744073709551617"}) {
         CHECK(refusal("\nread: {queues: " + std::string(wrong) + "}") ==
               "probe.yaml:2: read.queues is " + std::string(wrong) + kQueues);
     }
@@ -81,13 +82,44 @@ TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
     CHECK(load("flows: {tcp-end: yes}").config.flows.tcp_end);
     CHECK_FALSE(load("flows: {vlan-in-key: false}").config.flows.vlan_in_key);
     CHECK_FALSE(load("flows: {vlan-in-key: no}").config.flows.vlan_in_key);
-    for (const char* wrong : {"on", "True", "1", "y"}) {
-        CHECK(refusal("flows: {tcp-end: " + std::string(wrong) + "}") ==
-              "probe.yaml:1: flows.tcp-end is " + std::string(wrong) +
+    for (const std::string wrong : {"on", "True", "1", "y"}) {
+        CHECK(refusal("flows: {tcp-end: " + wrong + "}") ==
+              "probe.yaml:1: flows.tcp-end is " + wrong +
                   "; must be true or false (a record ends with its TCP connection: tcp-end-timeout "
                   "after "
                   "the last packet once its end was seen (RST, or FIN; of a biflow the second "
-                  "direction's FIN), or with a SYN, which begins the next record; default false)");
+                  "direction's FIN), or with a SYN, which begins the next record; default false)" +
+                  (wrong == "y" ? "" : "; did you mean true?"));
+    }
+}
+
+TEST_CASE("values: what was probably meant is told where it would be good", "[conf][unit]") {
+    const std::vector<std::array<const char*, 3>> meant{
+        {"flows", "idle-timeout: 30 sec", "30s"},
+        {"flows", "idle-timeout: 5minutes", "5m"},
+        {"flows", "idle-timeout: 1 hr", "1h"},
+        {"export", "flush-interval: 250 msec", "250ms"},
+        {"flows", "max-flows: 64 k", "64000"},
+        {"flows", "max-flows: 1_000_000", "1000000"},
+        {"read", "queues: 1_0", "10"},
+        {"read", "queues: 1k", ""},
+        {"flows", "vlan-in-key: OFF", "false"},
+        {"flows", "direction: bi", ""},
+        {"flows", "direction: bif", "biflow"},
+        {"flows", "direction: unifow", "uniflow"},
+        {"flows", "direction: sideways", ""},
+        {"export", "timestamps: micro", "microseconds"},
+        {"export", "timestamps: m", ""},
+        {"flows", "idle-timeout: 0 sec", ""},
+        {"flows", "idle-timeout: soon", ""},
+        {"flows", "max-flows: -5", ""},
+        {"flows", "tunnel: in", ""}};
+    for (const auto& [section, entry, value] : meant) {
+        CAPTURE(entry);
+        const std::string told = refusal(std::string(section) + ": {" + entry + "}");
+        const std::size_t at = told.find("; did you mean ");
+        CHECK((at == std::string::npos ? "" : told.substr(at)) ==
+              (*value == '\0' ? "" : "; did you mean " + std::string(value) + "?"));
     }
 }
 
