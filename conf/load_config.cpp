@@ -50,7 +50,7 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
 }
 
 LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use,
-                       Faults faults = {}) {
+                       const FurtherCheck& further, Faults faults = {}) {
     for (const std::string& set : sets) {
         faults.in("--set " + set, [&] { apply_set(root, set); });
     }
@@ -67,6 +67,9 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     check_export(loaded.config, root, faults);
     check_read(loaded.config, root, faults);
     faults.in({}, [&] { check_use(loaded.config, root, use, faults); });
+    if (further) {
+        faults.in({}, [&] { further(loaded.config, root, faults); });
+    }
     faults.raise();
     loaded.warnings = warnings_about(loaded.config);
     loaded.source = std::move(root);
@@ -105,33 +108,35 @@ YamlNode nothing_given() {
 }  // namespace
 
 LoadedConfig load_config(std::istream& text, const std::string& name,
-                         std::span<const std::string> sets, ConfigUse use) {
+                         std::span<const std::string> sets, ConfigUse use,
+                         const FurtherCheck& further) {
     Faults faults;
     YamlNode root = read_yaml(text, name, faults);
-    return load_tree(std::move(root), sets, use, std::move(faults));
+    return load_tree(std::move(root), sets, use, further, std::move(faults));
 }
 
 LoadedConfig load_config_file(const std::string& path, std::span<const std::string> sets,
-                              ConfigUse use) {
+                              ConfigUse use, const FurtherCheck& further) {
     Faults faults;
     YamlNode root = read_yaml_file(path, faults);
-    return load_tree(std::move(root), sets, use, std::move(faults));
+    return load_tree(std::move(root), sets, use, further, std::move(faults));
 }
 
 LoadedConfig preparse_config(const std::string& path, const std::optional<std::string>& device,
-                             std::span<const std::string> sets) {
+                             std::span<const std::string> sets, const FurtherCheck& further) {
     Faults faults;
     YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path, faults);
     remove_inputs(root);
     if (!device) {
-        return load_tree(std::move(root), sets, ConfigUse::preparse_captures, std::move(faults));
+        return load_tree(std::move(root), sets, ConfigUse::preparse_captures, further,
+                         std::move(faults));
     }
     assign(root, "inputs.0.device", text_value(*device, "--from " + shown(*device)));
-    return load_tree(std::move(root), sets, ConfigUse::preparse_device, std::move(faults));
+    return load_tree(std::move(root), sets, ConfigUse::preparse_device, further, std::move(faults));
 }
 
 LoadedConfig quick_config(const std::string& device, const std::string& collector,
-                          std::span<const std::string> sets) {
+                          std::span<const std::string> sets, const FurtherCheck& further) {
     const std::string device_place = "-i " + shown(device);
     const std::string collector_place = "-n " + shown(collector);
     const auto address = split_host_and_port(collector);
@@ -144,7 +149,7 @@ LoadedConfig quick_config(const std::string& device, const std::string& collecto
     if (!address->port.empty()) {
         assign(root, "export.collectors.0.port", text_value(address->port, collector_place));
     }
-    return load_tree(std::move(root), sets, ConfigUse::probe);
+    return load_tree(std::move(root), sets, ConfigUse::probe, further);
 }
 
 }  // namespace tributary

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <istream>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "conf/config.hpp"
 #include "conf/config_error.hpp"
+#include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -27,23 +29,30 @@ struct LoadedConfig {
     YamlNode source;  ///< what it was read from, for the places in messages of later checks
 };
 
+/// What a program checks that conf/ cannot know: it notes its faults among the others. The values
+/// of paths that Faults::is_unread() were not meant.
+using FurtherCheck = std::function<void(const Config&, const YamlNode& root, Faults&)>;
+
 /// Reads a configuration, applies what the command line overrides, and checks it all.
 ///
 /// @param text  YAML; nothing at all means every default
 /// @param name  of the file, for messages
 /// @param sets  "KEY=VALUE" each, dotted path and YAML value, applied in order
+/// @param further  called once, after all checks of conf/
 /// @errors      ConfigError with a line for each fault, those of values before those of how they
 ///              fit: "FILE:LINE: KEY is VALUE; must be LIMITS (HINT)", or "--set KEY=VALUE" in
 ///              place of file and line; nothing else leaves it, whatever the text
 /// @thread      any
 [[nodiscard]] LoadedConfig load_config(std::istream& text, const std::string& name,
-                                       std::span<const std::string> sets, ConfigUse use);
+                                       std::span<const std::string> sets, ConfigUse use,
+                                       const FurtherCheck& further = {});
 
 /// The same from a file.
 ///
 /// @errors  ConfigError, also when the file cannot be read
 [[nodiscard]] LoadedConfig load_config_file(const std::string& path,
-                                            std::span<const std::string> sets, ConfigUse use);
+                                            std::span<const std::string> sets, ConfigUse use,
+                                            const FurtherCheck& further = {});
 
 /// The configuration of `tributary preparse`: how packets are parsed.
 ///
@@ -53,7 +62,8 @@ struct LoadedConfig {
 /// @errors        ConfigError, also when the file cannot be read
 [[nodiscard]] LoadedConfig preparse_config(const std::string& path,
                                            const std::optional<std::string>& device,
-                                           std::span<const std::string> sets);
+                                           std::span<const std::string> sets,
+                                           const FurtherCheck& further = {});
 
 /// The configuration of `-i DEVICE -n HOST:PORT`: one input, one UDP collector, all else default.
 ///
@@ -61,6 +71,7 @@ struct LoadedConfig {
 /// @errors           ConfigError
 /// @thread           any
 [[nodiscard]] LoadedConfig quick_config(const std::string& device, const std::string& collector,
-                                        std::span<const std::string> sets);
+                                        std::span<const std::string> sets,
+                                        const FurtherCheck& further = {});
 
 }  // namespace tributary

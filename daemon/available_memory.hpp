@@ -10,4 +10,7 @@ namespace tributary {
 /// the kernel's OOM killer.
 [[nodiscard]] std::uint64_t available_memory();
 
+/// Memory of the machine in bytes; the largest number where the kernel does not say.
+[[nodiscard]] std::uint64_t installed_memory();
+
 }  // namespace tributary

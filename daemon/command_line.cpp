@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "daemon/filter_check.hpp"
 #include "daemon/tributaryd_app.hpp"
 
 namespace tributary {
@@ -85,17 +84,6 @@ std::string one_line(const CLI::ParseError& error) {
     return shown(text.substr(0, text.find('\n')));
 }
 
-LoadedConfig load_unchecked(const CommandLine& command_line) {
-    if (!command_line.device.empty()) {
-        return quick_config(command_line.device, command_line.collector, command_line.sets);
-    }
-    if (!command_line.config_path.empty()) {
-        return load_config_file(command_line.config_path, command_line.sets, command_line.use);
-    }
-    std::istringstream nothing;
-    return load_config(nothing, "command line", command_line.sets, command_line.use);
-}
-
 }  // namespace
 
 const std::map<std::string, LogLevel>& log_levels() {
@@ -129,12 +117,17 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
     return std::move(words.command_line);
 }
 
-LoadedConfig load_config(const CommandLine& command_line, FilterCheck check) {
-    LoadedConfig loaded = load_unchecked(command_line);
-    if (check == FilterCheck::now) {
-        check_filters(loaded);
+LoadedConfig load_config(const CommandLine& command_line, const FurtherCheck& further) {
+    if (!command_line.device.empty()) {
+        return quick_config(command_line.device, command_line.collector, command_line.sets,
+                            further);
     }
-    return loaded;
+    if (!command_line.config_path.empty()) {
+        return load_config_file(command_line.config_path, command_line.sets, command_line.use,
+                                further);
+    }
+    std::istringstream nothing;
+    return load_config(nothing, "command line", command_line.sets, command_line.use, further);
 }
 
 }  // namespace tributary

@@ -54,18 +54,13 @@ struct CommandLine {
 /// @thread           any
 [[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments);
 
-/// When filters are tried.
-enum class FilterCheck : std::uint8_t {
-    now,
-    later,  ///< by the caller, because it can take seconds
-};
-
 /// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
 /// --read alone the defaults.
 ///
-/// @errors  ConfigError, also for a filter that does not compile
-/// @thread  main
+/// @param further  check_filters(), or none where the caller tries them: that can take seconds
+/// @errors         ConfigError
+/// @thread         main
 [[nodiscard]] LoadedConfig load_config(const CommandLine& command_line,
-                                       FilterCheck check = FilterCheck::now);
+                                       const FurtherCheck& further);
 
 }  // namespace tributary

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/command_line.hpp"
+#include "daemon/config_check.hpp"
 #include "daemon/control_client.hpp"
 #include "daemon/control_socket.hpp"
 #include "daemon/log.hpp"
@@ -133,10 +134,8 @@ int check(const std::string& path) {
     command_line.task = CommandLine::Task::check_config;
     command_line.config_path = path.empty() ? kDefaultConfig : path;
     try {
-        for (const std::string& warning : load_config(command_line).warnings) {
-            std::cerr << "tributary check: " << warning << '\n';
-        }
-        return EX_OK;
+        std::cout << check_configuration(command_line);
+        return end_output("tributary check");
     } catch (...) {
         return explain_failure("tributary check");
     }
@@ -179,8 +178,8 @@ void add_control_commands(CLI::App& app, ControlArguments& arguments) {
                                    "Have a running tributaryd take its configuration "
                                    "anew; what it cannot take leaves the old one"),
                arguments);
-    CLI::App* const check_config =
-        app.add_subcommand("check", "Load and validate a configuration of tributaryd");
+    CLI::App* const check_config = app.add_subcommand(
+        "check", "Judge a configuration of tributaryd: all that is wrong, or what it would run");
     check_config
         ->add_option("CONFIG", arguments.config,
                      "The file (default " + std::string(kDefaultConfig) + ")")

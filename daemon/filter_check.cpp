@@ -6,22 +6,22 @@
 namespace tributary {
 namespace {
 
-[[noreturn]] void refuse_at(const LoadedConfig& loaded, const std::string& path,
+[[noreturn]] void refuse_at(const YamlNode& root, const std::string& path,
                             const std::string& filter, const std::string& words) {
-    refuse(place_of(loaded.source, path), path + " is " + shown(filter) +
-                                              "; must be a filter expression in pcap syntax (" +
-                                              shown(words) + ")");
+    refuse(place_of(root, path), path + " is " + shown(filter) +
+                                     "; must be a filter expression in pcap syntax (" +
+                                     shown(words) + ")");
 }
 
 /// That a filter compiles only libpcap can tell, which conf/ does not know.
-void check_filter(const LoadedConfig& loaded, const std::string& path, const std::string& filter) {
+void check_filter(const YamlNode& root, const std::string& path, const std::string& filter) {
     if (filter.empty()) {
         return;
     }
     try {
         static_cast<void>(PacketFilter::check(filter));
     } catch (const PacketFilterError& error) {
-        refuse_at(loaded, path, filter, error.what());
+        refuse_at(root, path, filter, error.what());
     }
 }
 
@@ -29,15 +29,18 @@ std::string path_of(std::size_t input) { return "inputs." + std::to_string(input
 
 }  // namespace
 
-void check_filters(const LoadedConfig& loaded) {
-    for (std::size_t input = 0; input < loaded.config.inputs.size(); ++input) {
-        check_filter(loaded, path_of(input), loaded.config.inputs[input].filter);
+void check_filters(const Config& config, const YamlNode& root, Faults& faults) {
+    const auto check = [&](const std::string& path, const std::string& filter) {
+        faults.among(path, [&] { check_filter(root, path, filter); });
+    };
+    for (std::size_t input = 0; input < config.inputs.size(); ++input) {
+        check(path_of(input), config.inputs[input].filter);
     }
-    check_filter(loaded, "read.filter", loaded.config.read.filter);
+    check("read.filter", config.read.filter);
 }
 
 void refuse_filter(const LoadedConfig& loaded, std::size_t input, const std::string& words) {
-    refuse_at(loaded, path_of(input), loaded.config.inputs[input].filter, words);
+    refuse_at(loaded.source, path_of(input), loaded.config.inputs[input].filter, words);
 }
 
 }  // namespace tributary

@@ -10,9 +10,10 @@ namespace tributary {
 
 /// Tries the filters of a configuration, without asking a resolver for host names in them.
 ///
-/// @errors  ConfigError: libpcap understands one not
-/// @thread  main
-void check_filters(const LoadedConfig& loaded);
+/// @param root    of what the configuration was read from
+/// @param faults  gets those that libpcap does not understand
+/// @thread        main
+void check_filters(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Refuses the filter of an input.
 ///

@@ -4,18 +4,42 @@
 #include <sysexits.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <iostream>
+#include <string>
 
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/known_devices.hpp"
 #include "daemon/log.hpp"
 #include "daemon/machine_plan.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/program.hpp"
 #include "daemon/standard_streams.hpp"
+#include "daemon/startup_error.hpp"
 #include "daemon/topology.hpp"
 
 namespace tributary {
+namespace {
+
+/// A device that is not there has no node to plan for.
+///
+/// @errors  StartupError(69)
+void demand_devices(const ProbePlan& plan) {
+    std::string lacks;
+    for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+        const std::string lack = lack_of_device(plan.devices[i]);
+        if (!lack.empty()) {
+            lacks +=
+                (lacks.empty() ? "" : "; ") + ("input " + shown(plan.inputs[i].name)) + ": " + lack;
+        }
+    }
+    if (!lacks.empty()) {
+        throw StartupError(EX_UNAVAILABLE, lacks);
+    }
+}
+
+}  // namespace
 
 void add_plan(CLI::App& app, PlanArguments& arguments) {
     CLI::App* const plan = app.add_subcommand(
@@ -46,9 +70,10 @@ int run_plan_command(const PlanArguments& arguments) {
         command_line.sets = arguments.sets;
         // What is configured now is what is to be planned anew.
         command_line.sets.emplace_back("cores={export: auto, input: auto}");
-        const Config config = load_config(command_line, FilterCheck::later).config;
+        const Config config = load_config(command_line, {}).config;
         const Topology topology = read_topology();
         const ProbePlan plan = plan_probe(config);
+        demand_devices(plan);
         const std::vector<NodeMemory> memory = memory_of(plan, config);
         std::cout << to_text(plan_machine(topology, plan.queues, memory), topology, memory);
         return end_output("tributary plan");

@@ -152,8 +152,7 @@ int run_preparse_command(PreparseArguments& arguments) {
         arguments.job.destination =
             parse_mac_address(arguments.destination).value_or(arguments.job.destination);
         const LoadedConfig loaded =
-            preparse_config(arguments.config_path, arguments.device, arguments.sets);
-        check_filters(loaded);
+            preparse_config(arguments.config_path, arguments.device, arguments.sets, check_filters);
         for (const std::string& warning : loaded.warnings) {
             spdlog::warn(warning);
         }

@@ -2,6 +2,7 @@
 #include "daemon/probe_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "daemon/eal.hpp"
 #include "daemon/input_queue.hpp"
@@ -11,10 +12,11 @@
 namespace tributary {
 namespace {
 
+constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;
+
 class MemoryByNode {
 public:
     void add(const NumaNode& node, std::uint64_t octets) {
-        constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;
         auto place = std::ranges::find(needs_, node, &NodeMemory::node);
         if (place == needs_.end()) {
             place = needs_.insert(place, {.node = node, .pages = 0});
@@ -45,6 +47,12 @@ ProbePlan plan_probe(const Config& config) {
     }
     plan.pools = plan_pools(plan.inputs, plan.nodes);
     return plan;
+}
+
+std::uint64_t octets_of(std::span<const NodeMemory> memory) {
+    return std::accumulate(
+        memory.begin(), memory.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const NodeMemory& node) { return sum + node.pages * kPage; });
 }
 
 std::vector<NodeMemory> memory_of(const ProbePlan& plan, const Config& config) {

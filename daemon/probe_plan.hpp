@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "conf/config.hpp"
@@ -33,6 +34,9 @@ struct NodeMemory {
     NumaNode node;
     std::uint64_t pages{};
 };
+
+/// @return  octets on all nodes
+[[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);
 
 /// Packet buffers, caches and rings, each beginning a page of its own, by node; and what DPDK needs
 /// for itself, on the first one's.

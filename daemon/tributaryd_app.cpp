@@ -42,7 +42,8 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->group("Configuration");
-    app.add_flag("--check-config", words.is_check, "Load and validate the configuration, then exit")
+    app.add_flag("--check-config", words.is_check,
+                 "Tell all that is wrong with the configuration, or what it would run, then exit")
         ->group("Configuration");
     app.add_flag("--dump-config", words.is_dump, "Print the effective configuration, then exit")
         ->group("Configuration");

@@ -12,7 +12,9 @@
 #include "conf/dump_config.hpp"
 #include "conf/load_config.hpp"
 #include "daemon/command_line.hpp"
+#include "daemon/config_check.hpp"
 #include "daemon/file_uses.hpp"
+#include "daemon/filter_check.hpp"
 #include "daemon/log.hpp"
 #include "daemon/offline.hpp"
 #include "daemon/probe.hpp"
@@ -34,8 +36,8 @@ int print(const std::string& text) {
     return EX_IOERR;
 }
 
-LoadedConfig load_and_warn(const CommandLine& command_line, FilterCheck check) {
-    LoadedConfig loaded = load_config(command_line, check);
+LoadedConfig load_and_warn(const CommandLine& command_line, const FurtherCheck& further) {
+    LoadedConfig loaded = load_config(command_line, further);
     for (const std::string& warning : loaded.warnings) {
         spdlog::warn(warning);
     }
@@ -65,7 +67,7 @@ int run_as_probe(const CommandLine& command_line, const Config& config,
                       .stats_path = command_line.stats_path,
                       .files = std::move(files),
                       .log_level = command_line.log_level,
-                      .load = [&] { return load_and_warn(command_line, FilterCheck::later); }},
+                      .load = [&] { return load_and_warn(command_line, {}); }},
                      signals);
 }
 
@@ -73,12 +75,15 @@ int run(const CommandLine& command_line) {
     if (command_line.task == Task::answer) {
         return print(command_line.answer);
     }
-    const LoadedConfig loaded = load_and_warn(command_line, FilterCheck::now);
+    if (command_line.task == Task::check_config) {
+        return print(check_configuration(command_line));
+    }
+    const LoadedConfig loaded = load_and_warn(command_line, check_filters);
     set_log_level(command_line.log_level.value_or(loaded.config.log.level));
     switch (command_line.task) {
         case Task::answer:
         case Task::check_config:
-            return EX_OK;
+            break;
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {

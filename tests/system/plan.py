@@ -51,6 +51,18 @@ class Plan(harness.TestCase):
         config = self.path("probe.yaml", CONFIG + "cores: {export: 4000, input: [4001], numa: strict}\n")
         self.assertNotIn("400", self.block("--config", config))
 
+    def test_devices_that_are_not_there_are_named_with_those_that_are(self):
+        """Their node is not known: what is planned without it would be wrong."""
+        config = self.path("probe.yaml", "inputs: [{name: up, device: af_packet:nosuch0}, {device: \"0000:ff:1f.7\"}, "
+                           "{device: af_packet:lo}]\nexport: {collectors: [{host: 127.0.0.1}]}\n")
+        result = self.plan("--config", config, expect=69)
+        self.assertRegex(result.stderr, r"input up: this machine has no interface nosuch0 now; its interfaces: .*\blo\b.*; "
+                                        r"input 0000:ff:1f\.7: this machine has no PCI device 0000:ff:1f\.7 now; its "
+                                        r"network controllers: ")
+        self.assertEqual(result.stdout, "")
+        self.assertIn("no interface nosuch1 now", self.plan("-i", "af_xdp:nosuch1", expect=69).stderr)
+        self.plan("-i", "net_tap0,iface=nosuch2")   # the driver makes it
+
     def test_a_bad_configuration_is_named(self):
         result = self.plan("--config", self.path("bad.yaml", CONFIG + "flow: {}\n"), expect=harness.EX_CONFIG)
         self.assertRegex(result.stderr, r"bad.yaml:5: .*flow")

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/filter_check.hpp"
+
 namespace tributary {
 namespace {
 
@@ -25,7 +27,7 @@ std::string refusal(const std::vector<const char*>& arguments) {
 
 std::string config_refusal(const std::vector<const char*>& arguments) {
     try {
-        (void)load_config(parse(arguments));
+        (void)load_config(parse(arguments), check_filters);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -153,7 +155,8 @@ TEST_CASE("command line: what is not an option is refused", "[daemon][unit]") {
 
 TEST_CASE("command line: -i and -n make a configuration, which --set changes", "[daemon][unit]") {
     const Config config = load_config(parse({"-i", "af_packet:eth0", "-n", "[2001:db8::1]:2055",
-                                             "--set", "inputs.0.queues=2"}))
+                                             "--set", "inputs.0.queues=2"}),
+                                      {})
                               .config;
     REQUIRE(config.inputs.size() == 1);
     CHECK(config.inputs[0].device == "af_packet:eth0");
@@ -165,7 +168,7 @@ TEST_CASE("command line: -i and -n make a configuration, which --set changes", "
 
 TEST_CASE("command line: with --read and no file all is at its default", "[daemon][unit]") {
     const Config config =
-        load_config(parse({"--read", "a", "--write", "b", "--set", "read.queues=4"})).config;
+        load_config(parse({"--read", "a", "--write", "b", "--set", "read.queues=4"}), {}).config;
     CHECK(config.inputs.empty());
     CHECK(config.export_.collectors.empty());
     CHECK(config.read.queues == 4);

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`tributaryd --check-config` and `tributary check`: all that is wrong in one run, also against this machine, and what a
+good configuration runs."""
+import os
+import re
+import subprocess
+
+import harness
+from stream_collector import Authority
+
+MISTAKES = """inputs:
+  - {name: a, device: eth0, queues: 0, mtu: 9k}
+  - {name: a, device: "af_packet:nosuch0", filter: "tcp prot 80", parse: trimed}
+  - {device: "0000:ff:1f.7", sampling: 0, polling: busy}
+flows:
+  max-flows: many
+  idle-timeout: 30 sec
+  active-timeout: 5 minutes
+  direction: biflow
+  direction: uniflow
+\ttcp-end: yes
+  tunnel-in-key: true
+export:
+  mode: failower
+  timestamps: micro
+  fields: [layer2, ttl]
+  collectors:
+    - {host: 192.0.2.1, transport: tls, tls: {ca: /nowhere/ca.pem, certificate: /nowhere/probe.pem}}
+    - {host: 192.0.2.1, port: 99999}
+    - {transport: file, path: /nowhere/flows.ipfix, host: x}
+    - {host: 192.0.2.2, spool: {directory: /var/spool/x}}
+cores: {export: 1, input: [1, 1, 4000]}
+telemetry: {listen: localhost}
+log: {level: loud, file: /nowhere/tributary.log}
+"""
+# Line, key, what is said behind it; the key of a fault is followed by its value.
+TOLD = (
+    (2, "inputs.0.device is eth0; must be a PCI address, ", "did you mean af_packet:eth0?"),
+    (2, "inputs.0.queues is 0; must be a whole number from 1 to 1024 ", "default 1)"),
+    (2, "inputs.0.mtu is 9k; must be auto or a whole number from 68 to 16000 ", "did you mean 9000?"),
+    (3, "inputs.1.name is a; must differ from inputs.0.name ", "by it)"),
+    (3, "inputs.1.device is af_packet:nosuch0, but this machine has no interface nosuch0 now; ", "lo"),
+    (3, "inputs.1.filter is tcp prot 80; must be a filter expression in pcap syntax ", "syntax error)"),
+    (3, "inputs.1.parse is trimed; must be full, trimmed or unified-header ", "did you mean trimmed?"),
+    (4, "inputs.2.device is 0000:ff:1f.7, but this machine has no PCI device 0000:ff:1f.7 now; ", ""),
+    (4, "inputs.2.sampling is 0; must be a whole number from 1 to 4294967295 ", "default 1)"),
+    (4, "inputs.2.polling is not a key; ", "did you mean inputs.2.poll?"),
+    (6, "flows.max-flows is many; must be a whole number from 1 to 1073741824 ", "default 1048576)"),
+    (7, "flows.idle-timeout is 30 sec; must be a whole number of seconds ", "did you mean 30s?"),
+    (8, "flows.active-timeout is 5 minutes; must be a whole number of seconds ", "did you mean 5m?"),
+    (10, "flows.direction is given twice, first in ", ":9; must be given once (remove one)"),
+    (11, "a tab indents this line; must be spaces ", "no tab there)"),
+    (14, "export.mode is failower; must be copy, balance or failover ", "did you mean failover?"),
+    (15, "export.timestamps is micro; must be milliseconds, microseconds or nanoseconds ", "did you mean microseconds?"),
+    (16, "export.fields is [layer2, ttl]; must be a list of none or some of extremes, ", "default [])"),
+    (18, "export.collectors.0.tls.key is missing; must be the file of tls.certificate's private key", ""),
+    (18, "export.collectors.0.tls.ca is /nowhere/ca.pem; must be a file that can be read ", "(No such file or directory)"),
+    (18, "export.collectors.0.tls.certificate is /nowhere/probe.pem; must be a file that can be read ",
+     "(No such file or directory)"),
+    (19, "export.collectors.1.port is 99999; must be auto or a whole number from 1 to 65535 ", "default auto)"),
+    (20, "export.collectors.2.host is given, but transport is file; must be left out ", ""),
+    (20, "export.collectors.2.path is /nowhere/flows.ipfix; must be in a folder that is there ", "(No such file or directory)"),
+    (21, "export.collectors.3.spool.directory is given, but transport is neither tcp nor tls; must be left out", ""),
+    (22, "cores has 4000, which this machine does not have online ", ""),
+    (23, "telemetry.listen is localhost; must be IPv4 ADDRESS:PORT ", "default \"127.0.0.1:9477\")"),
+    (24, "log.level is loud; must be trace, debug, info, warn or error ", "default info)"),
+    (24, "log.file is /nowhere/tributary.log; must be in a folder that is there ", "(No such file or directory)"),
+)
+PROBE = """inputs: [{name: up, device: "af_packet:lo"}]
+flows: {max-flows: 64k}
+telemetry: {listen: ""}
+"""
+
+
+class CheckCase(harness.TestCase):
+    def check_both(self, path, expect=harness.EX_OK, user=None):
+        """@return  standard output and the log, without times, which both programs have alike"""
+        answers = []
+        for command in ([harness.TRIBUTARYD, "--check-config", "--config", path], [harness.TRIBUTARY, "check", path]):
+            result = subprocess.run(command, capture_output=True, text=True, timeout=60, user=user,
+                                    extra_groups=[] if user else None)
+            self.assertEqual(result.returncode, expect, result.stderr)
+            answers.append((result.stdout, [line.split(" ", 1)[1] for line in result.stderr.splitlines()]))
+        self.assertEqual(answers[0], answers[1])
+        return answers[0]
+
+    def told(self, text, expect=harness.EX_CONFIG):
+        return self.check_both(self.path("probe.yaml", text), expect)[1]
+
+
+class Mistakes(CheckCase):
+    def test_all_are_told_in_one_run_with_place_value_limits_and_meaning(self):
+        lines = self.told(MISTAKES)
+        path = self.path("probe.yaml")
+        for number, begin, end in TOLD:
+            place = "%s:%d: %s" % (path, number, begin)
+            found = [line for line in lines if line.split(": ", 1)[1].startswith(place)]
+            self.assertEqual(len(found), 1, (begin, lines))
+            self.assertTrue(found[0].endswith(end), found[0])
+        self.assertEqual(len(lines), len(TOLD), lines)
+
+    def test_more_memory_than_the_machine_has(self):
+        with open("/proc/meminfo") as meminfo:
+            mebibytes = int(re.search(r"MemTotal: +(\d+)", meminfo.read()).group(1)) // 1024
+        collectors = "export: {collectors: [{host: 127.0.0.1}]}\n"
+        lines = self.told(PROBE.replace("64k", "1G").replace("af_packet:lo\"", "net_null0\", queues: 64") + collectors)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"probe\.yaml:2: flows\.max-flows is 1000000000; must be smaller, or the inputs must have "
+                                   r"fewer queues \(64 queues take \d{7,} MiB with their packet buffers, this machine has %d "
+                                   r"MiB\)$" % mebibytes)
+
+    def test_a_core_of_two_threads(self):
+        self.assertTrue(self.told(PROBE + "cores: {export: 0, input: [0]}\nexport: {collectors: [{host: 127.0.0.1}]}\n")[0].endswith(
+            "probe.yaml:4: cores.export is 0, which cores.input has too; must be another core (or auto)"))
+
+    def test_two_outputs_in_one_file(self):
+        lines = self.told(PROBE + "log: {file: %s/a}\nexport: {collectors: [{transport: file, path: %s/./a}]}\n" % (
+            self.directory, self.directory))
+        self.assertRegex(lines[0], r"probe\.yaml:4: log\.file and .* are one file")
+
+
+class TlsFiles(CheckCase):
+    def collectors(self, **files):
+        return self.path("probe.yaml", PROBE + "export: {collectors: [{host: 127.0.0.1, transport: tls, tls: {%s}}]}\n" % (
+            ", ".join("%s: %s" % item for item in files.items())))
+
+    def test_files_that_are_not_what_they_should_be(self):
+        authority = Authority(self.path("ca"))
+        certificate, key = authority.issue("probe")
+        _, other_key = authority.issue("other")
+        text = self.path("text", "no certificate\n")
+        good = {"ca": authority.certificate, "certificate": certificate, "key": key}
+        self.check_both(self.collectors(**good))
+        for wrong, words in (({"ca": text}, "tls: certificate authorities " + text),
+                             ({"certificate": text}, "tls: certificate " + text),
+                             ({"key": other_key}, "tls: key %s: key values mismatch" % other_key),
+                             ({"ca": self.directory}, "tls: certificate authorities " + self.directory),
+                             ({"key": "/nowhere/key.pem"}, "tls.key is /nowhere/key.pem; must be a file that can be read "
+                                                           "(No such file or directory)")):
+            with self.subTest(words):
+                _, lines = self.check_both(self.collectors(**{**good, **wrong}), harness.EX_CONFIG)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn("probe.yaml:4: export.collectors.0." + words, lines[0])
+
+    def test_a_file_of_another_user_is_a_warning(self):
+        """The probe may run as a user who can read it."""
+        if os.getuid() != 0:
+            self.skipTest("needs root")
+        authority = Authority(self.path("ca"))
+        os.chmod(authority.certificate, 0o600)
+        os.chmod(self.directory, 0o755)
+        os.chmod(authority.directory, 0o755)
+        path = self.collectors(ca=authority.certificate)
+        os.chmod(path, 0o644)
+        printed, lines = self.check_both(path, user=65534)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"warning: .*probe\.yaml:4: export\.collectors\.0\.tls\.ca is \S+, but this user must not "
+                                   r"read it")
+        self.assertIn("is good", printed)
+
+
+class Good(CheckCase):
+    def test_it_says_what_it_would_run(self):
+        spool = self.path("spool")
+        path = self.path("probe.yaml", """inputs:
+  - {name: up, device: "af_packet:lo", filter: tcp, sampling: 10}
+  - {device: net_null0, queues: 2, parse: trimmed, trim-length: 96}
+flows: {max-flows: 4096, direction: biflow, tcp-end: true, tcp-analysis: true, tunnel: inner, idle-timeout: 5m}
+control: {socket: ""}
+log: {file: %s/tributary.log}
+export:
+  collectors:
+    - {host: collector.example.net, transport: tcp, direction: uniflow, spool: {directory: %s, max-size: 2GiB}}
+    - {transport: file, path: %s/flows.ipfix, rotation: {interval: 300, size: 64M}}
+""" % (self.directory, spool, self.directory))
+        printed, lines = self.check_both(path)
+        self.assertEqual([line for line in lines if "sampled" not in line], [])
+        printed = re.sub(r"memory     [1-9]\d* MiB", "memory     N MiB", printed)
+        self.assertEqual(printed, """%s is good, and runs:
+  input      up is af_packet:lo, 1 queue, frames are parsed, filter tcp, 1 of 10 packets is taken
+  input      net_null0, 2 queues, the first 96 octets of a frame are parsed
+  flows      at most 4096 in each queue, biflows, idle timeout 300 s, active timeout 300 s, TCP connections end their \
+records, TCP analysis, inside tunnels
+  memory     N MiB for caches and packet buffers
+  export     all records to each of 2 collectors
+             tcp collector.example.net:4739, biflows are split into uniflows, spool %s of at most 2048 MiB
+             file %s/flows.ipfix, a new file each 300 s, a new file after 64000000 octets
+  telemetry  127.0.0.1:9477
+  control    there is no socket
+  log        %s/tributary.log
+""" % (path, spool, self.directory, self.directory))
+        self.assertFalse(os.path.exists(spool))     # nothing was made
+
+    def test_what_captures_are_read_with(self):
+        result = self.tributaryd("--check-config", "--read", "x", "--set", "read.queues=4", "--set", "flows.max-flows=1G")
+        self.assertEqual(result.stdout, "the configuration is good, and runs:\n"
+                                        "  packets    from captures, 4 queues, frames are parsed\n"
+                                        "  flows      at most 1000000000 in each queue, uniflows, idle timeout 30 s, active "
+                                        "timeout 300 s\n")
+
+
+if __name__ == "__main__":
+    harness.main()
