@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build"))
 SHARED = os.environ.get("TRIBUTARY_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
 SANITIZED = os.environ.get("TRIBUTARY_SANITIZED", "") != ""  # programs take five times as long: a test may do with less
+LONG = os.environ.get("TRIBUTARY_LONG", "") != ""  # minutes are there, for what is rare
 TRIBUTARYD = os.path.join(BUILD, "daemon", "tributaryd")
 TRIBUTARY = os.path.join(BUILD, "daemon", "tributary")
 
