@@ -3,28 +3,36 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace tributary {
 
 void CaptureFeed::run(const std::atomic<bool>& stop) noexcept {
     const auto go_on = [&stop] { return !stop.load(std::memory_order_relaxed); };
     for (std::size_t file = 0; file < files_.count() && go_on(); ++file) {
-        const std::shared_ptr<const CaptureMemory> memory = files_.take(file);
-        if (memory == nullptr) {
+        std::shared_ptr<OpenCapture> capture = files_.take(file);
+        if (capture == nullptr) {
             break;
         }
-        CaptureReader reader{memory->bytes()};
-        while (go_on() && !read_some(reader, file)) {
+        CaptureWalk walk(std::move(capture));
+        CaptureItem item = CaptureItem::frame;
+        while (go_on() && item != CaptureItem::end && item != CaptureItem::cut) {
+            item = read_some(walk);
+        }
+        if (!note_end(walk, item, file)) {
+            break;
         }
     }
     stream_.flush();
 }
 
-bool CaptureFeed::read_some(CaptureReader& reader, std::size_t file) noexcept {
-    bool ended = false;
-    while (count_ < packets_.size() && !ended) {
+CaptureItem CaptureFeed::read_some(CaptureWalk& walk) noexcept {
+    CaptureItem item = CaptureItem::frame;
+    bool goes_on = true;
+    while (count_ < packets_.size() && goes_on) {
         CaptureFrame frame;
-        switch (reader.next(frame)) {
+        item = walk.next(frame);
+        switch (item) {
             case CaptureItem::frame:
                 take(frame);
                 break;
@@ -34,14 +42,30 @@ bool CaptureFeed::read_some(CaptureReader& reader, std::size_t file) noexcept {
             case CaptureItem::other_block:
                 break;
             case CaptureItem::cut:
-                files_.mark_cut(file);
-                [[fallthrough]];
             case CaptureItem::end:
-                ended = true;
+            case CaptureItem::pause:
+                goes_on = false;
         }
     }
     hand_over();  // before the file's memory goes
-    return ended;
+    if (item == CaptureItem::pause) {
+        walk.read_on();
+    }
+    return item;
+}
+
+/// @return  whether the next file is to be read
+bool CaptureFeed::note_end(const CaptureWalk& walk, CaptureItem item, std::size_t file) noexcept {
+    if (item != CaptureItem::end && item != CaptureItem::cut) {
+        return true;  // it is left before its end
+    }
+    const CaptureEnding ending = walk.ending();
+    if (ending == CaptureEnding::unreadable) {
+        files_.mark_unreadable(file, walk.fault());
+    } else if (item == CaptureItem::cut && ending != CaptureEnding::abandoned) {
+        files_.mark_cut(file, walk.fault());
+    }
+    return ending == CaptureEnding::whole || ending == CaptureEnding::damaged;
 }
 
 void CaptureFeed::take(const CaptureFrame& frame) noexcept {

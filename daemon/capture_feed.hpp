@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "daemon/capture_files.hpp"
-#include "daemon/capture_reader.hpp"
+#include "daemon/capture_walk.hpp"
 #include "daemon/preparse_stream.hpp"
 #include "flowcache/packet_times.hpp"
 
@@ -32,8 +32,10 @@ public:
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return bad_timestamps_; }
 
 private:
-    /// @return  whether the file's end was reached
-    [[nodiscard]] bool read_some(CaptureReader& reader, std::size_t file) noexcept;
+    /// @return  `end` or `cut` at the file's end; anything else: it goes on
+    [[nodiscard]] CaptureItem read_some(CaptureWalk& walk) noexcept;
+    [[nodiscard]] bool note_end(const CaptureWalk& walk, CaptureItem item,
+                                std::size_t file) noexcept;
     void take(const CaptureFrame& frame) noexcept;
     void hand_over() noexcept;
 

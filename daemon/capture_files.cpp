@@ -9,43 +9,65 @@
 #include "daemon/capture_reader.hpp"
 
 namespace tributary {
+namespace {
 
-CaptureFiles::CaptureFiles(std::vector<std::string> paths, std::uint16_t workers)
-    : workers_(workers) {
+/// Why a file is no capture.
+std::string why_none(const OpenCapture& capture, CaptureError error) {
+    std::string fault = capture.fault();
+    if (!fault.empty()) {
+        return fault;
+    }
+    const std::string text(describe(error));
+    return capture.compression().empty()
+               ? text
+               : "unpacked by " + std::string(capture.compression()) + ": " + text;
+}
+
+}  // namespace
+
+CaptureFiles::CaptureFiles(std::vector<std::string> paths, std::uint16_t workers,
+                           const CaptureStreamSizes& sizes)
+    : workers_(workers), sizes_(sizes) {
     files_.reserve(paths.size());
     for (std::string& path : paths) {
         files_.emplace_back().path = std::move(path);
     }
 }
 
-std::shared_ptr<const CaptureMemory> CaptureFiles::take(std::size_t index) noexcept {
+std::shared_ptr<OpenCapture> CaptureFiles::take(std::size_t index) noexcept {
     const std::scoped_lock lock{mutex_};
     File& file = files_[index];
     if (!file.opened && !reading_.cancelled.load()) {
         open(file);
     }
-    auto memory = file.memory;
+    auto capture = file.capture;
     if (++file.taken == workers_) {
-        file.memory.reset();  // each worker holds it now; the last to drop it unmaps
+        file.capture.reset();  // each worker holds it now; the last to drop it closes it
     }
-    return memory;
+    return capture;
 }
 
-void CaptureFiles::mark_cut(std::size_t index) noexcept {
+void CaptureFiles::mark_cut(std::size_t index, std::string fault) noexcept {
     const std::scoped_lock lock{mutex_};
     cut_count_.fetch_add(files_[index].cut ? 0 : 1, std::memory_order_relaxed);
     files_[index].cut = true;
+    files_[index].fault = std::move(fault);
 }
 
-std::vector<std::string> CaptureFiles::cut_files() const {
+void CaptureFiles::mark_unreadable(std::size_t index, std::string reason) noexcept {
     const std::scoped_lock lock{mutex_};
-    std::vector<std::string> paths;
+    files_[index].reason = std::move(reason);
+}
+
+std::vector<CutCapture> CaptureFiles::cut_files() const {
+    const std::scoped_lock lock{mutex_};
+    std::vector<CutCapture> cut;
     for (const File& file : files_) {
         if (file.cut) {
-            paths.push_back(file.path);
+            cut.push_back({file.path, file.fault});
         }
     }
-    return paths;
+    return cut;
 }
 
 void CaptureFiles::mark_overlap(std::size_t index, Timestamp::duration by) noexcept {
@@ -79,12 +101,12 @@ void CaptureFiles::open(File& file) noexcept {
     file.opened = true;
     reading_.is_pipe.store(false);
     try {
-        auto memory = std::make_shared<const CaptureMemory>(file.path, reading_);
-        const CaptureReader reader{memory->bytes()};
+        auto capture = std::make_shared<OpenCapture>(file.path, reading_, workers_, sizes_);
+        const CaptureReader reader{capture->piece(0, 0).bytes};
         if (reader.error() == CaptureError::none) {
-            file.memory = std::move(memory);
+            file.capture = std::move(capture);
         } else {
-            file.reason = describe(reader.error());
+            file.reason = why_none(*capture, reader.error());
         }
     } catch (const std::system_error& error) {
         file.reason = error.code().message();

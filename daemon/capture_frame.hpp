@@ -28,6 +28,7 @@ enum class CaptureItem : std::uint8_t {
     other_block,  ///< a pcapng block without a packet
     end,          ///< the file ends behind its last item; so says every later call
     cut,          ///< the file ends inside an item; so says every later call
+    pause,        ///< what is in memory ends here, and the file goes on; see CaptureWalk
 };
 
 /// Integers of a capture file, which is written in its writer's byte order. Fields are cut from

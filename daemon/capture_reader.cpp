@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/capture_reader.hpp"
 
+#include "daemon/decompressor.hpp"
+
 namespace tributary {
 
 std::string_view describe(CaptureError error) noexcept {
@@ -10,7 +12,7 @@ std::string_view describe(CaptureError error) noexcept {
         case CaptureError::too_short:
             return "too short for a capture file";
         case CaptureError::compressed:
-            return "compressed by gzip; unpack it first";
+            return "compressed twice, or not by gzip, xz or zstd; unpack it first";
         case CaptureError::unknown_format:
             break;
     }
@@ -22,8 +24,8 @@ CaptureReader::CaptureReader(std::span<const std::byte> bytes) noexcept
     if (pcap_ || pcapng_) {
         return;
     }
-    if (bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B}) {
-        error_ = CaptureError::compressed;  // RFC 1952 §2.3.1
+    if (seems_compressed(bytes)) {
+        error_ = CaptureError::compressed;
     } else if (bytes.size() < PcapReader::kFileHeader) {
         error_ = CaptureError::too_short;
     } else {

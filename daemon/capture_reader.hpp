@@ -17,7 +17,7 @@ namespace tributary {
 enum class CaptureError : std::uint8_t {
     none,
     too_short,       ///< for a file header; also an empty file
-    compressed,      ///< gzip
+    compressed,      ///< by another program than those whose files are unpacked, or twice
     unknown_format,  ///< neither pcap nor pcapng
 };
 
@@ -33,7 +33,8 @@ class CaptureReader {
 public:
     /// A reader of nothing: at its end.
     CaptureReader() = default;
-    /// @param bytes  the whole file; borrowed as long as the reader or a frame of it is used
+    /// @param bytes  the whole file, or its beginning if go_on() brings the rest; borrowed as long
+    ///               as the reader or a frame of it is used
     explicit CaptureReader(std::span<const std::byte> bytes) noexcept;
 
     /// @return  `none` if the bytes start as a capture does; otherwise the reader is at its end
@@ -51,6 +52,21 @@ public:
             return pcapng_->next(out);
         }
         return CaptureItem::end;
+    }
+
+    /// Octets behind the last whole item.
+    [[nodiscard]] std::size_t unread() const noexcept {
+        return pcap_ ? pcap_->unread() : pcapng_ ? pcapng_->unread() : 0;
+    }
+    /// Walks on where the bytes ended so far.
+    ///
+    /// @param bytes  begin with those that are unread()
+    void go_on(std::span<const std::byte> bytes) noexcept {
+        if (pcap_) {
+            pcap_->go_on(bytes);
+        } else if (pcapng_) {
+            pcapng_->go_on(bytes);
+        }
     }
 
 private:

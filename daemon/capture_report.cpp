@@ -31,9 +31,10 @@ bool report_captures(const CaptureFiles& files, std::string_view fate) {
     for (const CaptureOverlap& overlap : files.overlaps()) {
         report_overlap(overlap, fate);
     }
-    for (const std::string& path : files.cut_files()) {
+    for (const CutCapture& cut : files.cut_files()) {
         spdlog::warn(
-            "{}: the capture is cut off, or damaged, inside a frame; what came before is {}", path,
+            "{}: {}; what came before is {}", cut.path,
+            cut.fault.empty() ? "the capture is cut off, or damaged, inside a frame" : cut.fault,
             fate);
     }
     const std::optional<CaptureFailure> failure = files.failure();

@@ -2,6 +2,7 @@
 #include "daemon/capture_source.hpp"
 
 #include <span>
+#include <utility>
 
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_packet.hpp"
@@ -12,12 +13,12 @@ namespace tributary {
 static_assert(PacketSource<CaptureSource>);
 
 Burst CaptureSource::receive() noexcept {
-    // Not where the last file ended: the burst of then still pointed into it.
-    if (file_ended_ && !exhausted()) {
-        open_next_file();
+    // Not where the last file or piece ended: the burst of then still pointed into it.
+    if (pauses_ && !exhausted()) [[unlikely]] {
+        go_on();
     }
     std::size_t own = 0;
-    for (std::size_t i = 0; i < kScanItems && own < packets_.size() && !file_ended_; ++i) {
+    for (std::size_t i = 0; i < kScanItems && own < packets_.size() && !pauses_; ++i) {
         own += try_next(packets_[own]) ? 1 : 0;
     }
     return {.packets = std::span(packets_).first(own), .now = times_.now()};
@@ -27,46 +28,80 @@ Burst CaptureSource::receive() noexcept {
 /// @return  whether it is a frame of this worker, and `packet` written
 bool CaptureSource::try_next(PacketView& packet) noexcept {
     CaptureFrame frame;
-    const CaptureItem item = reader_.next(frame);
+    const CaptureItem item = walk_.next(frame);
     if (item == CaptureItem::frame) {
         return accept(frame, packet);
     }
-    file_ended_ = item == CaptureItem::end || item == CaptureItem::cut;
-    if (!share_.has_packets_without_flow()) {
-        return false;  // what concerns the file is told once
-    }
-    if (item == CaptureItem::unknown_interface) {
-        counters_->unknown_interface.add();
-        counters_->unknown_interface_octets.add(frame.wire_bytes);
-    }
-    if (item == CaptureItem::cut) {
-        files_->mark_cut(next_file_ - 1);
-    }
+    note(item, frame);
     return false;
 }
 
-void CaptureSource::open_next_file() noexcept {
-    memory_ = files_->take(next_file_++);
-    if (memory_ == nullptr) {
-        failed_ = true;
+/// Something else than a frame. What concerns the file is told once, by one worker.
+void CaptureSource::note(CaptureItem item, const CaptureFrame& frame) noexcept {
+    switch (item) {
+        case CaptureItem::unknown_interface:
+            if (share_.has_packets_without_flow()) {
+                counters_->unknown_interface.add();
+                counters_->unknown_interface_octets.add(frame.wire_bytes);
+            }
+            break;
+        case CaptureItem::pause:
+            pauses_ = true;
+            break;
+        case CaptureItem::end:
+        case CaptureItem::cut:
+            note_end(item);
+            break;
+        case CaptureItem::frame:
+        case CaptureItem::other_block:
+            break;
+    }
+}
+
+void CaptureSource::note_end(CaptureItem item) noexcept {
+    pauses_ = true;
+    file_ended_ = true;
+    const CaptureEnding ending = walk_.ending();
+    failed_ = ending == CaptureEnding::unreadable || ending == CaptureEnding::abandoned;
+    if (!share_.has_packets_without_flow()) {
         return;
     }
-    reader_ = CaptureReader{memory_->bytes()};
-    file_ended_ = false;
-    if (parse_ && share_.has_packets_without_flow()) {
+    if (ending == CaptureEnding::unreadable) {
+        files_->mark_unreadable(next_file_ - 1, walk_.fault());
+    } else if (item == CaptureItem::cut && !failed_) {
+        files_->mark_cut(next_file_ - 1, walk_.fault());
+    }
+}
+
+void CaptureSource::go_on() noexcept {
+    if (file_ended_) {
+        open_next_file();
+    } else {
+        walk_.read_on();
+        pauses_ = false;
+    }
+    if (!overlap_is_known_ && !pauses_) {
         note_overlap();
     }
 }
 
-/// Looks at the first frame of the file that was just opened, with a reader of its own, so that
-/// nothing is asked of each frame.
-void CaptureSource::note_overlap() const noexcept {
-    CaptureReader reader{memory_->bytes()};
-    CaptureFrame frame;
-    CaptureItem item = reader.next(frame);
-    while (item == CaptureItem::other_block) {
-        item = reader.next(frame);
+void CaptureSource::open_next_file() noexcept {
+    auto capture = files_->take(next_file_++);
+    if (capture == nullptr) {
+        failed_ = true;
+        return;
     }
+    walk_ = CaptureWalk(std::move(capture));
+    file_ended_ = false;
+    pauses_ = false;
+    overlap_is_known_ = !parse_ || !share_.has_packets_without_flow();
+}
+
+/// Looks ahead at the first frame of a file, so that nothing is asked of each frame.
+void CaptureSource::note_overlap() noexcept {
+    CaptureFrame frame;
+    const CaptureItem item = walk_.look_ahead(frame);
+    overlap_is_known_ = item != CaptureItem::pause;
     if (item == CaptureItem::frame && times_.is_good(frame.time) && frame.time < times_.now()) {
         files_->mark_overlap(next_file_ - 1, times_.now() - frame.time);
     }

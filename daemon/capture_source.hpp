@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "daemon/capture_files.hpp"
-#include "daemon/capture_reader.hpp"
+#include "daemon/capture_walk.hpp"
 #include "flowcache/counter.hpp"
 #include "flowcache/packet_times.hpp"
 #include "flowcache/worker_share.hpp"
@@ -64,7 +64,8 @@ public:
     /// The worker's next frames. The burst may be empty although the stream goes on; then its clock
     /// has moved.
     ///
-    /// @cost  walks at most kScanItems frames; opens the next file where one ends
+    /// @cost  walks at most kScanItems frames; opens the next file where one ends, and reads on in
+    ///        one that is not mapped
     [[nodiscard]] Burst receive() noexcept;
     void release() noexcept {}
 
@@ -76,8 +77,11 @@ public:
     static constexpr std::size_t kScanItems = 16 * kBurstPackets;
 
 private:
+    void go_on() noexcept;
     void open_next_file() noexcept;
-    void note_overlap() const noexcept;
+    void note_overlap() noexcept;
+    void note(CaptureItem item, const CaptureFrame& frame) noexcept;
+    void note_end(CaptureItem item) noexcept;
     // Run for every frame; as calls they would cost 1.5 ns of the 12 that a frame takes here.
     [[nodiscard]] inline bool try_next(PacketView& packet) noexcept;
     [[nodiscard]] inline bool accept(const CaptureFrame& frame, PacketView& packet) noexcept;
@@ -89,10 +93,11 @@ private:
     InterfaceIndex ingress_interface_{};
     std::optional<ParseOptions> parse_;  ///< nothing: every frame is yielded
     std::size_t next_file_ = 0;
-    bool file_ended_ = true;  ///< also before the first
+    bool pauses_ = true;      ///< the walk can't go on before the next burst
+    bool file_ended_ = true;  ///< also before the first; then it pauses, too
     bool failed_ = false;
-    std::shared_ptr<const CaptureMemory> memory_;  ///< what reader_ and the last burst point into
-    CaptureReader reader_;
+    bool overlap_is_known_ = true;  ///< the file's first frame was looked at
+    CaptureWalk walk_;              ///< the last burst points into what it holds
     PacketTimes times_;
     std::array<PacketView, kBurstPackets> packets_;
 };

@@ -102,7 +102,7 @@ struct PortLedger {
 };
 
 struct Ledger {
-    std::size_t captures_cut{};  ///< capture files that end, or are damaged, inside a frame
+    std::size_t captures_cut{};  ///< capture files that are cut or damaged
     std::vector<QueueLedger> queues;
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;

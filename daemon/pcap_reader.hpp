@@ -30,6 +30,11 @@ public:
     /// @cost       no allocation, no loop
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept;
 
+    /// Octets behind the last whole record.
+    [[nodiscard]] std::size_t unread() const noexcept { return rest_.size(); }
+    /// Walks on in other bytes, which begin with the unread ones.
+    void go_on(std::span<const std::byte> bytes) noexcept { rest_ = bytes; }
+
 private:
     PcapReader() = default;
 

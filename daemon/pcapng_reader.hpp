@@ -49,6 +49,11 @@ public:
     /// @cost       allocates at an interface description only
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept;
 
+    /// Octets behind the last whole block.
+    [[nodiscard]] std::size_t unread() const noexcept { return rest_.size(); }
+    /// Walks on in other bytes, which begin with the unread ones.
+    void go_on(std::span<const std::byte> bytes) noexcept { rest_ = bytes; }
+
 private:
     struct PacketBlock;
 

@@ -53,8 +53,8 @@ void add_ends(CLI::App& preparse, PreparseArguments& arguments) {
         ->type_name("DEVICE");
     input
         ->add_option("--read", arguments.job.captures,
-                     "Take packets from pcap and pcapng files, as one stream ('-': standard "
-                     "input); read.* are the keys for --set")
+                     "Take packets from pcap and pcapng files, also compressed by gzip, xz or "
+                     "zstd, as one stream ('-': standard input); read.* are the keys for --set")
         ->check(refuse_empty)
         ->transform(or_standard_input)
         ->type_name("CAPTURE")

@@ -55,8 +55,10 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->option_text("HOST:PORT")
         ->group("Probe");
 
-    app.add_option("--read", line.captures,
-                   "Meter pcap and pcapng files, as one stream ('-': standard input)")
+    app.add_option(
+           "--read", line.captures,
+           "Meter pcap and pcapng files, also compressed by gzip, xz or zstd, as one stream ('-': "
+           "standard input)")
         ->type_name("CAPTURE")
         ->expected(1, -1)
         ->transform(or_standard_input)

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/capture_source.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -14,6 +11,7 @@
 #include <vector>
 
 #include "tests/unit/daemon/capture_builder.hpp"
+#include "tests/unit/daemon/nameless_file.hpp"
 
 namespace tributary {
 namespace {
@@ -22,39 +20,6 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr InterfaceIndex kInterface{7};
-
-/// A file with a path, but in no folder: regular (a memory file) or a pipe.
-class NamelessFile {
-public:
-    enum class Kind { regular, pipe };
-
-    explicit NamelessFile(const std::vector<std::byte>& content, Kind kind = Kind::regular) {
-        std::array<int, 2> ends{-1, -1};  // to read from, to write to
-        int opened = -1;
-        if (kind == Kind::pipe) {
-            opened = ::pipe(ends.data());
-        } else {
-            ends[0] = ::memfd_create("capture", MFD_CLOEXEC);
-            ends[1] = ::dup(ends[0]);
-            opened = ends[1];
-        }
-        REQUIRE(opened >= 0);
-        REQUIRE(::write(ends[1], content.data(), content.size()) ==
-                static_cast<ssize_t>(content.size()));
-        ::close(ends[1]);
-        descriptor_ = ends[0];
-    }
-    NamelessFile(const NamelessFile&) = delete;
-    NamelessFile& operator=(const NamelessFile&) = delete;
-    ~NamelessFile() { ::close(descriptor_); }
-
-    [[nodiscard]] std::string path() const {
-        return "/proc/self/fd/" + std::to_string(descriptor_);
-    }
-
-private:
-    int descriptor_ = -1;
-};
 
 struct Seen {
     std::string text;
@@ -368,7 +333,7 @@ TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[dae
     CHECK(drain(first).packets.size() == 2);
     CHECK(counters[0].unknown_interface.read() == 1);
     CHECK(counters[0].unknown_interface_octets.read() == 5);
-    CHECK(files.cut_files() == std::vector<std::string>{file.path()});
+    CHECK(files.cut_files() == std::vector<CutCapture>{{file.path(), ""}});
 }
 
 }  // namespace

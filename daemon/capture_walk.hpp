@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/capture_reader.hpp"
+#include "daemon/open_capture.hpp"
+
+namespace tributary {
+
+/// One worker's way through one capture.
+///
+/// @thread  one
+class CaptureWalk {
+public:
+    /// Through nothing: at its end.
+    CaptureWalk() = default;
+    explicit CaptureWalk(std::shared_ptr<OpenCapture> capture) noexcept
+        : capture_(std::move(capture)), piece_(capture_->piece(0, 0)), reader_(piece_.bytes) {}
+
+    /// Steps over one item, as CaptureReader does; or says `pause`: read_on() is to be called
+    /// before the next item, and all frames until now are good until then.
+    [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept {
+        const CaptureItem item = reader_.next(out);
+        if (item == CaptureItem::end || item == CaptureItem::cut) [[unlikely]] {
+            return pause_or_end(item);
+        }
+        return item;
+    }
+
+    /// @cost  unpacks or reads a piece, or waits for other workers
+    void read_on() noexcept {
+        piece_ = capture_->piece(++number_, reader_.unread());
+        reader_.go_on(piece_.bytes);
+    }
+
+    /// Finds the first item ahead that is no block without a packet, and stays where it is.
+    ///
+    /// @param out  written when the item is a frame
+    /// @return     `pause`: it is not in memory yet
+    /// @cost       a copy of the reader, for once in a file
+    [[nodiscard]] CaptureItem look_ahead(CaptureFrame& out) const noexcept {
+        CaptureReader ahead = reader_;
+        CaptureItem item = ahead.next(out);
+        while (item == CaptureItem::other_block) {
+            item = ahead.next(out);
+        }
+        return item == CaptureItem::frame || item == CaptureItem::unknown_interface
+                   ? item
+                   : pause_or_end(item);
+    }
+
+    /// After `end` or `cut`: how the file's bytes ended, and why if not as a whole.
+    [[nodiscard]] CaptureEnding ending() const noexcept { return capture_->ending(); }
+    [[nodiscard]] std::string fault() const { return capture_->fault(); }
+
+private:
+    [[nodiscard]] CaptureItem pause_or_end(CaptureItem item) const noexcept {
+        if (!piece_.is_last) {
+            return CaptureItem::pause;
+        }
+        const bool is_damaged = capture_ != nullptr && capture_->ending() == CaptureEnding::damaged;
+        return is_damaged ? CaptureItem::cut : item;
+    }
+
+    std::shared_ptr<OpenCapture> capture_;
+    CapturePiece piece_;
+    std::size_t number_ = 0;  ///< of the piece
+    CaptureReader reader_;
+};
+
+}  // namespace tributary
