@@ -97,6 +97,27 @@ class Screens(TopCase):
         self.check_screen("80x24_crowded", screen)
 
 
+class Stats(TopCase):
+    """`tributary stats`: what is not 0, so that it fits a screen; as a page, not a screen of its own."""
+
+    def test_screens_of_both_sizes(self):
+        for columns, rows in ((80, 24), (120, 40)):
+            with self.subTest(columns), FakeProbe(self.socket) as probe, Screen(self.directory, columns, rows) as screen:
+                probe.stats = ledger(2, queues=1, inputs=1)
+                screen.type("clear; " + shlex.join([harness.TRIBUTARY, "stats", "--socket", self.socket]))
+                screen.wait_for(r"(?s)queues.*\n\$$")
+                self.check_screen("stats_%dx%d" % (columns, rows), screen)
+
+    def test_all_has_the_rest(self):
+        probe = self.fake()
+        probe.stats = ledger(2, queues=1, inputs=1)
+        lines, every = (subprocess.run([harness.TRIBUTARY, "stats", "--socket", self.socket, *words], capture_output=True,
+                                       text=True, timeout=60, check=True).stdout.splitlines() for words in ([], ["--all"]))
+        self.assertLess(set(lines), set(every))
+        self.assertTrue(all(line.endswith("  0") or line.endswith("  0.0") for line in set(every) - set(lines)), every)
+        self.assertIn("packets.nic_missed  unknown", lines)     # which is not 0
+
+
 class Keys(TopCase):
     def flows_shown(self, lines):
         first = next((i for i, line in enumerate(lines) if line.startswith("FLOWS")), len(lines))
