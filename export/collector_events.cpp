@@ -29,7 +29,10 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "found a file of a former run",
         "the spool holds records of a former run",
         "the next file cannot be opened now, and this one goes on",
-        "no collector can be reached, and records wait"};
+        "no collector can be reached, and records wait",
+        "each connection ends right after the first messages; the collector may not understand "
+        "them, or expect something else at this port (export.collectors[].profile is for "
+        "collectors that need other messages)"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
@@ -112,6 +115,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::spool_emptied:
         case CollectorEventKind::spool_full:
         case CollectorEventKind::held_back:
+        case CollectorEventKind::ends_each:  // each of them is counted as lost
         case CollectorEventKind::former_file:
         case CollectorEventKind::spool_found:
             return;

@@ -36,8 +36,9 @@ enum class CollectorEventKind : std::uint8_t {
     spool_found,        ///< it holds records of a former run
     rotation_delayed,   ///< file: no descriptor for the next one; the one that is written goes on
     none_reached,       ///< mode failover: no collector can be reached
+    ends_each,          ///< TCP: several connections in a row ended right after the first messages
 };
-inline constexpr std::size_t kCollectorEventCount = 21;
+inline constexpr std::size_t kCollectorEventCount = 22;
 
 /// Whether all goes as it should, and nothing is to be done.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace tributary {
@@ -142,6 +143,7 @@ void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
     state_ = State::opening;
     since_ = now;
     sent_octets_ = 0;
+    has_sent_ = false;
     acknowledged_at_start_ = acknowledged_octets(socket_);
     stream_->begin(socket_);
     check_opening(now);
@@ -209,6 +211,7 @@ bool TcpTransport::send_some(MessageView message, std::chrono::nanoseconds now) 
     }
     ends_.back() = stream_->sent();
     sent_octets_ = 0;
+    has_sent_ = true;
     return true;
 }
 
@@ -245,8 +248,19 @@ void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
     }
     count_acknowledged();
     events_.tell(CollectorEventKind::connection_lost, now, stream_->fault());
+    tell_of_short_connections(now);
     tried_at_ = now;
     pause();
+}
+
+void TcpTransport::tell_of_short_connections(std::chrono::nanoseconds now) noexcept {
+    const bool is_short = has_sent_ && now - since_ < kShortConnection;
+    short_connections_ = is_short ? short_connections_ + 1 : 0;
+    if (short_connections_ >= kFewConnections) {
+        constexpr std::string_view kDetail = "3 or more in a row";
+        static_assert(kFewConnections == 3);
+        events_.tell(CollectorEventKind::ends_each, now, kDetail);
+    }
 }
 
 void TcpTransport::pause() noexcept {

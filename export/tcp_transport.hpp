@@ -31,6 +31,10 @@ public:
     static constexpr std::chrono::milliseconds kLastPause{250};
     static constexpr std::chrono::seconds kConnectTimeout{10};
     static constexpr std::chrono::seconds kLongConnection{10};
+    /// So many connections in a row that the collector ends so soon, with messages sent, are told
+    /// of: it may end them because of the messages.
+    static constexpr std::chrono::seconds kShortConnection{2};
+    static constexpr unsigned kFewConnections = 3;
 
     /// @errors  ExportError: source_address is not a local address
     TcpTransport(const CollectorOptions& collector, CollectorEvents& events,
@@ -64,6 +68,7 @@ private:
     void count_acknowledged() noexcept;
     void end_connection() noexcept;
     void lose(std::chrono::nanoseconds now) noexcept;
+    void tell_of_short_connections(std::chrono::nanoseconds now) noexcept;
     void pause() noexcept;
     [[nodiscard]] std::chrono::nanoseconds longest_pause() const noexcept;
 
@@ -86,6 +91,8 @@ private:
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
     std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together
     std::chrono::nanoseconds retry_at_{};  ///< end of the pause
+    bool has_sent_{};                      ///< a whole message, in this connection
+    unsigned short_connections_{};         ///< in a row
     Patience patience_ = Patience::usual;
     std::chrono::nanoseconds next_pause_{kFirstPause};
     std::minstd_rand random_{std::random_device{}()};

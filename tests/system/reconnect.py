@@ -53,6 +53,26 @@ class Reconnect(harness.TestCase):
             self.assertNotIn("not reloaded", daemon.text())
         self.check_records(harness.read_json(self.path("stats.json")), collector.streams)
 
+    def test_a_collector_that_ends_each_connection_after_its_first_message_is_warned_of(self):
+        """As a collector does that meets an options record that it does not know."""
+        ended = []
+        def end_at_options_template(connection, stream):
+            while octets := connection.recv(65536):
+                stream += octets
+                if len(ended) < 4 and len(stream) > 16:
+                    ended.append(len(stream))
+                    return
+        with Collector(None, end_at_options_template) as collector, harness.huge_pages(), \
+                self.probe(collector.port) as daemon:
+            line = "tcp 127.0.0.1:%d: each connection ends right after the first messages" % collector.port
+            daemon.wait_for_log(line, 30)
+            self.assertGreaterEqual(len(ended), 3)
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+            said = [text for text in daemon.text().splitlines() if line in text]
+        self.assertEqual(len(said), 1, said)    # once a minute
+        self.assertIn("warning", said[0])
+        self.assertIn("export.collectors[].profile", said[0])
+
     def test_the_end_tries_until_its_time_is_over(self):
         port = harness.free_port()
         with harness.huge_pages(), self.probe(port, "export.drain-timeout=5") as daemon:

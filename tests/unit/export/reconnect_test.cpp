@@ -110,3 +110,66 @@ TEST_CASE("TCP export: the end tries at once, and again, as long as it waits", "
     CHECK(tcp.exported() == 100);
     CHECK(tcp.counters.collectors[0].errors.read() > 8 + 15);
 }
+
+namespace {
+
+/// Takes connections and ends each after it has read something, or at once.
+struct HastyCollector {
+    TcpExport& tcp;
+    const FileDescriptor& listener;
+    milliseconds now{0};
+
+    void end_one(milliseconds lasting) {
+        while (tcp.counters.collectors[0].connected.read() == 0) {
+            tcp.worker.try_now();
+            tcp.run(now);
+        }
+        FileDescriptor connection = accept_one(listener);
+        std::vector<std::byte> stream;
+        read_all(connection, stream);
+        now += lasting;
+        tcp.run(now);
+        connection = FileDescriptor();
+        while (tcp.counters.collectors[0].connected.read() == 1) {
+            tcp.run(now);
+        }
+    }
+    [[nodiscard]] std::ptrdiff_t told() const {
+        return std::ranges::count(tcp.events, CollectorEventKind::ends_each);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("TCP export: a collector that ends each connection at once is told of, once a minute",
+          "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(10);
+    HastyCollector collector{tcp, listener};
+    collector.end_one(milliseconds{100});
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 0);
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 1);
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 1);
+    collector.now += CollectorEvents::kRepeatAfter;
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 2);
+    CHECK(std::ranges::count(tcp.events, CollectorEventKind::connection_lost) == 5);
+    CHECK(tcp.counters.collectors[0].errors.read() == 5);  // each once
+}
+
+TEST_CASE("TCP export: connections that last break the row", "[export][unit]") {
+    const FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(10);
+    HastyCollector collector{tcp, listener};
+    for (int i = 0; i < 3; ++i) {
+        collector.end_one(milliseconds{100});
+        collector.end_one(milliseconds{100});
+        collector.end_one(TcpTransport::kShortConnection);
+    }
+    CHECK(collector.told() == 0);
+}
