@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <utility>
+
+#include "conf/collector_profiles.hpp"
 
 namespace tributary {
 namespace {
@@ -107,6 +111,9 @@ std::vector<std::string> warnings_about(const Config& config) {
         warn_of_idle_packet_keys(config.inputs[i], "inputs." + std::to_string(i), warnings);
     }
     warn_of_idle_packet_keys(config.read, "read", warnings);
+    for (std::string& line : profile_warnings(config)) {
+        warnings.push_back(std::move(line));
+    }
     return warnings;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "conf/collector_profiles.hpp"
 #include "conf/keys.hpp"
 #include "conf/scalars.hpp"
 #include "conf/yaml_tree.hpp"
@@ -153,7 +154,7 @@ std::string key_reference() {
         page += "| `" + key.path + "` | `" + key.value + "` | " + key.limits + " | " + key.help +
                 " |\n";
     }
-    return page;
+    return page + profile_reference();
 }
 
 }  // namespace tributary

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/export_keys.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "conf/collector_profiles.hpp"
+#include "conf/faults.hpp"
 #include "conf/rules.hpp"
+#include "conf/yaml_tree.hpp"
 
 namespace tributary {
 namespace {
@@ -62,7 +67,56 @@ std::vector<Key<TlsOptions>> tls_keys() {
     };
 }
 
-std::vector<Key<CollectorOptions>> collector_keys() {
+/// The words of export.collectors[].options.
+const std::vector<Word<bool OptionsChoice::*>>& options_words() {
+    static const std::vector<Word<bool OptionsChoice::*>> words{
+        {"reliability", &OptionsChoice::reliability},
+        {"statistics", &OptionsChoice::statistics},
+        {"interfaces", &OptionsChoice::interfaces},
+        {"flow-keys", &OptionsChoice::flow_keys},
+        {"types", &OptionsChoice::types}};
+    return words;
+}
+
+/// Takes one word of it. @return  whether it is one
+bool take_options(std::string_view text, OptionsChoice& chosen) {
+    const auto* const word = find_word(options_words(), text);
+    if (word != nullptr) {
+        chosen.*(word->meaning) = true;
+    }
+    return word != nullptr;
+}
+
+bool accept_options(const YamlNode& node, CollectorOptions& collector) {
+    collector.options = {.reliability = false,
+                         .statistics = false,
+                         .interfaces = false,
+                         .flow_keys = false,
+                         .types = false};
+    return node.kind == YamlNode::Kind::list &&
+           std::ranges::all_of(node.entries, [&collector](const YamlEntry& entry) {
+               return take_options(entry.value.text, collector.options);
+           });
+}
+
+std::string options_yaml(const CollectorOptions& collector) {
+    std::string text;
+    for (const auto& word : options_words()) {
+        if (collector.options.*(word.meaning)) {
+            text += (text.empty() ? "" : ", ") + std::string(word.text);
+        }
+    }
+    return "[" + text + "]";
+}
+
+Rule<CollectorOptions> options_choice() {
+    return {.limits = "a list of none or some of " + words_text(options_words()),
+            .accept = accept_options,
+            .yaml = options_yaml};
+}
+
+/// Where a collector is.
+std::vector<Key<CollectorOptions>> place_keys() {
     using O = CollectorOptions;
     return {
         value("transport",
@@ -89,6 +143,13 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         value("path", text(&O::path, "the path of a file or \"\"", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),
+    };
+}
+
+/// What a collector gets.
+std::vector<Key<CollectorOptions>> content_keys() {
+    using O = CollectorOptions;
+    return {
         value("observation-domain",
               or_inherit(&O::observation_domain,
                          whole_number(&OneValue<std::uint32_t>::value, 0, kMost32)),
@@ -106,13 +167,30 @@ std::vector<Key<CollectorOptions>> collector_keys() {
               choice(&O::sampling, {{"all", SamplingForm::all},
                                     {"rfc5477", SamplingForm::rfc5477},
                                     {"netflow", SamplingForm::netflow},
+                                    {"netflow-where-sampled", SamplingForm::netflow_where_sampled},
                                     {"none", SamplingForm::none}}),
               "options records that tell this collector of sampling: rfc5477 (elements 304 to 306, "
-              "311), netflow (34, 35), both or none; docs/export.md says which collector reads "
-              "what"),
+              "311), netflow (34, 35), netflow-where-sampled (not where no input is sampled), "
+              "both or none; docs/export.md says which collector reads what"),
+        value("options", options_choice(),
+              "options records that this collector gets beside those of sampling; docs/export.md "
+              "has them"),
         value("tcp-control-bits", whole_number(&O::tcp_control_bits, 1, 2),
               "octets of tcpControlBits for this collector; with 1, for those that read no more "
               "(pmacct), without the flags beyond CWR"),
+        value("enterprise-elements", flag(&O::enterprise_elements),
+              "records for this collector have tributary's own elements, and ntop's where they are "
+              "wanted; false is for one that drops records with elements that it does not know"),
+        value("cert-elements", flag(&O::cert_elements),
+              "TCP flags for this collector as CERT's unionTCPFlags too (enterprise 6871), and its "
+              "reverse, as YAF sends them"),
+    };
+}
+
+/// What waits for a collector, and what it needs of its transport.
+std::vector<Key<CollectorOptions>> transport_keys() {
+    using O = CollectorOptions;
+    return {
         value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
               "octets of messages that wait for this collector, or, with tcp and tls, for its "
               "acknowledgement"),
@@ -120,6 +198,43 @@ std::vector<Key<CollectorOptions>> collector_keys() {
         section("tls", &O::tls, tls_keys()),
         section("spool", &O::spool, spool_keys()),
     };
+}
+
+/// Gives the collector what its profile sets.
+void take_profile(CollectorProfile profile, const std::vector<Key<CollectorOptions>>& keys,
+                  CollectorOptions& collector) {
+    collector.profile = profile;
+    for (const ProfileSetting& setting : profile_settings()) {
+        if (setting.profile == profile) {
+            const std::string name(setting.key);
+            const YamlNode node = parse_yaml(setting.value, {.name = "profile"}, name);
+            Faults none;
+            read_entry({.key = name, .value = node}, {}, keys, collector, none);
+        }
+    }
+}
+
+/// @param keys  the other keys of a collector
+Key<CollectorOptions> profile_key(const std::vector<Key<CollectorOptions>>& keys) {
+    std::vector<Word<CollectorProfile>> words;
+    for (const ProfileEntry& entry : profile_entries()) {
+        words.push_back({entry.word, entry.profile});
+    }
+    Rule<CollectorOptions> rule = choice(&CollectorOptions::profile, words);
+    rule.accept = [words, keys](const YamlNode& node, CollectorOptions& collector) {
+        const auto* const word = find_word(words, node.text);
+        if (!is_scalar(node) || word == nullptr) {
+            return false;
+        }
+        take_profile(word->meaning, keys, collector);
+        return true;
+    };
+    Key<CollectorOptions> key = value(
+        "profile", rule,
+        "what collector it is: other keys here have the defaults that it needs, as the table of "
+        "profiles in docs/configuration.md says; a key that is given overrides its profile");
+    key.goes_first = true;
+    return key;
 }
 
 /// The words of export.fields that are groups.
@@ -200,6 +315,14 @@ Rule<ExportOptions> export_fields() {
 }
 
 }  // namespace
+
+std::vector<Key<CollectorOptions>> collector_keys() {
+    std::vector<Key<CollectorOptions>> keys = place_keys();
+    std::ranges::copy(content_keys(), std::back_inserter(keys));
+    std::ranges::copy(transport_keys(), std::back_inserter(keys));
+    keys.insert(keys.begin(), profile_key(keys));
+    return keys;
+}
 
 std::vector<Key<ExportOptions>> export_keys() {
     using O = ExportOptions;

@@ -11,4 +11,7 @@ namespace tributary {
 /// The keys of `export`.
 [[nodiscard]] std::vector<Key<ExportOptions>> export_keys();
 
+/// Those of one item of export.collectors.
+[[nodiscard]] std::vector<Key<CollectorOptions>> collector_keys();
+
 }  // namespace tributary

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ struct Key {
     std::string name;
     std::function<void(const YamlNode&, const std::string& path, Owner&, Faults&)> read;
     std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
+    bool goes_first = false;  ///< read before all others, which override what it does to them
 };
 
 /// The name that a word was probably meant to be: the only one that begins with it, or the one most
@@ -90,10 +92,16 @@ template <class Owner>
 void read_section(const YamlNode& node, const std::string& path,
                   const std::vector<Key<Owner>>& keys, Owner& owner, Faults& faults) {
     require_kind(node, YamlNode::Kind::map, path);
-    for (const YamlEntry& entry : node.entries) {
+    const auto read = [&](const YamlEntry& entry) {
         faults.in(join_path(path, entry.key),
                   [&] { read_entry(entry, path, keys, owner, faults); });
-    }
+    };
+    const auto goes_first = [&](const YamlEntry& entry) {
+        const auto key = std::ranges::find(keys, entry.key, &Key<Owner>::name);
+        return key != keys.end() && key->goes_first;
+    };
+    std::ranges::for_each(node.entries | std::views::filter(goes_first), read);
+    std::ranges::for_each(node.entries | std::views::filter(std::not_fn(goes_first)), read);
 }
 
 template <class Owner>

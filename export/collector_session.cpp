@@ -6,21 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "export/encoder_options.hpp"
+
 namespace tributary {
 namespace {
-
-/// What the collector wants otherwise than the others.
-ExportOptions options_for(const ExportOptions& options, const CollectorOptions& collector,
-                          const MeteringProcess& metering) {
-    ExportOptions own = options;
-    own.sampling = collector.sampling;
-    own.selector =
-        collector.sampling != SamplingForm::none && differ_in_sampling(metering.interfaces);
-    own.tcp_control_bits = collector.tcp_control_bits;
-    own.observation_domain = collector.observation_domain.value_or(options.observation_domain);
-    own.timestamps = collector.timestamps.value_or(options.timestamps);
-    return own;
-}
 
 std::optional<BiflowSplitter> splitter_for(const CollectorOptions& collector,
                                            const RecordLayout& layout) {
@@ -46,10 +35,10 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       events_(options.collectors.at(place.option), account_, std::move(handler)),
       transport_(make_transport(options.collectors[place.option], events_)),
       splitter_(splitter_for(options.collectors[place.option], metering.layout)),
-      encoder_(options_for(options, options.collectors[place.option], metering),
+      encoder_(encoder_options(options, options.collectors[place.option], metering),
                metering_for(metering, splitter_).layout,
                message_limit(options.collectors[place.option])),
-      announcer_(options_for(options, options.collectors[place.option], metering),
+      announcer_(encoder_options(options, options.collectors[place.option], metering),
                  options.collectors[place.option].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[place.option]), encoder_),
       overflow_(options.collectors[place.option].spool, place.account, encoder_.fingerprint(), book,

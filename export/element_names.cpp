@@ -80,6 +80,11 @@ std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterp
             return Entry{name, IpfixType::unsigned32};
         }
     }
+    if (enterprise == kCertEnterprise && (number & ~kReverseBit) == kCertElement.number) {
+        return Entry{
+            is_reverse(number) ? ReverseName(kCertElement.name).c_str() : kCertElement.name,
+            IpfixType::unsigned8};
+    }
     const EnterpriseElement* const own = own_element(enterprise, number);
     if (enterprise == kDocumentationEnterprise && own != nullptr) {
         return Entry{own_name(*own, number), own->type};

@@ -16,7 +16,7 @@
 namespace tributary {
 
 /// The elements that are registered: those that come with libfixbuf, tributary's own under the
-/// number that they have by default, and ntop's that tributary writes.
+/// number that they have by default, and ntop's and CERT's that tributary writes.
 /// @thread  any; it does not change
 class ElementRegistry {
 public:

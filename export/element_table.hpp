@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "export/enterprise_elements.hpp"
 #include "export/record_elements.hpp"
 #include "export/reverse_elements.hpp"
 #include "flowcache/flow_record.hpp"
@@ -28,6 +29,7 @@ enum class Group : std::uint8_t {
     tcp_handshake,  ///< of tcp-analysis, in biflows
     tcp_flags,      ///< of tcp-analysis, unless tcp-counts tells the same
     selector,       ///< of the core, where inputs differ in sampling
+    cert,           ///< of the core, where they are wanted (kCertElement)
     ntop,           ///< of tcp-analysis, where they are wanted (kNtopElements)
 };
 
@@ -206,6 +208,8 @@ inline constexpr std::array kElements{
                  Group::tcp_flags),
     tcp_analysis("tcpHandshakeNanoseconds", Take::unsigned4, offsetof(TcpAnalysisGroup, handshake),
                  When::tcp, Group::tcp_handshake),
+    Element{kCertElement.name, Take::octets1, offsetof(FlowRecordCore, tcp_control_bits),
+            When::always, Group::cert},
     tcp_analysis("RETRANSMITTED_IN_PKTS", Take::unsigned4,
                  offsetof(TcpAnalysisGroup, retransmissions), When::tcp, Group::ntop),
     tcp_analysis("OOORDER_IN_PKTS", Take::unsigned4, offsetof(TcpAnalysisGroup, out_of_order),

@@ -101,6 +101,19 @@ inline constexpr std::array kNtopElements{
     NtopElement{"OOORDER_IN_PKTS", 111, "OOORDER_OUT_PKTS", 112},
 };
 
+/// @source  IANA's registry of private enterprise numbers
+inline constexpr std::uint32_t kCertEnterprise = 6871;
+
+/// The element by which YAF tells of TCP flags, and super_mediator reads them; ours has those of
+/// all packets, the first one included, because YAF's initialTCPFlags is not known here.
+///
+/// @source  CERT's registry of IPFIX elements
+struct CertElement {
+    const char* name;
+    std::uint16_t number;
+};
+inline constexpr CertElement kCertElement{"unionTCPFlags", 15};
+
 /// @return  the name of the element of ntop's with this number; nullptr: there is none here
 [[nodiscard]] constexpr const char* ntop_element(std::uint16_t number) noexcept {
     for (const NtopElement& element : kNtopElements) {

@@ -92,6 +92,10 @@ void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
         add_ntops(ntops.in, ntops.in_number);
         add_ntops(ntops.out, ntops.out_number);
     }
+    fbInfoElement_t flags = element_of(kCertElement.name, kCertEnterprise, kCertElement.number,
+                                       IpfixType::unsigned8, 1);
+    flags.flags |= FB_IE_F_REVERSIBLE;
+    fbInfoModelAddElement(model, &flags);
 }
 
 void add_whole_record(fbInfoModel_t* model, std::uint32_t enterprise) {

@@ -72,7 +72,9 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                                 {.partial = options.partial,
                                  .ntop = options.ntop_elements,
                                  .selector = options.selector,
-                                 .tcp_control_bits = options.tcp_control_bits})),
+                                 .tcp_control_bits = options.tcp_control_bits,
+                                 .enterprise = options.enterprise_elements,
+                                 .cert = options.cert_elements})),
       session_(settings_of(options, message_limit), framing_templates(templates_)) {
     encode_templates(settings_of(options, message_limit));
     take_memory_of_fixbuf();

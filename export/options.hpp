@@ -102,6 +102,8 @@ struct ElementChoice {
     bool ntop{};      ///< ntop's elements beside tributary's own (kNtopElements)
     bool selector{};  ///< selectorId, which tells the sampling of a record's input
     std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
+    bool enterprise = true;              ///< tributary's own elements and ntop's
+    bool cert{};                         ///< CERT's unionTCPFlags
 };
 
 /// Which collectors get which records; CollectorGroup explains them.
@@ -137,9 +139,35 @@ struct TlsOptions {
 };
 
 /// In which options records a collector is told of sampling; OptionsEncoder explains them.
-enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, none };
+/// `netflow_where_sampled` is netflow, or none where no input is sampled: CollectorSession decides.
+enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, netflow_where_sampled, none };
+
+/// Which options records a collector gets beside those of sampling.
+struct OptionsChoice {
+    bool reliability = true;  ///< what the exporting and the metering process lost
+    bool statistics = true;
+    bool interfaces = true;
+    bool flow_keys = true;
+    bool types = true;  ///< of elements that are not IANA's (RFC 5610)
+    friend bool operator==(const OptionsChoice&, const OptionsChoice&) = default;
+};
+
+/// The collector that the defaults of some keys are for; conf/collector_profiles.cpp has them.
+enum class CollectorProfile : std::uint8_t {
+    rfc,
+    nfdump,
+    goflow2,
+    akvorado,
+    opentelemetry,
+    pmacct,
+    silk,
+    super_mediator,
+    vflow,
+    ipfixcol2,
+};
 
 struct CollectorOptions {
+    CollectorProfile profile = CollectorProfile::rfc;
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
     std::uint16_t port = 0;      ///< 0: not known yet, complete_collectors() tells
@@ -156,7 +184,10 @@ struct CollectorOptions {
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two
     SamplingForm sampling = SamplingForm::all;
+    OptionsChoice options{};
     std::uint16_t tcp_control_bits = 2;  ///< octets of tcpControlBits, 1 or 2
+    bool enterprise_elements = true;     ///< tributary's own and ntop's
+    bool cert_elements{};                ///< CERT's unionTCPFlags
     /// Octets of messages that wait for the collector, or for its acknowledgement.
     std::size_t buffer = std::size_t{4} << 20U;
     friend bool operator==(const CollectorOptions&, const CollectorOptions&) = default;
@@ -181,8 +212,11 @@ struct ExportOptions {
     std::vector<CollectorOptions> collectors;
     // What CollectorSession tells its encoders of their one collector.
     SamplingForm sampling = SamplingForm::all;
+    OptionsChoice options{};
     bool selector = false;               ///< records have a selectorId
     std::uint16_t tcp_control_bits = 2;  ///< octets
+    bool enterprise_elements = true;     ///< tributary's own and ntop's
+    bool cert_elements = false;          ///< CERT's unionTCPFlags
     friend bool operator==(const ExportOptions&, const ExportOptions&) = default;
 };
 

@@ -101,8 +101,11 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
       tunnel_in_key_(metering.tunnel_in_key),
       groups_(metering.layout.groups()),
       has_reverse_(metering.layout.reverse_at != 0),
-      has_ntop_(options.ntop_elements),
-      shape_({.sampling = options.sampling,
+      has_own_(options.enterprise_elements),
+      has_ntop_(options.ntop_elements && options.enterprise_elements),
+      has_cert_(options.cert_elements),
+      shape_({.choice = options.options,
+              .sampling = options.sampling,
               .has_selector = differ_in_sampling(metering.interfaces),
               .knows_drops = metering.knows_drops}),
       interfaces_(metering.interfaces),
@@ -112,7 +115,9 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                options_templates(shape_)),
       template_messages_(encode_templates(session_, options_templates(shape_))) {
     Messages types;
-    append_types(types);
+    if (options.options.types) {
+        append_types(types);
+    }
     close(types);
     if (!types.complete) {
         throw ExportError("libfixbuf refused a record of an element's type");
@@ -135,21 +140,38 @@ OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
 OptionsEncoder::Messages OptionsEncoder::encode_all(const OptionsNumbers& numbers,
                                                     std::span<const TemplateKeys> templates) {
     Messages out;
-    append_numbers(out, numbers);
-    for (const ObservedInterface& interface : interfaces_) {
-        append_interface(out, interface);
+    if (shape_.choice.reliability) {
+        append_reliability(out, numbers);
+    }
+    if (shape_.choice.statistics) {
+        append(out, Fields(OptionsKind::statistics)
+                        .put(observation_domain_)
+                        .put(numbers.exported_octets)
+                        .put(numbers.exported_messages)
+                        .put(numbers.exported_records));
+    }
+    if (shape_.choice.interfaces) {
+        for (const ObservedInterface& interface : interfaces_) {
+            append_interface(out, interface);
+        }
     }
     append_sampling(out);
-    for (const TemplateKeys& keys : templates) {
-        append(out, Fields(OptionsKind::flow_keys)
-                        .put(keys.template_id)
-                        .put(keys.indicator | (tunnel_in_key_ ? keys.tunnel : 0)));
+    if (shape_.choice.flow_keys) {
+        append_keys(out, templates);
     }
     close(out);
     return out;
 }
 
-void OptionsEncoder::append_numbers(Messages& out, const OptionsNumbers& numbers) {
+void OptionsEncoder::append_keys(Messages& out, std::span<const TemplateKeys> templates) {
+    for (const TemplateKeys& keys : templates) {
+        append(out, Fields(OptionsKind::flow_keys)
+                        .put(keys.template_id)
+                        .put(keys.indicator | (tunnel_in_key_ ? keys.tunnel : 0)));
+    }
+}
+
+void OptionsEncoder::append_reliability(Messages& out, const OptionsNumbers& numbers) {
     append(
         out,
         Fields(OptionsKind::exporting_reliability).put(observation_domain_).put(numbers.not_sent));
@@ -162,11 +184,6 @@ void OptionsEncoder::append_numbers(Messages& out, const OptionsNumbers& numbers
     } else if (numbers.metering.dropped_packets) {  // else it is unknown just now
         append(out, metering.put(*numbers.metering.dropped_packets));
     }
-    append(out, Fields(OptionsKind::statistics)
-                    .put(observation_domain_)
-                    .put(numbers.exported_octets)
-                    .put(numbers.exported_messages)
-                    .put(numbers.exported_records));
 }
 
 void OptionsEncoder::append_interface(Messages& out, const ObservedInterface& interface) {
@@ -258,7 +275,7 @@ void OptionsEncoder::append_types(Messages& out) {
     };
     for (const EnterpriseElement& element : kEnterpriseElements) {
         const auto number = static_cast<std::uint16_t>(element.number);
-        if (!(groups_.*element.group)) {
+        if (!(groups_.*element.group) || !has_own_) {
             continue;
         }
         describe(element.name, number, element.type, enterprise_number_);
@@ -275,6 +292,14 @@ void OptionsEncoder::append_types(Messages& out) {
         if (has_ntop_ && has_reverse_) {
             describe(element.out, element.out_number, IpfixType::unsigned32, kNtopEnterprise);
         }
+    }
+    if (has_cert_) {
+        describe(kCertElement.name, kCertElement.number, IpfixType::unsigned8, kCertEnterprise);
+    }
+    if (has_cert_ && has_reverse_) {
+        describe(ReverseName(kCertElement.name).c_str(),
+                 static_cast<std::uint16_t>(kCertElement.number | kReverseBit),
+                 IpfixType::unsigned8, kCertEnterprise);
     }
 }
 

@@ -65,7 +65,7 @@ public:
     [[nodiscard]] const std::vector<Message>& type_messages() const noexcept {
         return type_messages_;
     }
-    /// The first message has the numbers.
+    /// The first message has the numbers, where they are chosen.
     /// @errors  std::bad_alloc: nothing is made
     [[nodiscard]] Messages encode(const OptionsNumbers& numbers,
                                   std::span<const TemplateKeys> templates);
@@ -77,7 +77,8 @@ private:
                                       std::span<const TemplateKeys> templates);
 
     void append(Messages& out, Fields fields);
-    void append_numbers(Messages& out, const OptionsNumbers& numbers);
+    void append_reliability(Messages& out, const OptionsNumbers& numbers);
+    void append_keys(Messages& out, std::span<const TemplateKeys> templates);
     void append_interface(Messages& out, const ObservedInterface& interface);
     void append_sampling(Messages& out);
     [[nodiscard]] Fields netflow_sampling(const ObservedInterface& interface,
@@ -92,7 +93,9 @@ private:
     bool tunnel_in_key_;
     FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
+    bool has_own_;        ///< tributary's own are
     bool has_ntop_;       ///< so are ntop's
+    bool has_cert_;       ///< and CERT's
     OptionsShape shape_;
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;

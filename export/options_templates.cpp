@@ -41,29 +41,48 @@ WireTemplate netflow_template(OptionsKind kind, bool has_selector) {
     return options_template(kind, 1, std::move(fields));
 }
 
+/// All but those of sampling.
+std::vector<WireTemplate> chosen_templates(const OptionsShape& shape) {
+    using enum OptionsKind;
+    std::vector<WireTemplate> templates;
+    if (shape.choice.reliability) {
+        templates.push_back(
+            options_template(exporting_reliability, 1,
+                             {of("exportingProcessId", 4), of("notSentFlowTotalCount", 8),
+                              of("notSentPacketTotalCount", 8), of("notSentOctetTotalCount", 8)}));
+        templates.push_back(metering_template(shape));
+    }
+    if (shape.choice.statistics) {
+        templates.push_back(options_template(
+            statistics, 1,
+            {of("observationDomainId", 4), of("exportedOctetTotalCount", 8),
+             of("exportedMessageTotalCount", 8), of("exportedFlowRecordTotalCount", 8)}));
+    }
+    if (shape.choice.interfaces) {
+        templates.push_back(
+            options_template(interface, 1,
+                             {of("ingressInterface", 4), of("interfaceName", kVariableLength),
+                              of("interfaceDescription", kVariableLength)}));
+    }
+    if (shape.choice.flow_keys) {
+        templates.push_back(
+            options_template(flow_keys, 1, {of("templateId", 2), of("flowKeyIndicator", 8)}));
+    }
+    if (shape.choice.types) {
+        templates.push_back(options_template(
+            element_type, 2,
+            {of("privateEnterpriseNumber", 4), of("informationElementId", 2),
+             of("informationElementDataType", 1), of("informationElementSemantics", 1),
+             of("informationElementUnits", 2), of("informationElementName", kVariableLength)}));
+    }
+    return templates;
+}
+
 }  // namespace
 
 std::vector<WireTemplate> options_templates(const OptionsShape& shape) {
     using enum OptionsKind;
-    std::vector<WireTemplate> templates{
-        options_template(exporting_reliability, 1,
-                         {of("exportingProcessId", 4), of("notSentFlowTotalCount", 8),
-                          of("notSentPacketTotalCount", 8), of("notSentOctetTotalCount", 8)}),
-        metering_template(shape),
-        options_template(
-            statistics, 1,
-            {of("observationDomainId", 4), of("exportedOctetTotalCount", 8),
-             of("exportedMessageTotalCount", 8), of("exportedFlowRecordTotalCount", 8)}),
-        options_template(interface, 1,
-                         {of("ingressInterface", 4), of("interfaceName", kVariableLength),
-                          of("interfaceDescription", kVariableLength)}),
-        options_template(flow_keys, 1, {of("templateId", 2), of("flowKeyIndicator", 8)}),
-        options_template(
-            element_type, 2,
-            {of("privateEnterpriseNumber", 4), of("informationElementId", 2),
-             of("informationElementDataType", 1), of("informationElementSemantics", 1),
-             of("informationElementUnits", 2), of("informationElementName", kVariableLength)}),
-    };
+    std::vector<WireTemplate> templates = chosen_templates(shape);
     if (shape.has_psamp()) {
         templates.push_back(options_template(
             counted_sampling, 1,

@@ -26,6 +26,7 @@ enum class OptionsKind : std::uint16_t {
 
 /// What the templates of a collector's options records depend on.
 struct OptionsShape {
+    OptionsChoice choice{};
     SamplingForm sampling{};
     bool has_selector{};  ///< interfaces differ in sampling
     bool knows_drops = true;

@@ -51,6 +51,7 @@ std::optional<std::size_t> place_of(Group group, const RecordLayout& layout, boo
         case Group::common:
         case Group::core:
         case Group::selector:
+        case Group::cert:
             break;
     }
     return 0;
@@ -65,6 +66,7 @@ std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& lay
         case Group::selector:
             return std::nullopt;
         case Group::core:
+        case Group::cert:
             return layout.reverse_at - kReverseShift;
         default:
             return place_of(group, layout.reversed(), true);
@@ -163,7 +165,13 @@ bool is_chosen(const Element& element, const PartialGroups& partial) {
 /// Whether records of this layout have an element, if its group has a place.
 bool is_told(const Element& element, const RecordLayout& layout, const ElementChoice& choice) {
     if (element.group == Group::ntop) {
-        return choice.ntop;
+        return choice.ntop && choice.enterprise;
+    }
+    if (element.group == Group::cert) {
+        return choice.cert;
+    }
+    if (!choice.enterprise && tributary_element(element.name) != TributaryElement::none) {
+        return false;
     }
     if (element.group == Group::selector) {
         return choice.selector;
@@ -209,7 +217,7 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
 }
 
 bool is_of_enterprise(const Element& element) {
-    return element.group == Group::ntop ||
+    return element.group == Group::ntop || element.group == Group::cert ||
            tributary_element(element.name) != TributaryElement::none;
 }
 

@@ -32,8 +32,8 @@ enum class KeyRole : std::uint8_t { none, always, with_tunnel_in_key };
 
 /// One field of a template: which element, and where its value comes from.
 struct TemplateField {
-    /// The name that IANA's registry, kEnterpriseElements or kNtopElements has for it; or the
-    /// ReverseName of that.
+    /// The name that IANA's registry, kEnterpriseElements, kNtopElements or kCertElement has for
+    /// it; or the ReverseName of that.
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
     KeyRole key;

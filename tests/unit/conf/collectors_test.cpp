@@ -247,6 +247,15 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
     CHECK(collector(", rate: 250000").rate == 250'000U);
     CHECK(collector("").sampling == SamplingForm::all);
     CHECK(collector(", sampling: netflow").sampling == SamplingForm::netflow);
+    CHECK(collector(", sampling: netflow-where-sampled").sampling ==
+          SamplingForm::netflow_where_sampled);
+    CHECK(collector("").options == OptionsChoice{});
+    CHECK(collector(", options: [interfaces, types]").options ==
+          OptionsChoice{.reliability = false, .statistics = false, .flow_keys = false});
+    CHECK(collector("").enterprise_elements);
+    CHECK_FALSE(collector(", enterprise-elements: no").enterprise_elements);
+    CHECK_FALSE(collector("").cert_elements);
+    CHECK(collector(", cert-elements: yes").cert_elements);
     CHECK(collector("").tcp_control_bits == 2);
     CHECK(collector(", tcp-control-bits: 1").tcp_control_bits == 1);
     CHECK(judged("host: a, rate: 999") ==
@@ -258,6 +267,7 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
           std::string::npos);
     CHECK(judged("host: a, tcp-control-bits: 3").find("must be a whole number from 1 to 2") !=
           std::string::npos);
-    CHECK(judged("host: a, sampling: sflow").find("must be all, rfc5477, netflow or none") !=
-          std::string::npos);
+    CHECK(judged("host: a, sampling: sflow")
+              .find("must be all, rfc5477, netflow, "
+                    "netflow-where-sampled or none") != std::string::npos);
 }

@@ -66,7 +66,8 @@ export:
   enterprise-number: 32473
   ntop-elements: false
   collectors:
-    - transport: udp
+    - profile: rfc
+      transport: udp
       host: "192.0.2.1"
       port: 4739
       source-address: ""
@@ -77,7 +78,10 @@ export:
       timestamps: inherit
       direction: inherit
       sampling: all
+      options: [reliability, statistics, interfaces, flow-keys, types]
       tcp-control-bits: 2
+      enterprise-elements: true
+      cert-elements: false
       buffer: 4194304
       rotation:
         size: 0

@@ -298,6 +298,10 @@ TEST_CASE("Biflow records: a message that is too short for the largest template 
     // The least that the configuration lets through.
     CHECK_NOTHROW(EncoderPair(kAllGroups, TimestampUnit::milliseconds, 576, FlowDirection::biflow));
     CHECK_NOTHROW(EncoderPair({}, TimestampUnit::milliseconds, 512, FlowDirection::biflow));
+    ExportOptions with_cert;
+    with_cert.fields = kAllGroups;
+    with_cert.cert_elements = true;
+    CHECK_NOTHROW(EncoderPair(with_cert, 576, FlowDirection::biflow));
 }
 
 TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[export][unit]") {
@@ -309,6 +313,9 @@ TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[e
     // As docs/fields.md says; 832 is the least that the configuration lets through.
     CHECK_THROWS_AS(EncoderPair(options, 787, FlowDirection::biflow), ExportError);
     CHECK_NOTHROW(EncoderPair(options, 788, FlowDirection::biflow));
+    ExportOptions with_cert = options;
+    with_cert.cert_elements = true;
+    CHECK_NOTHROW(EncoderPair(with_cert, 832, FlowDirection::biflow));
     EncoderPair pair(options, 832, FlowDirection::biflow);
     RecordShape largest = RecordShape::at(shape_count(pair.layout) - 1, pair.layout);
     largest.icmp = false;

@@ -28,6 +28,9 @@ std::pair<IpfixType, std::size_t> registered(fbInfoModel_t* model, const Element
     if (element.group == Group::ntop) {
         return {IpfixType::unsigned32, 4};
     }
+    if (element.group == Group::cert) {
+        return {IpfixType::unsigned8, 1};
+    }
     const fbInfoElement_t* const known = fbInfoModelGetElementByName(model, element.name);
     REQUIRE(known != nullptr);
     return {static_cast<IpfixType>(known->type), known->len};

@@ -202,6 +202,43 @@ TEST_CASE("OptionsEncoder: a collector is told of sampling in the form that it w
     CHECK(told(SamplingForm::none) == std::array<std::size_t, 3>{0, 0, 6});
 }
 
+TEST_CASE("OptionsEncoder: a collector gets the records that it wants, and their templates alone",
+          "[export][unit]") {
+    const MeteringProcess metering{
+        .layout = RecordLayout::of(FieldGroups{.tcp_analysis = true}),
+        .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = {}}}};
+    const auto told = [&](const OptionsChoice& choice) {
+        ExportOptions options;
+        options.options = choice;
+        options.sampling = SamplingForm::none;
+        const Round round(metering, 1400, {}, {{.template_id = 256, .indicator = 1}}, options);
+        return std::array{round.with(kNotSentFlows).size() + round.with(kIgnoredPackets).size(),
+                          round.with(kExportedRecords).size(),
+                          round.with(kInterfaceName).size(),
+                          round.with(kFlowKeys).size(),
+                          round.types.size(),
+                          round.decoder.templates().size()};
+    };
+    using Counts = std::array<std::size_t, 6>;
+    const OptionsChoice none{.reliability = false,
+                             .statistics = false,
+                             .interfaces = false,
+                             .flow_keys = false,
+                             .types = false};
+    CHECK(told({}) == Counts{2, 1, 1, 1, 12, 6});
+    CHECK(told(none) == Counts{0, 0, 0, 0, 0, 0});
+    const auto alone = [&](bool OptionsChoice::*one) {
+        OptionsChoice choice = none;
+        choice.*one = true;
+        return told(choice);
+    };
+    CHECK(alone(&OptionsChoice::reliability) == Counts{2, 0, 0, 0, 0, 2});
+    CHECK(alone(&OptionsChoice::statistics) == Counts{0, 1, 0, 0, 0, 1});
+    CHECK(alone(&OptionsChoice::interfaces) == Counts{0, 0, 1, 0, 0, 1});
+    CHECK(alone(&OptionsChoice::flow_keys) == Counts{0, 0, 0, 1, 0, 1});
+    CHECK(alone(&OptionsChoice::types) == Counts{0, 0, 0, 0, 12, 1});
+}
+
 TEST_CASE("OptionsEncoder: samplingInterval goes ahead of samplingPacketInterval in each message",
           "[export][unit]") {
     MeteringProcess metering;
@@ -284,6 +321,17 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     CHECK(with_ntop.back().number(kElement) == 112);
     CHECK(with_ntop.back().number(kElementType) == 3);
     CHECK(with_ntop.back().text(kElementName) == "OOORDER_OUT_PKTS");
+    options.enterprise_elements = false;
+    options.cert_elements = true;
+    const auto of_cert =
+        Round({.layout = RecordLayout::of(tcp, FlowDirection::biflow)}, 1400, {}, {}, options)
+            .types;
+    REQUIRE(of_cert.size() == 2);
+    CHECK(of_cert[0].number(kEnterprise) == 6871);
+    CHECK(of_cert[0].number(kElement) == 15);
+    CHECK(of_cert[0].text(kElementName) == "unionTCPFlags");
+    CHECK(of_cert[1].number(kElement) == 15 + 0x4000);
+    CHECK(of_cert[1].text(kElementName) == "reverseUnionTCPFlags");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
     const std::vector<IpfixRecord> types = round.types;
     CHECK(round.with(kElement).empty());  // they are told once, before the templates

@@ -54,13 +54,15 @@ Told told_in(const std::string& path) {
 }
 
 struct FileWithOptions {
-    explicit FileWithOptions(seconds interval) {
+    explicit FileWithOptions(seconds interval, const CollectorOptions& collector = {},
+                             const std::vector<ObservedInterface>& interfaces = {}) {
         ExportOptions options;
         options.options_interval = interval;
-        options.collectors.resize(1);
+        options.collectors = {collector};
         options.collectors[0].transport = TransportKind::file;
         options.collectors[0].path = path;
         MeteringProcess metering;
+        metering.interfaces = interfaces;
         metering.totals = [this] { return totals; };
         worker =
             std::make_unique<ExportWorker>(options, metering, std::vector<RecordSource*>{&queue},
@@ -152,4 +154,36 @@ TEST_CASE("options records: a new session begins with them, and gets no old ones
     group.finish();
     CHECK(group.collectors[0].exported_records == std::vector<std::uint64_t>{0, 30, 50});
     CHECK(group.collectors[0].ports.size() == 50);
+}
+
+TEST_CASE("options records: of sampling alone, and where an input is sampled, if that is wanted",
+          "[export][unit]") {
+    CollectorOptions collector;
+    collector.sampling = SamplingForm::netflow_where_sampled;
+    collector.options = {.reliability = false,
+                         .statistics = false,
+                         .interfaces = false,
+                         .flow_keys = false,
+                         .types = false};
+    for (const std::uint32_t one_in : {1U, 10U}) {
+        CAPTURE(one_in);
+        FileWithOptions file(
+            seconds{60}, collector,
+            {{.index = 1, .name = "a", .description = "", .sampling = {}},
+             {.index = 2, .name = "b", .description = "", .sampling = {.one_in = one_in}}});
+        file.queue.put_many(3);
+        file.run(seconds{0});
+        file.finish(seconds{1});
+        std::size_t options = 0;
+        std::size_t rates = 0;
+        for (const IpfixMessage& message : decode_file(file.path)) {
+            for (const IpfixRecord& record : message.records) {
+                options += record.is_option ? 1 : 0;
+                rates += record.has(kNetflowInterval) ? 1 : 0;
+                CHECK((record.is_option || record.has(kSelector) == (one_in > 1)));
+            }
+        }
+        CHECK(rates == options);
+        CHECK((rates > 0) == (one_in > 1));
+    }
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conf/config.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// A collector that others wrote, and what it can be sent.
+struct ProfileEntry {
+    CollectorProfile profile{};
+    std::string_view word;       ///< in the configuration
+    std::string_view collector;  ///< program and release that the settings are for
+    bool takes_streams = true;   ///< by TCP; otherwise UDP alone
+    /// Where the settings come from; empty: a test runs the collector.
+    std::string_view source{};
+};
+
+/// A key of the collector that has another value by default under this profile.
+struct ProfileSetting {
+    CollectorProfile profile{};
+    std::string_view key;
+    std::string_view value;    ///< as --dump-config shows it
+    std::string_view because;  ///< what becomes of records otherwise; names the program
+    /// Other values that do no harm, each as --dump-config shows it, with a space between them.
+    std::string_view harmless{};
+};
+
+/// All profiles, in the order of the documentation.
+[[nodiscard]] std::span<const ProfileEntry> profile_entries() noexcept;
+[[nodiscard]] const ProfileEntry& profile_entry(CollectorProfile profile) noexcept;
+/// All settings, those of one profile together.
+[[nodiscard]] std::span<const ProfileSetting> profile_settings() noexcept;
+
+/// What each collector is known to lose of what it is sent, by its profile: a line each.
+[[nodiscard]] std::vector<std::string> profile_warnings(const Config& config);
+
+/// The table of profiles for the reference page, in Markdown.
+[[nodiscard]] std::string profile_reference();
+
+}  // namespace tributary
