@@ -4,6 +4,7 @@
 the test (a file system over it, in a mount namespace), its scripts, units, manual pages, completion and programs."""
 import contextlib
 import functools
+import glob
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import harness
 
@@ -59,6 +61,12 @@ def names_of_folder(*path, suffix):
     return [name for name in os.listdir(os.path.join(harness.ROOT, *path)) if name.endswith(suffix)]
 
 
+def headings_of(text):
+    """The anchors of a document's headings, as renderers of Markdown make them."""
+    lines = re.findall(r"(?m)^#+ (.*)$", text)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
 class PackageCase(harness.TestCase):
     def setUp(self):
         super().setUp()
@@ -80,20 +88,66 @@ class Contents(PackageCase):
         expected |= {"usr/lib/systemd/system/" + unit for unit in UNITS}
         expected |= {"usr/lib/sysusers.d/tributary.conf", "usr/lib/tmpfiles.d/tributary.conf",
                      "usr/lib/udev/rules.d/60-tributary.rules"}
-        expected |= {"usr/share/tributary/" + name for name in ("tributary.rules.yaml", "grafana/tributary.json")}
+        expected |= {"usr/share/tributary/" + name for name in (
+            "tributary.rules.yaml", "grafana/tributary.json", "libfds/tributary.xml")}
         expected |= {documents + name for name in ("README.md", "changelog.gz", "copyright")}
         expected |= {documents + "docs/" + name for name in names_of_folder("docs", suffix=".md")}
         expected |= {documents + "examples/" + name for name in names_of_folder("conf", "examples", suffix=".yaml")}
+        expected |= {documents + "docs/monitoring/" + name for name in ("tributary.rules.yaml", "grafana/tributary.json")}
+        expected |= {documents + os.path.relpath(path, harness.ROOT)
+                     for path in glob.glob(os.path.join(harness.ROOT, "perf", "results", "*", "*.*"))
+                     if path.endswith((".md", ".svg"))}
         files, directories = set(), set()
         for line in run("dpkg-deb", "-c", self.package).stdout.splitlines():
-            mode, owner, *_, path = line.split()
+            mode, owner, *_, path = line.split(" -> ")[0].split()
             self.assertEqual(owner, "root/root", line)
-            self.assertNotIn("w", mode[4:], line)
+            self.assertTrue(mode.startswith("l") or "w" not in mode[4:], line)
             (directories if mode.startswith("d") else files).add(path.removeprefix("./").rstrip("/"))
         self.assertEqual(files, expected)
         # No configuration: a probe that nobody has told about its NICs must not run.
         self.assertEqual({path for path in directories if path.startswith("etc")}, {"etc", "etc/tributary"})
         self.assertNotEqual(run("dpkg-deb", "--info", self.package, "conffiles").returncode, 0)
+
+    def test_links_of_its_documents_lead_to_something_in_it(self):
+        run("dpkg-deb", "-x", self.package, self.directory, check=True)
+        share = self.path("usr/share")
+        documents = os.path.join(share, "doc", "tributary")
+        links = 0
+        for path in glob.glob(os.path.join(documents, "**", "*.md"), recursive=True):
+            with open(path) as source:
+                text = source.read()
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                file, _, heading = link.partition("#")
+                target = os.path.realpath(os.path.join(os.path.dirname(path), file)) if file else path
+                self.assertTrue(os.path.isfile(target) and target.startswith(share), "%s: %s" % (path, link))
+                if heading:
+                    with open(target) as source:
+                        self.assertIn(heading, headings_of(source.read()), "%s: %s" % (path, link))
+                links += 1
+        self.assertGreater(links, 30)
+
+    def test_elements_for_libfds_are_those_of_the_documents(self):
+        run("dpkg-deb", "-x", self.package, self.directory, check=True)
+        root = xml.etree.ElementTree.parse(self.path("usr/share/tributary/libfds/tributary.xml")).getroot()
+        self.assertEqual(root.tag, "ipfix-elements")
+        self.assertEqual([root.findtext("scope/" + tag) for tag in ("pen", "name")], ["32473", "tributary"])
+        self.assertEqual(root.find("scope/biflow").attrib, {"mode": "split"})
+        found = {(each.findtext("name"), int(each.findtext("id")), each.findtext("dataType"))
+                 for each in root.findall("element")}
+        self.assertEqual({each.findtext("status") for each in root.findall("element")}, {"current"})
+        with open(os.path.join(harness.ROOT, "docs", "fields.md")) as source:
+            documents = source.read()
+        expected = set()
+        for names, numbers, kind in re.findall(
+                r"(?m)^\| ((?:`\w+`(?:, )?)+) \| ([0-9, ]+) \| ((?:unsigned\d+)|ipv[46]Address)[^|]*\|", documents):
+            for name, number in zip(re.findall(r"\w+", names), re.findall(r"\d+", numbers), strict=True):
+                expected.add((name, int(number), kind))
+        expected = {each for each in expected if not each[0].endswith("_PKTS")}
+        self.assertEqual(found, expected)
+        self.assertEqual(len(found), 18)
+        self.assertTrue(all(number < 1 << 14 for _, number, _ in found))  # bit 14 tells the reverse elements
 
     def test_dependencies_are_the_libraries_that_the_programs_need(self):
         harness.need("objdump", "ldd")
