@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,7 @@ TEST_CASE("examples: each is a probe without warnings", "[conf][unit]") {
         CHECK(loaded.warnings.empty());
         ++count;
     }
-    CHECK(count == 3);
+    CHECK(count == 7);
 }
 
 TEST_CASE("examples: the minimal one sends by UDP to port 4739", "[conf][unit]") {
@@ -47,6 +49,35 @@ TEST_CASE("examples: the af_packet one needs no NIC", "[conf][unit]") {
     const Config config = example("af-packet.yaml");
     CHECK(config.inputs.at(0).device == "af_packet:eth0");
     CHECK(config.export_.collectors.at(0).transport == TransportKind::tcp);
+}
+
+TEST_CASE("examples: biflows with TCP analysis go to a collector of each kind", "[conf][unit]") {
+    const Config config = example("biflow-tcp.yaml");
+    CHECK(config.flows.direction == FlowDirection::biflow);
+    CHECK(config.flows.tcp_analysis);
+    CHECK(config.export_.collectors.at(0).profile == CollectorProfile::ipfixcol2);
+    CHECK(config.export_.collectors.at(1).profile == CollectorProfile::nfdump);
+}
+
+TEST_CASE("examples: rotated files are compressed", "[conf][unit]") {
+    const FileRotation rotation = example("rotation.yaml").export_.collectors.at(0).rotation;
+    CHECK(rotation.is_on());
+    CHECK(rotation.command == "zstd --quiet --rm");
+}
+
+TEST_CASE("examples: two probes on one machine share nothing", "[conf][unit]") {
+    const Config west = example("west.yaml");
+    const Config east = example("east.yaml");
+    CHECK(west.inputs.at(0).device != east.inputs.at(0).device);
+    CHECK(west.inputs.at(0).interface_index != east.inputs.at(0).interface_index);
+    CHECK(west.export_.observation_domain != east.export_.observation_domain);
+    CHECK(west.telemetry.listen != east.telemetry.listen);
+    std::vector<std::uint32_t> cores = west.cores.input_cores;
+    cores.insert(cores.end(), east.cores.input_cores.begin(), east.cores.input_cores.end());
+    cores.push_back(west.cores.export_cores.at(0));
+    cores.push_back(east.cores.export_cores.at(0));
+    const std::set<std::uint32_t> distinct(cores.begin(), cores.end());
+    CHECK(distinct.size() == cores.size());
 }
 
 }  // namespace tributary
