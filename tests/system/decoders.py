@@ -35,9 +35,9 @@ class Collector:
 
 
 class Nfcapd(Collector):
-    def __init__(self, test):
+    def __init__(self, test, name="nfcapd"):
         harness.need("nfcapd", "nfdump")
-        self.port, self.directory = harness.free_port(), test.path("nfcapd")
+        self.port, self.directory = harness.free_port(), test.path(name)
         os.mkdir(self.directory)
         super().__init__(test, "nfcapd", "-w", self.directory, "-b", "127.0.0.1", "-p", str(self.port))
 
