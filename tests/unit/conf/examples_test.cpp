@@ -27,7 +27,7 @@ TEST_CASE("examples: each is a probe without warnings", "[conf][unit]") {
         CHECK(loaded.warnings.empty());
         ++count;
     }
-    CHECK(count == 7);
+    CHECK(count == 8);
 }
 
 TEST_CASE("examples: the minimal one sends by UDP to port 4739", "[conf][unit]") {
@@ -57,6 +57,17 @@ TEST_CASE("examples: biflows with TCP analysis go to a collector of each kind", 
     CHECK(config.flows.tcp_analysis);
     CHECK(config.export_.collectors.at(0).profile == CollectorProfile::ipfixcol2);
     CHECK(config.export_.collectors.at(1).profile == CollectorProfile::nfdump);
+}
+
+TEST_CASE("examples: one of three collectors has the records, by TLS", "[conf][unit]") {
+    const Config config = example("failover-tls.yaml");
+    CHECK(config.export_.mode == ExportMode::failover);
+    REQUIRE(config.export_.collectors.size() == 3);
+    for (const CollectorOptions& collector : config.export_.collectors) {
+        CHECK(collector.transport == TransportKind::tls);
+        CHECK(collector.port == kIpfixTlsPort);
+        CHECK(collector.tls.key == "/etc/tributary/probe.key");
+    }
 }
 
 TEST_CASE("examples: rotated files are compressed", "[conf][unit]") {
