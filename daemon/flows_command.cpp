@@ -92,6 +92,10 @@ const FlowListingOptions& listing_options(const CLI::App& command, ListingArgume
     if (command.count("--sort") != 0) {
         arguments.options.order = order_of(arguments.order);
     }
+    if (arguments.options.order == FlowOrder::flows && command.count("--by") == 0) {
+        throw CLI::ValidationError(
+            "--sort", "flows is given without --by: only groups have a number of flows");
+    }
     if (command.count("--top") != 0) {
         arguments.options.top = arguments.top;
     }

@@ -52,7 +52,8 @@ void list_stream(std::istream& input, const std::string& name, ListingWriter& li
 /// A file, or all of a directory.
 void list_path(const std::string& path, ListingWriter& listing, Remarks& remarks) {
     for (const std::string& file : files_of(path)) {
-        const std::unique_ptr<ListingInput> input = ListingInput::open(file);
+        const std::unique_ptr<ListingInput> input =
+            file == path ? ListingInput::open(file) : ListingInput::open_of_directory(file);
         list_stream(input->stream(), input->name(), listing, remarks);
     }
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <streambuf>
+#include <string_view>
 #include <system_error>
 
 #include "export/ipfix_reader.hpp"
@@ -111,17 +112,48 @@ private:
     std::istream stream_;
 };
 
+/// What compressors add to the name of a file.
+constexpr std::array<std::string_view, 3> kCompressed{".gz", ".xz", ".zst"};
+
+/// A compressor removes its input when its output is whole: until then both are there.
+///
+/// @param names  sorted
+bool is_being_compressed(const std::string& name, const std::vector<std::string>& names) {
+    return std::ranges::any_of(kCompressed, [&](std::string_view suffix) {
+        return name.ends_with(suffix) &&
+               std::ranges::binary_search(names, name.substr(0, name.size() - suffix.size()));
+    });
+}
+
+int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
 }  // namespace
 
 std::unique_ptr<ListingInput> ListingInput::open(const std::string& path) {
     if (path == "-") {
         return std::make_unique<OpenedInput>(STDIN_FILENO, "standard input");
     }
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor = open_file(path);
     if (descriptor < 0) {
         fail(path, "cannot open: " + words_of(errno));
     }
     return std::make_unique<OpenedInput>(descriptor, path);
+}
+
+std::unique_ptr<ListingInput> ListingInput::open_of_directory(const std::string& path) {
+    int descriptor = open_file(path);
+    const int reason = errno;
+    std::string name = path;
+    for (const std::string_view suffix : kCompressed) {
+        if (descriptor < 0 && reason == ENOENT) {
+            name = path + std::string(suffix);
+            descriptor = open_file(name);
+        }
+    }
+    if (descriptor < 0) {
+        fail(path, "cannot open: " + words_of(reason));
+    }
+    return std::make_unique<OpenedInput>(descriptor, name);
 }
 
 std::vector<std::string> files_of(const std::string& path) {
@@ -146,6 +178,9 @@ std::vector<std::string> files_of(const std::string& path) {
         fail(path, "no file is in this directory");
     }
     std::sort(files.begin(), files.end());
+    const std::vector<std::string> all = files;
+    std::erase_if(files,
+                  [&all](const std::string& name) { return is_being_compressed(name, all); });
     return files;
 }
 

@@ -16,6 +16,9 @@ public:
     /// @param path  "-": standard input
     /// @errors      IpfixInputError: it cannot be opened
     [[nodiscard]] static std::unique_ptr<ListingInput> open(const std::string& path);
+    /// The same for one of files_of() a directory; of one that was compressed since then, what it
+    /// became.
+    [[nodiscard]] static std::unique_ptr<ListingInput> open_of_directory(const std::string& path);
 
     ListingInput() = default;
     ListingInput(const ListingInput&) = delete;
@@ -29,8 +32,8 @@ public:
 };
 
 /// @return  the path, or of a directory the files in it by name, without those that begin with a
-/// dot
-///          or end in ".part", which are being written
+///          dot, end in ".part", because they are being written, or are being compressed: X.gz,
+///          X.xz and X.zst while X is there
 /// @errors  IpfixInputError: the directory cannot be read, or has no such file
 [[nodiscard]] std::vector<std::string> files_of(const std::string& path);
 

@@ -99,6 +99,29 @@ class Listing(harness.TestCase):
         self.assertTrue(summary.startswith("%d records, %d packets, " % (
             len(expected), sum(record["packetDeltaCount"] for record in expected))), summary)
 
+    def test_files_that_a_compressor_works_on_count_once(self):
+        """gzip, xz and zstd remove their input when their output is whole."""
+        directory, other = self.path("rotated"), self.path("other")
+        os.mkdir(directory)
+        ipfix, _, _ = self.meter("--read", harness.DEMO)
+        with open(ipfix, "rb") as octets:
+            content = octets.read()
+        self.path("rotated/a.ipfix", content)
+        alone = self.list(directory)
+        for name, half in (("a.ipfix.gz", gzip.compress(content)[:-100]), ("a.ipfix.xz", lzma.compress(content)),
+                           ("a.ipfix.zst", b"")):
+            with self.subTest(name):
+                path = self.path("rotated/" + name, half)
+                self.assertEqual(self.list(directory), alone)
+                os.rename(path, other)
+        self.path("rotated/b.ipfix.gz", gzip.compress(content))     # whose input is gone is listed
+        self.assertIn("%d records, " % (2 * harness.DEMO_FLOWS), self.list(directory))
+
+    def test_only_groups_have_a_number_of_flows(self):
+        ipfix, _, _ = self.meter("--read", harness.DEMO)
+        self.list(ipfix, "--sort", "flows", expect=harness.EX_USAGE)
+        self.list(ipfix, "--sort", "flows", "--by", "proto")
+
     def test_compressed_input_whatever_its_name(self):
         ipfix, _, _ = self.meter("--read", harness.DEMO)
         plain = self.list(ipfix)
