@@ -201,32 +201,30 @@ std::vector<Key<CollectorOptions>> transport_keys() {
 }
 
 /// Gives the collector what its profile sets.
-void take_profile(CollectorProfile profile, const std::vector<Key<CollectorOptions>>& keys,
-                  CollectorOptions& collector) {
+void take_profile(CollectorProfile profile, CollectorOptions& collector) {
     collector.profile = profile;
     for (const ProfileSetting& setting : profile_settings()) {
         if (setting.profile == profile) {
             const std::string name(setting.key);
             const YamlNode node = parse_yaml(setting.value, {.name = "profile"}, name);
             Faults none;
-            read_entry({.key = name, .value = node}, {}, keys, collector, none);
+            read_entry({.key = name, .value = node}, {}, collector_keys(), collector, none);
         }
     }
 }
 
-/// @param keys  the other keys of a collector
-Key<CollectorOptions> profile_key(const std::vector<Key<CollectorOptions>>& keys) {
+Key<CollectorOptions> profile_key() {
     std::vector<Word<CollectorProfile>> words;
     for (const ProfileEntry& entry : profile_entries()) {
         words.push_back({entry.word, entry.profile});
     }
     Rule<CollectorOptions> rule = choice(&CollectorOptions::profile, words);
-    rule.accept = [words, keys](const YamlNode& node, CollectorOptions& collector) {
+    rule.accept = [words](const YamlNode& node, CollectorOptions& collector) {
         const auto* const word = find_word(words, node.text);
         if (!is_scalar(node) || word == nullptr) {
             return false;
         }
-        take_profile(word->meaning, keys, collector);
+        take_profile(word->meaning, collector);
         return true;
     };
     Key<CollectorOptions> key = value(
@@ -316,12 +314,15 @@ Rule<ExportOptions> export_fields() {
 
 }  // namespace
 
-std::vector<Key<CollectorOptions>> collector_keys() {
-    std::vector<Key<CollectorOptions>> keys = place_keys();
-    std::ranges::copy(content_keys(), std::back_inserter(keys));
-    std::ranges::copy(transport_keys(), std::back_inserter(keys));
-    keys.insert(keys.begin(), profile_key(keys));
-    return keys;
+const std::vector<Key<CollectorOptions>>& collector_keys() {
+    static const std::vector<Key<CollectorOptions>> all = [] {
+        std::vector<Key<CollectorOptions>> keys{profile_key()};
+        std::ranges::copy(place_keys(), std::back_inserter(keys));
+        std::ranges::copy(content_keys(), std::back_inserter(keys));
+        std::ranges::copy(transport_keys(), std::back_inserter(keys));
+        return keys;
+    }();
+    return all;
 }
 
 std::vector<Key<ExportOptions>> export_keys() {

@@ -12,6 +12,7 @@ namespace tributary {
 [[nodiscard]] std::vector<Key<ExportOptions>> export_keys();
 
 /// Those of one item of export.collectors.
-[[nodiscard]] std::vector<Key<CollectorOptions>> collector_keys();
+/// @thread  any; made once
+[[nodiscard]] const std::vector<Key<CollectorOptions>>& collector_keys();
 
 }  // namespace tributary
