@@ -17,13 +17,14 @@ constexpr std::array kEntries{
     ProfileEntry{rfc, "rfc",
                  "any that reads what RFC 7011, 5103, 5477 and 5610 say, such as tshark"},
     ProfileEntry{nfdump, "nfdump", "nfcapd of nfdump 1.7.1", false},
-    ProfileEntry{goflow2, "goflow2", "goflow2 2.2", false},
+    ProfileEntry{goflow2, "goflow2", "goflow2 2.2", false, {}, RateReading::one_of_all},
     ProfileEntry{akvorado, "akvorado", "Akvorado 2", false, "its source"},
     ProfileEntry{opentelemetry, "opentelemetry", "OpenTelemetry's netflow receiver", false,
-                 "goflow2, which is in it"},
+                 "goflow2, which is in it", RateReading::one_of_all},
     ProfileEntry{pmacct, "pmacct", "nfacctd of pmacct 1.7.7", false},
     ProfileEntry{silk, "silk", "rwflowpack and flowcap of SiLK 3", true, "its source"},
-    ProfileEntry{super_mediator, "super-mediator", "super_mediator 1 and 2", true, "its source"},
+    ProfileEntry{super_mediator, "super-mediator", "super_mediator 1 and 2", true, "its source",
+                 RateReading::not_told},
     ProfileEntry{vflow, "vflow", "vFlow 0.9", true, "its source"},
     ProfileEntry{ipfixcol2, "ipfixcol2", "IPFIXcol2 2", true, "its documentation"},
 };
@@ -117,6 +118,31 @@ std::string value_of(const CollectorOptions& collector, std::string_view key) {
     return found == settings.end() ? std::string() : found->value;
 }
 
+/// Whether an input's packets are sampled otherwise than those of the first.
+bool differ_in_sampling(const std::vector<InputOptions>& inputs) {
+    return std::ranges::any_of(inputs, [&inputs](const InputOptions& input) {
+        const InputOptions& first = inputs.front();
+        return input.sampling != first.sampling ||
+               (input.sampling > 1 && input.sampling_method != first.sampling_method);
+    });
+}
+
+void warn_of_rates(const Config& config, const ProfileEntry& entry, std::size_t index,
+                   std::vector<std::string>& warnings) {
+    const bool is_sampled = std::ranges::any_of(
+        config.inputs, [](const InputOptions& input) { return input.sampling > 1; });
+    const char* fault = nullptr;
+    if (entry.rate == RateReading::one_of_all && differ_in_sampling(config.inputs)) {
+        fault = "inputs differ in sampling, and it knows one rate for all of them";
+    } else if (entry.rate == RateReading::not_told && is_sampled) {
+        fault = "packets are sampled, and it is not told the rate";
+    }
+    if (fault != nullptr) {
+        std::string& line = warnings.emplace_back(path_of(index));
+        line.append(".profile is ").append(entry.word).append(", but ").append(fault);
+    }
+}
+
 void warn_of_collector(const Config& config, std::size_t index,
                        std::vector<std::string>& warnings) {
     const CollectorOptions sent = effective(config, index);
@@ -128,6 +154,7 @@ void warn_of_collector(const Config& config, std::size_t index,
         warnings.push_back(path_of(index) + ".transport is " + value_of(sent, "transport") +
                            profile + std::string(entry.collector) + " listens by UDP alone");
     }
+    warn_of_rates(config, entry, index, warnings);
     for (const ProfileSetting& setting : profile_settings()) {
         if (setting.profile != sent.profile) {
             continue;

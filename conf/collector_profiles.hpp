@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,13 @@
 
 namespace tributary {
 
+/// What a collector makes of sampling that it is told.
+enum class RateReading : std::uint8_t {
+    of_each,     ///< it knows the rate of each input, or leaves rates to its users
+    one_of_all,  ///< of an observation domain, so inputs may not differ
+    not_told,    ///< options records would harm it
+};
+
 /// A collector that others wrote, and what it can be sent.
 struct ProfileEntry {
     CollectorProfile profile{};
@@ -19,6 +27,7 @@ struct ProfileEntry {
     bool takes_streams = true;   ///< by TCP; otherwise UDP alone
     /// Where the settings come from; empty: a test runs the collector.
     std::string_view source{};
+    RateReading rate = RateReading::of_each;
 };
 
 /// A key of the collector that has another value by default under this profile.

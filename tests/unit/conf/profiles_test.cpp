@@ -126,6 +126,23 @@ TEST_CASE("profiles: what their collectors are known to lose is warned of", "[co
     CHECK(warnings("host: h, direction: biflow, sampling: none, options: []").empty());
 }
 
+TEST_CASE("profiles: rates that their collectors do not know are warned of", "[conf][unit]") {
+    const std::vector<std::string> sampled{"inputs.0.sampling=10"};
+    const std::vector<std::string> differing{"inputs.0.sampling=10",
+                                             "inputs.1={device: net_null1, sampling: 20}"};
+    CHECK(warnings("host: h, profile: goflow2", sampled).empty());
+    CHECK(warnings("host: h, profile: goflow2", differing) ==
+          std::vector<std::string>{"export.collectors.0.profile is goflow2, but inputs differ in "
+                                   "sampling, and it knows one rate for all of them"});
+    CHECK(warnings("host: h, profile: opentelemetry", differing).size() == 1);
+    CHECK(warnings("host: h, profile: pmacct", differing).empty());
+    CHECK(warnings("host: h, profile: super-mediator").empty());
+    CHECK(warnings("host: h, profile: super-mediator", sampled) ==
+          std::vector<std::string>{"export.collectors.0.profile is super-mediator, but packets "
+                                   "are sampled, and it is not told the rate"});
+    CHECK(warnings("host: h", differing).empty());
+}
+
 TEST_CASE("profiles: what is inherited counts as what is sent", "[conf][unit]") {
     const std::string nfdump = "host: h, profile: nfdump, timestamps: inherit";
     CHECK(warnings(nfdump).empty());
