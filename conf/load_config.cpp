@@ -3,9 +3,11 @@
 
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "conf/check_collectors.hpp"
 #include "conf/check_config.hpp"
 #include "conf/config_warnings.hpp"
 #include "conf/keys.hpp"
@@ -38,6 +40,11 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
         case ConfigUse::offline:
             check_offline(config, root, faults);
             break;
+        case ConfigUse::captures_to_collectors:
+            complete_collectors(config);
+            check_offline(config, root, faults);
+            check_collectors(config, root, faults);
+            break;
         case ConfigUse::preparse_device:
             complete_inputs(config);
             check_preparse(config, root);
@@ -54,10 +61,10 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     for (const std::string& set : sets) {
         faults.in("--set " + set, [&] { apply_set(root, set); });
     }
-    if (use == ConfigUse::offline) {
+    if (use == ConfigUse::offline || use == ConfigUse::captures_to_collectors) {
         remove_inputs(root);
     }
-    if (use != ConfigUse::probe) {
+    if (use != ConfigUse::probe && use != ConfigUse::captures_to_collectors) {
         remove_collectors(root);
     }
     LoadedConfig loaded;
@@ -105,6 +112,38 @@ YamlNode nothing_given() {
     return {.kind = YamlNode::Kind::map, .text = {}, .place = "command line", .entries = {}};
 }
 
+/// Makes what -n says the collector with this number.
+void assign_collector(YamlNode& root, std::size_t number, const std::string& collector) {
+    const std::string place = "-n " + shown(collector);
+    const std::string key = "export.collectors." + std::to_string(number) + ".";
+    std::string_view rest = collector;
+    const std::size_t slashes = rest.find("://");
+    if (slashes != std::string_view::npos) {
+        const std::string_view transport = rest.substr(0, slashes);
+        if (transport != "udp" && transport != "tcp" && transport != "tls") {
+            refuse(place, shown(std::string(transport)) +
+                              ":// is no transport; must be udp://, tcp:// or tls:// (--write FILE "
+                              "writes a file)");
+        }
+        assign(root, key + "transport", text_value(std::string(transport), place));
+        rest.remove_prefix(slashes + 3);
+    }
+    const auto address = split_host_and_port(rest);
+    if (!address) {
+        refuse(place, "this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
+    }
+    assign(root, key + "host", text_value(address->host, place));
+    if (!address->port.empty()) {
+        assign(root, key + "port", text_value(address->port, place));
+    }
+}
+
+void assign_collectors(YamlNode& root, std::span<const std::string> collectors) {
+    for (std::size_t number = 0; number < collectors.size(); ++number) {
+        assign_collector(root, number, collectors[number]);
+    }
+}
+
 }  // namespace
 
 LoadedConfig load_config(std::istream& text, const std::string& name,
@@ -135,21 +174,22 @@ LoadedConfig preparse_config(const std::string& path, const std::optional<std::s
     return load_tree(std::move(root), sets, ConfigUse::preparse_device, further, std::move(faults));
 }
 
-LoadedConfig quick_config(const std::string& device, const std::string& collector,
+LoadedConfig quick_config(const std::string& device, std::span<const std::string> collectors,
                           std::span<const std::string> sets, const FurtherCheck& further) {
-    const std::string device_place = "-i " + shown(device);
-    const std::string collector_place = "-n " + shown(collector);
-    const auto address = split_host_and_port(collector);
-    if (!address) {
-        refuse(collector_place, "this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
-    }
     YamlNode root = nothing_given();
-    assign(root, "inputs.0.device", text_value(device, device_place));
-    assign(root, "export.collectors.0.host", text_value(address->host, collector_place));
-    if (!address->port.empty()) {
-        assign(root, "export.collectors.0.port", text_value(address->port, collector_place));
-    }
+    assign(root, "inputs.0.device", text_value(device, "-i " + shown(device)));
+    assign_collectors(root, collectors);
     return load_tree(std::move(root), sets, ConfigUse::probe, further);
+}
+
+LoadedConfig captures_config(const std::string& path, std::span<const std::string> collectors,
+                             std::span<const std::string> sets, const FurtherCheck& further) {
+    Faults faults;
+    YamlNode root = path.empty() ? nothing_given() : read_yaml_file(path, faults);
+    remove_collectors(root);
+    assign_collectors(root, collectors);
+    return load_tree(std::move(root), sets, ConfigUse::captures_to_collectors, further,
+                     std::move(faults));
 }
 
 }  // namespace tributary

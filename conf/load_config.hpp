@@ -19,6 +19,7 @@ namespace tributary {
 enum class ConfigUse {
     probe,    ///< packets from NICs: needs an input and a collector
     offline,  ///< packets from captures: `inputs` and `export.collectors` are ignored unread
+    captures_to_collectors,  ///< packets from captures: `inputs` are ignored unread
     preparse_device,    ///< `tributary preparse --from`: no collector, and no input but its own
     preparse_captures,  ///< `tributary preparse --read`: neither collector nor input
 };
@@ -65,13 +66,27 @@ using FurtherCheck = std::function<void(const Config&, const YamlNode& root, Fau
                                            std::span<const std::string> sets,
                                            const FurtherCheck& further = {});
 
-/// The configuration of `-i DEVICE -n HOST:PORT`: one input, one UDP collector, all else default.
+/// The configuration of `-i DEVICE -n COLLECTOR...`: one input and these collectors, all else
+/// default.
 ///
-/// @param collector  HOST:PORT, [IPV6]:PORT, or HOST alone for port 4739
-/// @errors           ConfigError
-/// @thread           any
-[[nodiscard]] LoadedConfig quick_config(const std::string& device, const std::string& collector,
+/// @param collectors  HOST:PORT, [IPV6]:PORT, or HOST alone for the transport's own port, behind
+///                    udp://, tcp:// or tls://, or nothing for udp; export.collectors.N for `sets`
+/// @errors            ConfigError
+/// @thread            any
+[[nodiscard]] LoadedConfig quick_config(const std::string& device,
+                                        std::span<const std::string> collectors,
                                         std::span<const std::string> sets,
                                         const FurtherCheck& further = {});
+
+/// The configuration of `--read CAPTURE... -n COLLECTOR...`.
+///
+/// @param path        of a file, whose inputs and collectors are ignored unread; empty: none, all
+///                    else is default
+/// @param collectors  as for quick_config()
+/// @errors            ConfigError, also when the file cannot be read
+[[nodiscard]] LoadedConfig captures_config(const std::string& path,
+                                           std::span<const std::string> collectors,
+                                           std::span<const std::string> sets,
+                                           const FurtherCheck& further = {});
 
 }  // namespace tributary

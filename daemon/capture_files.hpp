@@ -71,10 +71,16 @@ public:
     [[nodiscard]] bool cancel() noexcept {
         reading_.cancelled.store(true);
         const bool is_pipe = reading_.is_pipe.load();
-        if (!is_pipe) {  // all workers are to stop: one that waits for another would do so in vain
-            reading_.abandoned.store(true);
+        if (!is_pipe) {
+            abandon();
         }
         return is_pipe;
+    }
+
+    /// Opens and reads no more, and no worker waits for another one: they are to stop.
+    void abandon() noexcept {
+        reading_.cancelled.store(true);
+        reading_.abandoned.store(true);
     }
 
     /// Notes that the file at `index` ends inside a frame, or that what was compressed is damaged.

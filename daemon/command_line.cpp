@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/command_line.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -29,10 +30,13 @@ void check_combination(const CLI::App& app, const TributarydWords& words) {
     const auto given = [&app](const char* option) { return app.count(option) != 0; };
     demand(given("--read") || !given("--write"), "--write FILE is given without --read CAPTURE");
     // To judge or print a configuration nothing is written.
-    demand(!given("--read") || given("--write") || words.is_check || words.is_dump,
-           "--read CAPTURE is given without --write FILE");
-    demand(!given("-i") || given("-n"), "-i DEVICE is given without -n HOST:PORT");
-    demand(!given("-n") || given("-i"), "-n HOST:PORT is given without -i DEVICE");
+    const bool has_output = given("--write") || given("-n") || words.command_line.prints_table;
+    demand(!given("--read") || has_output || words.is_check || words.is_dump,
+           "--read CAPTURE is given without --write FILE or -n COLLECTOR; its flows are printed "
+           "only on a terminal, and elsewhere by --write - | tributary flows -");
+    demand(!given("-i") || given("-n"), "-i DEVICE is given without -n COLLECTOR");
+    demand(!given("-n") || given("-i") || given("--read"),
+           "-n COLLECTOR is given without -i DEVICE or --read CAPTURE");
     demand(!given("-i") || !given("--config"),
            "-i and -n take the place of --config; give one or the other");
     demand(!given("-i") || !given("--read"),
@@ -40,7 +44,8 @@ void check_combination(const CLI::App& app, const TributarydWords& words) {
     demand(!words.is_check || !words.is_dump,
            "--check-config and --dump-config exclude each other");
     for (const char* option : {"--config", "-i", "-n", "--write", "--stats"}) {
-        demand(!given(option) || !app.get_option(option)->results().front().empty(),
+        const std::vector<std::string>& values = app.get_option(option)->results();
+        demand(std::ranges::none_of(values, &std::string::empty),
                std::string(option) + " is empty");
     }
     for (const std::string& set : words.command_line.sets) {
@@ -91,7 +96,7 @@ const std::map<std::string, LogLevel>& log_levels() {
     return levels;
 }
 
-CommandLine parse_command_line(std::span<const char* const> arguments) {
+CommandLine parse_command_line(std::span<const char* const> arguments, bool is_terminal) {
     CLI::App app;
     TributarydWords words;
     define_tributaryd(app, words);
@@ -105,12 +110,18 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
     if (words.is_version) {
         return answer(kVersion);
     }
-    check_combination(app, words);
     CommandLine& line = words.command_line;
+    // Whether anything else than the flows is wanted on standard output does not matter: --stats
+    // alone asks for something, but for no records.
+    line.prints_table = is_terminal && !line.captures.empty() && line.output.empty() &&
+                        line.collectors.empty() && line.stats_path.empty();
+    check_combination(app, words);
     line.task = task_of(words);
     line.log_level = log_level_of(app, words);
     line.stats_interval = std::chrono::seconds(words.stats_interval);
-    line.use = line.captures.empty() ? ConfigUse::probe : ConfigUse::offline;
+    line.use = line.captures.empty()     ? ConfigUse::probe
+               : line.collectors.empty() ? ConfigUse::offline
+                                         : ConfigUse::captures_to_collectors;
     if (line.config_path.empty() && line.device.empty() && line.captures.empty()) {
         line.config_path = kDefaultConfig;
     }
@@ -119,8 +130,12 @@ CommandLine parse_command_line(std::span<const char* const> arguments) {
 
 LoadedConfig load_config(const CommandLine& command_line, const FurtherCheck& further) {
     if (!command_line.device.empty()) {
-        return quick_config(command_line.device, command_line.collector, command_line.sets,
+        return quick_config(command_line.device, command_line.collectors, command_line.sets,
                             further);
+    }
+    if (command_line.use == ConfigUse::captures_to_collectors) {
+        return captures_config(command_line.config_path, command_line.collectors, command_line.sets,
+                               further);
     }
     if (!command_line.config_path.empty()) {
         return load_config_file(command_line.config_path, command_line.sets, command_line.use,

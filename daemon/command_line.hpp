@@ -38,10 +38,11 @@ struct CommandLine {
     ConfigUse use = ConfigUse::probe;         ///< what the configuration is for
     std::string config_path;                  ///< empty: none is read
     std::string device;                       ///< -i
-    std::string collector;                    ///< -n, set when `device` is
+    std::vector<std::string> collectors;      ///< -n, some when `device` is set
     std::vector<std::string> sets;            ///< KEY=VALUE each
     std::vector<std::string> captures;        ///< --read, in order
-    std::string output;                       ///< --write, set when `captures` is
+    std::string output;                       ///< --write; empty: none
+    bool prints_table = false;                ///< with captures and no output: their flows
     std::string stats_path;                   ///< --stats; "-": standard output; empty: none
     std::chrono::seconds stats_interval{60};  ///< 0: never
     std::optional<LogLevel> log_level;        ///< instead of the configuration's
@@ -49,13 +50,15 @@ struct CommandLine {
 
 /// Reads tributaryd's command line.
 ///
-/// @param arguments  argv, the program's name first
-/// @errors           UsageError
-/// @thread           any
-[[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments);
+/// @param arguments    argv, the program's name first
+/// @param is_terminal  standard output is one: captures without an output are printed there
+/// @errors             UsageError
+/// @thread             any
+[[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments,
+                                             bool is_terminal);
 
 /// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
-/// --read alone the defaults.
+/// --read alone the defaults; with the collectors of -n.
 ///
 /// @param further  check_filters(), or none where the caller tries them: that can take seconds
 /// @errors         ConfigError

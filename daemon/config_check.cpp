@@ -131,10 +131,12 @@ std::string setting_line(const char* what, const std::string& value, const char*
 }  // namespace
 
 std::string summary_of(const Config& config, ConfigUse use) {
-    if (use == ConfigUse::offline) {
+    if (use == ConfigUse::offline || use == ConfigUse::captures_to_collectors) {
         Details details{"from captures"};
         add_packets(config.read, details);
-        return line("packets", details) + flows_line(config.flows);
+        const bool has_collectors = use == ConfigUse::captures_to_collectors;
+        return line("packets", details) + flows_line(config.flows) +
+               (has_collectors ? export_lines(config.export_) : std::string());
     }
     std::string lines;
     for (const InputOptions& input : config.inputs) {

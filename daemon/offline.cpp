@@ -19,6 +19,7 @@
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
 #include "daemon/capture_source.hpp"
+#include "daemon/collector_patience.hpp"
 #include "daemon/input_parsing.hpp"
 #include "daemon/input_stages.hpp"
 #include "daemon/log.hpp"
@@ -80,11 +81,30 @@ ObservedInterface observed_captures(const OfflineJob& job, const Config& config)
     return captures;
 }
 
+/// What the records go to: the collectors, and the file.
+ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
+    ExportOptions options = config.export_;
+    if (options.collectors.empty()) {
+        options.drain_timeout = std::chrono::hours(24 * 365);  // the reader of a FIFO has time
+    }
+    if (!job.output.empty()) {
+        CollectorOptions output;
+        output.transport = TransportKind::file;
+        output.path = job.output;
+        output.replaces_file = true;  // the user has named it for just this run
+        options.mode = ExportMode::copy;
+        options.collectors.push_back(output);
+    }
+    return options;
+}
+
 class OfflineRun {
 public:
     OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
         : files_(job.captures, config.read.queues),
           signals_(signals),
+          has_collectors_(!config.export_.collectors.empty()),
+          patience_(config.export_.drain_timeout, std::chrono::steady_clock::now()),
           filter_(await_filter(config.read.filter, FilterLinks::all, signals)) {
         const RecordLayout layout = RecordLayout::of(
             effective_groups(config.export_.fields, config.flows), config.flows.direction);
@@ -102,15 +122,7 @@ public:
                                               hasher));
             clocks_.push_back(&queues.back()->clock);
         }
-        ExportOptions export_options = config.export_;
-        CollectorOptions output;
-        output.transport = TransportKind::file;
-        output.path = job.output;
-        output.replaces_file = true;  // the user has named it for just this run
-        export_options.mode = ExportMode::copy;
-        export_options.drain_timeout =
-            std::chrono::hours(24 * 365);  // whoever reads a FIFO has time
-        export_options.collectors = {output};
+        ExportOptions export_options = export_options_of(job, config);
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(queues),
             .export_options = std::move(export_options),
@@ -134,8 +146,10 @@ public:
             signals_.wake();
         });
         watch(inputs_ended_);
-        inputs_were_cut_ = interrupted_ != 0;
-        if (inputs_were_cut_ && files_.cancel()) {
+        inputs_were_cut_ = interrupted_ != 0 || has_given_up_;
+        if (has_given_up_) {
+            files_.abandon();
+        } else if (inputs_were_cut_ && files_.cancel()) {
             watch(inputs_ended_);  // what a pipe has brought is metered
         }
         finish();
@@ -184,6 +198,9 @@ private:
         while (!ended.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             reserve_.fill();
+            if (!ended.load(std::memory_order_relaxed) && has_given_up()) {
+                return;
+            }
             if (signal == SIGUSR1) {
                 log_statistics();
             } else if (signal && interrupted_ != 0) {
@@ -197,6 +214,17 @@ private:
         }
     }
 
+    /// Whether the records of captures wait for collectors in vain. The end has its own patience.
+    [[nodiscard]] bool has_given_up() {
+        if (!has_collectors_ || has_given_up_ || is_finishing_ ||
+            !patience_.is_over(ledger(), std::chrono::steady_clock::now())) {
+            return false;
+        }
+        has_given_up_ = true;
+        spdlog::error("no collector can be reached: the captures are not read on");
+        return true;
+    }
+
     void log_statistics() const noexcept {
         try {
             spdlog::info("statistics: {}", to_line(ledger()));
@@ -207,6 +235,7 @@ private:
 
     /// Writes what has been metered. The reader of a FIFO may keep it waiting for ever.
     void finish() {
+        is_finishing_ = true;
         std::atomic<bool> finished{false};
         std::jthread finishing;
         try {
@@ -227,7 +256,8 @@ private:
     }
 
     void on_event(const CollectorEvent& event) {
-        if (event.kind != CollectorEventKind::connected) {  // a file that opens is no news
+        // A file that opens is no news.
+        if (event.kind != CollectorEventKind::connected || has_collectors_) {
             log_event(event);
         }
     }
@@ -235,10 +265,14 @@ private:
     MemoryReserve reserve_;  ///< of the main thread
     CaptureFiles files_;
     Signals& signals_;
+    const bool has_collectors_;  ///< beside the file
+    CollectorPatience patience_;
     std::unique_ptr<PacketFilter> filter_;
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;
     std::atomic<bool> inputs_ended_{false};
+    bool has_given_up_ = false;
+    bool is_finishing_ = false;
     int interrupted_ = 0;  ///< the first signal that was to end the run; 0: none has come
     bool inputs_were_cut_ = false;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
@@ -246,20 +280,45 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// By UDP, what was sent may have been lost on its way.
+void tell_collectors(const Ledger& ledger) {
+    for (const CollectorLedger& collector : ledger.collectors) {
+        spdlog::info("{}: {} flow records, in {} messages", collector.name,
+                     collector.counts.at("records"), collector.counts.at("messages"));
+    }
+}
+
+}  // namespace
+
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
     OfflineRun run(job, config, signals);
     const int interrupted = run.run();
+    if (job.on_written) {
+        job.on_written();
+    }
     const bool all_read = run.inputs_were_cut() || report_captures(run.captures(), "metered");
-    const int reported = report_ledger(run.ledger(), job.stats_path);
+    const Ledger ledger = run.ledger();
+    const bool has_collectors = !config.export_.collectors.empty();
+    if (has_collectors) {
+        tell_collectors(ledger);
+    }
+    const int reported = report_ledger(ledger, job.stats_path);
     if (run.is_faulty()) {
         return EX_SOFTWARE;
     }
-    if (run.output_failed()) {
+    const bool has_lost = has_collectors && ledger.total().lost_sum().records > 0;
+    if (has_lost) {
+        spdlog::error("not all flow records have left: no collector has {} of {}",
+                      ledger.total().lost_sum().records, ledger.total().metered.records);
+    }
+    if (run.output_failed() || has_lost) {
         return EX_IOERR;
     }
     if (interrupted != 0) {
-        spdlog::warn("interrupted: {} holds {}", job.output,
+        spdlog::warn("interrupted: {} {}", job.destination,
                      run.inputs_were_cut() ? "what was read until then" : "all that was metered");
         return 128 + interrupted;
     }

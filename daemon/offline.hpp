@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,20 @@
 namespace tributary {
 
 struct OfflineJob {
-    std::vector<std::string> captures;  ///< read in this order as one stream
-    std::string output;                 ///< RFC 5655 file
-    std::string stats_path;             ///< ledger as JSON at exit; empty: none
+    std::vector<std::string> captures;   ///< read in this order as one stream
+    std::string output;                  ///< RFC 5655 file; empty: none, but collectors
+    std::string stats_path;              ///< ledger as JSON at exit; empty: none
+    std::string destination;             ///< for the log: "flows.ipfix holds"
+    std::function<void()> on_written{};  ///< called when the output is whole and closed
 };
 
-/// Meters captures into an IPFIX file: the packet path of the probe without EAL, huge pages or
-/// root.
+/// Meters captures into an IPFIX file, to collectors, or both: the packet path of the probe without
+/// EAL, huge pages or root.
 ///
-/// @param config  its flows, export and read options; inputs and collectors are ignored
+/// @param config  its flows, export and read options and its collectors; inputs are ignored
 /// @return        exit code: 0; 66 a capture could not be read, what came before it is written;
-///                74 the output could not be written; 128 + signal when interrupted, what came
-///                before is written
+///                74 the output could not be written, or a record came to no collector; 128 +
+///                signal when interrupted, what came before is written
 /// @errors        ExportError, StartupError: it could not start
 /// @thread        main
 [[nodiscard]] int run_offline(const OfflineJob& job, const Config& config, Signals& signals);

@@ -66,7 +66,9 @@ int run_plan_command(const PlanArguments& arguments) {
         command_line.config_path =
             arguments.config_path.empty() ? kDefaultConfig : arguments.config_path;
         command_line.device = arguments.device;
-        command_line.collector = arguments.device.empty() ? "" : "127.0.0.1";
+        if (!arguments.device.empty()) {
+            command_line.collectors = {"127.0.0.1"};
+        }
         command_line.sets = arguments.sets;
         // What is configured now is what is to be planned anew.
         command_line.sets.emplace_back("cores={export: auto, input: auto}");

@@ -13,7 +13,9 @@ constexpr const char* kDescription =
     "Meters packets into flows and exports them as IPFIX.\n"
     "  tributaryd --config FILE                     as a probe\n"
     "  tributaryd -i DEVICE -n HOST:PORT            as a probe, without a file\n"
-    "  tributaryd --read CAPTURE... --write FILE    captures into an IPFIX file";
+    "  tributaryd --read CAPTURE... --write FILE    captures into an IPFIX file\n"
+    "  tributaryd --read CAPTURE... -n HOST:PORT    captures to a collector\n"
+    "  tributaryd --read CAPTURE...                 on a terminal: prints the flows of captures";
 
 constexpr const char* kFooter =
     "Exit codes: 0, 64 usage, 66 a capture cannot be read, 74 output cannot be written,\n"
@@ -51,8 +53,11 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
     app.add_option("-i", line.device, "Take packets from this device; with -n, instead of a file")
         ->type_name("DEVICE")
         ->group("Probe");
-    app.add_option("-n", line.collector, "Send IPFIX by UDP to this collector; with -i")
+    app.add_option("-n", line.collectors,
+                   "Send IPFIX to this collector, by UDP, or as [udp|tcp|tls]://HOST:PORT says; "
+                   "repeatable; with -i or --read")
         ->option_text("HOST:PORT")
+        ->allow_extra_args(false)
         ->group("Probe");
 
     app.add_option(
@@ -64,7 +69,8 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->transform(or_standard_input)
         ->group("Offline");
     app.add_option("--write", line.output,
-                   "The IPFIX file (RFC 5655) to write; with --read ('-': standard output)")
+                   "The IPFIX file (RFC 5655) to write; with --read ('-': standard output). "
+                   "Without --write, -n and --stats, a terminal gets the flows as a table")
         ->type_name("FILE")
         ->transform(or_standard_output)
         ->group("Offline");

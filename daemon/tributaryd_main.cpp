@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -11,6 +12,7 @@
 
 #include "conf/dump_config.hpp"
 #include "conf/load_config.hpp"
+#include "daemon/capture_table.hpp"
 #include "daemon/command_line.hpp"
 #include "daemon/config_check.hpp"
 #include "daemon/file_uses.hpp"
@@ -71,6 +73,27 @@ int run_as_probe(const CommandLine& command_line, const Config& config,
                      signals);
 }
 
+int run_with_captures(const CommandLine& command_line, const Config& config) {
+    Signals signals;
+    OfflineJob job{.captures = command_line.captures,
+                   .output = command_line.output,
+                   .stats_path = command_line.stats_path,
+                   .destination = command_line.output + " holds"};
+    if (!command_line.prints_table) {
+        if (job.output.empty()) {
+            job.destination = "the collectors have";
+        }
+        return run_offline(job, config, signals);
+    }
+    CaptureTable table;
+    job.output = table.path();
+    job.destination = "the table has";
+    job.on_written = [&table] { table.finish(); };
+    const int code = run_offline(job, config, signals);
+    const int printed = table.exit_code();
+    return code == EX_OK ? printed : code;
+}
+
 int run(const CommandLine& command_line) {
     if (command_line.task == Task::answer) {
         return print(command_line.answer);
@@ -87,13 +110,10 @@ int run(const CommandLine& command_line) {
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {
-            refuse_shared_files(files_of_run(command_line, loaded.config));
+            refuse_shared_files(files_of_run(command_line, loaded.config),
+                                loaded.config.export_.collectors);
             direct_log(loaded.config.log);
-            Signals signals;
-            return run_offline({.captures = command_line.captures,
-                                .output = command_line.output,
-                                .stats_path = command_line.stats_path},
-                               loaded.config, signals);
+            return run_with_captures(command_line, loaded.config);
         }
         case Task::probe: {
             const std::vector<FileUse> files = files_of_run(command_line, loaded.config);
@@ -114,7 +134,8 @@ int main(int argc, char** argv) {
     ::signal(SIGUSR1, SIG_IGN);
     ::signal(SIGHUP, SIG_IGN);
     try {
-        const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)});
+        const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)},
+                                                            ::isatty(STDOUT_FILENO) != 0);
         set_up_log(command_line.log_level.value_or(LogLevel::info));
         return run(command_line);
     } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/unit/conf/config_harness.hpp"
 
@@ -83,7 +84,8 @@ TEST_CASE("--set: its YAML is judged like the file's", "[conf][unit]") {
 }
 
 TEST_CASE("-i and -n: one input and one UDP collector, the rest at its default", "[conf][unit]") {
-    const Config config = quick_config("af_packet:eth0", "192.0.2.1", {}).config;
+    const std::vector<std::string> one{"192.0.2.1"};
+    const Config config = quick_config("af_packet:eth0", one, {}).config;
     REQUIRE(config.inputs.size() == 1);
     CHECK(config.inputs[0].device == "af_packet:eth0");
     CHECK(config.inputs[0].name == "af_packet:eth0");
@@ -96,8 +98,9 @@ TEST_CASE("-i and -n: one input and one UDP collector, the rest at its default",
 
 TEST_CASE("-i and -n: values are refused at their place", "[conf][unit]") {
     const auto quick_refusal = [](const char* device, const char* collector) {
+        const std::vector<std::string> collectors{collector};
         try {
-            (void)quick_config(device, collector, {});
+            (void)quick_config(device, collectors, {});
         } catch (const ConfigError& error) {
             return std::string(error.what());
         }
@@ -112,6 +115,49 @@ TEST_CASE("-i and -n: values are refused at their place", "[conf][unit]") {
           "(the collector's port; auto is 4739, and 4740 for tls; not for file; default auto)");
     CHECK(quick_refusal("net_null0", "[::1") ==
           "-n [::1: this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
+    CHECK(quick_refusal("net_null0", "ftp://h") ==
+          "-n ftp://h: ftp:// is no transport; must be udp://, tcp:// or tls:// (--write FILE "
+          "writes a file)");
+    CHECK(quick_refusal("net_null0", "tcp://") ==
+          "-n tcp://: this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
+    CHECK(quick_refusal("net_null0", "tcp://h:99999")
+              .starts_with("-n tcp://h:99999: export.collectors.0.port is 99999; must be "));
+    CHECK(quick_refusal("net_null0", "no host")
+              .starts_with("-n no host: export.collectors.0.host is no host; must be "));
+}
+
+TEST_CASE("-n: transports, addresses and several collectors, and --set changes them",
+          "[conf][unit]") {
+    const std::vector<std::string> collectors{"udp://[2001:db8::1]:2055", "tcp://h", "tls://h",
+                                              "192.0.2.1:9995"};
+    const std::vector<std::string> sets{"export.collectors.1.timestamps=microseconds",
+                                        "export.mode=balance"};
+    for (const ExportOptions& options : {quick_config("net_null0", collectors, sets).config.export_,
+                                         captures_config({}, collectors, sets).config.export_}) {
+        REQUIRE(options.collectors.size() == 4);
+        CHECK(options.mode == ExportMode::balance);
+        CHECK(options.collectors[0].transport == TransportKind::udp);
+        CHECK(options.collectors[0].host == "2001:db8::1");
+        CHECK(options.collectors[0].port == 2055);
+        CHECK(options.collectors[1].transport == TransportKind::tcp);
+        CHECK(options.collectors[1].port == 4739);
+        CHECK(options.collectors[1].timestamps == TimestampUnit::microseconds);
+        CHECK(options.collectors[2].transport == TransportKind::tls);
+        CHECK(options.collectors[2].port == 4740);
+        CHECK(options.collectors[3].port == 9995);
+    }
+}
+
+TEST_CASE("--read and -n: the collectors of -n are the only ones, and inputs are not read",
+          "[conf][unit]") {
+    const std::vector<std::string> collectors{"192.0.2.1"};
+    const std::string path = TRIBUTARY_SOURCE "/conf/examples/af-packet.yaml";
+    const Config config = captures_config(path, collectors, {}).config;
+    CHECK(config.inputs.empty());
+    REQUIRE(config.export_.collectors.size() == 1);
+    CHECK(config.export_.collectors[0].host == "192.0.2.1");
+    const std::vector<std::string> twice{"h", "udp://h:4739"};
+    CHECK_THROWS_AS(captures_config({}, twice, {}), ConfigError);
 }
 
 }  // namespace tributary

@@ -13,7 +13,7 @@ namespace {
 
 CommandLine parse(std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), "tributaryd");
-    return parse_command_line(arguments);
+    return parse_command_line(arguments, false);
 }
 
 std::string refusal(const std::vector<const char*>& arguments) {
@@ -59,7 +59,7 @@ TEST_CASE("command line: -i and -n take the place of a file", "[daemon][unit]") 
     const CommandLine line = parse({"-i", "af_packet:eth0", "-n", "192.0.2.1:2055"});
     CHECK(line.task == CommandLine::Task::probe);
     CHECK(line.device == "af_packet:eth0");
-    CHECK(line.collector == "192.0.2.1:2055");
+    CHECK(line.collectors == std::vector<std::string>{"192.0.2.1:2055"});
     CHECK(line.config_path.empty());
 }
 
@@ -83,6 +83,37 @@ TEST_CASE("command line: --read repeated reads on in order", "[daemon][unit]") {
 
 TEST_CASE("command line: with --read a file is read only when it is named", "[daemon][unit]") {
     CHECK(parse({"--read", "a", "--write", "out", "--config", "c"}).config_path == "c");
+}
+
+TEST_CASE("command line: captures go to the collectors of -n", "[daemon][unit]") {
+    const CommandLine line =
+        parse({"--read", "a", "b", "-n", "tcp://h", "-n", "[2001:db8::1]", "-n", "[::1]:2055"});
+    CHECK(line.task == CommandLine::Task::offline);
+    CHECK(line.use == ConfigUse::captures_to_collectors);
+    CHECK(line.captures.size() == 2);
+    CHECK(line.output.empty());
+    CHECK_FALSE(line.prints_table);
+    const ExportOptions options = load_config(line, {}).config.export_;
+    REQUIRE(options.collectors.size() == 3);
+    CHECK(options.collectors[0].transport == TransportKind::tcp);
+    CHECK(options.collectors[1].host == "2001:db8::1");
+    CHECK(options.collectors[2].port == 2055);
+    CHECK(refusal({"--read", "a", "-n", "h", "-n", ""}) == "-n is empty (see tributaryd --help)");
+}
+
+TEST_CASE("command line: captures without an output are a table, on a terminal alone",
+          "[daemon][unit]") {
+    const auto prints = [](std::vector<const char*> arguments) {
+        arguments.insert(arguments.begin(), "tributaryd");
+        return parse_command_line(arguments, true).prints_table;
+    };
+    CHECK(prints({"--read", "a"}));
+    CHECK(prints({"--read", "a", "--set", "read.queues=2", "--config", "c"}));
+    CHECK_FALSE(prints({"--read", "a", "--write", "b"}));
+    CHECK_FALSE(prints({"--read", "a", "-n", "h"}));
+    CHECK_FALSE(prints({"-i", "d", "-n", "h"}));
+    CHECK_FALSE(prints({"--dump-config"}));
+    CHECK_THROWS_AS(prints({"--read", "a", "--stats", "-"}), UsageError);
 }
 
 TEST_CASE("command line: configurations are judged and printed for any use", "[daemon][unit]") {
@@ -119,10 +150,15 @@ TEST_CASE("command line: --help and --version answer and do no more", "[daemon][
 
 TEST_CASE("command line: options that contradict each other are refused", "[daemon][unit]") {
     const std::string hint = " (see tributaryd --help)";
-    CHECK(refusal({"--read", "a"}) == "--read CAPTURE is given without --write FILE" + hint);
+    CHECK(
+        refusal({"--read", "a"}) ==
+        "--read CAPTURE is given without --write FILE or -n COLLECTOR; its flows are printed only "
+        "on a terminal, and elsewhere by --write - | tributary flows -" +
+            hint);
     CHECK(refusal({"--write", "a"}) == "--write FILE is given without --read CAPTURE" + hint);
-    CHECK(refusal({"-i", "net_null0"}) == "-i DEVICE is given without -n HOST:PORT" + hint);
-    CHECK(refusal({"-n", "h"}) == "-n HOST:PORT is given without -i DEVICE" + hint);
+    CHECK(refusal({"-i", "net_null0"}) == "-i DEVICE is given without -n COLLECTOR" + hint);
+    CHECK(refusal({"-n", "h"}) ==
+          "-n COLLECTOR is given without -i DEVICE or --read CAPTURE" + hint);
     CHECK(refusal({"-i", "d", "-n", "h", "--config", "c"}) ==
           "-i and -n take the place of --config; give one or the other" + hint);
     CHECK(refusal({"-i", "d", "-n", "h", "--read", "a", "--write", "o"}) ==

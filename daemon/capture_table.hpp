@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <thread>
+
+#include "export/flow_listing.hpp"
+#include "export/socket.hpp"
+
+namespace tributary {
+
+/// Prints the flows of a run as `tributary flows` does, while they are metered: a thread lists what
+/// the run writes into a pipe, its output. So it takes no more memory than that command.
+///
+/// @thread  main
+class CaptureTable {
+public:
+    /// @errors  StartupError: the system has no pipe or thread
+    CaptureTable();
+    CaptureTable(const CaptureTable&) = delete;
+    CaptureTable& operator=(const CaptureTable&) = delete;
+    ~CaptureTable();
+
+    /// The output of the run, which it may open once.
+    [[nodiscard]] std::string path() const;
+    /// Waits until all is printed, once the run has closed its output.
+    void finish() noexcept;
+    /// Logs why the listing failed. @return  exit code, after finish()
+    [[nodiscard]] int exit_code() const;
+
+private:
+    void list() noexcept;
+
+    FileDescriptor write_end_;
+    FileDescriptor read_end_;
+    ListingResult result_;
+    std::jthread thread_;  // last: it uses the rest
+};
+
+}  // namespace tributary
