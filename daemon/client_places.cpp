@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <string_view>
 #include <utility>
 
 namespace tributary {
 
-void ClientPlaces::enter(int socket, std::string client, Time now) {
-    places_.push_back({.socket = socket, .client = std::move(client), .end = now + limits_.total});
+void ClientPlaces::enter(int socket, Client client, Time now) {
+    places_.push_back({.socket = socket, .client = client, .end = now + limits_.total});
 }
 
 void ClientPlaces::leave(int socket) noexcept {
@@ -20,7 +18,7 @@ void ClientPlaces::leave(int socket) noexcept {
 
 std::vector<int> ClientPlaces::take_losers(Time now) {
     std::vector<int> losers;
-    losers.reserve(places_.size());  // then none can be forgotten for want of memory
+    losers.reserve(places_.size());  // nothing below allocates: each loser is told
     while (!places_.empty() && places_.front().end <= now) {
         losers.push_back(places_.front().socket);
         places_.erase(places_.begin());
@@ -32,19 +30,25 @@ std::vector<int> ClientPlaces::take_losers(Time now) {
     return losers;
 }
 
-std::optional<int> ClientPlaces::displace() {
+std::optional<int> ClientPlaces::displace() noexcept {
     return places_.empty() ? std::nullopt : std::optional(take_displaced());
 }
 
-/// @pre  there is a place
-int ClientPlaces::take_displaced() {
-    std::map<std::string_view, std::size_t> connections;
+ClientPlaces::Share ClientPlaces::share_of(const Client& client) const noexcept {
+    Share share{};
     for (const Place& place : places_) {
-        ++connections[place.client];
+        share.of_user += place.client.user == client.user ? 1 : 0;
+        share.of_process += place.client == client ? 1 : 0;
     }
-    const auto most =
-        std::ranges::max_element(connections, {}, [](const auto& each) { return each.second; });
-    const auto place = std::ranges::find(places_, most->first, &Place::client);
+    return share;
+}
+
+/// Counts anew for each place, without memory: there are about a hundred places.
+/// @pre  there is a place
+int ClientPlaces::take_displaced() noexcept {
+    // Of equals it finds the first, which is the oldest.
+    const auto place = std::ranges::max_element(
+        places_, {}, [this](const Place& each) { return share_of(each.client); });
     const int socket = place->socket;
     places_.erase(place);
     ++losses_.displaced;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "daemon/control_reply.hpp"
@@ -15,13 +16,13 @@
 namespace tributary {
 namespace {
 
-/// The process that connected.
-std::string client_of(const FileDescriptor& socket) {
-    ucred process{};
+/// The process that connected, and its user.
+ClientPlaces::Client client_of(const FileDescriptor& socket) noexcept {
+    ucred process{.pid = 0, .uid = static_cast<uid_t>(-1), .gid = static_cast<gid_t>(-1)};
     socklen_t size = sizeof process;
-    return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &process, &size) == 0
-               ? std::to_string(process.pid)
-               : std::string();
+    // Without an answer it is of the user that does not exist.
+    static_cast<void>(::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &process, &size) == 0);
+    return {.user = process.uid, .process = static_cast<std::uint32_t>(process.pid)};
 }
 
 }  // namespace

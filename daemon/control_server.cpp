@@ -89,6 +89,27 @@ void ControlServer::remove_socket() noexcept {
     }
 }
 
+/// Removes the socket that a killed process has left. Only a refused connection proves that no
+/// process listens (unix(7)): a listener whose queue is full does not answer in time, and a socket
+/// of another type, such as syslog's, takes no stream.
+void ControlServer::remove_left_over() const {
+    const bool is_connected = connect_to_control(path_, std::chrono::seconds{1}).get() >= 0;
+    const int error = is_connected ? 0 : errno;
+    if (error == ENOENT) {
+        return;
+    }
+    if (is_connected || error == EAGAIN || error == EPROTOTYPE) {
+        refuse(path_, "another process listens there");
+    }
+    if (error != ECONNREFUSED) {
+        refuse(path_, words_for(error));
+    }
+    struct stat status {};
+    if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+        static_cast<void>(::unlink(path_.c_str()) == 0);
+    }
+}
+
 void ControlServer::listen() {
     const std::optional<ControlAddress> address = control_address(path_);
     if (!address) {
@@ -96,13 +117,7 @@ void ControlServer::listen() {
     }
     std::error_code unmade;  // then bind() says why
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
-    if (connect_to_control(path_, std::chrono::seconds{1})) {
-        refuse(path_, "another process listens there");
-    }
-    struct stat status {};
-    if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
-        static_cast<void>(::unlink(path_.c_str()) == 0);  // what a killed process has left
-    }
+    remove_left_over();
     listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // No client can connect before it listens, so none does with other rights.
     constexpr mode_t kOwnerAndGroup = 0660;
@@ -188,7 +203,9 @@ void ControlServer::accept_all() {
         if (socket) {
             ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
                          sizeof kPatienceForReader);
+            const int descriptor = socket.get();
             receiver_.add(std::move(socket), now);
+            receiver_.receive(descriptor);  // most clients have sent their command by now
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {  // no descriptors, no memory

@@ -63,6 +63,7 @@ private:
     };
 
     void listen();
+    void remove_left_over() const;
     void run();
     [[nodiscard]] bool serve_once();
     [[nodiscard]] bool wait();

@@ -5,13 +5,29 @@
 
 #include <atomic>
 #include <exception>
-#include <system_error>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include "daemon/filter_names.hpp"
 
 namespace tributary {
+namespace {
+
+constexpr const char* kNoMemory = "no memory";  // short enough for a string to need none
+
+FilterCompilation::Outcome failure(const char* why, bool may_heal) noexcept {
+    FilterCompilation::Outcome outcome;
+    outcome.may_heal = may_heal;
+    try {
+        outcome.fault = why;
+    } catch (const std::exception&) {
+        outcome.fault = kNoMemory;
+    }
+    return outcome;
+}
+
+}  // namespace
 
 struct FilterCompilation::Work {
     void run(const std::string& expression, FilterLinks links) noexcept {
@@ -23,33 +39,28 @@ struct FilterCompilation::Work {
         } catch (const PacketFilterError& error) {
             fail(error.what(), false);
         } catch (const std::exception&) {
-            fail("no memory", true);
+            fail(kNoMemory, true);
         }
         is_done.store(true, std::memory_order_release);  // pairs with acquire in poll()
     }
-    void fail(const char* why, bool may_heal) noexcept {
-        outcome.may_heal = may_heal;
-        try {
-            outcome.fault = why;
-        } catch (const std::exception&) {
-            outcome.fault = "no memory";  // short enough to need none
-        }
-    }
+    void fail(const char* why, bool may_heal) noexcept { outcome = failure(why, may_heal); }
 
     std::atomic<bool> is_asking{};
     std::atomic<bool> is_done{};
     Outcome outcome;  ///< the thread's until it is done
 };
 
-FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks links)
-    : work_(std::make_shared<Work>()) {
+FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks links) noexcept {
     try {
-        std::thread thread([work = work_, expression, links] { work->run(expression, links); });
+        auto work = std::make_shared<Work>();
+        std::thread thread([work, expression, links] { work->run(expression, links); });
         static_cast<void>(::pthread_setname_np(thread.native_handle(), "filter") == 0);
         thread.detach();
-    } catch (const std::system_error& error) {
-        work_->fail(error.what(), true);
-        work_->is_done.store(true, std::memory_order_relaxed);
+        work_ = std::move(work);
+    } catch (const std::bad_alloc&) {
+        failed_ = failure(kNoMemory, true);
+    } catch (const std::exception& error) {
+        failed_ = failure(error.what(), true);
     }
 }
 
@@ -58,6 +69,9 @@ bool FilterCompilation::asks_resolver() const noexcept {
 }
 
 std::optional<FilterCompilation::Outcome> FilterCompilation::poll() {
+    if (failed_) {
+        return std::exchange(failed_, std::nullopt);
+    }
     if (!work_ || !work_->is_done.load(std::memory_order_acquire)) {  // pairs with release in run()
         return std::nullopt;
     }

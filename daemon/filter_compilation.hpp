@@ -21,8 +21,8 @@ public:
         bool may_heal = false;  ///< what failed are names, threads or memory, not the expression
     };
 
-    /// Begins.
-    FilterCompilation(const std::string& expression, FilterLinks links);
+    /// Begins. Without a thread or memory for it, the outcome tells that at once.
+    FilterCompilation(const std::string& expression, FilterLinks links) noexcept;
 
     /// Whether a resolver has been asked, so that it may take long.
     [[nodiscard]] bool asks_resolver() const noexcept;
@@ -31,7 +31,8 @@ public:
 
 private:
     struct Work;
-    std::shared_ptr<Work> work_;  ///< shared with its thread, which may outlive us
+    std::shared_ptr<Work> work_;     ///< shared with its thread, which may outlive us
+    std::optional<Outcome> failed_;  ///< there is no thread
 };
 
 }  // namespace tributary

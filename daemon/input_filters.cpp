@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/signals.hpp"
+
 namespace tributary {
 namespace {
 
@@ -33,12 +35,13 @@ InputFilters::InputFilters(const std::vector<InputOptions>& inputs) {
 void InputFilters::await_what_asks_no_resolver() {
     for (std::size_t index = 0; index < inputs_.size(); ++index) {
         const Input& input = inputs_[index];
-        while (input.compilation && !input.compilation->asks_resolver()) {
+        while (input.compilation && !input.compilation->asks_resolver() &&
+               !Signals::is_end_pending()) {
             std::this_thread::sleep_for(1ms);
             take_outcome(index, nullptr);
         }
         take_outcome(index, nullptr);
-        if (input.compilation) {
+        if (input.compilation && input.compilation->asks_resolver()) {
             spdlog::warn(
                 "input {}: its filter waits for the addresses of its host names; until they are "
                 "there its packets are ignored as filter_not_ready",

@@ -36,7 +36,9 @@ public:
     /// Begins to compile those that are not empty.
     explicit InputFilters(const std::vector<InputOptions>& inputs);
 
-    /// Waits for those that ask no resolver, and tells which ones are still to come.
+    /// Waits for those that ask no resolver, and tells which ones are still to come. A signal that
+    /// ends the process ends the wait, and is still to be taken: libpcap may need minutes for a
+    /// long expression.
     void await_what_asks_no_resolver();
     /// What an input's packets are to pass now; nullptr: all do. It lives as long as this.
     [[nodiscard]] PacketSelector* selector(std::size_t input) noexcept;

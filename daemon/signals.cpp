@@ -58,6 +58,12 @@ std::optional<int> Signals::wait_for(std::chrono::milliseconds time) {
     return std::nullopt;
 }
 
+bool Signals::is_end_pending() noexcept {
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 &&
+           (::sigismember(&pending, SIGINT) == 1 || ::sigismember(&pending, SIGTERM) == 1);
+}
+
 void Signals::let_go() noexcept {
     for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
         ::signal(number, SIG_DFL);

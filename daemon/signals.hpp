@@ -22,6 +22,8 @@ public:
     /// @return  the signal's number, or nothing
     /// @thread  main
     [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time);
+    /// Whether SIGINT or SIGTERM waits for wait_for(), so that work that takes long ends first.
+    [[nodiscard]] static bool is_end_pending() noexcept;
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;

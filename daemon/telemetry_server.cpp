@@ -63,13 +63,10 @@ FileDescriptor listen_at(const std::string& text) {
 }
 
 /// The client's address without its port.
-std::string host_of(const SocketAddress& client) {
-    std::array<char, INET_ADDRSTRLEN> text{};
+ClientPlaces::Client host_of(const SocketAddress& client) noexcept {
     sockaddr_in address{};
     std::memcpy(&address, &client.storage, sizeof address);
-    return ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size()) == nullptr
-               ? std::string()
-               : std::string(text.data());
+    return {.user = ntohl(address.sin_addr.s_addr), .process = 0};
 }
 
 }  // namespace

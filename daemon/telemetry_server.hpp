@@ -13,7 +13,8 @@ namespace tributary {
 /// well, by HTTP, in a thread of its own. It writes nothing and has no other page.
 ///
 /// One connection is one request. It has kTotal for everything, from its begin to the last octet of
-/// the answer; of more than kMostConnections the client with the most loses its oldest one.
+/// the answer; of more than kMostConnections the address with the most loses its oldest one (among
+/// equals the oldest of all goes).
 class TelemetryServer {
 public:
     struct Pages {

@@ -3,10 +3,14 @@
 """Many clients that say nothing, or little at a time, or read nothing: telemetry and the control socket answer others."""
 import contextlib
 import http.client
+import itertools
 import os
 import selectors
+import shlex
+import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -16,6 +20,20 @@ from faults import many_flows
 CLIENTS = 200
 TELEMETRY_SECONDS, CONTROL_SECONDS = 10, 5  # a connection's in total
 FLOWS = 100_000  # as IPFIX, more than a socket holds
+# More than wait at the most, each a process of its own with one connection.
+SILENT_PROCESSES = """
+import os, signal, socket, sys
+theirs, ours = os.pipe()
+for _ in range(70):
+    if os.fork() == 0:
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(sys.argv[1])
+        os.write(ours, b".")
+        signal.pause()
+    os.read(theirs, 1)
+print("all wait", flush=True)
+signal.pause()
+"""
 
 
 class Crowd:
@@ -132,6 +150,13 @@ class Telemetry(CrowdCase):
         daemon.wait_for_log(r"telemetry: \d+ connection\(s\) closed to make room for others: 128 wait at the most")
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
+    def test_silent_clients_of_many_addresses(self):
+        self.probe()
+        addresses = itertools.cycle("127.0.0.%d" % number for number in range(2, 2 + CLIENTS))
+        with Crowd(lambda: self.connect(next(addresses))):
+            self.answers_in_time(2, self.ask)                                           # from the lowest address
+            self.answers_in_time(1, lambda: self.assertEqual(self.get(client="127.0.0.254")[0], 200))
+
     def test_dripping_clients(self):
         daemon = self.probe()
         with Crowd(self.connect, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 100):
@@ -214,6 +239,21 @@ class Control(CrowdCase):
         daemon = self.probe()
         with Crowd(self.connect):
             self.answers_in_time(3, self.reload)
+        daemon.wait_for_log(r"control: \d+ connection\(s\) closed to make room for others: 64 wait at the most")
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+
+    def test_silent_processes(self):
+        daemon = self.probe()
+        reload = shlex.join([harness.TRIBUTARY, "reload", "--socket", self.path_of_socket])
+        clients = [self.enterContext(subprocess.Popen(     # the first one's process has the lowest number, the last one's the highest
+            ["sh", "-c", "read go; exec " + command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True))
+            for command in (reload, shlex.join([sys.executable, "-c", SILENT_PROCESSES, self.path_of_socket]), reload)]
+        self.addCleanup(os.killpg, clients[1].pid, signal.SIGKILL)
+        clients[1].stdin.write(b"\n")
+        clients[1].stdin.flush()
+        self.assertEqual(clients[1].stdout.readline(), b"all wait\n")
+        for client in (clients[0], clients[2]):
+            self.assertEqual(client.communicate(b"\n", timeout=30)[0], b"reloaded: nothing has changed\n")
         daemon.wait_for_log(r"control: \d+ connection\(s\) closed to make room for others: 64 wait at the most")
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 

@@ -4,6 +4,7 @@
 answers cost the start, a reload, the watchdog and the packets."""
 import contextlib
 import ctypes
+import glob
 import os
 import shutil
 import signal
@@ -319,6 +320,35 @@ class Names(harness.TestCase):
             harness.wait_until(lambda: len(server.queries) > asked, 30, "a question")
             waiting.send_signal(signal.SIGINT)
             self.assertEqual(waiting.wait(4), 128 + signal.SIGINT)
+
+
+class Long(harness.TestCase):
+    """A filter that libpcap compiles for seconds, without a name."""
+
+    def test_a_signal_ends_the_start(self):
+        self.enterContext(harness.huge_pages())
+        expression = "host " + " or ".join("1.%d.%d.%d" % (i % 9, i % 13, i % 250) for i in range(300))
+        config = self.path("probe.yaml", """
+            inputs: [{name: long, device: "net_pcap0,rx_pcap=%s", filter: '%s'}]
+            flows: {max-flows: 4096}
+            export: {collectors: [{transport: file, path: %s}]}
+            """ % (harness.DEMO, expression, self.path("out.ipfix")))
+        begin = time.monotonic()
+        daemon = self.enterContext(harness.Process(harness.TRIBUTARYD, "--config", config, "--stats", self.path("stats.json")))
+        daemon.wait_for(lambda: "filter" in self.threads(daemon), 60, "compiles the filter that it has checked")
+        compiling, signalled = time.monotonic() - begin, time.monotonic()
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        self.assertGreater(compiling, 1)
+        self.assertLess(time.monotonic() - signalled, compiling * 0.75)
+        self.assertNotIn("host names", daemon.text())
+
+    @staticmethod
+    def threads(daemon):
+        names = set()
+        for task in glob.glob("/proc/%d/task/*/comm" % daemon.popen.pid):
+            with contextlib.suppress(OSError), open(task) as comm:
+                names.add(comm.read().strip())
+        return names
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 #include "daemon/client_places.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <new>
 #include <optional>
-#include <string>
 #include <vector>
+
+#include "tests/support/allocation_counter.hpp"
 
 namespace tributary {
 namespace {
@@ -12,14 +15,24 @@ namespace {
 using namespace std::chrono_literals;
 
 using Sockets = std::vector<int>;
+using Client = ClientPlaces::Client;
 constexpr ClientPlaces::Time kBegin{1h};
+constexpr Client kOne{.user = 1, .process = 0};
+constexpr Client kMany{.user = 2, .process = 0};
+constexpr Client kFew{.user = 3, .process = 0};
+
+void enter_all(ClientPlaces& places, const std::vector<Client>& clients) {
+    for (int socket = 1; const Client& client : clients) {
+        places.enter(socket++, client, kBegin);
+    }
+}
 
 TEST_CASE("ClientPlaces: a connection has its time in total and loses its place then",
           "[daemon][unit]") {
     ClientPlaces places({.places = 3, .total = 5s});
     CHECK(places.next_event() == std::nullopt);
-    places.enter(7, "a", kBegin);
-    places.enter(8, "a", kBegin + 1s);
+    places.enter(7, kOne, kBegin);
+    places.enter(8, kOne, kBegin + 1s);
     CHECK(places.next_event() == kBegin + 5s);
     CHECK(places.take_losers(kBegin + 5s - 1ns).empty());
     CHECK(places.take_losers(kBegin + 5s) == Sockets{7});
@@ -32,21 +45,80 @@ TEST_CASE("ClientPlaces: a connection has its time in total and loses its place 
 TEST_CASE("ClientPlaces: the client with the most connections loses its oldest one",
           "[daemon][unit]") {
     ClientPlaces places({.places = 4, .total = 5s});
-    places.enter(1, "alone", kBegin);
-    places.enter(2, "many", kBegin);
-    places.enter(3, "few", kBegin);
-    places.enter(4, "many", kBegin);
+    places.enter(1, kOne, kBegin);
+    places.enter(2, kMany, kBegin);
+    places.enter(3, kFew, kBegin);
+    places.enter(4, kMany, kBegin);
     CHECK(places.take_losers(kBegin).empty());
-    places.enter(5, "many", kBegin);
-    places.enter(6, "few", kBegin);
+    places.enter(5, kMany, kBegin);
+    places.enter(6, kFew, kBegin);
     CHECK(places.take_losers(kBegin) == Sockets{2, 3});
     CHECK(places.take_losers(kBegin).empty());
+}
+
+TEST_CASE("ClientPlaces: of clients with as many connections the oldest one loses its place",
+          "[daemon][unit]") {
+    ClientPlaces places({.places = 3, .total = 5s});
+    const auto from = [](std::uint32_t user) { return Client{.user = user, .process = 0}; };
+    SECTION("those that come later have higher numbers") {
+        enter_all(places, {from(1), from(2), from(3), from(4), from(5)});
+        CHECK(places.take_losers(kBegin) == Sockets{1, 2});
+    }
+    SECTION("those that come later have lower numbers") {
+        enter_all(places, {from(5), from(4), from(3), from(2), from(1)});
+        CHECK(places.take_losers(kBegin) == Sockets{1, 2});
+    }
+    SECTION("two have two each") {
+        enter_all(places, {from(7), from(3), from(2), from(2), from(3)});
+        CHECK(places.take_losers(kBegin) == Sockets{2, 3});
+    }
+    SECTION("without descriptors") {
+        enter_all(places, {from(2), from(1)});
+        CHECK(places.displace() == 1);
+    }
+}
+
+TEST_CASE("ClientPlaces: a user with many processes counts as one", "[daemon][unit]") {
+    ClientPlaces places({.places = 4, .total = 5s});
+    SECTION("their oldest connection goes, also where another process has more") {
+        enter_all(places, {{.user = 0, .process = 10},
+                           {.user = 0, .process = 10},
+                           {.user = 9, .process = 21},
+                           {.user = 9, .process = 22},
+                           {.user = 9, .process = 23}});
+        CHECK(places.take_losers(kBegin) == Sockets{3});
+    }
+    SECTION("of its processes the one with the most goes first") {
+        enter_all(places, {{.user = 9, .process = 30},
+                           {.user = 9, .process = 20},
+                           {.user = 9, .process = 40},
+                           {.user = 9, .process = 20},
+                           {.user = 9, .process = 10}});
+        CHECK(places.take_losers(kBegin) == Sockets{2});
+    }
+}
+
+TEST_CASE("ClientPlaces: without memory no loser is forgotten", "[daemon][unit]") {
+    ClientPlaces places({.places = 1, .total = 5s});
+    places.enter(1, kOne, kBegin - 5s);
+    places.enter(2, kMany, kBegin);
+    places.enter(3, kFew, kBegin);
+    const auto losers_with = [&places](std::int64_t allocations) {
+        const test::NoLargeMemory limit(0, allocations);
+        return places.take_losers(kBegin);
+    };
+    CHECK_THROWS_AS(losers_with(0), std::bad_alloc);
+    CHECK(losers_with(1) == Sockets{1, 2});
+    std::int64_t none = 0;
+    const test::NoLargeMemory limit(0, none);
+    const std::optional<int> displaced = places.displace();
+    CHECK(displaced == 3);
 }
 
 TEST_CASE("ClientPlaces: without descriptors one goes, if there is one", "[daemon][unit]") {
     ClientPlaces places({.places = 4, .total = 5s});
     CHECK(places.displace() == std::nullopt);
-    places.enter(1, "a", kBegin);
+    places.enter(1, kOne, kBegin);
     CHECK(places.displace() == 1);
     CHECK(places.displace() == std::nullopt);
 }
@@ -54,8 +126,8 @@ TEST_CASE("ClientPlaces: without descriptors one goes, if there is one", "[daemo
 TEST_CASE("ClientPlaces: losses are told at once, then once a minute", "[daemon][unit]") {
     ClientPlaces places({.places = 1, .total = 5s});
     CHECK_FALSE(places.losses_to_tell(kBegin));
-    places.enter(1, "a", kBegin);
-    places.enter(2, "a", kBegin);
+    places.enter(1, kOne, kBegin);
+    places.enter(2, kOne, kBegin);
     CHECK(places.take_losers(kBegin) == Sockets{1});
     CHECK(places.take_losers(kBegin + 5s) == Sockets{2});
     const auto first = places.losses_to_tell(kBegin + 5s);
@@ -63,7 +135,7 @@ TEST_CASE("ClientPlaces: losses are told at once, then once a minute", "[daemon]
     CHECK(words_for(*first, places.limits(), "no command came") ==
           "1 connection(s) closed: no command came within 5 s; 1 connection(s) closed to make room "
           "for others: 1 wait at the most");
-    places.enter(3, "a", kBegin + 5s);
+    places.enter(3, kOne, kBegin + 5s);
     CHECK(places.take_losers(kBegin + 10s) == Sockets{3});
     CHECK_FALSE(places.losses_to_tell(kBegin + 65s - 1ns));
     CHECK(places.next_event() == kBegin + 65s);
