@@ -208,23 +208,6 @@ class Socket(ControlCase):
         self.assertTrue(os.path.exists(left))
         self.assertEqual(again.end(), harness.EX_OK)
 
-    def test_a_socket_whose_owner_is_busy_or_speaks_otherwise_stays(self):
-        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
-            with self.subTest(kind), contextlib.ExitStack() as stack:
-                path = os.path.join(self.directory, "taken-%d.sock" % kind)
-                owner = stack.enter_context(socket.socket(socket.AF_UNIX, kind))
-                owner.bind(path)
-                if kind == socket.SOCK_STREAM:
-                    owner.listen(0)
-                    waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
-                    waiting.connect(path)                                           # its queue is full
-                before = os.stat(path)
-                daemon = stack.enter_context(harness.Process(harness.TRIBUTARYD, "--config", self.configure(), "--set",
-                                                             "control.socket=" + path))
-                daemon.wait_for_log("error: no control socket: .*another process listens there")
-                self.assertEqual(daemon.end(), harness.EX_OK)
-                self.assertEqual(os.stat(path).st_ino, before.st_ino)
-
 
 class Hanging(ControlCase):
     def test_a_thread_that_hangs_is_named_and_the_next_order_is_done(self):

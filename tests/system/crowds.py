@@ -302,6 +302,23 @@ class Control(CrowdCase):
         self.assertEqual(silent[0].recv(1), b"")
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
+    def test_a_socket_whose_owner_is_busy_or_speaks_otherwise_stays(self):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+            with self.subTest(kind), contextlib.ExitStack() as stack:
+                path = self.path("taken-%d.sock" % kind)
+                owner = stack.enter_context(socket.socket(socket.AF_UNIX, kind))
+                owner.bind(path)
+                if kind == socket.SOCK_STREAM:
+                    owner.listen(0)
+                    stack.enter_context(socket.socket(socket.AF_UNIX)).connect(path)    # its queue is full
+                before = os.stat(path)
+                daemon = stack.enter_context(harness.Process(
+                    harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n", "127.0.0.1:%d" % harness.free_port(),
+                    "--set", "flows.max-flows=4096", "--set", "export.drain-timeout=0", "--set", "control.socket=" + path))
+                daemon.wait_for_log("error: no control socket: .*another process listens there")
+                self.assertEqual(daemon.end(), harness.EX_OK)
+                self.assertEqual(os.stat(path).st_ino, before.st_ino)
+
 
 if __name__ == "__main__":
     harness.main()
