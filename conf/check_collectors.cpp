@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/check_collectors.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -72,8 +73,29 @@ void check_spool(const CollectorOptions& collector, ExportMode mode, const Secti
                    " is " + std::to_string(collector.spool.max_octets) + ", but buffer is " +
                        std::to_string(collector.buffer) + "; must be at least twice as much");
     section.demand("spool.directory", mode != ExportMode::failover,
-                   " is given, but export.mode is failover; must be left out (records that wait go "
-                   "to the next collector)");
+                   " is given, but export.mode is failover; must be left out (the collectors have "
+                   "one in common: export.spool)");
+}
+
+/// The spool of mode failover.
+void check_group_spool(const ExportOptions& options, const Section& section) {
+    const SpoolOptions& spool = options.spool;
+    if (!spool.is_on()) {
+        section.demand("spool.max-size", spool.max_octets == SpoolOptions{}.max_octets,
+                       " is given, but spool.directory is not; must be left out (without a "
+                       "directory there is no spool)");
+        return;
+    }
+    section.demand("spool.directory", options.mode == ExportMode::failover,
+                   " is given, but export.mode is not failover; must be left out (or mode "
+                   "failover; a collector may have a spool of its own)");
+    std::size_t buffer = 0;  // the largest
+    for (const CollectorOptions& collector : options.collectors) {
+        buffer = std::max(buffer, collector.buffer);
+    }
+    section.demand("spool.max-size", spool.max_octets >= 2 * buffer,
+                   " is " + std::to_string(spool.max_octets) + ", but a collector's buffer is " +
+                       std::to_string(buffer) + "; must be at least twice as much");
 }
 
 /// A file that is one message longer than the templates would do; this is one that is worth it.
@@ -199,6 +221,7 @@ void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std
 void check_collectors(const Config& config, const YamlNode& root, Faults& faults) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     faults.among("export.collectors", [&] { check_count(collectors.size(), root); });
+    check_group_spool(config.export_, Section(root, "export", faults));
     std::map<std::string, std::string> seen;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);

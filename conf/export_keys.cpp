@@ -39,12 +39,12 @@ std::vector<Key<FileRotation>> rotation_keys() {
     };
 }
 
-std::vector<Key<SpoolOptions>> spool_keys() {
+/// @param what  help of `directory`
+std::vector<Key<SpoolOptions>> spool_keys(const char* what) {
     using O = SpoolOptions;
     return {
         value("directory", text(&O::directory, "the path of a directory or \"\"", is_any_text),
-              "of this collector alone, where messages wait for it, also over a restart, when its "
-              "buffer is full, for tcp and tls; when empty, there is none"),
+              what),
         value("max-size",
               whole_number(&O::max_octets, std::uint64_t{1} << 23U, std::uint64_t{1} << 44U),
               "octets of all files there; when they are reached, the oldest file goes"),
@@ -196,7 +196,10 @@ std::vector<Key<CollectorOptions>> transport_keys() {
               "acknowledgement"),
         section("rotation", &O::rotation, rotation_keys()),
         section("tls", &O::tls, tls_keys()),
-        section("spool", &O::spool, spool_keys()),
+        section("spool", &O::spool,
+                spool_keys("of this collector alone, where messages wait for it, also over a "
+                           "restart, when its buffer is full, for tcp and tls, not with "
+                           "export.mode failover; when empty, there is none")),
     };
 }
 
@@ -349,6 +352,9 @@ std::vector<Key<ExportOptions>> export_keys() {
                                 {"failover", ExportMode::failover}}),
               "copy: every collector gets every record; balance: each record goes to one, both "
               "directions of a flow to the same; failover: the first that can be reached gets all"),
+        section("spool", &O::spool,
+                spool_keys("where records wait while no collector can be reached, also over a "
+                           "restart, for mode failover; when empty, there is none")),
         value("timestamps", timestamp_unit(&O::timestamps),
               "precision of a record's start and end"),
         value("fields", export_fields(),

@@ -22,7 +22,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "records go to the spool",
         "the spool is empty again",
         "the spool is full, its oldest records are lost",
-        "what the spool held is lost, because its records had other templates than are sent now",
+        "what the spool held is lost, because its records were made for other fields than today's",
         "the spool failed",
         "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be",
@@ -58,9 +58,9 @@ std::string describe(const CollectorOptions& collector) {
            ":" + std::to_string(collector.port);
 }
 
-CollectorEvents::CollectorEvents(const CollectorOptions& collector, CollectorCounters& counters,
+CollectorEvents::CollectorEvents(std::string name, CollectorCounters& counters,
                                  CollectorEventHandler handler)
-    : collector_(describe(collector)), counters_(counters), handler_(std::move(handler)) {}
+    : name_(std::move(name)), counters_(counters), handler_(std::move(handler)) {}
 
 void CollectorEvents::tell(CollectorEventKind kind, std::chrono::nanoseconds now,
                            std::string_view detail) noexcept {
@@ -82,7 +82,7 @@ void CollectorEvents::tell_others(CollectorEventKind kind, std::chrono::nanoseco
         ++muted.since;
         return;
     }
-    std::string text = collector_ + ": " + std::string(phrase_of(kind));
+    std::string text = name_ + ": " + std::string(phrase_of(kind));
     if (!detail.empty()) {
         text += " (" + std::string(detail) + ")";
     }

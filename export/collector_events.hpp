@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "export/export_counters.hpp"
 #include "export/options.hpp"
@@ -68,8 +69,11 @@ class CollectorEvents {
 public:
     static constexpr std::chrono::seconds kRepeatAfter{60};
 
+    /// @param name  that lines of the log begin with: the collector's, or the mode
+    CollectorEvents(std::string name, CollectorCounters& counters, CollectorEventHandler handler);
     CollectorEvents(const CollectorOptions& collector, CollectorCounters& counters,
-                    CollectorEventHandler handler);
+                    CollectorEventHandler handler)
+        : CollectorEvents(describe(collector), counters, std::move(handler)) {}
 
     /// @param now     uptime
     /// @param detail  cause, e.g. the system's words for an errno; may be empty
@@ -88,7 +92,7 @@ private:
     void tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
                      std::string_view detail);
 
-    std::string collector_;
+    std::string name_;
     CollectorCounters& counters_;
     CollectorEventHandler handler_;
     bool was_connected_{};

@@ -24,6 +24,7 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
       handler_(std::move(handler)),
       record_bytes_(record_size(metering.layout)),
       book_(counters, copies_of(options)),
+      spool_(options, metering.layout, book_, handler_),
       hasher_(kBalanceSeed) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
@@ -71,6 +72,7 @@ void CollectorGroup::show_state(std::size_t account) noexcept {
 }
 
 void CollectorGroup::advance(ExportTime now) {
+    spool_.advance(now);
     for (const Member& member : members_) {
         member.session->advance(now);
     }
@@ -79,6 +81,9 @@ void CollectorGroup::advance(ExportTime now) {
     }
     if (!retired_.empty()) {
         retire_some(now);
+    }
+    if (spool_.is_on()) {
+        look_after_spool(now);
     }
 }
 
@@ -91,6 +96,9 @@ void CollectorGroup::try_now() noexcept {
 }
 
 bool CollectorGroup::ready() const noexcept {
+    if (is_for_spool_) {
+        return spool_.takes_records();
+    }
     bool all_dead = true;
     bool has_room = false;
     for (const Member& member : members_) {
@@ -100,7 +108,7 @@ bool CollectorGroup::ready() const noexcept {
         has_room = has_room || member.session->has_room();
         all_dead = all_dead && member.session->is_dead();
     }
-    return has_room || all_dead;
+    return has_room || all_dead || spool_.takes_records();
 }
 
 /// Whether a collector's buffer is full because its messages leave at a pace, and records are not
@@ -112,7 +120,7 @@ bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
 }
 
 bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime now) {
-    if (!ready()) {
+    if (!ready() || (options_.mode == ExportMode::failover && !choose_for_record(now))) {
         return false;
     }
     const RecordTally tally = tally_of(record, metering_.layout);
@@ -129,10 +137,7 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
             add_to(share_of(record), sent, now);
             break;
         case ExportMode::failover:
-            if (!session(active_).has_room()) {
-                choose_active(now);
-            }
-            add_to(active_, sent, now);
+            add_to_active(sent, now);
             break;
         case ExportMode::copy:
             for (std::size_t index = 0; index < members_.size(); ++index) {
@@ -203,9 +208,10 @@ void CollectorGroup::choose_active(ExportTime now) {
     }
     if (session(active_).is_dead()) {  // then they all are
         for (const Member& member : members_) {
-            member.session->abandon(now);
+            abandon(*member.session, now);
         }
     }
+    is_for_spool_ = is_for_spool(now);
 }
 
 /// Has the log say which collector has the records, where that has changed: one that has been
@@ -220,8 +226,7 @@ void CollectorGroup::tell_change(ExportTime now) {
     }
     const bool is_any_up =
         first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
-    const bool had_time = was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
-    if (told_active_ && had_time && !is_any_up && !session(active_).is_dead() && !is_finishing_) {
+    if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() && !is_finishing_) {
         told_active_.reset();
         tell_none_reached();
     }
@@ -244,7 +249,7 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
     const std::size_t up = first([](const CollectorSession& each) {
         return each.is_up() && (each.has_room() || each.is_full_by_pace());
     });
-    if (up < members_.size() && (was_up_ || up == 0 || now.uptime - *began_ >= kStartUp)) {
+    if (up < members_.size() && (up == 0 || has_had_time(now))) {
         was_up_ = true;
         return up;
     }
@@ -268,21 +273,29 @@ void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
     MessageStages::Stage messages = from.hand_back(now);
     for (; !messages.empty(); messages.pop_front()) {
         const OutgoingMessage& message = messages.front();
+        if (message.place) {
+            session(active_).begin_batch(now);
+        }
         for (std::size_t i = 0; i < message.entries.size(); ++i) {
             session(active_).add(
                 {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},
                 now);
+        }
+        if (message.place) {
+            session(active_).end_batch(message.place, now);
         }
     }
 }
 
 bool CollectorGroup::finish(ExportTime now, bool drained) {
     is_finishing_ = true;
+    const bool more_comes = !drained || spool_goes_on(now);
     bool all_ended = retired_.empty();  // step() goes on with them
     for (Member& member : members_) {
-        all_ended = end_member(member, drained, now) && all_ended;
+        all_ended = end_member(member, !more_comes, now) && all_ended;
     }
     if (all_ended) {
+        spool_.keep_for_next_process(now);
         book_.settle_unread();
     }
     return all_ended;
@@ -301,7 +314,7 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
         return true;
     }
     if (has_failed_to_end(member, drained, now)) {
-        member.session->abandon(now);
+        abandon(*member.session, now);
     }
     return drained && member.session->flush(now);
 }

@@ -12,6 +12,7 @@
 
 #include "export/collector_session.hpp"
 #include "export/delivery_book.hpp"
+#include "export/group_spool.hpp"
 #include "flowcache/flow_hasher.hpp"
 
 namespace tributary {
@@ -22,10 +23,11 @@ namespace tributary {
 ///     balance   one, by the flow's key: both directions of a conversation, and all their records,
 ///               have the same.
 ///     failover  the first in order that can send. When a connection is lost, what has not arrived
-///               there goes to whoever has the records then.
+///               there goes to whoever has the records then. While none can send, records go to the
+///               group's spool, if there is one.
 ///
-/// A collector that is away never costs another one anything. Only while none can take records, the
-/// records wait where they are. One that has failed for good counts as if it were not in the list,
+/// A collector that is away never costs another one anything. Only while none can take records, and
+/// no spool does, the records wait where they are. One that has failed for good counts as if it were not in the list,
 /// but for its own account.
 /// @thread  the export thread
 class CollectorGroup {
@@ -111,6 +113,18 @@ private:
     void tell_change(ExportTime now);
     void tell_none_reached() const noexcept;
     [[nodiscard]] std::size_t best_member(ExportTime now);
+    [[nodiscard]] bool choose_for_record(ExportTime now);
+    [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;
+    [[nodiscard]] bool has_had_time(ExportTime now) const noexcept {
+        return was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
+    }
+    void add_to_active(const RecordToSend& record, ExportTime now);
+    [[nodiscard]] bool write_to_spool(ExportTime now);
+    void look_after_spool(ExportTime now);
+    void send_from_spool(ExportTime now);
+    [[nodiscard]] bool spool_goes_on(ExportTime now);
+    [[nodiscard]] std::uint64_t signs_of_life() const noexcept;
+    void abandon(CollectorSession& session, ExportTime now);
     void rescue(CollectorSession& from, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
@@ -129,6 +143,7 @@ private:
     CollectorEventHandler handler_;
     std::size_t record_bytes_;
     DeliveryBook book_;
+    GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
     FlowHasher hasher_;
     Members members_;
     Members retired_;
@@ -136,6 +151,11 @@ private:
     /// Failover: the collector that the log named last; nothing: the log said that none is reached.
     std::optional<std::size_t> told_active_ = 0;
     bool was_up_{};  ///< failover: a collector was reached before
+    bool is_for_spool_{};  ///< failover: records that come go to the spool
+    bool spool_gave_up_{};  ///< the end: no more is sent from it
+    std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
+    std::chrono::nanoseconds spool_progress_at_{};
+    std::uint64_t spool_signs_{};  ///< of life, as last seen at its end
     bool is_finishing_{};
     std::optional<std::chrono::nanoseconds> began_;
 };

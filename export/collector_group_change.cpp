@@ -29,6 +29,7 @@ bool share_place(const CollectorOptions& a, const CollectorOptions& b) {
 ExportOptions common_part(ExportOptions options) {
     options.collectors.clear();
     options.drain_timeout = {};
+    options.spool = {};
     // Whether records are kept for another collector is what matters.
     options.mode = options.mode == ExportMode::failover ? ExportMode::failover : ExportMode::copy;
     return options;
@@ -74,12 +75,16 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
 void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options, bool of_files) {
     for (std::size_t index = 0; index < wanted.size(); ++index) {
         Member& member = wanted[index];
+        const bool is_failover = options.mode == ExportMode::failover;
         const bool is_file = member.options.transport == TransportKind::file;
         if (member.is_new && is_file == of_files) {
             refuse_shared_place(member.options);
             member.session = std::make_unique<CollectorSession>(
                 options, metering_, book_,
-                CollectorPlace{.option = index, .account = member.account}, handler_);
+                CollectorPlace{.option = index,
+                               .account = member.account,
+                               .group_spool = is_failover ? &spool_.overflow() : nullptr},
+                handler_);
         }
     }
 }

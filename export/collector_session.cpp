@@ -41,8 +41,9 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       announcer_(encoder_options(options, options.collectors[place.option], metering),
                  options.collectors[place.option].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[place.option]), encoder_),
-      overflow_(options.collectors[place.option].spool, place.account, encoder_.fingerprint(), book,
-                events_),
+      overflow_(options.collectors[place.option].spool, place.account,
+                {.fingerprint = encoder_.fingerprint()}, book, events_),
+      group_spool_(place.group_spool),
       pace_(options.collectors[place.option]),
       metering_totals_(metering.totals),
       record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
@@ -145,6 +146,7 @@ void CollectorSession::close_message(ExportTime now) noexcept {
         keep_closed(now);
     } catch (const std::bad_alloc&) {
         lose(open_, ExportLoss::buffer_full);
+        release(open_);
         open_.clear();
     }
 }
@@ -155,7 +157,11 @@ void CollectorSession::keep_closed(ExportTime now) {
     open_.octets.assign(closed.octets.begin(), closed.octets.end());
     open_.data_records = closed.records;
     open_.latest_end = closed.latest_end;
-    pace_.add(open_.octets.size());
+    if (is_in_batch_) {
+        open_.opened_at.reset();  // it was in a spool
+    } else {
+        pace_.add(open_.octets.size());
+    }
     const bool is_full = gave_up_ || messages_.octets() >= buffer_;
     const bool needs_spool = overflow_.is_on() && (is_full || overflow_.holds_messages());
     if (needs_spool && overflow_.store(open_, messages_, now)) {
@@ -219,8 +225,9 @@ void CollectorSession::take_back_staged() noexcept {
 void CollectorSession::pump(ExportTime now) {
     held_back_ = false;
     const bool waits_for_pace = is_up();
+    const bool holds_spool = overflow_.holds_messages() || older_in_spool_;
     pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
-                               .holds_spool = waits_for_pace && overflow_.holds_messages()});
+                               .holds_spool = waits_for_pace && holds_spool});
     while (session_ != 0) {
         refill(now);
         stage(now);
@@ -339,6 +346,11 @@ OptionsNumbers CollectorSession::options_numbers() const {
     numbers.not_sent = numbers.metering.lost;
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();
+    }
+    if (group_spool_ != nullptr) {  // what that has lost no collector of the group gets
+        for (const RecordCounter& cause : book_.account(kGroupSpool).lost) {
+            numbers.not_sent += cause.read();
+        }
     }
     numbers.exported_messages = account_.messages.read() + messages_.staged.size();
     numbers.exported_octets = account_.octets.read();

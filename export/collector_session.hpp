@@ -89,6 +89,27 @@ public:
     /// Takes a record, when it has room; one too many does no harm, and is lost where there is no
     /// memory for it.
     void add(const RecordToSend& record, ExportTime now);
+    /// A batch of records from the group's spool follows, until end_batch().
+    void begin_batch(ExportTime now);
+    /// The batch was added. Its place on the disk is given up when its last message is settled.
+    ///
+    /// @param place  nothing: it has none
+    void end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept;
+    /// Whether there is room in memory for records of the group's spool: the other half of the
+    /// buffer is for what comes.
+    [[nodiscard]] bool wants_batch() const noexcept {
+        return is_up() && messages_.octets() < buffer_ / 2 &&
+               (messages_.octets() == 0 || !MemoryReserve::is_given_out());
+    }
+    [[nodiscard]] std::size_t buffer() const noexcept { return buffer_; }
+    /// Tells whether older records than come are in the group's spool.
+    void set_older_in_spool(bool are_there) noexcept { older_in_spool_ = are_there; }
+    /// So many octets of records came that went to the group's spool.
+    void note_spooled(std::size_t octets) noexcept { pace_.add(octets); }
+    /// Copies to the group's spool what waits here and is not there yet.
+    ///
+    /// @return  false: the disk refuses some of it
+    [[nodiscard]] bool copy_to_spool(ExportTime now);
     /// Closes the open message, however full, and sends what can leave; when all records are
     /// accounted for, the last options records.
     ///
@@ -112,6 +133,9 @@ public:
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
     /// caller's again. Only where keeps_records(), and without a session.
     [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
+    /// The same at the end, whatever the session: nothing is sent any more, and all that still comes
+    /// is lost.
+    [[nodiscard]] MessageStages::Stage give_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
     /// Makes the account's gauges those of this session: another one may have set them before.
@@ -146,6 +170,9 @@ private:
     void look_after_pauses() noexcept;
     void show_gauges() noexcept;
     void keep_for_next_process(ExportTime now);
+    void settle_last(ExportTime now);
+    void end_transport();
+    void release(OutgoingMessage& message) noexcept;
     void follow_session() noexcept;
     void take_back_staged() noexcept;
     void settle(ExportTime now);
@@ -173,6 +200,7 @@ private:
     IpfixEncoder encoder_;
     Announcer announcer_;
     Overflow overflow_;
+    Overflow* group_spool_;  ///< nullptr: there is none
     Pace pace_;
     std::function<MeteringTotals()> metering_totals_;
     MessageNumbering numbering_;
@@ -182,6 +210,8 @@ private:
     bool is_ending_{};
     bool gave_up_{};    ///< all goes to the spool
     bool held_back_{};  ///< messages wait for their pace
+    bool is_in_batch_{};     ///< between begin_batch() and end_batch()
+    bool older_in_spool_{};  ///< in that of the group
     bool kept_for_next_process_{};
     std::size_t refilled_octets_{};  ///< from the spool, since advance() began
     std::chrono::nanoseconds flush_interval_;

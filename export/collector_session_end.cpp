@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a session ends, what is lost then, and how soon a lost connection is tried again.
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "export/collector_session.hpp"
@@ -34,8 +36,7 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
 }
 
 void CollectorSession::abandon(ExportTime now) {
-    // What has left and is not refused by now is not lost because nothing more can be heard.
-    settle({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
+    settle_last(now);
     if (overflow_.is_on()) {
         transport_ = std::make_unique<NoTransport>();
         follow_session();
@@ -44,12 +45,68 @@ void CollectorSession::abandon(ExportTime now) {
         return;
     }
     lose_all(cause_of_abandoning());
+    end_transport();
+}
+
+/// What has left and is not refused by now is not lost because nothing more can be heard.
+void CollectorSession::settle_last(ExportTime now) {
+    settle({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
+}
+
+/// Ends it at once: what is counted as lost must not arrive, nor its fate be told later.
+void CollectorSession::end_transport() {
+    abandoned_ = true;
     if (!is_file_) {
-        // Ended at once: what was counted as lost must not arrive, nor its fate be told later.
         transport_ = std::make_unique<NoTransport>();
     }
-    abandoned_ = true;
     show_gauges();
+}
+
+MessageStages::Stage CollectorSession::give_back(ExportTime now) {
+    settle_last(now);
+    end_transport();
+    follow_session();
+    return hand_back(now);
+}
+
+void CollectorSession::begin_batch(ExportTime now) {
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    is_in_batch_ = true;
+}
+
+void CollectorSession::end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept {
+    if (place) {
+        open_.place = SpoolPlace{.file = place->file, .at = place->at, .is_shared = true};
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    } else {
+        release(open_);  // its last records could not be encoded
+    }
+    is_in_batch_ = false;
+}
+
+bool CollectorSession::copy_to_spool(ExportTime now) {
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    const auto copy = [&](OutgoingMessage& message) {
+        if (message.place || message.entries.empty()) {
+            return true;
+        }
+        const std::uint32_t sent_records = message.data_records;
+        message.data_records = static_cast<std::uint32_t>(message.entries.size());
+        message.octets.swap(message.records);  // those are what the group's spool has
+        const bool is_copied = group_spool_->copy(message, now);
+        message.octets.swap(message.records);
+        message.data_records = sent_records;
+        return is_copied;
+    };
+    return std::ranges::all_of(messages_.oldest_first(), [&](MessageStages::Stage* stage) {
+        return std::ranges::all_of(*stage, copy);
+    });
 }
 
 /// The spool has what is left here, and the account knows it.
@@ -100,6 +157,7 @@ void CollectorSession::lose_all(ExportLoss cause) noexcept {
     for (MessageStages::Stage* const stage : messages_.oldest_first()) {
         for (OutgoingMessage& message : *stage) {
             lose(message, cause);
+            release(message);
         }
     }
     messages_.clear();
@@ -115,8 +173,17 @@ void CollectorSession::lose_what_failed() noexcept {
 }
 
 void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
-    overflow_.release(stage.front());
+    release(stage.front());
     messages_.drop_first(stage);
+}
+
+/// Gives up its place on the disk: in this collector's spool, or in that of the group.
+void CollectorSession::release(OutgoingMessage& message) noexcept {
+    if (group_spool_ != nullptr) {
+        group_spool_->release(message);
+    } else {
+        overflow_.release(message);
+    }
 }
 
 ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
@@ -125,7 +192,8 @@ ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
 
 /// Pauses between tries are shorter the more waits.
 void CollectorSession::look_after_pauses() noexcept {
-    const bool fills = messages_.octets() >= buffer_ / 2 || overflow_.holds_messages();
+    const bool fills =
+        messages_.octets() >= buffer_ / 2 || overflow_.holds_messages() || older_in_spool_;
     using Patience = Transport::Patience;
     const Patience usual = fills ? Patience::pressed : Patience::usual;
     transport_->set_patience(is_ending_ ? Patience::last : usual);

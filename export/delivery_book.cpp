@@ -33,15 +33,18 @@ std::uint64_t DeliveryBook::begin(std::size_t queue, const RecordTally& tally) {
 }
 
 void DeliveryBook::delivered(std::size_t collector, const RecordEntry& record) noexcept {
-    counters_.collectors[collector].records.add(record.tally());
-    if ((settle_copy(record.number, kExported).before & kExported) == 0) {
+    account(collector).records.add(record.tally());
+    if (is_own(record) && (settle_copy(record.number, kExported).before & kExported) == 0) {
         counters_.queues[record.queue].exported.add(record.tally());
     }
 }
 
 void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
                         ExportLoss cause) noexcept {
-    counters_.collectors[collector].lose(cause, record.tally());
+    account(collector).lose(cause, record.tally());
+    if (!is_own(record)) {
+        return;
+    }
     const State after = settle_copy(record.number, 0).after;
     if (after == 0) {
         counters_.queues[record.queue].lose(cause, record.tally());
@@ -50,8 +53,10 @@ void DeliveryBook::lost(std::size_t collector, const RecordEntry& record,
 }
 
 void DeliveryBook::spooled(std::size_t collector, const RecordEntry& record) noexcept {
-    counters_.collectors[collector].spooled.add(record.tally());
-    count_if_spooled(settle_copy(record.number, kSpooled).after, record);
+    account(collector).spooled.add(record.tally());
+    if (is_own(record)) {
+        count_if_spooled(settle_copy(record.number, kSpooled).after, record);
+    }
 }
 
 void DeliveryBook::lost(std::size_t collector, std::span<const RecordEntry> records,
@@ -59,13 +64,13 @@ void DeliveryBook::lost(std::size_t collector, std::span<const RecordEntry> reco
     for (const RecordEntry& record : records) {
         lost(collector, record, cause);
     }
-    counters_.collectors[collector].lose(cause, inherited);
+    account(collector).lose(cause, inherited);
 }
 
 void DeliveryBook::lost(std::size_t collector, const UnreadRecords& records,
                         ExportLoss cause) noexcept {
     for (const RecordTally& queue : records.queues) {
-        counters_.collectors[collector].lose(cause, queue);
+        account(collector).lose(cause, queue);
     }
     const Last last = settle_copies(records, 0);
     if (last.are_all && !last.lie_in_another_spool && !unread_loss_) {
@@ -79,7 +84,7 @@ void DeliveryBook::lost(std::size_t collector, const UnreadRecords& records,
 
 void DeliveryBook::spooled(std::size_t collector, const UnreadRecords& records) noexcept {
     for (const RecordTally& queue : records.queues) {
-        counters_.collectors[collector].spooled.add(queue);
+        account(collector).spooled.add(queue);
     }
     const Last last = settle_copies(records, kSpooled);
     if (last.are_all) {

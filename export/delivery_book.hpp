@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -16,15 +17,22 @@
 
 namespace tributary {
 
+class Overflow;
+
 /// Where a collector is in the options, and where its account is in the counters.
 struct CollectorPlace {
     std::size_t option{};
     std::size_t account{};
+    Overflow* group_spool = nullptr;  ///< where records lie, too; nullptr: nowhere
 };
+
+/// In place of a collector's account: that of the group's spool.
+inline constexpr std::size_t kGroupSpool = std::numeric_limits<std::size_t>::max();
 
 /// Which collectors have which record, so that each is counted once however many it goes to: it is
 /// exported as soon as one of them has it, and lost when none can have it any more. At the end it
-/// may stay in a collector's spool. Each collector has its own account beside that.
+/// may stay in a spool. Each collector, and the group's spool, has its own account beside that, and
+/// records of a former process are in that account alone.
 ///
 /// Records that go to one collector need no memory. Of others there is an octet per record, in
 /// blocks that go when all in them is settled: what an absent collector holds for long costs the
@@ -71,9 +79,17 @@ public:
     [[nodiscard]] bool keeps_states() const noexcept { return copies_ > 1 || !blocks_.empty(); }
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
-    /// The collector's own account.
+    /// The collector's own account, or that of the group's spool.
     [[nodiscard]] CollectorCounters& account(std::size_t collector) const noexcept {
-        return counters_.collectors[collector];
+        return collector == kGroupSpool ? counters_.group_spool : counters_.collectors[collector];
+    }
+    /// A record went to the group's spool.
+    void stored(const RecordEntry& record) noexcept {
+        counters_.group_spool_stored.add(record.tally());
+    }
+    /// A record left the group's spool for a collector.
+    void handed_over(const RecordEntry& record) noexcept {
+        counters_.group_spool.records.add(record.tally());
     }
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
@@ -110,6 +126,9 @@ private:
     [[nodiscard]] Last settle_copies(const UnreadRecords& records, State add) noexcept;
     [[nodiscard]] RecordTally unaccounted(std::size_t queue) const noexcept;
     void count_if_spooled(State state, const RecordEntry& record) noexcept;
+    [[nodiscard]] static bool is_own(const RecordEntry& record) noexcept {
+        return record.queue != kNoQueue;
+    }
 
     ExportCounters& counters_;
     std::size_t copies_;

@@ -89,6 +89,10 @@ struct ExportCounters {
 
     std::vector<QueueExportCounters> queues;    ///< in the order of the worker's sources
     std::vector<CollectorCounters> collectors;  ///< in the order of ExportOptions::collectors
+    /// Of the group's spool: its `records` went on to a collector. What it has inherited and stored
+    /// went on, was lost, is `spooled` at the end, or is still there.
+    CollectorCounters group_spool;
+    RecordCounter group_spool_stored;  ///< records that it has taken
 };
 
 }  // namespace tributary

@@ -122,7 +122,7 @@ struct FileRotation {
 
 /// Where messages wait on disk; Spool explains it.
 struct SpoolOptions {
-    std::string directory;                               ///< of this collector alone; empty: none
+    std::string directory;  ///< of this collector, or this group, alone; empty: none
     std::uint64_t max_octets = std::uint64_t{1} << 30U;  ///< of all files in it
 
     [[nodiscard]] bool is_on() const noexcept { return !directory.empty(); }
@@ -203,6 +203,7 @@ struct ExportOptions {
     std::chrono::milliseconds drain_timeout{
         5000};  ///< at shutdown, for a collector that takes nothing
     ExportMode mode = ExportMode::copy;
+    SpoolOptions spool{};  ///< failover: of all collectors together
     TimestampUnit timestamps = TimestampUnit::milliseconds;
     FieldGroups fields;       ///< that records have
     PartialGroups partial{};  ///< among these

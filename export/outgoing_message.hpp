@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -12,10 +13,13 @@
 
 namespace tributary {
 
+/// In place of a queue: a former process metered the record. It is in no queue's account.
+inline constexpr std::size_t kNoQueue = std::numeric_limits<std::size_t>::max();
+
 /// One flow record on its way, as the account of records knows it.
 struct RecordEntry {
     std::uint64_t number{};  ///< that the DeliveryBook gave it
-    std::size_t queue{};     ///< that it came from
+    std::size_t queue{};     ///< that it came from, or kNoQueue
     std::uint64_t packets{};
     std::uint64_t octets{};
 
@@ -26,6 +30,7 @@ struct RecordEntry {
 struct SpoolPlace {
     std::uint64_t file{};  ///< its number
     std::uint64_t at{};    ///< octets from its beginning
+    bool is_shared{};      ///< messages before this one have records of the same frame
 };
 
 /// A message of one collector, from its closing until its fate is known.

@@ -12,7 +12,7 @@
 
 namespace tributary {
 
-Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
+Overflow::Overflow(const SpoolOptions& spool, std::size_t account, const SpoolContent& content,
                    DeliveryBook& book, CollectorEvents& events)
     : account_index_(account),
       book_(book),
@@ -20,7 +20,7 @@ Overflow::Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t
       events_(events),
       max_octets_(spool.max_octets) {
     if (spool.is_on()) {
-        spool_ = std::make_unique<Spool>(spool, fingerprint);
+        spool_ = std::make_unique<Spool>(spool, content);
         told_used_ = spool_->has_untaken();
     }
 }
@@ -58,7 +58,11 @@ void Overflow::advance(ExportTime now) {
 }
 
 bool Overflow::store(OutgoingMessage& message, MessageStages& older, ExportTime now) {
-    if (!copy_all(older, now) || !write(message, false, now)) {
+    return copy_all(older, now) && store(message, now);
+}
+
+bool Overflow::store(OutgoingMessage& message, ExportTime now) {
+    if (!write(message, false, now)) {
         return false;
     }
     if (!std::exchange(told_used_, true)) {
@@ -184,9 +188,17 @@ void Overflow::refuse(OutgoingMessage& message, ExportTime now) noexcept {
 }
 
 void Overflow::release(OutgoingMessage& message) noexcept {
-    if (message.place) {
+    if (message.place && is_on()) {
         spool_->done(*message.place);
-        message.place.reset();
+    }
+    message.place.reset();
+}
+
+void Overflow::set_max_octets(std::uint64_t octets) noexcept {
+    max_octets_ = octets;
+    if (is_on()) {
+        spool_->set_max_octets(octets);
+        account_.spool_max_octets.set(octets);
     }
 }
 

@@ -17,18 +17,17 @@
 
 namespace tributary {
 
-/// One collector's messages for which there is no room in memory: in its spool if it has one, with
-/// the account of what the spool has to give up.
+/// What finds no room in memory: in a spool if there is one, with the account of what the spool has
+/// to give up. Messages of one collector, or batches of records for any of a group.
 /// @thread  the export thread
 class Overflow {
 public:
     /// Only reads what former processes have left: no counter and no file changes before the first
     /// advance(), so that a collector which is refused after all leaves no trace.
     ///
-    /// @param account      of the collector
-    /// @param fingerprint  of the templates that its messages need
+    /// @param account  of the collector, or kGroupSpool
     /// @errors  ExportError: the spool cannot be used
-    Overflow(const SpoolOptions& spool, std::size_t account, std::uint64_t fingerprint,
+    Overflow(const SpoolOptions& spool, std::size_t account, const SpoolContent& content,
              DeliveryBook& book, CollectorEvents& events);
 
     /// How long the disk is left alone after it has refused a message.
@@ -47,6 +46,14 @@ public:
     ///
     /// @return  false: the disk refuses it, and the message is as it was
     [[nodiscard]] bool store(OutgoingMessage& message, MessageStages& older, ExportTime now);
+    /// The same where nothing older is in memory, or where copy() was told of all that is.
+    [[nodiscard]] bool store(OutgoingMessage& message, ExportTime now);
+    /// Writes a message that stays in memory. Only while holds_messages() is false.
+    ///
+    /// @return  false: the disk refuses it
+    [[nodiscard]] bool copy(OutgoingMessage& message, ExportTime now) {
+        return write(message, true, now);
+    }
     /// The oldest message, which is to be sent now; the spool has it until release(). Nothing where
     /// there is no memory for it.
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now) noexcept;
@@ -54,6 +61,14 @@ public:
     void refuse(OutgoingMessage& message, ExportTime now) noexcept;
     /// The message's fate is known.
     void release(OutgoingMessage& message) noexcept;
+    /// The next process finds what is at this place.
+    [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept {
+        return is_on() && spool_->is_kept(place);
+    }
+    /// There is no file, and so nothing in it.
+    [[nodiscard]] bool is_empty() const noexcept { return !is_on() || spool_->octets() == 0; }
+    /// The spool may take so many octets from now on.
+    void set_max_octets(std::uint64_t octets) noexcept;
     /// The end: all that is in the spool or in memory stays in the spool for the next process; what
     /// the disk refuses is lost.
     void keep_for_next_process(MessageStages& in_memory, ExportTime now);

@@ -73,11 +73,11 @@ bool is_foreign(const FileDescriptor& file) {
 
 }  // namespace
 
-Spool::Spool(const SpoolOptions& options, std::uint64_t fingerprint)
+Spool::Spool(const SpoolOptions& options, const SpoolContent& content)
     : directory_(options.directory),
       max_octets_(options.max_octets),
       segment_octets_(options.max_octets / kFiles),
-      fingerprint_(fingerprint),
+      content_(content),
       seed_(random_seed()) {
     try {
         std::filesystem::create_directories(directory_);
@@ -126,7 +126,7 @@ void Spool::inherit_file(const std::string& name) {
     const auto placed =
         segments_
             .emplace(number,
-                     SpoolSegment(std::move(file), directory_ + "/" + known_as, fingerprint_))
+                     SpoolSegment(std::move(file), directory_ + "/" + known_as, content_))
             .first;
     const SpoolScan& scan = placed->second.scan();
     scan_.damages += scan.damages;
@@ -183,11 +183,13 @@ void Spool::estimate_damage() {
     if (scan_.damaged_octets == 0) {
         return;
     }
-    constexpr double kUsualOctets = 82;  // of an entry, and a record of IPv4 in its message
+    constexpr std::size_t kUsualIpv4 = 50;  // of a record in its message
+    const double usual_octets = static_cast<double>(
+        sizeof(RecordEntry) + (content_.record_bytes > 0 ? content_.record_bytes : kUsualIpv4));
     constexpr double kMost = 0x1p62;     // whatever a header says
     const auto known = static_cast<double>(scan_.whole.records);
     const double octets =
-        known > 0 ? static_cast<double>(scan_.whole_octets) / known : kUsualOctets;
+        known > 0 ? static_cast<double>(scan_.whole_octets) / known : usual_octets;
     const double records = std::max(1.0, static_cast<double>(scan_.damaged_octets) / octets + 0.5);
     const auto share = [&](std::uint64_t of_known) {
         const double each = known > 0 ? static_cast<double>(of_known) / known : 0;
@@ -236,9 +238,8 @@ bool Spool::begin_segment() noexcept {
         FileDescriptor file = create_file(path);
         is_created = static_cast<bool>(file);
         if (is_created) {
-            const SpoolFileHeader header{.fingerprint = fingerprint_};
             // Files far apart, so that no place has the seed of another one.
-            segments_.emplace(next_number_, SpoolSegment(std::move(file), path, header,
+            segments_.emplace(next_number_, SpoolSegment(std::move(file), path, content_,
                                                          seed_ + (next_number_ << 40U)));
             writing_ = next_number_++;
         }
@@ -255,7 +256,7 @@ bool Spool::begin_segment() noexcept {
 /// @return  nothing: errno tells why, and no file is left
 FileDescriptor Spool::create_file(const std::string& path) noexcept {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    const SpoolFileHeader header{.fingerprint = fingerprint_};
+    const SpoolFileHeader header{.fingerprint = content_.fingerprint};
     if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
         const int cause = errno;
         if (file) {

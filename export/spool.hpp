@@ -16,7 +16,8 @@
 
 namespace tributary {
 
-/// Messages of one collector on disk, in their order, oldest first:
+/// Messages of one collector on disk, or batches of records for any of a group, in their order,
+/// oldest first:
 ///
 ///     00000000000000000007.spool   00000000000000000008.spool   ...
 ///     header | frame | frame | ...                                  a frame is a message and the
@@ -37,10 +38,9 @@ namespace tributary {
 /// @thread  the export thread
 class Spool {
 public:
-    /// @param fingerprint  of the templates that the messages need
     /// @errors  ExportError: the directory cannot be made, read or written, or another process
     ///          uses it
-    Spool(const SpoolOptions& options, std::uint64_t fingerprint);
+    Spool(const SpoolOptions& options, const SpoolContent& content);
     /// Files of a full spool, more or less: each is a descriptor, and the least that is given up.
     static constexpr std::uint64_t kFiles = 64;
 
@@ -93,6 +93,11 @@ public:
     [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
     /// Whether the numbers of records are kept for the DeliveryBook, from now on.
     void keep_numbers(bool are_kept) noexcept { keeps_numbers_ = are_kept; }
+    /// All files may have so many octets from now on.
+    void set_max_octets(std::uint64_t octets) noexcept {
+        max_octets_ = octets;
+        segment_octets_ = octets / kFiles;
+    }
     /// Octets in all files.
     [[nodiscard]] std::uint64_t octets() const noexcept;
     /// How often something could not be read.
@@ -116,7 +121,7 @@ private:
     std::string directory_;
     std::uint64_t max_octets_;
     std::uint64_t segment_octets_;
-    std::uint64_t fingerprint_;
+    SpoolContent content_;
     FileDescriptor lock_;
     Segments segments_;  ///< by number
     std::uint64_t next_number_ = 1;

@@ -31,7 +31,7 @@ bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers
         return false;
     }
     for (const RecordEntry& entry : entries) {
-        queues_[entry.queue] += entry.tally();
+        tally_of(entry.queue) += entry.tally();
     }
     return true;
 }
@@ -39,6 +39,9 @@ bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers
 /// @errors  std::bad_alloc: some numbers may be there
 void SpoolLedger::make_places(std::span<const RecordEntry> entries, bool keeps_numbers) {
     for (const RecordEntry& entry : entries) {
+        if (entry.queue == kNoQueue) {
+            continue;
+        }
         queues_.resize(std::max(queues_.size(), entry.queue + 1));
         if (keeps_numbers) {
             add_number(entry.number);
@@ -60,12 +63,13 @@ bool SpoolLedger::take(const SpoolAccount& account) noexcept {
     }
     for (std::size_t i = 0; i < account.entries.size(); ++i) {
         const RecordEntry& entry = account.entries[i];
-        if (entry.queue < queues_.size() && subtract(queues_[entry.queue], entry.tally())) {
+        const bool has_tally = entry.queue == kNoQueue || entry.queue < queues_.size();
+        if (has_tally && subtract(tally_of(entry.queue), entry.tally())) {
             continue;
         }
         while (i > 0) {
             --i;
-            queues_[account.entries[i].queue] += account.entries[i].tally();
+            tally_of(account.entries[i].queue) += account.entries[i].tally();
         }
         return false;
     }

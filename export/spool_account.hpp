@@ -73,6 +73,9 @@ public:
     [[nodiscard]] std::array<SpoolAccount, kMostRest> take_rest() noexcept;
 
 private:
+    [[nodiscard]] RecordTally& tally_of(std::size_t queue) noexcept {
+        return queue == kNoQueue ? former_ : queues_[queue];
+    }
     void make_places(std::span<const RecordEntry> entries, bool keeps_numbers);
     void add_number(std::uint64_t number);
     void take_number(std::uint64_t number) noexcept;

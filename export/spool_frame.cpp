@@ -108,7 +108,7 @@ std::uint64_t SpoolFrame::header_checksum() const noexcept {
 }
 
 bool SpoolFrame::is_valid() const noexcept {
-    return magic == kMagic && octets <= kMostOctets && entries <= kMostEntries &&
+    return magic == kMagic && octets <= kMostRecordOctets && entries <= kMostEntries &&
            tally.records == entries && checksum == header_checksum();
 }
 

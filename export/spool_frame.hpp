@@ -17,19 +17,21 @@ struct SpoolFileHeader {
     static constexpr std::uint64_t kFormerMagic = 0x3230'4C50'5342'5254;  ///< "TRBSPL02"
 
     std::uint64_t magic = kMagic;
-    std::uint64_t fingerprint{};  ///< of the templates that its messages need
+    std::uint64_t fingerprint{};  ///< of the templates, or of the records' layout
 
     [[nodiscard]] bool is_known() const noexcept {
         return magic == kMagic || magic == kFormerMagic;
     }
 };
 
-/// What a frame begins with; the entries of its records and the message follow.
+/// What a frame begins with; the entries of its records and the message follow, or, in the spool of
+/// a group, the records themselves in the place of the message.
 struct SpoolFrame {
     static constexpr std::uint32_t kMagic = 0x454D'5246;  ///< "FRME"
     static constexpr std::uint32_t kDone = 0x454E'4F44;   ///< "DONE"
     static constexpr std::uint32_t kDoneBefore = 1;       ///< of files with kFormerMagic
     static constexpr std::uint32_t kMostOctets = 65'535;  ///< of an IPFIX message
+    static constexpr std::uint32_t kMostRecordOctets = 1U << 20U;  ///< of the records of one
     static constexpr std::uint32_t kMostEntries = 65'535;
     static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
 
@@ -39,7 +41,7 @@ struct SpoolFrame {
     std::uint32_t mark{};
     std::uint64_t checksum{};          ///< of what follows in this header
     std::uint64_t entries_checksum{};  ///< of the entries, with the seed of file and place
-    std::uint64_t octets_checksum{};   ///< of the message
+    std::uint64_t octets_checksum{};   ///< of the message, or the records
     std::uint32_t octets{};
     std::uint32_t entries{};
     std::uint32_t data_records{};

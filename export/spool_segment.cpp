@@ -31,23 +31,27 @@ void make_room(std::vector<SpoolAccount>& accounts) {
 
 }  // namespace
 
-SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFileHeader& header,
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content,
                            std::uint64_t seed)
     : file_(std::move(file)),
       path_(std::move(path)),
-      header_(header),
+      record_bytes_(content.record_bytes),
+      header_({.fingerprint = content.fingerprint}),
       origin_(Origin::own),
       seed_(seed),
       is_adopted_(true) {}
 
-SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, std::uint64_t fingerprint)
-    : file_(std::move(file)), path_(std::move(path)), origin_(Origin::former) {
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      record_bytes_(content.record_bytes),
+      origin_(Origin::former) {
     struct stat status {};
     octets_ = ::fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
     if (!read_at(file_.get(), header_, 0)) {
         header_ = {.magic = 0, .fingerprint = 0};
     }
-    find_frames(fingerprint);
+    find_frames(content.fingerprint);
 }
 
 /// Finds the frames of a file that a former process has left. What ends it and is no frame is to be
@@ -286,7 +290,7 @@ void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
     }
 }
 
-/// @return  nothing: it is damaged, or no message
+/// @return  nothing: it is damaged, or neither a message nor whole records
 std::optional<OutgoingMessage> SpoolSegment::read_message(const SpoolFrame& frame,
                                                           std::uint64_t at) {
     OutgoingMessage message;
@@ -298,8 +302,13 @@ std::optional<OutgoingMessage> SpoolSegment::read_message(const SpoolFrame& fram
     const bool is_good =
         has_time && read_all_at(file_.get(), message.octets, at + frame.size() - frame.octets) &&
         XXH3_64bits(message.octets.data(), frame.octets) == frame.octets_checksum &&
-        is_data_message(message.octets);
+        is_content(message);
     return is_good ? std::optional(std::move(message)) : std::nullopt;
+}
+
+bool SpoolSegment::is_content(const OutgoingMessage& read) const noexcept {
+    return record_bytes_ == 0 ? is_data_message(read.octets)
+                              : read.octets.size() == read.data_records * record_bytes_;
 }
 
 void SpoolSegment::done(std::uint64_t at) noexcept {

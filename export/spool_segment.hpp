@@ -25,6 +25,12 @@ struct SpoolScan {
     RecordTally whole;               ///< their records
 };
 
+/// What a spool's frames hold.
+struct SpoolContent {
+    std::uint64_t fingerprint{};   ///< of the templates that messages need, or of records' layout
+    std::size_t record_bytes = 0;  ///< of each record; 0: they hold messages
+};
+
 /// One file of a Spool. Its account is in memory, so that what the file does not give back any more
 /// is known exactly: octets that change, an end that is cut, a file that another process writes to.
 /// Damage costs the frames that it is in. What is given up is marked as done or covered by frames
@@ -43,14 +49,14 @@ public:
 
     /// A new file.
     ///
-    /// @param header  is in it already
-    /// @param seed    of this process and file: nothing else has entries with these checksums
-    SpoolSegment(FileDescriptor file, std::string path, const SpoolFileHeader& header,
+    /// @param content  its header is in it already
+    /// @param seed     of this process and file: nothing else has entries with these checksums
+    SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content,
                  std::uint64_t seed);
     /// A file that a former process has left. Nothing in it changes.
     ///
-    /// @param fingerprint  of today's templates
-    SpoolSegment(FileDescriptor file, std::string path, std::uint64_t fingerprint);
+    /// @param content  of today
+    SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content);
 
     /// The accounts have what scan() tells: the damage of a former process's file is covered, and
     /// its end is cut, so that no later process counts them again.
@@ -103,6 +109,7 @@ private:
     [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame) const;
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);
+    [[nodiscard]] bool is_content(const OutgoingMessage& read) const noexcept;
     void mark_done(std::uint64_t at) noexcept;
     [[nodiscard]] std::optional<OutgoingMessage> take_frame(const SpoolFrame& frame,
                                                             std::vector<SpoolAccount>& lost);
@@ -111,6 +118,7 @@ private:
 
     FileDescriptor file_;
     std::string path_;
+    std::size_t record_bytes_;  ///< of SpoolContent
     SpoolFileHeader header_;
     Origin origin_;
     std::uint64_t seed_{};

@@ -141,7 +141,8 @@ void inherit(unsigned how, std::span<const std::byte> data) {
     }
     write_file(spool_file_name(1), octets);
     {
-        Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+        Spool spool({.directory = directory(), .max_octets = 1U << 23U},
+                {.fingerprint = kFingerprint});
         RecordTally inherited;
         RecordTally known;
         const auto add = [&](const Spool::Account& account) {
@@ -156,7 +157,8 @@ void inherit(unsigned how, std::span<const std::byte> data) {
         demand(known == inherited);
     }
     // What a process has told of is not there for the next one.
-    Spool next({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    Spool next({.directory = directory(), .max_octets = 1U << 23U},
+                {.fingerprint = kFingerprint});
     demand(next.take_damaged().empty());
     next.adopt();
     demand(take_all(next) == RecordTally{});
@@ -164,7 +166,8 @@ void inherit(unsigned how, std::span<const std::byte> data) {
 
 /// Changes octets of a file that is in use, and its end.
 void change_own(std::span<const std::byte> data) {
-    Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kFingerprint);
+    Spool spool({.directory = directory(), .max_octets = 1U << 23U},
+                {.fingerprint = kFingerprint});
     spool.adopt();
     spool.keep_numbers(true);
     RecordTally written;

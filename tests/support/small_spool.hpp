@@ -82,7 +82,8 @@ struct Seen {
 
 struct SmallSpool {
     explicit SmallSpool(const TemporaryDirectory& directory)
-        : spool({.directory = directory.path(), .max_octets = 1U << 23U}, kFingerprint) {
+        : spool({.directory = directory.path(), .max_octets = 1U << 23U},
+                {.fingerprint = kFingerprint}) {
         spool.adopt();
     }
     void write() {

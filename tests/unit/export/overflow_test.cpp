@@ -19,7 +19,8 @@ namespace {
 /// One collector's spool, with its account and its log.
 struct OverflowIn {
     explicit OverflowIn(const TemporaryDirectory& directory)
-        : overflow({.directory = directory.path(), .max_octets = 1U << 23U}, 0, kFingerprint, book,
+        : overflow({.directory = directory.path(), .max_octets = 1U << 23U}, 0,
+                   {.fingerprint = kFingerprint}, book,
                    events) {
         overflow.advance(now);
     }
@@ -39,7 +40,7 @@ struct OverflowIn {
     const ExportTime now = at(std::chrono::milliseconds{0});
     ExportCounters counters{kRecords, 1};
     std::vector<std::string> lines;
-    CollectorEvents events{{}, counters.collectors[0], [this](const CollectorEvent& event) {
+    CollectorEvents events{CollectorOptions{}, counters.collectors[0], [this](const CollectorEvent& event) {
                                lines.push_back(event.text);
                            }};
     DeliveryBook book{counters, 1};

@@ -82,7 +82,7 @@ TEST_CASE("spool: messages of sets that no collector was told of are damaged", "
     }
     {
         Spool spool({.directory = directory.path(), .max_octets = std::uint64_t{1} << 26U},
-                    fingerprint);
+                    {.fingerprint = fingerprint});
         spool.adopt();
         for (const std::byte set :
              {std::byte{0x7F}, std::byte{1}}) {  // far away; of a part of a record

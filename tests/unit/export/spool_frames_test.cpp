@@ -48,7 +48,7 @@ TEST_CASE("Spool: a file whose header says nothing is lost by name, and goes", "
     // Frames of other templates below it: exactly counted, and lost by damage.
     const TemporaryDirectory directory;
     {
-        Spool other({.directory = directory.path(), .max_octets = 1U << 23U}, 77);
+        Spool other({.directory = directory.path(), .max_octets = 1U << 23U}, {.fingerprint = 77});
         OutgoingMessage message = message_of(0);
         REQUIRE(other.append(message, false));
     }

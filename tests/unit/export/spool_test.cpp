@@ -50,7 +50,7 @@ OutgoingMessage message_of(std::uint64_t number) {
 struct SpoolIn {
     explicit SpoolIn(const TemporaryDirectory& directory, std::uint64_t max_octets = 1U << 23U,
                      std::uint64_t fingerprint = kFingerprint)
-        : spool({.directory = directory.path(), .max_octets = max_octets}, fingerprint) {
+        : spool({.directory = directory.path(), .max_octets = max_octets}, {.fingerprint = fingerprint}) {
         spool.adopt();
     }
 
@@ -289,7 +289,7 @@ TEST_CASE("Spool: one process at a time", "[export][unit]") {
     const TemporaryDirectory directory;
     const SpoolIn in(directory);
     CHECK_THROWS_WITH(SpoolIn(directory), Catch::Contains("another process uses it"));
-    CHECK_THROWS_AS(Spool({.directory = "/dev/null/spool"}, 1), ExportError);
+    CHECK_THROWS_AS(Spool({.directory = "/dev/null/spool"}, {.fingerprint = 1}), ExportError);
 }
 
 TEST_CASE("Spool: what the disk refuses is not there", "[export][unit]") {
