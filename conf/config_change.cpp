@@ -24,8 +24,8 @@ bool is_reloadable(std::string_view path) {
     constexpr std::array<std::string_view, 4> kKeys{"flows.idle-timeout", "flows.active-timeout",
                                                     "flows.tcp-end-timeout", "log.level"};
     const bool is_filter = path.starts_with("inputs.") && path.ends_with(".filter");
-    return is_filter || path.starts_with("export.") ||
-           std::ranges::find(kKeys, path) != kKeys.end();
+    const bool is_export = path.starts_with("export.") && path != "export.spool.directory";
+    return is_filter || is_export || std::ranges::find(kKeys, path) != kKeys.end();
 }
 
 }  // namespace

@@ -31,13 +31,38 @@ bool are_one_file(const std::string& a, const std::string& b) {
            !fs::is_character_file(a, ignored);
 }
 
+/// Whether a file is in a spool's directory, or would be that.
+bool is_in(const std::string& file, const std::string& directory) {
+    std::error_code ignored;
+    const fs::path target = fs::absolute(target_of(file), ignored);
+    const fs::path spool = fs::absolute(target_of(directory), ignored);
+    const auto [end, rest] =
+        std::mismatch(spool.begin(), spool.end(), target.begin(), target.end());
+    return end == spool.end() || end->empty();
+}
+
+/// What a spool and another use have in common.
+bool is_of_spool(const FileUse& one, const FileUse& other) {
+    return one.is_spool != other.is_spool && !one.path.empty() && !other.path.empty() &&
+           (one.is_spool ? is_in(other.path, one.path) : is_in(one.path, other.path));
+}
+
 bool are_in_conflict(const FileUse& one, const FileUse& other) {
+    if (one.is_spool || other.is_spool) {
+        return is_of_spool(one, other);
+    }
     return one.what != other.what && !one.path.empty() && !other.path.empty() &&
            (one.is_written || other.is_written) && are_one_file(one.path, other.path);
 }
 
 /// @errors  StartupError(64)
 [[noreturn]] void refuse(const FileUse& one, const FileUse& other) {
+    if (one.is_spool || other.is_spool) {
+        const FileUse& spool = one.is_spool ? one : other;
+        const FileUse& file = one.is_spool ? other : one;
+        throw StartupError(EX_USAGE, file.what + ", " + file.path + ", is in the directory of " +
+                                         spool.what + ", which must have no other file");
+    }
     const bool is_loss = !one.is_written || !other.is_written;
     throw StartupError(EX_USAGE, one.what + " and " + other.what + " are one file, " + one.path +
                                      (is_loss ? ", which would be overwritten" : ""));
@@ -56,9 +81,14 @@ void refuse_shared_files(std::span<const FileUse> uses) {
     }
 }
 
-void refuse_shared_files(std::vector<FileUse> uses,
-                         const std::vector<CollectorOptions>& collectors) {
-    for (const CollectorOptions& collector : collectors) {
+void refuse_shared_files(std::vector<FileUse> uses, const ExportOptions& exported) {
+    const auto add_spool = [&uses](const std::string& what, const SpoolOptions& spool) {
+        uses.push_back(
+            {.what = what, .path = spool.directory, .is_written = true, .is_spool = true});
+    };
+    add_spool("export.spool", exported.spool);
+    for (const CollectorOptions& collector : exported.collectors) {
+        add_spool("a collector's spool", collector.spool);
         if (collector.transport == TransportKind::file) {
             uses.push_back(
                 {.what = "a collector's path", .path = collector.path, .is_written = true});

@@ -14,6 +14,7 @@ struct FileUse {
     std::string what;   ///< what the user calls it: "--write", "log.file"
     std::string path;   ///< empty: there is none
     bool is_written{};  ///< else it is read alone
+    bool is_spool{};    ///< a directory, whose files are written
 };
 
 /// Refuses to write over what is read, or two things into one file, also by way of links, and
@@ -22,8 +23,8 @@ struct FileUse {
 ///
 /// @errors  StartupError(64)
 void refuse_shared_files(std::span<const FileUse> uses);
-/// The same, with the files that collectors are.
-void refuse_shared_files(std::vector<FileUse> uses,
-                         const std::vector<CollectorOptions>& collectors);
+/// The same, with the files that collectors are, and the directories that spools are: no other file
+/// may be in one.
+void refuse_shared_files(std::vector<FileUse> uses, const ExportOptions& exported);
 
 }  // namespace tributary

@@ -63,6 +63,20 @@ Json flows_of(const QueueLedger& queue) {
             {"ended_by_reason", queue.ended_by_reason()}};
 }
 
+Json spool_json(const GroupSpoolLedger& spool) {
+    return {{"inherited", spool.inherited},
+            {"stored", spool.stored},
+            {"handed_over", spool.handed_over},
+            {"lost", spool.lost()},
+            {"lost_by_cause", spool.lost_by_cause},
+            {"spooled", spool.spooled},
+            {"waiting", spool.waiting()},
+            {"estimated", spool.estimated},
+            {"octets", spool.octets},
+            {"max_octets", spool.max_octets},
+            {"errors", spool.errors}};
+}
+
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
 
 /// Where TCP was not analysed, zeros in the records don't mean that all went well.
@@ -77,6 +91,17 @@ std::string unanalysed_text(const NamedCounts& segments) {
 }
 
 }  // namespace
+
+std::uint64_t GroupSpoolLedger::lost() const noexcept {
+    return std::accumulate(lost_by_cause.begin(), lost_by_cause.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& cause) { return sum + cause.second; });
+}
+
+std::uint64_t GroupSpoolLedger::waiting() const noexcept {
+    const std::uint64_t came = inherited + stored;
+    const std::uint64_t went = handed_over + lost() + spooled;
+    return came > went ? came - went : 0;
+}
 
 std::uint64_t QueueLedger::ignored_sum() const noexcept {
     return std::accumulate(
@@ -243,6 +268,9 @@ std::string to_json(const Ledger& ledger) {
         }
         json["collectors"].push_back(std::move(entry));
     }
+    if (ledger.spool) {
+        json["spool"] = spool_json(*ledger.spool);
+    }
     for (const PortLedger& port : ledger.ports) {
         json["ports"].push_back({{"name", port.name},
                                  {"nic_missed", json_of(port.missed)},
@@ -282,6 +310,12 @@ std::string imbalance(const Ledger& ledger) {
     if (total.received != known) {
         return fmt::format("received {} packets but metered, ignored and filtered {}",
                            total.received, known);
+    }
+    if (ledger.spool && ledger.spool->waiting() != 0) {
+        return fmt::format(
+            "{} records of the group's spool were neither handed over, lost nor "
+            "spooled",
+            ledger.spool->waiting());
     }
     const RecordTally left = total.active() - total.spooled;
     if (left != RecordTally{}) {

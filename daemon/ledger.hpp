@@ -92,6 +92,24 @@ struct CollectorLedger {
     bool is_removed{};  ///< a reload took it away
 };
 
+/// The account of the spool that all collectors of a group have. What it has inherited and stored
+/// was handed over to a collector, lost (by cause), is spooled at the end, or waits.
+struct GroupSpoolLedger {
+    std::uint64_t inherited{};  ///< records that a former process has left
+    std::uint64_t stored{};     ///< records of this process
+    std::uint64_t handed_over{};
+    NamedCounts lost_by_cause;
+    std::uint64_t spooled{};
+    std::uint64_t estimated{};   ///< records among inherited and spool_damaged
+    std::uint64_t octets{};      ///< on the disk
+    std::uint64_t max_octets{};  ///< may be on the disk
+    std::uint64_t errors{};      ///< the disk refused something, or does not give it back
+
+    [[nodiscard]] std::uint64_t lost() const noexcept;
+    /// 0 where counts that belong together were read while one of them changed.
+    [[nodiscard]] std::uint64_t waiting() const noexcept;
+};
+
 /// What the NIC of one input counts beside the packets that it delivers. Few drivers tell it per
 /// queue.
 struct PortLedger {
@@ -106,6 +124,7 @@ struct Ledger {
     std::vector<QueueLedger> queues;
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;
+    std::optional<GroupSpoolLedger> spool{};  ///< nothing: there is none
 
     [[nodiscard]] QueueLedger total() const;
     /// What one port does not know is unknown of all.

@@ -90,7 +90,7 @@ public:
         const std::vector<FileUse> log{
             {.what = "log.file", .path = config_.log.file, .is_written = true}};
         try {
-            refuse_shared_files(log, config_.export_.collectors);
+            refuse_shared_files(log, config_.export_);
         } catch (const StartupError& error) {
             faults_.note("log.file", place_of(root_, "log.file") + ": " + error.what());
         }

@@ -218,6 +218,9 @@ void add_link(Families& families, const InputFigures& input) {
                  labels, input.link == LinkState::gone ? 1.0 : 0.0);
 }
 
+constexpr Metric kSpoolMaxBytes{"tributary_collector_spool_max_bytes",
+                                "What its spool may take on disk.", MetricType::Gauge};
+
 struct CollectorMetric {
     const char* count;  ///< in the collector's ledger
     Metric metric;
@@ -274,6 +277,26 @@ void add_collector(Families& families, const CollectorLedger& collector) {
               labels, "cause", collector.lost_by_cause);
 }
 
+/// What a collector's spool has too bears the same names, so that the same alerts hold.
+void add_spool(Families& families, const GroupSpoolLedger& spool) {
+    add_collector(families, {.name = "failover",
+                             .counts = {{"spool_octets", spool.octets},
+                                        {"inherited", spool.inherited},
+                                        {"spool_estimated", spool.estimated},
+                                        {"errors", spool.errors}},
+                             .lost_by_cause = spool.lost_by_cause});
+    families.add(kSpoolMaxBytes, {{"collector", "failover"}}, spool.max_octets);
+    families.add({"tributary_spool_waiting_flow_records",
+                  "Mode failover: flow records that wait in the spool.", MetricType::Gauge},
+                 {}, spool.waiting());
+    families.add({"tributary_spool_stored_flow_records_total",
+                  "Mode failover: flow records of this process that went to the spool."},
+                 {}, spool.stored);
+    families.add({"tributary_spool_handed_over_flow_records_total",
+                  "Mode failover: flow records that went from the spool to a collector."},
+                 {}, spool.handed_over);
+}
+
 void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& figures) {
     for (std::size_t index = 0; index < figures.rings.size(); ++index) {
         const Labels labels = labels_of(ledger.queues.at(index));
@@ -298,9 +321,7 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
                       "without those that went through a spool.",
                       MetricType::Histogram},
                      labels, collector.latency);
-        families.add({"tributary_collector_spool_max_bytes", "What its spool may take on disk.",
-                      MetricType::Gauge},
-                     labels, collector.spool_max_octets);
+        families.add(kSpoolMaxBytes, labels, collector.spool_max_octets);
     }
     for (const InputFigures& input : figures.inputs) {
         add_link(families, input);
@@ -332,6 +353,9 @@ std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures) {
     }
     for (const CollectorLedger& collector : ledger.collectors) {
         add_collector(families, collector);
+    }
+    if (ledger.spool) {
+        add_spool(families, *ledger.spool);
     }
     add_figures(families, ledger, figures);
     return prometheus::TextSerializer().Serialize(families.all());

@@ -84,6 +84,7 @@ ObservedInterface observed_captures(const OfflineJob& job, const Config& config)
 /// What the records go to: the collectors, and the file.
 ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
     ExportOptions options = config.export_;
+    options.spool = {};  // it is the probe's
     if (options.collectors.empty()) {
         options.drain_timeout = std::chrono::hours(24 * 365);  // the reader of a FIFO has time
     }

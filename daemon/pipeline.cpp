@@ -27,6 +27,16 @@ std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue
     return rings;
 }
 
+/// Records lost by cause.
+NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
+    NamedCounts lost;
+    for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+        const auto loss = static_cast<ExportLoss>(cause);
+        lost[std::string(name_of(loss))] = counters.read_lost(loss).records;
+    }
+    return lost;
+}
+
 }  // namespace
 
 void take_last_bursts(InputQueue& queue) noexcept {
@@ -297,16 +307,33 @@ void Pipeline::read(Ledger& ledger) const {
     read_collectors(ledger);
 }
 
+/// What has gone is read before what has come.
+void Pipeline::read_group_spool(Ledger& ledger) const {
+    const CollectorCounters& counters = export_counters_.group_spool;
+    if (counters.spool_max_octets.read() == 0) {
+        return;
+    }
+    GroupSpoolLedger& spool = ledger.spool.emplace();
+    spool.lost_by_cause = lost_by_cause_of(counters);
+    spool.handed_over = counters.records.read().records;
+    spool.spooled = counters.spooled.read().records;
+    spool.estimated = counters.spool_estimated.read();
+    spool.octets = counters.spool_octets.read();
+    spool.max_octets = counters.spool_max_octets.read();
+    spool.errors = counters.errors.read();
+    spool.inherited = counters.inherited.read().records;
+    spool.stored = export_counters_.group_spool_stored.read().records;
+}
+
 void Pipeline::read_collectors(Ledger& ledger) const {
+    read_group_spool(ledger);
     const std::chrono::nanoseconds uptime = now().uptime;
     for (const CollectorAccounts::Account& account : accounts()) {
         const CollectorCounters& counters = export_counters_.collectors[ledger.collectors.size()];
+        NamedCounts lost_by_cause = lost_by_cause_of(counters);
         std::uint64_t lost = 0;
-        NamedCounts lost_by_cause;
-        for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
-            const auto loss = static_cast<ExportLoss>(cause);
-            lost_by_cause[std::string(name_of(loss))] = counters.read_lost(loss).records;
-            lost += counters.read_lost(loss).records;
+        for (const auto& [cause, records] : lost_by_cause) {
+            lost += records;
         }
         ledger.collectors.push_back({account.name,
                                      {{"connected", counters.connected.read()},

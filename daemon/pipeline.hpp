@@ -45,6 +45,7 @@ void take_last_bursts(InputQueue& queue) noexcept;
 ///     queue 0: input thread --ring--.
 ///     queue 1: input thread --ring---+--> export thread --> collector
 ///     queue N: input thread --ring--'
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters are aligned to cache lines
 class Pipeline {
 public:
     struct Parts {
@@ -144,6 +145,7 @@ private:
     void note_export_fault() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
     void read_collectors(Ledger& ledger) const;
+    void read_group_spool(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
 
     /// Another way to export, on its way to the export thread and back.

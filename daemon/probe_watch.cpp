@@ -221,7 +221,7 @@ std::string ProbeWatch::take_configuration(const Config& wanted, FilterChange& f
     const ConfigChange change = compare(config_, wanted);
     // First what can be refused.
     if (wanted.export_ != config_.export_) {
-        refuse_shared_files(options_.files, wanted.export_.collectors);
+        refuse_shared_files(options_.files, wanted.export_);
         probe_.pipeline.change_export(exported_of_stored(wanted.export_));
         const std::lock_guard lock(config_mutex_);
         config_.export_ = wanted.export_;

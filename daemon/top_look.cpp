@@ -70,9 +70,12 @@ std::optional<double> Growth::load(std::size_t thread) const {
 
 void SpoolTrend::note(const TopLook& look) {
     constexpr double kMinute = 60;
-    Octets octets{.at = look.at, .by_collector = {}};
+    Octets octets{.at = look.at, .by_collector = {}, .group = 0};
     for (const json& collector : look.stats.at("collectors")) {
         octets.by_collector.push_back(collector.at("spool_octets").get<double>());
+    }
+    if (look.stats.contains("spool")) {
+        octets.group = look.stats.at("spool").at("octets").get<double>();
     }
     looks_.push_back(std::move(octets));
     while (looks_.size() > 2 && looks_.back().at - looks_[1].at >= kMinute) {
@@ -81,13 +84,25 @@ void SpoolTrend::note(const TopLook& look) {
 }
 
 std::optional<double> SpoolTrend::growth(std::size_t collector) const {
-    if (looks_.size() < 2 || collector >= looks_.back().by_collector.size()) {
+    if (looks_.empty() || collector >= looks_.back().by_collector.size()) {
         return std::nullopt;
     }
-    const Octets& first = looks_.front();
-    const double before = collector < first.by_collector.size() ? first.by_collector[collector] : 0;
-    return (looks_.back().by_collector[collector] - before) /
-           std::max(looks_.back().at - first.at, 1e-3);
+    return growth_of([collector](const Octets& look) {
+        return collector < look.by_collector.size() ? look.by_collector[collector] : 0;
+    });
+}
+
+std::optional<double> SpoolTrend::growth_of_group() const {
+    return growth_of([](const Octets& look) { return look.group; });
+}
+
+template <class OctetsOf>
+std::optional<double> SpoolTrend::growth_of(OctetsOf octets_of) const {
+    if (looks_.size() < 2) {
+        return std::nullopt;
+    }
+    const double growth = octets_of(looks_.back()) - octets_of(looks_.front());
+    return growth / std::max(looks_.back().at - looks_.front().at, 1e-3);
 }
 
 std::string scaled(double number) {

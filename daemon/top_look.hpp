@@ -57,12 +57,18 @@ public:
     ///
     /// @param collector  of the ledger
     [[nodiscard]] std::optional<double> growth(std::size_t collector) const;
+    /// The same of the spool that mode failover has.
+    [[nodiscard]] std::optional<double> growth_of_group() const;
 
 private:
     struct Octets {
         double at;
         std::vector<double> by_collector;
+        double group;
     };
+    template <class OctetsOf>
+    [[nodiscard]] std::optional<double> growth_of(OctetsOf octets_of) const;
+
     std::deque<Octets> looks_;
 };
 

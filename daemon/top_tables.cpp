@@ -146,6 +146,22 @@ SpoolFill spool_of(const TopPicture& picture, const Growth& growth, std::size_t 
             .loses = has_cause && growth.rate(path).value_or(0) > 0};
 }
 
+/// What the spool of mode failover holds; empty: there is none.
+std::string group_spool_text(const TopPicture& picture, const Growth& growth) {
+    const json& stats = picture.now->stats;
+    if (!stats.contains("spool")) {
+        return {};
+    }
+    const json& spool = stats.at("spool");
+    const SpoolFill fill{
+        .octets = spool.at("octets").get<double>(),
+        .most = spool.at("max_octets").get<double>(),
+        .growth = picture.spools != nullptr ? picture.spools->growth_of_group() : std::nullopt,
+        .loses = growth.rate("/spool/lost_by_cause/spool_full").value_or(0) > 0};
+    return fmt::format("failover  {} records wait; {}", count_text(spool.at("waiting"), 13),
+                       fill.octets > 0 ? fill.text() : "spool: empty");
+}
+
 std::string flows_heading(const FlowRates& flows, RateOrder order) {
     const std::optional<double> interval = flows.interval();
     const std::string last = interval ? fmt::format(" over the last {:.1f} s", *interval)
@@ -326,6 +342,9 @@ ScreenTable collector_table(const TopPicture& picture, std::size_t columns) {
             row.lines.push_back({"  " + more});
         }
         table.rows.push_back(std::move(row));
+    }
+    if (const std::string text = group_spool_text(picture, growth); !text.empty()) {
+        table.rows.push_back({.lines = {{text}}, .urgency = 1.0});
     }
     return table;
 }

@@ -110,14 +110,13 @@ int run(const CommandLine& command_line) {
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {
-            refuse_shared_files(files_of_run(command_line, loaded.config),
-                                loaded.config.export_.collectors);
+            refuse_shared_files(files_of_run(command_line, loaded.config), loaded.config.export_);
             direct_log(loaded.config.log);
             return run_with_captures(command_line, loaded.config);
         }
         case Task::probe: {
             const std::vector<FileUse> files = files_of_run(command_line, loaded.config);
-            refuse_shared_files(files, loaded.config.export_.collectors);
+            refuse_shared_files(files, loaded.config.export_);
             direct_log(loaded.config.log);
             return run_as_probe(command_line, loaded.config, files);
         }

@@ -226,7 +226,8 @@ void CollectorGroup::tell_change(ExportTime now) {
     }
     const bool is_any_up =
         first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
-    if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() && !is_finishing_) {
+    if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
+        !is_finishing_) {
         told_active_.reset();
         tell_none_reached();
     }

@@ -27,8 +27,8 @@ namespace tributary {
 ///               group's spool, if there is one.
 ///
 /// A collector that is away never costs another one anything. Only while none can take records, and
-/// no spool does, the records wait where they are. One that has failed for good counts as if it were not in the list,
-/// but for its own account.
+/// no spool does, the records wait where they are. One that has failed for good counts as if it
+/// were not in the list, but for its own account.
 /// @thread  the export thread
 class CollectorGroup {
 public:
@@ -150,8 +150,8 @@ private:
     std::size_t active_ = 0;  ///< failover: the collector that gets the records
     /// Failover: the collector that the log named last; nothing: the log said that none is reached.
     std::optional<std::size_t> told_active_ = 0;
-    bool was_up_{};  ///< failover: a collector was reached before
-    bool is_for_spool_{};  ///< failover: records that come go to the spool
+    bool was_up_{};         ///< failover: a collector was reached before
+    bool is_for_spool_{};   ///< failover: records that come go to the spool
     bool spool_gave_up_{};  ///< the end: no more is sent from it
     std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
     std::chrono::nanoseconds spool_progress_at_{};

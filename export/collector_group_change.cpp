@@ -49,6 +49,9 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
     // What may find no memory comes before anything changes.
     ExportOptions next = options;
     retired_.reserve(retired_.size() + members_.size());
+    if (options.spool.directory != options_.spool.directory) {
+        throw ExportError("export.spool.directory would change; that needs a restart");
+    }
     const bool all_anew = common_part(options) != common_part(options_);
     for (const Member& member : members_) {
         refuse_end(member, options, all_anew);
@@ -66,6 +69,7 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
     if (copies_of(options) != copies_of(options_)) {
         book_.set_copies(copies_of(options));
     }
+    spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
 }
 

@@ -51,8 +51,8 @@ bool CollectorGroup::write_to_spool(ExportTime now) {
     const auto copy = [now](const Member& member) {
         return !member.session->keeps_records() || member.session->copy_to_spool(now);
     };
-    const bool are_copied = spool_.holds_on_disk() ||
-                            (std::ranges::all_of(retired_, copy) && std::ranges::all_of(members_, copy));
+    const bool are_copied = spool_.holds_on_disk() || (std::ranges::all_of(retired_, copy) &&
+                                                       std::ranges::all_of(members_, copy));
     return are_copied && spool_.write(now);
 }
 

@@ -175,28 +175,6 @@ void CollectorSession::keep_closed(ExportTime now) {
     messages_.add_last(messages_.waiting, open_);
 }
 
-/// Takes messages back from the spool as long as there is room for them. A message that was taken
-/// has the only account of its records, so nothing may fail from there on.
-void CollectorSession::refill(ExportTime now) {
-    const auto has_memory = [this] {
-        return messages_.octets() == 0 || !MemoryReserve::is_given_out();
-    };
-    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2 && has_memory() &&
-           refilled_octets_ < buffer_ / 2 &&  // other collectors and the rings wait meanwhile
-           messages_.make_room()) {
-        std::optional<OutgoingMessage> message = overflow_.take(now);
-        if (!message) {
-            return;
-        }
-        refilled_octets_ += message->octets.size();
-        if (encoder_.announce_for(message->octets) != message->data_records) {
-            overflow_.refuse(*message, now);
-            continue;
-        }
-        messages_.add_last(messages_.waiting, *message);
-    }
-}
-
 /// Sees whether the transport's session has ended, or a new one begun.
 void CollectorSession::follow_session() noexcept {
     const std::uint64_t session = transport_->session();

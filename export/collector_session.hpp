@@ -133,8 +133,8 @@ public:
     /// Gives up every record that has not arrived, the oldest first; the account of them is the
     /// caller's again. Only where keeps_records(), and without a session.
     [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
-    /// The same at the end, whatever the session: nothing is sent any more, and all that still comes
-    /// is lost.
+    /// The same at the end, whatever the session: nothing is sent any more, and all that still
+    /// comes is lost.
     [[nodiscard]] MessageStages::Stage give_back(ExportTime now);
     /// The end: nothing is left here. What a transport does at its end, it does now.
     void close();
@@ -208,8 +208,8 @@ private:
     bool is_file_;
     bool abandoned_{};
     bool is_ending_{};
-    bool gave_up_{};    ///< all goes to the spool
-    bool held_back_{};  ///< messages wait for their pace
+    bool gave_up_{};         ///< all goes to the spool
+    bool held_back_{};       ///< messages wait for their pace
     bool is_in_batch_{};     ///< between begin_batch() and end_batch()
     bool older_in_spool_{};  ///< in that of the group
     bool kept_for_next_process_{};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a session ends, what is lost then, and how soon a lost connection is tried again.
-#include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "export/collector_session.hpp"
@@ -67,46 +65,6 @@ MessageStages::Stage CollectorSession::give_back(ExportTime now) {
     end_transport();
     follow_session();
     return hand_back(now);
-}
-
-void CollectorSession::begin_batch(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
-    is_in_batch_ = true;
-}
-
-void CollectorSession::end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept {
-    if (place) {
-        open_.place = SpoolPlace{.file = place->file, .at = place->at, .is_shared = true};
-    }
-    if (!open_.entries.empty()) {
-        close_message(now);
-    } else {
-        release(open_);  // its last records could not be encoded
-    }
-    is_in_batch_ = false;
-}
-
-bool CollectorSession::copy_to_spool(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
-    const auto copy = [&](OutgoingMessage& message) {
-        if (message.place || message.entries.empty()) {
-            return true;
-        }
-        const std::uint32_t sent_records = message.data_records;
-        message.data_records = static_cast<std::uint32_t>(message.entries.size());
-        message.octets.swap(message.records);  // those are what the group's spool has
-        const bool is_copied = group_spool_->copy(message, now);
-        message.octets.swap(message.records);
-        message.data_records = sent_records;
-        return is_copied;
-    };
-    return std::ranges::all_of(messages_.oldest_first(), [&](MessageStages::Stage* stage) {
-        return std::ranges::all_of(*stage, copy);
-    });
 }
 
 /// The spool has what is left here, and the account knows it.
@@ -175,15 +133,6 @@ void CollectorSession::lose_what_failed() noexcept {
 void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
     release(stage.front());
     messages_.drop_first(stage);
-}
-
-/// Gives up its place on the disk: in this collector's spool, or in that of the group.
-void CollectorSession::release(OutgoingMessage& message) noexcept {
-    if (group_spool_ != nullptr) {
-        group_spool_->release(message);
-    } else {
-        overflow_.release(message);
-    }
 }
 
 ExportLoss CollectorSession::cause_of_abandoning() const noexcept {

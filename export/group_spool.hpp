@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,6 +50,8 @@ public:
     }
     /// Whether records wait on the disk.
     [[nodiscard]] bool holds_on_disk() const noexcept { return overflow_.holds_messages(); }
+    /// The spool may take so many octets from now on.
+    void set_max_octets(std::uint64_t octets) noexcept { overflow_.set_max_octets(octets); }
     /// Where the places of messages are.
     [[nodiscard]] Overflow& overflow() noexcept { return overflow_; }
 

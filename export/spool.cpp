@@ -125,8 +125,7 @@ void Spool::inherit_file(const std::string& name) {
     next_number_ = std::max(next_number_, number + 1);
     const auto placed =
         segments_
-            .emplace(number,
-                     SpoolSegment(std::move(file), directory_ + "/" + known_as, content_))
+            .emplace(number, SpoolSegment(std::move(file), directory_ + "/" + known_as, content_))
             .first;
     const SpoolScan& scan = placed->second.scan();
     scan_.damages += scan.damages;
@@ -186,7 +185,7 @@ void Spool::estimate_damage() {
     constexpr std::size_t kUsualIpv4 = 50;  // of a record in its message
     const double usual_octets = static_cast<double>(
         sizeof(RecordEntry) + (content_.record_bytes > 0 ? content_.record_bytes : kUsualIpv4));
-    constexpr double kMost = 0x1p62;     // whatever a header says
+    constexpr double kMost = 0x1p62;  // whatever a header says
     const auto known = static_cast<double>(scan_.whole.records);
     const double octets =
         known > 0 ? static_cast<double>(scan_.whole_octets) / known : usual_octets;

@@ -27,10 +27,10 @@ struct SpoolFileHeader {
 /// What a frame begins with; the entries of its records and the message follow, or, in the spool of
 /// a group, the records themselves in the place of the message.
 struct SpoolFrame {
-    static constexpr std::uint32_t kMagic = 0x454D'5246;  ///< "FRME"
-    static constexpr std::uint32_t kDone = 0x454E'4F44;   ///< "DONE"
-    static constexpr std::uint32_t kDoneBefore = 1;       ///< of files with kFormerMagic
-    static constexpr std::uint32_t kMostOctets = 65'535;  ///< of an IPFIX message
+    static constexpr std::uint32_t kMagic = 0x454D'5246;           ///< "FRME"
+    static constexpr std::uint32_t kDone = 0x454E'4F44;            ///< "DONE"
+    static constexpr std::uint32_t kDoneBefore = 1;                ///< of files with kFormerMagic
+    static constexpr std::uint32_t kMostOctets = 65'535;           ///< of an IPFIX message
     static constexpr std::uint32_t kMostRecordOctets = 1U << 20U;  ///< of the records of one
     static constexpr std::uint32_t kMostEntries = 65'535;
     static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on

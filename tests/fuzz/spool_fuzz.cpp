@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arbitrary octets as a file that a former process has left in a spool, and arbitrary changes of a
-// file that this process writes. No octets crash the reader, only whole IPFIX messages come back,
-// and every record that was written or found is sent or told of as lost.
+// file that this process writes. No octets crash the reader, only whole IPFIX messages, or whole
+// records, come back, and every record that was written or found is sent or told of as lost.
 #include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -24,12 +24,14 @@
 #include "export/spool.hpp"
 #include "export/spool_file.hpp"
 #include "export/spool_frame.hpp"
+#include "export/spooled_records.hpp"
 
 using namespace tributary;
 
 namespace {
 
-constexpr std::uint64_t kFingerprint = 7;
+constexpr SpoolContent kMessages{.fingerprint = 7};
+constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
 constexpr std::size_t kMostChanges = 8;
 
 void demand(bool holds, std::source_location where = std::source_location::current()) {
@@ -82,11 +84,20 @@ OutgoingMessage message_of(std::uint64_t number) {
     return message;
 }
 
+void demand_content(const OutgoingMessage& message, const SpoolContent& content) {
+    if (content.record_bytes == 0) {
+        demand(is_data_message(message.octets));
+        return;
+    }
+    demand(message.octets.size() == message.data_records * content.record_bytes);
+    static_cast<void>(tally_of_all(message.octets, kLayout));  // touches what it judges
+}
+
 /// Takes all there is. @return  the records that were sent or lost
-RecordTally take_all(Spool& spool) {
+RecordTally take_all(Spool& spool, const SpoolContent& content) {
     RecordTally sum;
     while (const std::optional<OutgoingMessage> message = spool.take()) {
-        demand(is_data_message(message->octets));
+        demand_content(*message, content);
         demand(message->latest_end >= kFirstTimestamp && message->latest_end <= kLastTimestamp);
         for (const RecordEntry& entry : message->entries) {
             sum += entry.tally();
@@ -104,13 +115,17 @@ RecordTally take_all(Spool& spool) {
 
 /// Makes the headers in a file's octets say the truth about themselves, so that what they say is
 /// looked at.
-void mend_headers(std::vector<std::byte>& octets) {
+void mend_headers(std::vector<std::byte>& octets, std::size_t record_bytes) {
     SpoolFrame frame;
     for (std::size_t at = sizeof(SpoolFileHeader); octets.size() >= sizeof frame + at;) {
         std::memcpy(&frame, octets.data() + at, sizeof frame);
         frame.magic = SpoolFrame::kMagic;
         frame.octets %= 256;
         frame.entries %= 8;
+        if (record_bytes > 0) {
+            frame.octets = frame.entries * static_cast<std::uint32_t>(record_bytes);
+            frame.data_records = frame.entries;
+        }
         frame.tally.records = frame.entries;
         const std::size_t payload =
             std::min<std::size_t>(frame.payload(), octets.size() - at - sizeof frame);
@@ -129,20 +144,23 @@ void write_file(const std::string& name, std::span<const std::byte> octets) {
     demand(write_at(file.get(), octets, 0));
 }
 
-/// @param how  1: the file's header is right; 2: those of its frames are
+/// @param how  1: the file's header is right; 2: those of its frames are; 8: it has records
 void inherit(unsigned how, std::span<const std::byte> data) {
+    const SpoolContent content = (how & 8U) != 0
+                                     ? SpoolContent{.fingerprint = fingerprint_of(kLayout),
+                                                    .record_bytes = record_size(kLayout)}
+                                     : kMessages;
     std::vector<std::byte> octets(data.begin(), data.end());
-    const SpoolFileHeader header{.fingerprint = kFingerprint};
+    const SpoolFileHeader header{.fingerprint = content.fingerprint};
     if ((how & 1U) != 0 && octets.size() >= sizeof header) {
         std::memcpy(octets.data(), &header, sizeof header);
     }
     if ((how & 2U) != 0) {
-        mend_headers(octets);
+        mend_headers(octets, content.record_bytes);
     }
     write_file(spool_file_name(1), octets);
     {
-        Spool spool({.directory = directory(), .max_octets = 1U << 23U},
-                {.fingerprint = kFingerprint});
+        Spool spool({.directory = directory(), .max_octets = 1U << 23U}, content);
         RecordTally inherited;
         RecordTally known;
         const auto add = [&](const Spool::Account& account) {
@@ -153,21 +171,19 @@ void inherit(unsigned how, std::span<const std::byte> data) {
         spool.adopt();
         spool.visit_untaken(add);
         spool.drop_unusable([&known](const Spool::Account& account) { known += account.tally; });
-        known += take_all(spool);
+        known += take_all(spool, content);
         demand(known == inherited);
     }
     // What a process has told of is not there for the next one.
-    Spool next({.directory = directory(), .max_octets = 1U << 23U},
-                {.fingerprint = kFingerprint});
+    Spool next({.directory = directory(), .max_octets = 1U << 23U}, content);
     demand(next.take_damaged().empty());
     next.adopt();
-    demand(take_all(next) == RecordTally{});
+    demand(take_all(next, content) == RecordTally{});
 }
 
 /// Changes octets of a file that is in use, and its end.
 void change_own(std::span<const std::byte> data) {
-    Spool spool({.directory = directory(), .max_octets = 1U << 23U},
-                {.fingerprint = kFingerprint});
+    Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kMessages);
     spool.adopt();
     spool.keep_numbers(true);
     RecordTally written;
@@ -198,7 +214,7 @@ void change_own(std::span<const std::byte> data) {
         data = data.subspan(3);
     }
     write();
-    RecordTally known = take_all(spool);
+    RecordTally known = take_all(spool, kMessages);
     demand(known == written);
     demand(spool.octets() == 0);
 }

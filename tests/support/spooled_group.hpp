@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

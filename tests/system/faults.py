@@ -76,9 +76,11 @@ class FaultCase(harness.TestCase):
     def wait_until_spooled(self, name):
         """Until the spool has grown, and grows no more."""
         def octets():
-            directory = self.path(name)
-            return sum(os.path.getsize(os.path.join(directory, file)) for file in os.listdir(directory))
-        last, since = octets(), time.monotonic()
+            with os.scandir(self.path(name)) as files, contextlib.suppress(FileNotFoundError):    # the oldest ones go
+                return sum(file.stat().st_size for file in files)
+            return last
+        last, since = -1, time.monotonic()
+
         def quiet():
             nonlocal last, since
             if octets() != last:

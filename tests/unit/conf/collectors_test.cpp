@@ -208,7 +208,7 @@ TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][un
     CHECK(
         collector("transport: tcp", "failover") ==
         "probe.yaml:2: export.collectors.0.spool.directory is given, but export.mode is failover; "
-        "must be left out (records that wait go to the next collector)");
+        "must be left out (the collectors have one in common: export.spool)");
     CHECK(collector("transport: tcp, buffer: 8388608") == "accepted");
     CHECK(collector("transport: tcp, buffer: 1073741824") ==
           "probe.yaml:2: export.collectors.0.spool.max-size is 1073741824, but buffer is "
@@ -218,6 +218,26 @@ TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][un
           "probe.yaml:2: export.collectors.1.spool.directory is that of export.collectors.0 too; "
           "must be a directory of its own");
     CHECK(set_in_probe("export.collectors.0.spool.max-size=8388607")
+              .find("must be a whole number from 8388608 to") != std::string::npos);
+}
+
+TEST_CASE("collectors: a group has a spool with failover alone", "[conf][unit]") {
+    const auto group = [](const std::string& text, const std::string& buffer = "65536") {
+        return probe_refusal("inputs: [{device: net_null0}]\nexport: {" + text +
+                             ",\n collectors: [{host: h, buffer: " + buffer + "}, {host: i}]}");
+    };
+    CHECK(group("mode: failover, spool: {directory: /var/spool/a}") == "accepted");
+    CHECK(group("mode: failover, spool: {directory: ''}") == "accepted");
+    CHECK(group("mode: balance, spool: {directory: /var/spool/a}") ==
+          "probe.yaml:2: export.spool.directory is given, but export.mode is not failover; must be "
+          "left out (or mode failover; a collector may have a spool of its own)");
+    CHECK(group("mode: failover, spool: {max-size: 10000000}") ==
+          "probe.yaml:2: export.spool.max-size is given, but spool.directory is not; must be left "
+          "out (without a directory there is no spool)");
+    CHECK(group("mode: failover, spool: {directory: /a, max-size: 16777216}", "8388609") ==
+          "probe.yaml:2: export.spool.max-size is 16777216, but a collector's buffer is 8388609; "
+          "must be at least twice as much");
+    CHECK(group("mode: failover, spool: {directory: /a, max-size: 8388607}")
               .find("must be a whole number from 8388608 to") != std::string::npos);
 }
 

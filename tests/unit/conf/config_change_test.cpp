@@ -63,10 +63,12 @@ TEST_CASE("config change: what decides on memory, threads, NICs and addresses", 
     wanted.cores.numa = NumaPolicy::off;
     wanted.telemetry.listen = "";
     wanted.control.socket = "";
+    wanted.export_.spool = {.directory = "/a", .max_octets = 1U << 24U};
     const ConfigChange change = compare(one_input(), wanted);
-    CHECK(change.reloadable.empty());
-    CHECK(change.needs_restart == Keys{"control.socket", "cores.numa", "flows.direction",
-                                       "flows.max-flows", "inputs.0.queues", "telemetry.listen"});
+    CHECK(change.reloadable == Keys{"export.spool.max-size"});
+    CHECK(change.needs_restart == Keys{"control.socket", "cores.numa", "export.spool.directory",
+                                       "flows.direction", "flows.max-flows", "inputs.0.queues",
+                                       "telemetry.listen"});
 }
 
 TEST_CASE("config change: items of lists come and go", "[conf][unit]") {

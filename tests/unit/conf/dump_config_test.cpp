@@ -61,6 +61,9 @@ export:
   flush-interval: 1
   drain-timeout: 5
   mode: copy
+  spool:
+    directory: ""
+    max-size: 1073741824
   timestamps: milliseconds
   fields: [extremes, layer2, mplsLabelStackSection2, tunnelId]
   enterprise-number: 32473

@@ -122,6 +122,26 @@ TEST_CASE("ledger: imbalance names packets and records that went astray", "[daem
     CHECK(imbalance({.captures_cut = 0, .queues = {kept}, .ports = {}, .collectors = {}}).empty());
 }
 
+TEST_CASE("ledger: the spool of mode failover has an account that adds up", "[daemon][unit]") {
+    Ledger ledger;
+    CHECK_FALSE(nlohmann::json::parse(to_json(ledger)).contains("spool"));
+    ledger.spool = GroupSpoolLedger{.inherited = 100,
+                                    .stored = 20,
+                                    .handed_over = 30,
+                                    .lost_by_cause = {{"spool_damaged", 6}, {"spool_full", 4}},
+                                    .spooled = 70,
+                                    .max_octets = 7000};
+    const nlohmann::json spool = nlohmann::json::parse(to_json(ledger)).at("spool");
+    CHECK(spool.at("lost") == 10);
+    CHECK(spool.at("waiting") == 10);
+    CHECK(spool.at("lost_by_cause").at("spool_damaged") == 6);
+    CHECK(spool.at("max_octets") == 7000);
+    CHECK(imbalance(ledger) ==
+          "10 records of the group's spool were neither handed over, lost nor spooled");
+    ledger.spool->spooled = 80;
+    CHECK(imbalance(ledger).empty());
+}
+
 TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit]") {
     CacheCounters cache;
     cache.packets.add(3);

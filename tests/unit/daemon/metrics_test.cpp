@@ -187,6 +187,37 @@ TEST_CASE("metrics: each number is its own", "[daemon][unit]") {
     }
 }
 
+TEST_CASE("metrics: the spool of mode failover has the names that collectors' spools have",
+          "[daemon][unit]") {
+    const ThreadLoad load;
+    Ledger ledger = one_queue("a/0");
+    CHECK_THAT(to_prometheus(ledger, figures_of(load)), !Contains("failover"));
+    ledger.spool = GroupSpoolLedger{.inherited = 100,
+                                    .stored = 20,
+                                    .handed_over = 30,
+                                    .lost_by_cause = {{"spool_full", 4}},
+                                    .spooled = 0,
+                                    .estimated = 5,
+                                    .octets = 6000,
+                                    .max_octets = 7000,
+                                    .errors = 8};
+    const std::string text = to_prometheus(ledger, figures_of(load));
+    for (const char* const line :
+         {"tributary_collector_spool_bytes{collector=\"failover\"} 6000\n",
+          "tributary_collector_spool_max_bytes{collector=\"failover\"} 7000\n",
+          "tributary_collector_inherited_flow_records_total{collector=\"failover\"} 100\n",
+          "tributary_collector_spool_estimated_flow_records_total{collector=\"failover\"} 5\n",
+          "tributary_collector_errors_total{collector=\"failover\"} 8\n",
+          "tributary_collector_lost_flow_records_total{collector=\"failover\","
+          "cause=\"spool_full\"} 4\n",
+          "tributary_spool_waiting_flow_records 86\n",
+          "tributary_spool_stored_flow_records_total 20\n",
+          "tributary_spool_handed_over_flow_records_total 30\n"}) {
+        CHECK_THAT(text, Contains(line));
+    }
+    CHECK_THAT(text, !Contains("tributary_collector_connected"));
+}
+
 TEST_CASE("metrics: a queue's clock, where there is a host's beside it", "[daemon][unit]") {
     ThreadLoad load{.thread = "in-0"};
     Ledger ledger = one_queue("a/0");

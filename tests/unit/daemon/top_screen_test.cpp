@@ -2,6 +2,7 @@
 #include "daemon/top_screen.hpp"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
@@ -167,6 +168,29 @@ TEST_CASE("top: a spool has its fill, and the time until it is full or empty", "
     CHECK(spool_line({500, 501, 502}) == "spool: 502 of 1.00 k octets, full in 16 min");
     CHECK(spool_line({990, 990}, 3) ==
           "spool: 990 of 1.00 k octets, full: the oldest records are lost");
+}
+
+TEST_CASE("top: the spool of mode failover has a line of its own", "[daemon][unit]") {
+    SpoolTrend trend;
+    std::array<TopLook, 2> looks{look(100, 0, 0, 0.0), look(100, 0, 0, 2.0)};
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+        looks[i].stats["spool"] = {{"octets", 200 * i},
+                                   {"max_octets", 1000},
+                                   {"waiting", 25024},
+                                   {"lost_by_cause", {{"spool_full", 0}}}};
+        trend.note(looks[i]);
+    }
+    TopPicture picture;
+    picture.before = looks.data();
+    picture.now = &looks[1];
+    picture.spools = &trend;
+    CHECK_THAT(text_of(top_screen(picture, {})),
+               Catch::Contains("\nfailover  25.0 k records wait; spool: 200 of 1.00 k octets, full "
+                               "in 8 s\n"));
+    looks[1].stats["spool"]["octets"] = 0;
+    looks[1].stats["spool"]["waiting"] = 0;
+    CHECK_THAT(text_of(top_screen(picture, {})),
+               Catch::Contains("\nfailover  0 records wait; spool: empty\n"));
 }
 
 TEST_CASE("top: a spool's trend is that of the last minute", "[daemon][unit]") {

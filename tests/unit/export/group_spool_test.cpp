@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <set>
+#include <vector>
 
 #include "tests/support/spooled_export.hpp"
 #include "tests/support/spooled_group.hpp"
@@ -174,7 +178,7 @@ TEST_CASE("GroupSpool: damage costs the batches that it is in", "[export][unit]"
     }
     const std::vector<std::filesystem::path> files = spool_files_in(directory);
     REQUIRE(files.size() > 1);
-    flip_octet(files[0], 20'000);  // of a batch
+    flip_octet(files[0], 20'000);   // of a batch
     flip_octet(files[1], 16 + 40);  // of a frame's header
     SpooledGroup group(directory);
     group.start();
@@ -230,6 +234,32 @@ TEST_CASE("GroupSpool: a collector that is left halfway has no record twice", "[
         CHECK(next.inherited() == 60'000 - first);
         CHECK(next.all_received().size() == 60'000 - first);
     }
+}
+
+TEST_CASE("GroupSpool: a reload changes its limit, and keeps what it holds", "[export][unit]") {
+    const TemporaryDirectory directory;
+    SpooledGroup group(directory, 2, 1U << 26U, 65'536);
+    group.all_go_away();
+    group.start();
+    group.run(milliseconds{3500});
+    group.put(0, 5000);
+    group.run(milliseconds{2000});
+    ExportOptions wanted = group.options;
+    wanted.spool.directory += "2";
+    const std::vector<std::size_t> accounts{0, 1};
+    CHECK_THROWS_WITH(group.worker->change(wanted, accounts),
+                      "export.spool.directory would change; that needs a restart");
+    wanted = group.options;
+    wanted.spool.max_octets = 1U << 23U;
+    wanted.collectors[1].observation_domain = 7;
+    group.worker->change(wanted, accounts);
+    CHECK(group.account().spool_max_octets.read() == 1U << 23U);
+    group.collectors[1].come_back();
+    group.run(milliseconds{15'000});
+    CHECK(group.collectors[1].ports == numbers(0, 5000));
+    CHECK(group.collectors[1].domains == std::set<std::uint32_t>{7});
+    group.end(5000);
+    CHECK(group.exported() == 5000);
 }
 
 TEST_CASE("GroupSpool: a disk that refuses lets records wait, and they are lost by name at the end",

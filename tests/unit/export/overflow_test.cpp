@@ -20,8 +20,7 @@ namespace {
 struct OverflowIn {
     explicit OverflowIn(const TemporaryDirectory& directory)
         : overflow({.directory = directory.path(), .max_octets = 1U << 23U}, 0,
-                   {.fingerprint = kFingerprint}, book,
-                   events) {
+                   {.fingerprint = kFingerprint}, book, events) {
         overflow.advance(now);
     }
     void store(std::uint64_t number) {
@@ -40,9 +39,8 @@ struct OverflowIn {
     const ExportTime now = at(std::chrono::milliseconds{0});
     ExportCounters counters{kRecords, 1};
     std::vector<std::string> lines;
-    CollectorEvents events{CollectorOptions{}, counters.collectors[0], [this](const CollectorEvent& event) {
-                               lines.push_back(event.text);
-                           }};
+    CollectorEvents events{CollectorOptions{}, counters.collectors[0],
+                           [this](const CollectorEvent& event) { lines.push_back(event.text); }};
     DeliveryBook book{counters, 1};
     MessageStages none;
     Overflow overflow;

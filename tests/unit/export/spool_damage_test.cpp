@@ -223,7 +223,7 @@ TEST_CASE("Spool: until it is adopted, no file of a former process changes", "[e
         std::vector<RecordTally> lost;
         for (int start = 0; start < 2; ++start) {
             Spool spool({.directory = directory.path(), .max_octets = 1U << 23U},
-                {.fingerprint = kFingerprint});
+                        {.fingerprint = kFingerprint});
             CHECK(read_file(file_in(directory)) == octets);
             inherited = spool.inherited();
             lost.clear();

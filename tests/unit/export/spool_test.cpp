@@ -50,7 +50,8 @@ OutgoingMessage message_of(std::uint64_t number) {
 struct SpoolIn {
     explicit SpoolIn(const TemporaryDirectory& directory, std::uint64_t max_octets = 1U << 23U,
                      std::uint64_t fingerprint = kFingerprint)
-        : spool({.directory = directory.path(), .max_octets = max_octets}, {.fingerprint = fingerprint}) {
+        : spool({.directory = directory.path(), .max_octets = max_octets},
+                {.fingerprint = fingerprint}) {
         spool.adopt();
     }
 
