@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cerrno>
-#include <utility>
 
 #include "daemon/control_socket.hpp"
 #include "export/printable_text.hpp"
@@ -16,17 +15,35 @@ std::string silence(std::chrono::seconds timeout) {
            " s (--timeout allows more); what was asked for may still be done";
 }
 
+/// A queue that is full cannot be waited for by poll(2): it is tried again and again.
+FileDescriptor connect(const std::string& path, std::chrono::seconds timeout,
+                       const SocketBuffer::Wait& wait) {
+    using std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kBetweenTries{20};
+    constexpr int kNoSocket = -1;
+    const auto deadline = steady_clock::now() + timeout;
+    for (;;) {
+        FileDescriptor socket = connect_to_control(path);
+        if (socket) {
+            return socket;
+        }
+        if (errno != EAGAIN) {
+            throw ControlFailure(printable(path) + ": " + words_for(errno) +
+                                 " (is tributaryd running, and may you use its socket? --socket "
+                                 "names another)");
+        }
+        if (steady_clock::now() >= deadline) {
+            throw ControlFailure(printable(path) + ": " + silence(timeout));
+        }
+        if (wait(kNoSocket, kBetweenTries) == SocketBuffer::WaitEnd::ended) {
+            throw ControlFailure("ended before " + printable(path) + " took the connection");
+        }
+    }
+}
+
 FileDescriptor ask(const std::string& path, const std::string& command,
-                   std::chrono::seconds timeout) {
-    FileDescriptor socket = connect_to_control(path, timeout);
-    if (!socket && errno == EAGAIN) {
-        throw ControlFailure(path + ": " + silence(timeout));
-    }
-    if (!socket) {
-        throw ControlFailure(path + ": " + words_for(errno) +
-                             " (is tributaryd running, and may you use its socket? --socket names "
-                             "another)");
-    }
+                   std::chrono::seconds timeout, const SocketBuffer::Wait& wait) {
+    FileDescriptor socket = connect(path, timeout, wait);
     const std::string line = command + "\n";
     // A connection that is refused at once takes no command, but is told why.
     static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0);
@@ -36,9 +53,9 @@ FileDescriptor ask(const std::string& path, const std::string& command,
 }  // namespace
 
 ControlAnswer::ControlAnswer(const std::string& socket, const std::string& command,
-                             std::chrono::seconds timeout, SocketBuffer::Wait wait)
+                             std::chrono::seconds timeout, const SocketBuffer::Wait& wait)
     : timeout_(timeout),
-      buffer_(ask(socket, command, timeout), std::move(wait)),
+      buffer_(ask(socket, command, timeout, wait), wait, timeout),
       stream_(&buffer_) {
     if (stream_.peek() == std::istream::traits_type::eof()) {
         check();

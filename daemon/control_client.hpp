@@ -26,11 +26,12 @@ public:
     /// @param socket   path of its control socket
     /// @param command  a line without its end
     /// @param timeout  how long tributaryd may be silent, before and within its answer
-    /// @param wait     before each receive; see SocketBuffer
+    /// @param wait     while the connection or an answer is awaited
     /// @errors  ControlFailure: no tributaryd listens there or it is silent, or the command is
     ///          refused at once
     ControlAnswer(const std::string& socket, const std::string& command,
-                  std::chrono::seconds timeout, SocketBuffer::Wait wait = {});
+                  std::chrono::seconds timeout,
+                  const SocketBuffer::Wait& wait = SocketBuffer::wait_idly);
 
     [[nodiscard]] std::istream& stream() noexcept { return stream_; }
     /// Whether the answer, which was read to its end, is whole.

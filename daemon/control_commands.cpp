@@ -193,11 +193,12 @@ std::optional<int> run_control_command(const CLI::App& app, ControlArguments& ar
     try {
         return run_given(app, arguments);
     } catch (const ControlFailure& failure) {
-        std::cerr << "tributary: " << failure.what() << '\n';
+        std::cerr << "tributary: " << printable(failure.what()) << '\n';
         return EX_UNAVAILABLE;
     } catch (const json::exception& error) {
-        std::cerr << "tributary: " << arguments.socket
-                  << " answers what this program does not know (" << error.what() << ")\n";
+        std::cerr << "tributary: " << printable(arguments.socket)
+                  << " answers what this program does not know (" << printable(error.what())
+                  << ")\n";
         return EX_PROTOCOL;
     }
 }

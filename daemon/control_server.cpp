@@ -90,10 +90,10 @@ void ControlServer::remove_socket() noexcept {
 }
 
 /// Removes the socket that a killed process has left. Only a refused connection proves that no
-/// process listens (unix(7)): a listener whose queue is full does not answer in time, and a socket
+/// process listens (unix(7)): a listener whose queue is full gives EAGAIN, and a socket
 /// of another type, such as syslog's, takes no stream.
 void ControlServer::remove_left_over() const {
-    const bool is_connected = connect_to_control(path_, std::chrono::seconds{1}).get() >= 0;
+    const bool is_connected = connect_to_control(path_).get() >= 0;
     const int error = is_connected ? 0 : errno;
     if (error == ENOENT) {
         return;

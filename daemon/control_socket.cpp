@@ -17,18 +17,13 @@ std::optional<ControlAddress> control_address(const std::string& path) {
     return made;
 }
 
-FileDescriptor connect_to_control(const std::string& path, std::chrono::seconds timeout) {
+FileDescriptor connect_to_control(const std::string& path) {
     const std::optional<ControlAddress> address = control_address(path);
     if (!address) {
         errno = ENAMETOOLONG;
         return {};
     }
-    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval limit{.tv_sec = timeout.count(), .tv_usec = 0};
-    for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO}) {  // connect() waits as long as send()
-        static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, option, &limit, sizeof limit) ==
-                          0);
-    }
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket && ::connect(socket.get(), address->generic(), sizeof(sockaddr_un)) != 0) {
         const int error = errno;
         socket = {};

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -24,11 +23,11 @@ struct ControlAddress {
 /// @return  nothing: the path is too long for a socket
 [[nodiscard]] std::optional<ControlAddress> control_address(const std::string& path);
 
-/// @param timeout  for the connection, and for each call that sends or receives on it
-/// @return         a connected socket; invalid: errno tells why there is none, EAGAIN that the
-///                 timeout has passed
-[[nodiscard]] FileDescriptor connect_to_control(const std::string& path,
-                                                std::chrono::seconds timeout);
+/// Does not wait.
+///
+/// @return  a connected socket, whose calls do not block; invalid: errno tells why there is none,
+///          EAGAIN that a process listens there, but its queue is full
+[[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
 
 /// What a command that went well says at its end.
 inline constexpr const char* kGoodVerdict = "ok";

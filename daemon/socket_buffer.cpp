@@ -2,6 +2,7 @@
 #include "daemon/socket_buffer.hpp"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -53,15 +54,36 @@ bool SocketBuffer::begin_part() {
 
 /// @return  0: the connection has ended, or nothing comes
 std::size_t SocketBuffer::receive(char* out, std::size_t most) {
-    if (wait_ && !wait_(socket_.get())) {
-        return 0;
+    for (;;) {
+        const WaitEnd end = wait_(socket_.get(), patience_);
+        timed_out_ = end == WaitEnd::timed_out;
+        if (end != WaitEnd::ready) {
+            return 0;
+        }
+        const ssize_t octets = ::recv(socket_.get(), out, most, MSG_DONTWAIT);
+        if (octets >= 0) {
+            return static_cast<std::size_t>(octets);
+        }
+        if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+            return 0;
+        }
     }
-    ssize_t octets = -1;
-    do {
-        octets = ::recv(socket_.get(), out, most, 0);
-    } while (octets < 0 && errno == EINTR);
-    timed_out_ = octets < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    return octets > 0 ? static_cast<std::size_t>(octets) : 0;
+}
+
+SocketBuffer::WaitEnd SocketBuffer::wait_idly(int socket, std::chrono::milliseconds most) noexcept {
+    using std::chrono::milliseconds;
+    using std::chrono::steady_clock;
+    const bool is_limited = most.count() >= 0;
+    const auto deadline = steady_clock::now() + most;
+    pollfd fd{.fd = socket, .events = POLLIN, .revents = 0};
+    milliseconds left = most;
+    while (::poll(&fd, 1, static_cast<int>(left.count())) <= 0) {
+        left = is_limited ? std::chrono::ceil<milliseconds>(deadline - steady_clock::now()) : most;
+        if (is_limited && left.count() <= 0) {
+            return WaitEnd::timed_out;
+        }
+    }
+    return WaitEnd::ready;
 }
 
 }  // namespace tributary

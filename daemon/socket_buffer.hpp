@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <streambuf>
 #include <string>
@@ -19,16 +21,27 @@ public:
     /// Octets that are read of what is said at the end, a line of text; some more may be there.
     static constexpr std::size_t kLongestVerdict = 4096;
 
-    /// Called before each receive with the socket: comes back when it has something, or has had
-    /// nothing for too long. false: the answer is not wanted any more, and ends here.
-    using Wait = std::function<bool(int socket)>;
+    enum class WaitEnd : std::uint8_t {
+        ready,      ///< the socket has something, or has ended
+        timed_out,  ///< nothing came
+        ended,      ///< the answer is not wanted any more
+    };
+    /// Waits until the socket has something to read.
+    ///
+    /// @param socket  -1: none, only time passes
+    /// @param most    how long; below 0: for ever
+    using Wait = std::function<WaitEnd(int socket, std::chrono::milliseconds most)>;
+    /// The Wait of a program that does nothing else meanwhile.
+    [[nodiscard]] static WaitEnd wait_idly(int socket, std::chrono::milliseconds most) noexcept;
 
-    explicit SocketBuffer(FileDescriptor socket, Wait wait = {}) noexcept
-        : socket_(std::move(socket)), wait_(std::move(wait)) {}
+    /// @param patience  for each wait; below 0: for ever
+    explicit SocketBuffer(FileDescriptor socket, Wait wait = wait_idly,
+                          std::chrono::milliseconds patience = std::chrono::milliseconds{-1})
+        : socket_(std::move(socket)), wait_(std::move(wait)), patience_(patience) {}
 
     /// What was said at the end; empty: there was none yet, or the connection was cut.
     [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
-    /// Whether the other side was silent for longer than SO_RCVTIMEO allows.
+    /// Whether the other side was silent for longer than is allowed.
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
 
 protected:
@@ -40,6 +53,7 @@ private:
 
     FileDescriptor socket_;
     Wait wait_;
+    std::chrono::milliseconds patience_;
     std::size_t left_ = 0;  ///< octets of the part that is being read
     std::string verdict_;
     bool timed_out_ = false;

@@ -31,7 +31,7 @@ using std::chrono::steady_clock;
 /// Takes looks at a probe, and keeps what the next one is compared with.
 class ProbeView {
 public:
-    /// @param wait  before each receive; see SocketBuffer
+    /// @param wait  while an answer is awaited
     ProbeView(const TopArguments& arguments, SocketBuffer::Wait wait)
         : arguments_(arguments), wait_(std::move(wait)), flows_(arguments.flows) {}
 
@@ -142,7 +142,7 @@ int print(const ScreenLines& lines) {
 /// A page for each look but the first.
 int print_pages(const TopArguments& arguments) {
     constexpr ScreenSize kPage{.rows = 0, .columns = kWideScreen};
-    ProbeView view(arguments, {});
+    ProbeView view(arguments, SocketBuffer::wait_idly);
     view.look();
     for (std::uint32_t looks = 1;; ++looks) {
         ::poll(nullptr, 0, static_cast<int>(milliseconds(arguments.interval).count()));
@@ -162,7 +162,8 @@ public:
     TopSession(const TopArguments& arguments, Terminal& terminal)
         : arguments_(arguments),
           terminal_(terminal),
-          view_(arguments, [this](int socket) { return wait_for_answer(socket); }) {}
+          view_(arguments,
+                [this](int socket, milliseconds most) { return wait_for_answer(socket, most); }) {}
 
     /// @return  the last screen, when `count` is reached; empty: it was ended before
     ScreenLines run() {
@@ -191,14 +192,21 @@ private:
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - steady_clock::now());
         return is_paused_ ? kBetweenTries : std::clamp(left, milliseconds{0}, kBetweenTries);
     }
-    /// @return  false: the end has come
-    bool wait_for_answer(int socket) {
-        const auto deadline = steady_clock::now() + arguments_.timeout;
+    /// See SocketBuffer::Wait.
+    SocketBuffer::WaitEnd wait_for_answer(int socket, milliseconds most) {
+        const auto deadline = steady_clock::now() + most;
         pollfd answer{socket, POLLIN, 0};
         do {
-            obey(terminal_.wait(socket, milliseconds{100}));
-        } while (!has_ended_ && ::poll(&answer, 1, 0) == 0 && steady_clock::now() < deadline);
-        return !has_ended_;
+            const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+            obey(terminal_.wait(socket, std::clamp(left, milliseconds{0}, kBetweenTries)));
+            if (has_ended_) {
+                return SocketBuffer::WaitEnd::ended;
+            }
+            if (::poll(&answer, 1, 0) > 0) {
+                return SocketBuffer::WaitEnd::ready;
+            }
+        } while (steady_clock::now() < deadline);
+        return SocketBuffer::WaitEnd::timed_out;
     }
     /// The first look has to succeed; a later one may find the probe away.
     void try_look() {

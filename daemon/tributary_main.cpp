@@ -15,6 +15,7 @@
 #include "conf/config_error.hpp"
 #include "daemon/standard_streams.hpp"
 #include "daemon/tributary_app.hpp"
+#include "export/printable_text.hpp"
 
 namespace {
 
@@ -67,7 +68,7 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? tributary::end_output("tributary") : EX_USAGE;
     } catch (const tributary::FilterError& error) {
-        std::cerr << "tributary: " << error.what() << '\n';
+        std::cerr << "tributary: " << tributary::printable(error.what()) << '\n';
         return EX_USAGE;
     }
 }

@@ -43,6 +43,7 @@ class FakeProbe:
     def __init__(self, path):
         self.path, self.stats, self.figures, self.flows = path, {}, {}, []
         self.refusal = {}       # command: what it fails with
+        self.raw_stats = None   # octets in place of stats
         self.silent = False     # takes commands and says nothing
         self.clients = []
         self.listener = None
@@ -79,8 +80,8 @@ class FakeProbe:
         if self.silent:
             self.clients.append(client)
             return
-        octets = {"stats": lambda: json.dumps(self.stats).encode(), "figures": lambda: json.dumps(self.figures).encode(),
-                  "flows": lambda: flow_stream(self.flows)}[command]()
+        octets = {"stats": lambda: self.raw_stats or json.dumps(self.stats).encode(),
+                  "figures": lambda: json.dumps(self.figures).encode(), "flows": lambda: flow_stream(self.flows)}[command]()
         with client:
             if command in self.refusal:
                 client.sendall(bytes(4) + self.refusal[command].encode())

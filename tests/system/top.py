@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import time
 
@@ -252,6 +253,20 @@ class Ends(TopCase):
         self.assertEqual(self.shell.modes()[0], self.flags)
 
 
+class Bytes(TopCase):
+    """What stands in an answer that is no JSON does not reach the terminal as it is."""
+
+    def test_they_are_told_printable(self):
+        for octets in (b'{"\xe2\x80\xae": ', b'{"\xc2\x9b31m": ', b"\xff\xfe", b'{"a": "\x1b[31m"}'):
+            for words in (["stats"], ["top", "--count", "1"]):
+                with self.subTest(octets=octets, words=words), FakeProbe(self.socket) as probe:
+                    probe.raw_stats = octets
+                    result = subprocess.run([harness.TRIBUTARY, *words, "--socket", self.socket], capture_output=True,
+                                            timeout=60)
+                    self.assertEqual(result.returncode, 76, result.stderr)
+                    self.assertRegex(result.stderr, rb"\A[ -~]+\n\Z")
+
+
 class Away(TopCase):
     def test_it_waits_for_the_probe_and_goes_on_with_the_next(self):
         screen = self.screen()
@@ -281,6 +296,26 @@ class Away(TopCase):
         screen.press("Enter")
         screen.wait_for("waiting for the probe for 0 s")
         self.look_again(screen, probe, 2, "1.50 M packets/s")
+
+    def test_a_silent_probe_is_left_when_the_timeout_has_passed(self):
+        probe, screen = self.fake(), self.screen()
+        probe.silent = True
+        begin = time.monotonic()
+        screen.type(shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket, "--timeout", "3"]))
+        screen.wait_for("no answer for 3 s")
+        self.assertAlmostEqual(time.monotonic() - begin, 3.5, delta=1)
+
+    def test_it_can_be_ended_while_no_connection_is_taken(self):
+        for key in ("q", "C-c"):
+            with self.subTest(key), socket.socket(socket.AF_UNIX) as busy, socket.socket(socket.AF_UNIX) as waiting:
+                busy.bind(self.path("busy-" + key))
+                busy.listen(0)
+                waiting.connect(self.path("busy-" + key))
+                with Screen(self.directory) as screen:
+                    screen.type(shlex.join([harness.TRIBUTARY, "top", "--socket", self.path("busy-" + key)]))
+                    time.sleep(1)
+                    screen.press(key)
+                    screen.wait_for(r"(?m)^\$$", seconds=5)
 
     def test_flows_that_cannot_be_had_leave_the_rest(self):
         probe, screen = self.fake(), self.screen()
