@@ -48,6 +48,9 @@ Rule<LogOptions> log_level(LogLevel LogOptions::*member) {
     return choice(member, words);
 }
 
+/// @source  unix(7): sun_path has room for 108 octets, the last one being 0
+constexpr std::size_t kLongestSocketPath = 107;
+
 std::vector<Key<InputOptions>> input_keys() {
     using O = InputOptions;
     return {
@@ -212,7 +215,9 @@ std::vector<Key<ReadOptions>> read_keys() {
 std::vector<Key<ControlOptions>> control_keys() {
     return {value(
         "socket",
-        text(&ControlOptions::socket, "auto, the path of a unix socket or \"\"", is_any_text),
+        text(&ControlOptions::socket,
+             "auto, the path of a unix socket, of at most 107 octets, or \"\"", is_any_text,
+             kLongestSocketPath),
         "where `tributary` reaches a running tributaryd; auto is control.sock in the service's "
         "runtime directory or in /run/tributary; when \"\", nowhere")};
 }

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "daemon/standard_streams.hpp"
 #include "daemon/tributaryd_app.hpp"
 
 namespace tributary {
@@ -143,6 +144,24 @@ LoadedConfig load_config(const CommandLine& command_line, const FurtherCheck& fu
     }
     std::istringstream nothing;
     return load_config(nothing, "command line", command_line.sets, command_line.use, further);
+}
+
+std::vector<FileUse> files_of_run(const CommandLine& command_line, const Config& config) {
+    std::vector<FileUse> files{
+        {.what = "--write", .path = command_line.output, .is_written = true},
+        {.what = "--stats",
+         .path = or_standard_output(command_line.stats_path),
+         .is_written = true},
+        {.what = "log.file", .path = config.log.file, .is_written = true},
+        {.what = "the configuration", .path = command_line.config_path, .is_written = false}};
+    if (config.control.socket != "auto") {
+        files.push_back(
+            {.what = "control.socket", .path = config.control.socket, .is_written = true});
+    }
+    for (const std::string& capture : command_line.captures) {
+        files.push_back({.what = "a capture to be read", .path = capture, .is_written = false});
+    }
+    return files;
 }
 
 }  // namespace tributary

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conf/load_config.hpp"
+#include "daemon/file_uses.hpp"
 
 namespace tributary {
 
@@ -65,5 +66,9 @@ struct CommandLine {
 /// @thread         main
 [[nodiscard]] LoadedConfig load_config(const CommandLine& command_line,
                                        const FurtherCheck& further);
+
+/// The files that a run reads and writes, but for those of collectors.
+[[nodiscard]] std::vector<FileUse> files_of_run(const CommandLine& command_line,
+                                                const Config& config);
 
 }  // namespace tributary

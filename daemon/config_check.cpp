@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conf/load_config.hpp"
+#include "daemon/control_socket.hpp"
 #include "daemon/filter_check.hpp"
 #include "daemon/machine_check.hpp"
 #include "daemon/probe_plan.hpp"
@@ -107,6 +108,9 @@ std::string collector_line(const CollectorOptions& collector) {
     if (collector.rotation.octets > 0) {
         details.push_back(fmt::format("a new file after {} octets", collector.rotation.octets));
     }
+    if (!collector.rotation.command.empty()) {
+        details.push_back("each finished file is given to " + shown(collector.rotation.command));
+    }
     if (collector.spool.is_on()) {
         details.push_back(fmt::format("spool {} of at most {} MiB",
                                       shown(collector.spool.directory),
@@ -128,6 +132,10 @@ std::string setting_line(const char* what, const std::string& value, const char*
     return line(what, {value.empty() ? none : shown(value)});
 }
 
+std::string socket_of(const ControlOptions& control) {
+    return control.socket == "auto" ? default_control_socket() : control.socket;
+}
+
 }  // namespace
 
 std::string summary_of(const Config& config, ConfigUse use) {
@@ -147,15 +155,15 @@ std::string summary_of(const Config& config, ConfigUse use) {
            line("memory", {fmt::format("{} MiB for caches and packet buffers", memory >> 20U)}) +
            export_lines(config.export_) +
            setting_line("telemetry", config.telemetry.listen, "is not served") +
-           setting_line("control", config.control.socket, "there is no socket") +
+           setting_line("control", socket_of(config.control), "there is no socket") +
            setting_line("log", config.log.file, "standard error");
 }
 
 std::string check_configuration(const CommandLine& command_line) {
     const LoadedConfig loaded =
-        load_config(command_line, [](const Config& config, const YamlNode& root, Faults& faults) {
+        load_config(command_line, [&](const Config& config, const YamlNode& root, Faults& faults) {
             check_filters(config, root, faults);
-            check_machine(config, root, faults);
+            check_machine(config, root, faults, files_of_run(command_line, config));
         });
     for (const std::string& warning : loaded.warnings) {
         spdlog::warn(warning);

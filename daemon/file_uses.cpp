@@ -22,7 +22,9 @@ fs::path target_of(fs::path path) {
         const fs::path next = fs::read_symlink(path, error);
         path = path.parent_path() / next;
     }
-    return fs::weakly_canonical(path, error);
+    const fs::path whole = fs::weakly_canonical(path, error);
+    // Where this user must not look, the path says all that is known.
+    return error ? fs::absolute(path, error).lexically_normal() : whole;
 }
 
 bool are_one_file(const std::string& a, const std::string& b) {

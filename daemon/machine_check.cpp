@@ -19,7 +19,6 @@
 
 #include "conf/config_error.hpp"
 #include "daemon/available_memory.hpp"
-#include "daemon/file_uses.hpp"
 #include "daemon/known_devices.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/startup_error.hpp"
@@ -86,11 +85,9 @@ public:
         }
     }
 
-    void check_file_uses() {
-        const std::vector<FileUse> log{
-            {.what = "log.file", .path = config_.log.file, .is_written = true}};
+    void check_file_uses(const std::vector<FileUse>& files) {
         try {
-            refuse_shared_files(log, config_.export_);
+            refuse_shared_files(files, config_.export_);
         } catch (const StartupError& error) {
             faults_.note("log.file", place_of(root_, "log.file") + ": " + error.what());
         }
@@ -170,6 +167,10 @@ private:
     void check_folder(const std::string& path, const std::string& file) {
         const fs::path folder = fs::path(file).parent_path();
         std::error_code error;
+        if (!faults_.is_unread(path) && fs::is_directory(file, error)) {
+            note_file(path, file, "a file", words_for(EISDIR));
+            return;
+        }
         if (!file.empty() && !folder.empty() && !faults_.is_unread(path) &&
             !fs::is_directory(folder, error) && error != std::errc::permission_denied) {
             note_file(path, file, "in a folder that is there",
@@ -185,13 +186,14 @@ private:
 
 }  // namespace
 
-void check_machine(const Config& config, const YamlNode& root, Faults& faults) {
+void check_machine(const Config& config, const YamlNode& root, Faults& faults,
+                   const std::vector<FileUse>& files) {
     MachineCheck check(config, root, faults);
     check.check_devices();
     check.check_cores(read_topology());
     check.check_tls_files();
     check.check_folders();
-    check.check_file_uses();
+    check.check_file_uses(files);
     check.check_memory();
 }
 

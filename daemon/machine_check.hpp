@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "conf/config.hpp"
 #include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
+#include "daemon/file_uses.hpp"
 
 namespace tributary {
 
@@ -15,7 +18,9 @@ namespace tributary {
 ///
 /// @param root    of what the configuration was read from
 /// @param faults  gets faults with their places
+/// @param files   that a run has beside those of collectors
 /// @thread        main
-void check_machine(const Config& config, const YamlNode& root, Faults& faults);
+void check_machine(const Config& config, const YamlNode& root, Faults& faults,
+                   const std::vector<FileUse>& files);
 
 }  // namespace tributary

@@ -41,6 +41,14 @@
 namespace tributary {
 namespace {
 
+/// What is exported of records, with the groups that follow from how flows are metered: as a reload
+/// has it, so that these are no change to it.
+ExportOptions exported(const Config& config) {
+    ExportOptions options = config.export_;
+    options.fields = effective_groups(options.fields, config.flows);
+    return options;
+}
+
 EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePlan& cores) {
     // The main thread only waits for signals: it stays with the export thread, off the input
     // threads' CPUs.
@@ -248,7 +256,7 @@ private:
         places_.export_thread = {.name = "export", .cpu = cores_.export_cpu};
         pipeline_ = std::make_unique<Pipeline>(Pipeline::Parts{
             .queues = std::move(input_queues),
-            .export_options = config_.export_,
+            .export_options = exported(config_),
             .metering = {.layout = layout_,
                          .tunnel_in_key = config_.flows.tunnel_in_key,
                          .knows_drops = std::ranges::all_of(

@@ -46,21 +46,6 @@ LoadedConfig load_and_warn(const CommandLine& command_line, const FurtherCheck& 
     return loaded;
 }
 
-/// The files of a run but for those of collectors.
-std::vector<FileUse> files_of_run(const CommandLine& command_line, const Config& config) {
-    std::vector<FileUse> files{
-        {.what = "--write", .path = command_line.output, .is_written = true},
-        {.what = "--stats",
-         .path = or_standard_output(command_line.stats_path),
-         .is_written = true},
-        {.what = "log.file", .path = config.log.file, .is_written = true},
-        {.what = "the configuration", .path = command_line.config_path, .is_written = false}};
-    for (const std::string& capture : command_line.captures) {
-        files.push_back({.what = "a capture to be read", .path = capture, .is_written = false});
-    }
-    return files;
-}
-
 int run_as_probe(const CommandLine& command_line, const Config& config,
                  std::vector<FileUse> files) {
     Signals signals;

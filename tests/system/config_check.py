@@ -115,9 +115,37 @@ class Mistakes(CheckCase):
             "probe.yaml:4: cores.export is 0, which cores.input has too; must be another core (or auto)"))
 
     def test_two_outputs_in_one_file(self):
-        lines = self.told(PROBE + "log: {file: %s/a}\nexport: {collectors: [{transport: file, path: %s/./a}]}\n" % (
+        collector = "export: {collectors: [{transport: file, path: %s/./a}]}\n" % self.directory
+        spool = "export: {collectors: [{host: 127.0.0.1, transport: tcp, spool: {directory: %s/s}}]}\n" % self.directory
+        os.mkdir(self.path("s"))
+        for more, words in (("log: {file: @/a}\n" + collector, r"log\.file and .* are one file"),
+                            ("log: {file: @/probe.yaml}\n" + collector, r"log\.file and the configuration are one file"),
+                            ("log: {file: @/c}\ncontrol: {socket: @/c}\n" + collector,
+                             r"log\.file and control\.socket are one file"),
+                            ("log: {file: @/s/log}\n" + spool, r"log\.file, .*/s/log, is in the directory of .*spool"),
+                            ("log: {file: @}\n" + collector, r"log\.file is \S+; must be a file \(Is a directory\)")):
+            with self.subTest(words):
+                lines = self.told(PROBE + more.replace("@", self.directory))
+                self.assertEqual(len(lines), 1, lines)
+                self.assertRegex(lines[0], r"probe\.yaml:4: " + words)
+
+    def test_files_where_this_user_must_not_look_are_not_one(self):
+        """The folders of a service are its own user's."""
+        if os.getuid() != 0:
+            self.skipTest("needs root")
+        for folder in ("one", "two"):
+            os.mkdir(self.path(folder), 0o700)
+        path = self.path("probe.yaml", PROBE + "log: {file: %s/one/a}\nexport: {collectors: [{transport: file, path: %s/two/a}]}\n" % (
             self.directory, self.directory))
-        self.assertRegex(lines[0], r"probe\.yaml:4: log\.file and .* are one file")
+        os.chmod(self.directory, 0o755)
+        os.chmod(path, 0o644)
+        self.check_both(path, user=65534)
+
+    def test_a_socket_whose_path_is_too_long(self):
+        text = PROBE + "export: {collectors: [{host: 127.0.0.1}]}\ncontrol: {socket: /tmp/%s}\n"
+        self.told(text % ("x" * 102), harness.EX_OK)
+        self.assertRegex(self.told(text % ("x" * 103))[0], r"probe\.yaml:5: control\.socket is /tmp/x+.*; must be auto, the "
+                                                           r"path of a unix socket, of at most 107 octets, ")
 
 
 class TlsFiles(CheckCase):
@@ -172,7 +200,7 @@ log: {file: %s/tributary.log}
 export:
   collectors:
     - {host: collector.example.net, transport: tcp, direction: uniflow, spool: {directory: %s, max-size: 2GiB}}
-    - {transport: file, path: %s/flows.ipfix, rotation: {interval: 300, size: 64M}}
+    - {transport: file, path: %s/flows.ipfix, rotation: {interval: 300, size: 64M, command: 'zstd -q --rm "$1"'}}
 """ % (self.directory, spool, self.directory))
         printed, lines = self.check_both(path)
         self.assertEqual([line for line in lines if "sampled" not in line], [])
@@ -185,7 +213,7 @@ records, TCP analysis, inside tunnels
   memory     N MiB for caches and packet buffers
   export     all records to each of 2 collectors
              tcp collector.example.net:4739, biflows are split into uniflows, spool %s of at most 2048 MiB
-             file %s/flows.ipfix, a new file each 300 s, a new file after 64000000 octets
+             file %s/flows.ipfix, a new file each 300 s, a new file after 64000000 octets, each finished file is given to zstd -q --rm "$1"
   telemetry  127.0.0.1:9477
   control    there is no socket
   log        %s/tributary.log
