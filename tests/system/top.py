@@ -306,16 +306,17 @@ class Away(TopCase):
         self.assertAlmostEqual(time.monotonic() - begin, 3.5, delta=1)
 
     def test_it_can_be_ended_while_no_connection_is_taken(self):
+        screen = self.screen()
+        busy, waiting = (self.enterContext(socket.socket(socket.AF_UNIX)) for _ in range(2))
+        busy.bind(self.socket)
+        busy.listen(0)
+        waiting.connect(self.socket)
         for key in ("q", "C-c"):
-            with self.subTest(key), socket.socket(socket.AF_UNIX) as busy, socket.socket(socket.AF_UNIX) as waiting:
-                busy.bind(self.path("busy-" + key))
-                busy.listen(0)
-                waiting.connect(self.path("busy-" + key))
-                with Screen(self.directory) as screen:
-                    screen.type(shlex.join([harness.TRIBUTARY, "top", "--socket", self.path("busy-" + key)]))
-                    time.sleep(1)
-                    screen.press(key)
-                    screen.wait_for(r"(?m)^\$$", seconds=5)
+            with self.subTest(key):
+                screen.type(shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket]))
+                screen.wait_until(lambda lines: "".join(lines), "")
+                screen.press(key)
+                screen.wait_for(r"(?m)^\$$", seconds=5)
 
     def test_flows_that_cannot_be_had_leave_the_rest(self):
         probe, screen = self.fake(), self.screen()
