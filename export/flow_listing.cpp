@@ -2,7 +2,10 @@
 #include "export/flow_listing.hpp"
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "export/ipfix_reader.hpp"
 #include "export/listing_input.hpp"
 #include "export/listing_run.hpp"
 
@@ -11,10 +14,18 @@ namespace {
 
 /// A file, or all of a directory.
 void list_path(const std::string& path, ListingRun& run) {
-    for (const std::string& file : files_of(path)) {
-        const std::unique_ptr<ListingInput> input =
-            file == path ? ListingInput::open(file) : ListingInput::open_of_directory(file);
-        run.list_stream(input->stream(), input->name());
+    std::vector<std::string> files;
+    try {
+        files = files_of(path);
+    } catch (const IpfixInputError&) {
+        run.list_input([] { throw; });
+    }
+    for (const std::string& file : files) {
+        run.list_input([&] {
+            const std::unique_ptr<ListingInput> input =
+                file == path ? ListingInput::open(file) : ListingInput::open_of_directory(file);
+            run.list_stream(input->stream(), input->name());
+        });
     }
 }
 

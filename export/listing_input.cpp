@@ -163,11 +163,19 @@ std::vector<std::string> files_of(const std::string& path) {
         return {path};
     }
     std::vector<std::string> files;
+    bool has_part = false;
+    bool has_directory = false;
     fs::directory_iterator entry(path, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         std::error_code gone;
-        if (!name.starts_with('.') && !name.ends_with(".part") && entry->is_regular_file(gone)) {
+        has_directory = has_directory || entry->is_directory(gone);
+        if (name.starts_with('.') || !entry->is_regular_file(gone)) {
+            continue;
+        }
+        if (name.ends_with(".part")) {
+            has_part = true;
+        } else {
             files.push_back(entry->path().string());
         }
     }
@@ -175,7 +183,9 @@ std::vector<std::string> files_of(const std::string& path) {
         fail(path, "cannot read: " + error.message());
     }
     if (files.empty()) {
-        fail(path, "no file is in this directory");
+        fail(path, std::string("no finished file is in this directory") +
+                       (has_part ? ", but one that is being written (.part)" : "") +
+                       (has_directory ? "; directories in it are listed by their own names" : ""));
     }
     std::sort(files.begin(), files.end());
     const std::vector<std::string> all = files;

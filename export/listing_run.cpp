@@ -57,14 +57,41 @@ void ListingRun::list_stream(std::istream& input, const std::string& name) {
     }
 }
 
+void ListingRun::list_input(const std::function<void()>& read) {
+    ++inputs_;
+    try {
+        read();
+    } catch (const IpfixDataError& error) {
+        note_failure(ListingStatus::data_error, error.what());
+    } catch (const IpfixInputError& error) {
+        note_failure(ListingStatus::no_input, error.what());
+    }
+}
+
+void ListingRun::note_failure(ListingStatus status, const char* message) {
+    if (failed_ > 0) {
+        warning_(failure_.message);
+    } else {
+        failure_.status = status;
+    }
+    ++failed_;
+    failure_.message = message;
+}
+
 /// Reads all that there is.
-ListingResult ListingRun::read_all(const std::function<void()>& read) const {
+ListingResult ListingRun::read_all(const std::function<void()>& read) {
     try {
         read();
     } catch (const IpfixDataError& error) {
         return {ListingStatus::data_error, error.what()};
     } catch (const IpfixInputError& error) {
         return {ListingStatus::no_input, error.what()};
+    }
+    if (failed_ > 0) {
+        const std::string of_all = " (" + std::to_string(failed_) + " of " +
+                                   std::to_string(inputs_) +
+                                   " inputs could not be read to the end)";
+        return {failure_.status, failure_.message + (inputs_ > 1 ? of_all : "")};
     }
     if (!refusal_.empty()) {
         return {ListingStatus::data_error, refusal_};

@@ -117,6 +117,39 @@ class Listing(harness.TestCase):
         self.path("rotated/b.ipfix.gz", gzip.compress(content))     # whose input is gone is listed
         self.assertIn("%d records, " % (2 * harness.DEMO_FLOWS), self.list(directory))
 
+    def test_an_input_that_fails_does_not_hide_those_behind_it(self):
+        ipfix, _, _ = self.meter("--read", harness.DEMO)
+        with open(ipfix, "rb") as octets:
+            content = octets.read()
+        directory = self.path("rotated")
+        os.mkdir(directory)
+        for name, octets in (("1", content), ("2", content[:len(content) // 2]), ("3", b"no IPFIX at all"), ("4", content),
+                             ("5.gz", gzip.compress(content)[:-200])):
+            self.path("rotated/" + name, octets)
+        result = subprocess.run([harness.TRIBUTARY, "flows", directory, "/nowhere", ipfix, "--by", "proto"], capture_output=True,
+                                text=True, timeout=60)
+        self.assertEqual(result.returncode, 65)
+        told = result.stderr.splitlines()
+        self.assertEqual(len(told), 4, told)
+        for name, line in zip(("rotated/2: ", "rotated/3: ", "rotated/5.gz: ", "/nowhere: cannot open: "), told):
+            self.assertIn(name, line)
+        self.assertTrue(told[-1].endswith("No such file or directory (4 of 7 inputs could not be read to the end)"), told[-1])
+        records = int(result.stdout.splitlines()[-1].split()[0])
+        self.assertGreaterEqual(records, 3 * harness.DEMO_FLOWS)    # and what was in front of each damage
+        self.assertLess(records, 5 * harness.DEMO_FLOWS)
+
+    def test_a_directory_without_a_finished_file(self):
+        directory = self.path("rotated")
+        for name, words in (("a.part", ", but one that is being written (.part)"), ("west/", "; directories in it are listed by")):
+            with self.subTest(name):
+                os.makedirs(os.path.join(directory, name if name.endswith("/") else ""), exist_ok=True)
+                if not name.endswith("/"):
+                    self.path("rotated/" + name, b"")
+                result = subprocess.run([harness.TRIBUTARY, "flows", directory], capture_output=True, text=True, timeout=60)
+                self.assertEqual(result.returncode, harness.EX_NOINPUT)
+                self.assertIn("no finished file is in this directory", result.stderr)
+                self.assertIn(words, result.stderr)
+
     def test_only_groups_have_a_number_of_flows(self):
         ipfix, _, _ = self.meter("--read", harness.DEMO)
         self.list(ipfix, "--sort", "flows", expect=harness.EX_USAGE)

@@ -124,7 +124,8 @@ TEST_CASE("list_flows: several files, are one listing", "[export][unit]") {
     CHECK(listed.lines[3].substr(0, 30) == "2 records, 2 packets, 3 octets");
 }
 
-TEST_CASE("list_flows: a fault, ends the listing after what came before", "[export][unit]") {
+TEST_CASE("list_flows: an input with a fault, is listed up to there, and those behind it are too",
+          "[export][unit]") {
     const TemporaryFile good(flow_file({{}}));
     const TemporaryFile cut(flow_file({{}}) + "cut");
     FlowListingOptions options;
@@ -132,14 +133,23 @@ TEST_CASE("list_flows: a fault, ends the listing after what came before", "[expo
     Listed listed = list(options);
     CHECK(listed.result.status == ListingStatus::data_error);
     CHECK(listed.result.message ==
-          cut.path() + ": message 2 at octet 123: the file ends inside the message header");
-    CHECK(listed.lines.size() == 4);
+          cut.path() +
+              ": message 2 at octet 123: the file ends inside the message header (1 of 3 "
+              "inputs could not be read to the end)");
+    CHECK(listed.lines.size() == 5);
 
     options.files = {good.path(), "/nonexistent/x.ipfix"};
     listed = list(options);
     CHECK(listed.result.status == ListingStatus::no_input);
-    CHECK(listed.result.message == "/nonexistent/x.ipfix: cannot open: No such file or directory");
+    CHECK(
+        listed.result.message ==
+        "/nonexistent/x.ipfix: cannot open: No such file or directory (1 of 2 inputs could not be "
+        "read to the end)");
     CHECK(listed.lines.size() == 3);
+
+    options.files = {"/nonexistent/x.ipfix"};
+    CHECK(list(options).result.message ==
+          "/nonexistent/x.ipfix: cannot open: No such file or directory");
 
     options.files = {"/proc/self/mem"};  // opens, and its first page cannot be read
     CHECK(list(options).result.message == "/proc/self/mem: cannot read: Input/output error");
@@ -176,7 +186,8 @@ TEST_CASE("list_flows: a directory, is its files by name", "[export][unit]") {
     options.files = {(directory / "deeper").string()};
     const Listed empty = list(options);
     CHECK(empty.result.status == ListingStatus::no_input);
-    CHECK_THAT(empty.result.message, Catch::EndsWith("deeper: no file is in this directory"));
+    CHECK_THAT(empty.result.message,
+               Catch::EndsWith("deeper: no finished file is in this directory"));
 }
 
 TEST_CASE("list_flows: an output that takes no more, is a failure with its cause",
