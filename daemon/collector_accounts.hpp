@@ -20,17 +20,23 @@ public:
     struct Account {
         std::string name;  ///< describe() of its collector
         bool is_in_use{};
+        std::string spool{};  ///< directory of its spool; empty: it has none
     };
 
     explicit CollectorAccounts(const std::vector<CollectorOptions>& collectors);
 
-    /// The accounts of these collectors, in their order; no other is in use then.
+    /// The accounts of these collectors, in their order; no other is in use then. One that is used
+    /// now with a spool stays with that, and gets the name of the collector that has the spool.
     ///
-    /// @errors  ExportError: there have been too many
+    /// @errors  ExportError: there have been too many, or another one has had that name; nothing
+    ///          that matters has changed then
     [[nodiscard]] std::vector<std::size_t> choose(const std::vector<CollectorOptions>& collectors);
     [[nodiscard]] const std::vector<Account>& all() const noexcept { return accounts_; }
 
 private:
+    [[nodiscard]] std::size_t account_of(const CollectorOptions& collector);
+    void rename_moved(const std::vector<CollectorOptions>& collectors);
+
     std::vector<Account> accounts_;
 };
 

@@ -79,6 +79,8 @@ public:
     /// @param detail  cause, e.g. the system's words for an errno; may be empty
     void tell(CollectorEventKind kind, std::chrono::nanoseconds now,
               std::string_view detail) noexcept;
+    /// Lines begin with this name from now on.
+    void rename(std::string name) noexcept { name_ = std::move(name); }
     /// The line that told of a final failure; empty: there was none.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "export/collector_session.hpp"
@@ -52,8 +53,9 @@ public:
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
     /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
-    ///          used by another one, nor by itself with other options, until it is retired; one
-    ///          with a spool, or whose files are rotated, stays to the end.
+    ///          used by another one, nor by itself with other options, until it is retired. One
+    ///          with a spool, or whose files are rotated, goes on in its session with other limits
+    ///          and, with a spool, at another address; else it stays to the end.
     void change(const ExportOptions& options, std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
@@ -91,7 +93,9 @@ private:
         std::unique_ptr<CollectorSession> session;
         CollectorOptions options;
         std::size_t account{};
-        bool is_new{};  ///< for take_over(): its session has just been made
+        /// For take_over(): of the member whose session it goes on with; nothing: its own is new.
+        std::optional<std::size_t> former{};
+        std::optional<CollectorSession::Move> move{};          ///< what changes then
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t signs_of_life{};                         ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
@@ -132,8 +136,10 @@ private:
     void retire_some(ExportTime now);
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
-    [[nodiscard]] Members::iterator same_member(const CollectorOptions& collector);
-    static void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew);
+    [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
+    static_assert(std::is_nothrow_move_constructible_v<CollectorSession::Move>);
+    void prepare_moves(Members& wanted);
+    void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
     void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
     void take_over(Members wanted) noexcept;
     void refuse_shared_place(const CollectorOptions& collector) const;

@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other collectors, or other options for all of them, while records are exported.
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "export/collector_change.hpp"
 #include "export/collector_group.hpp"
 
 namespace tributary {
 namespace {
-
-bool is_one_path(const std::string& a, const std::string& b) {
-    std::error_code unknown;  // no working directory: then paths are what they are
-    const auto normal = [&](const std::string& path) {
-        return std::filesystem::absolute(path + "/", unknown).lexically_normal();
-    };
-    return !a.empty() && !b.empty() && normal(a) == normal(b);
-}
-
-/// Whether two collectors have one file or one spool.
-bool share_place(const CollectorOptions& a, const CollectorOptions& b) {
-    const bool are_files = a.transport == TransportKind::file && b.transport == TransportKind::file;
-    return (are_files && is_one_path(a.path, b.path)) ||
-           is_one_path(a.spool.directory, b.spool.directory);
-}
 
 /// What all sessions depend on.
 ExportOptions common_part(ExportOptions options) {
@@ -60,8 +44,9 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
     for (std::size_t index = 0; index < wanted.size(); ++index) {
         wanted[index].options = options.collectors[index];
         wanted[index].account = accounts[index];
-        wanted[index].is_new = all_anew || same_member(wanted[index].options) == members_.end();
+        wanted[index].former = all_anew ? std::nullopt : former_of(wanted[index].options);
     }
+    prepare_moves(wanted);
     // Files last: what is there gets another name, and another collector may still be refused.
     begin_sessions(wanted, options, false);
     begin_sessions(wanted, options, true);
@@ -81,7 +66,7 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
         Member& member = wanted[index];
         const bool is_failover = options.mode == ExportMode::failover;
         const bool is_file = member.options.transport == TransportKind::file;
-        if (member.is_new && is_file == of_files) {
+        if (!member.former && is_file == of_files) {
             refuse_shared_place(member.options);
             member.session = std::make_unique<CollectorSession>(
                 options, metering_, book_,
@@ -97,10 +82,14 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
 void CollectorGroup::take_over(Members wanted) noexcept {
     const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
-        if (member.is_new) {
+        if (!member.former) {
             book_.account(member.account).failed.set(0);
-        } else {
-            member.session = std::move(same_member(member.options)->session);
+            continue;
+        }
+        member.session = std::move(members_[*member.former].session);
+        if (member.move) {
+            member.session->move(std::move(*member.move));
+            member.move.reset();
         }
     }
     for (Member& member : members_) {
@@ -109,7 +98,7 @@ void CollectorGroup::take_over(Members wanted) noexcept {
         }
     }
     members_ = std::move(wanted);
-    if (members_.front().is_new) {  // it may take a while to be reached, as at the start
+    if (!members_.front().former) {  // it may take a while to be reached, as at the start
         was_up_ = false;
         began_.reset();
     }
@@ -121,23 +110,64 @@ void CollectorGroup::take_over(Members wanted) noexcept {
     told_active_ = active_;
 }
 
-/// The member with a session for a collector of just these options.
-CollectorGroup::Members::iterator CollectorGroup::same_member(const CollectorOptions& collector) {
-    return std::ranges::find_if(members_, [&](const Member& member) {
-        return member.session != nullptr && member.options == collector;
+/// The member whose session a collector goes on with: that of just these options, or one with the
+/// same spool or the same rotated file.
+std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& collector) const {
+    const auto place_of = [this](auto is_it) -> std::optional<std::size_t> {
+        const auto found = std::ranges::find_if(members_, is_it);
+        return found == members_.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::size_t>(found - members_.begin()));
+    };
+    const auto same = place_of([&](const Member& each) { return each.options == collector; });
+    return same ? same : place_of([&](const Member& each) {
+        return is_bound(each.options) && share_place(each.options, collector);
     });
 }
 
+/// Makes ready what changes of collectors that go on.
+///
+/// @errors  ExportError: there is no way to another address
+void CollectorGroup::prepare_moves(Members& wanted) {
+    for (Member& member : wanted) {
+        if (member.former && members_[*member.former].options != member.options) {
+            const Member& today = members_[*member.former];
+            member.move = today.session->prepare_move(today.options, member.options);
+        }
+    }
+}
+
 /// The end of a rotated file may wait for a disk and a command, and the others' records with it;
-/// what a spool keeps is told of at the end of the process.
-void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) {
-    const bool stays = !all_anew && std::ranges::find(wanted.collectors, member.options) !=
-                                        wanted.collectors.end();
-    const bool is_bound = member.options.rotation.is_on() || member.options.spool.is_on();
-    if (!stays && is_bound) {
-        throw ExportError(describe(member.options) +
-                          " would end, and it has a spool or its files are rotated; that needs a "
-                          "restart");
+/// what a spool keeps is told of at the end of the process, and was made for its collector.
+void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wanted,
+                                bool all_anew) const {
+    if (!is_bound(member.options)) {
+        return;
+    }
+    const std::string why =
+        std::string(member.options.spool.is_on() ? ", and it has a spool"
+                                                 : ", and its files are rotated") +
+        "; that needs a restart";
+    const std::string name = describe(member.options) + ": ";
+    if (all_anew) {
+        throw ExportError(name + common_changes(options_, wanted) + " would change" + why);
+    }
+    const auto next = std::ranges::find_if(wanted.collectors, [&](const CollectorOptions& each) {
+        return each == member.options || share_place(each, member.options);
+    });
+    if (next == wanted.collectors.end()) {
+        const bool stays =
+            std::ranges::any_of(wanted.collectors, [&](const CollectorOptions& each) {
+                return describe(each) == describe(member.options);
+            });
+        throw ExportError(name +
+                          (!stays                         ? "would be removed"
+                           : member.options.spool.is_on() ? "spool.directory would change"
+                                                          : "path would change") +
+                          why);
+    }
+    if (const std::string fixed = fixed_changes(member.options, *next); !fixed.empty()) {
+        throw ExportError(name + fixed + " would change" + why);
     }
 }
 

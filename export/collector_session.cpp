@@ -57,6 +57,7 @@ void CollectorSession::advance(ExportTime now) {
     look_after_pauses();
     transport_->advance(now.uptime);
     settle(now);
+    go_on_with_move(now);
     follow_session();
     lose_what_failed();
     show_gauges();
@@ -206,7 +207,7 @@ void CollectorSession::pump(ExportTime now) {
     const bool holds_spool = overflow_.holds_messages() || older_in_spool_;
     pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
                                .holds_spool = waits_for_pace && holds_spool});
-    while (session_ != 0) {
+    while (session_ != 0 && next_.transport == nullptr) {
         refill(now);
         stage(now);
         if (messages_.staged.empty()) {

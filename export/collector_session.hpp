@@ -144,6 +144,21 @@ public:
         show_gauges();
     }
 
+    /// Where a collector's limits and its address change while the session, its spool and its
+    /// account go on.
+    struct Move {
+        CollectorOptions options;
+        std::string name;                      ///< describe() of these
+        std::unique_ptr<Transport> transport;  ///< nullptr: the address stays
+    };
+    /// @param wanted  differs from today's options in what fixed_changes() passes over
+    /// @errors  ExportError: there is no way to the other address; std::bad_alloc
+    [[nodiscard]] Move prepare_move(const CollectorOptions& today, const CollectorOptions& wanted);
+    /// Limits hold at once. What was sent to the former address has kMovePatience to be
+    /// acknowledged; meanwhile nothing is sent, and then all goes to the other one.
+    void move(Move prepared) noexcept;
+    static constexpr std::chrono::seconds kMovePatience{5};
+
     /// Ends a pause between two tries to connect.
     void try_now() noexcept { transport_->try_now(); }
     /// The end has begun: from now on it is tried often.
@@ -168,6 +183,7 @@ private:
     void keep_closed(ExportTime now);
     void refill(ExportTime now);
     void look_after_pauses() noexcept;
+    void go_on_with_move(ExportTime now) noexcept;
     void show_gauges() noexcept;
     void keep_for_next_process(ExportTime now);
     void settle_last(ExportTime now);
@@ -196,6 +212,8 @@ private:
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;
+    Move next_;  ///< while it has a transport: goes to that when the former one has nothing left
+    std::optional<std::chrono::nanoseconds> moves_since_;  ///< uptime
     std::optional<BiflowSplitter> splitter_;  ///< where the collector wants uniflows of biflows
     IpfixEncoder encoder_;
     Announcer announcer_;

@@ -35,6 +35,7 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
 
 void CollectorSession::abandon(ExportTime now) {
     settle_last(now);
+    next_.transport.reset();
     if (overflow_.is_on()) {
         transport_ = std::make_unique<NoTransport>();
         follow_session();
@@ -62,6 +63,7 @@ void CollectorSession::end_transport() {
 
 MessageStages::Stage CollectorSession::give_back(ExportTime now) {
     settle_last(now);
+    next_.transport.reset();
     end_transport();
     follow_session();
     return hand_back(now);

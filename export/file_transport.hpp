@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/file_finisher.hpp"
@@ -42,6 +43,9 @@ public:
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+    void set_rotation(FileRotation&& rotation) noexcept override {
+        rotation_ = std::move(rotation);
+    }
     [[nodiscard]] bool failed() const noexcept override { return failed_; }
 
 private:

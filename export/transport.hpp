@@ -76,6 +76,9 @@ public:
     [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
     /// How long settle() may wait for bad news of what has been sent, where nothing confirms it.
     [[nodiscard]] virtual std::chrono::nanoseconds refusal_wait() const noexcept { return {}; }
+    /// Files: when this one and those after it end. Those that begin from now on have the rest of
+    /// it.
+    virtual void set_rotation(FileRotation&&) noexcept {}
     /// Nothing can be sent any more; the event has told why.
     [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };

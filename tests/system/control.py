@@ -351,15 +351,6 @@ class Away(ControlCase):
         self.assertEqual(ledger["flows"]["lost"], 0)
         self.assertEqual(len(self.flows(*collector.files())), harness.DEMO_FLOWS)
 
-    def test_a_spool_stays_until_a_restart(self):
-        spooled = "{transport: tcp, host: 127.0.0.1, port: %d, spool: {directory: %s}}" % (
-            harness.free_port(socket.SOCK_STREAM), self.path("spool"))
-        file = self.values["collectors"]
-        daemon = self.probe(collectors=spooled + ", " + file)
-        self.configure(collectors=file)
-        self.assertIn("has a spool", self.ask(daemon, "reload", expect=EX_UNAVAILABLE))
-        self.end(daemon)
-
 
 class ManyReloads(ControlCase):
     RELOADS = 100 if harness.SANITIZED else 1000

@@ -38,3 +38,23 @@ TEST_CASE("CollectorAccounts: there are so many and no more", "[daemon][unit]") 
     CHECK(accounts.choose({collector(7)}).front() == 6);
     CHECK_THROWS_AS(accounts.choose({collector(999)}), ExportError);
 }
+
+TEST_CASE("CollectorAccounts: a spool keeps its account at another address", "[daemon][unit]") {
+    const auto spooled = [](std::uint16_t port) {
+        CollectorOptions made = collector(port);
+        made.transport = TransportKind::tcp;
+        made.spool.directory = "/a";
+        return made;
+    };
+    CollectorAccounts accounts({collector(1), spooled(2)});
+    CHECK(accounts.choose({spooled(3), collector(1)}) == std::vector<std::size_t>{1, 0});
+    CHECK(accounts.all().size() == 2);
+    CHECK(accounts.all()[1].name == "tcp 192.0.2.1:3");
+    CollectorOptions other = collector(4);
+    other.transport = TransportKind::tcp;
+    CHECK(accounts.choose({spooled(3), other}) == std::vector<std::size_t>{1, 2});
+    CHECK(accounts.choose({spooled(3)}) == std::vector<std::size_t>{1});
+    CHECK_THROWS_WITH(accounts.choose({spooled(4)}),
+                      "there is an account of tcp 192.0.2.1:4 since the start, which the collector "
+                      "with the spool /a cannot have; that needs a restart");
+}

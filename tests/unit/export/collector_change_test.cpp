@@ -246,8 +246,9 @@ TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
     group.change({0, 2});
     group.options.collectors.pop_back();
     const std::array<std::size_t, 1> accounts{0};
-    CHECK_THROWS_WITH(group.worker->change(group.options, accounts),
-                      Catch::Contains("it has a spool or its files are rotated"));
+    CHECK_THROWS_WITH(
+        group.worker->change(group.options, accounts),
+        Catch::Contains("would be removed, and its files are rotated; that needs a restart"));
     group.run(milliseconds{1000});
     group.finish();
 }

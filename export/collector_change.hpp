@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// Whether what a collector has on its host, a spool or files that are rotated, binds it to the
+/// probe: it cannot be replaced while the probe runs, but its limits and its address can change.
+[[nodiscard]] inline bool is_bound(const CollectorOptions& collector) noexcept {
+    return collector.spool.is_on() || collector.rotation.is_on();
+}
+
+/// Whether two collectors have one file or one spool.
+[[nodiscard]] bool share_place(const CollectorOptions& a, const CollectorOptions& b);
+
+/// The keys in which a bound collector would change, and that no reload changes: "timestamps and
+/// direction". Empty: only its limits and, with a spool, its address differ.
+[[nodiscard]] std::string fixed_changes(const CollectorOptions& today,
+                                        const CollectorOptions& wanted);
+
+/// The keys of all collectors that would change and that begin all sessions anew:
+/// "export.timestamps". Empty: none.
+[[nodiscard]] std::string common_changes(const ExportOptions& today, const ExportOptions& wanted);
+
+}  // namespace tributary
