@@ -3,11 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <vector>
-
-#include "tests/support/allocation_counter.hpp"
 
 namespace tributary {
 namespace {
@@ -96,23 +93,6 @@ TEST_CASE("ClientPlaces: a user with many processes counts as one", "[daemon][un
                            {.user = 9, .process = 10}});
         CHECK(places.take_losers(kBegin) == Sockets{2});
     }
-}
-
-TEST_CASE("ClientPlaces: without memory no loser is forgotten", "[daemon][unit]") {
-    ClientPlaces places({.places = 1, .total = 5s});
-    places.enter(1, kOne, kBegin - 5s);
-    places.enter(2, kMany, kBegin);
-    places.enter(3, kFew, kBegin);
-    const auto losers_with = [&places](std::int64_t allocations) {
-        const test::NoLargeMemory limit(0, allocations);
-        return places.take_losers(kBegin);
-    };
-    CHECK_THROWS_AS(losers_with(0), std::bad_alloc);
-    CHECK(losers_with(1) == Sockets{1, 2});
-    std::int64_t none = 0;
-    const test::NoLargeMemory limit(0, none);
-    const std::optional<int> displaced = places.displace();
-    CHECK(displaced == 3);
 }
 
 TEST_CASE("ClientPlaces: without descriptors one goes, if there is one", "[daemon][unit]") {

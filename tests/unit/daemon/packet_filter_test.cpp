@@ -13,7 +13,6 @@
 
 #include "daemon/filter_compilation.hpp"
 #include "daemon/filter_names.hpp"
-#include "tests/support/allocation_counter.hpp"
 #include "tests/support/packet_builder.hpp"
 
 namespace tributary {
@@ -234,30 +233,6 @@ TEST_CASE("FilterCompilation: the outcome comes once, with the reason where ther
     const auto unresolved = outcome_of("host " + std::string(64, 'x'));
     CHECK(unresolved.filter == nullptr);
     CHECK(unresolved.may_heal);
-}
-
-TEST_CASE("FilterCompilation: without memory the outcome is that, wherever it ran out",
-          "[daemon][unit]") {
-    const std::string expression = "udp port 53 or udp port 5353 or udp port 4739";
-    bool is_refused = true;
-    for (std::int64_t allocations = 0; is_refused; ++allocations) {
-        const std::size_t before = test::refused_allocations();
-        std::optional<FilterCompilation> compilation;
-        {
-            std::int64_t left = allocations;
-            const test::NoLargeMemory limit(0, left);
-            compilation.emplace(expression, FilterLinks::ethernet);
-        }
-        std::optional<FilterCompilation::Outcome> outcome = compilation->poll();
-        for (; !outcome; outcome = compilation->poll()) {
-            std::this_thread::yield();
-        }
-        is_refused = test::refused_allocations() != before;
-        CHECK((outcome->filter == nullptr) == is_refused);
-        CHECK(outcome->may_heal == is_refused);
-        CHECK(outcome->fault == (is_refused ? "no memory" : ""));
-        CHECK_FALSE(compilation->poll());
-    }
 }
 
 }  // namespace tributary

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/client_places.hpp"
+#include "daemon/filter_compilation.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+// What becomes of parts of the daemon for which operator new finds nothing. It is replaced here,
+// which ThreadSanitizer does not bear, hence a program of its own.
+
+namespace tributary {
+namespace {
+
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("ClientPlaces: without memory no loser is forgotten", "[daemon][unit]") {
+    using Sockets = std::vector<int>;
+    constexpr ClientPlaces::Time kBegin{1h};
+    ClientPlaces places({.places = 1, .total = 5s});
+    places.enter(1, {.user = 1, .process = 0}, kBegin - 5s);
+    places.enter(2, {.user = 2, .process = 0}, kBegin);
+    places.enter(3, {.user = 3, .process = 0}, kBegin);
+    const auto losers_with = [&places](std::int64_t allocations) {
+        const NoLargeMemory limit(0, allocations);
+        return places.take_losers(kBegin);
+    };
+    CHECK_THROWS_AS(losers_with(0), std::bad_alloc);
+    CHECK(losers_with(1) == Sockets{1, 2});
+    std::int64_t none = 0;
+    const NoLargeMemory limit(0, none);
+    const std::optional<int> displaced = places.displace();
+    CHECK(displaced == 3);
+}
+
+TEST_CASE("FilterCompilation: without memory the outcome is that, wherever it ran out",
+          "[daemon][unit]") {
+    const std::string expression = "udp port 53 or udp port 5353 or udp port 4739";
+    bool is_refused = true;
+    for (std::int64_t allocations = 0; is_refused; ++allocations) {
+        const std::size_t before = refused_allocations();
+        std::optional<FilterCompilation> compilation;
+        {
+            std::int64_t left = allocations;
+            const NoLargeMemory limit(0, left);
+            compilation.emplace(expression, FilterLinks::ethernet);
+        }
+        std::optional<FilterCompilation::Outcome> outcome = compilation->poll();
+        for (; !outcome; outcome = compilation->poll()) {
+            std::this_thread::yield();
+        }
+        is_refused = refused_allocations() != before;
+        CHECK((outcome->filter == nullptr) == is_refused);
+        CHECK(outcome->may_heal == is_refused);
+        CHECK(outcome->fault == (is_refused ? "no memory" : ""));
+        CHECK_FALSE(compilation->poll());
+    }
+}
+
+}  // namespace
+}  // namespace tributary
