@@ -21,9 +21,10 @@ namespace {
 using namespace tributary::test;
 using namespace std::chrono_literals;
 
+constexpr ClientPlaces::Time kBegin{1h};
+
 TEST_CASE("ClientPlaces: without memory no loser is forgotten", "[daemon][unit]") {
     using Sockets = std::vector<int>;
-    constexpr ClientPlaces::Time kBegin{1h};
     ClientPlaces places({.places = 1, .total = 5s});
     places.enter(1, {.user = 1, .process = 0}, kBegin - 5s);
     places.enter(2, {.user = 2, .process = 0}, kBegin);
