@@ -80,7 +80,7 @@ std::string path_of(std::size_t collector) {
     return "export.collectors." + std::to_string(collector);
 }
 
-/// What a collector is sent, with what it inherits.
+/// The options of a collector, with the values of the export section where its own are inherited.
 CollectorOptions effective(const Config& config, std::size_t index) {
     CollectorOptions own = config.export_.collectors[index];
     own.timestamps = own.timestamps.value_or(config.export_.timestamps);

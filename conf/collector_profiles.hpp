@@ -19,7 +19,7 @@ enum class RateReading : std::uint8_t {
     not_told,    ///< options records would harm it
 };
 
-/// A collector that others wrote, and what it can be sent.
+/// A collector program, and the messages that it can read.
 struct ProfileEntry {
     CollectorProfile profile{};
     std::string_view word;       ///< in the configuration
@@ -46,7 +46,7 @@ struct ProfileSetting {
 /// All settings, those of one profile together.
 [[nodiscard]] std::span<const ProfileSetting> profile_settings() noexcept;
 
-/// What each collector is known to lose of what it is sent, by its profile: a line each.
+/// Warnings, a line each: a collector is configured to get what its profile's program loses.
 [[nodiscard]] std::vector<std::string> profile_warnings(const Config& config);
 
 /// The table of profiles for the reference page, in Markdown.

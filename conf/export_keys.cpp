@@ -187,7 +187,7 @@ std::vector<Key<CollectorOptions>> content_keys() {
     };
 }
 
-/// What waits for a collector, and what it needs of its transport.
+/// Keys of a collector's buffer and spool, and of its transport.
 std::vector<Key<CollectorOptions>> transport_keys() {
     using O = CollectorOptions;
     return {

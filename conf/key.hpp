@@ -42,7 +42,7 @@ struct Key {
     std::string name;
     std::function<void(const YamlNode&, const std::string& path, Owner&, Faults&)> read;
     std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
-    bool goes_first = false;  ///< read before all others, which override what it does to them
+    bool goes_first = false;  ///< read before the other keys of its section, which override it
 };
 
 /// The name that a word was probably meant to be: the only one that begins with it, or the one most

@@ -97,7 +97,7 @@ private:
     bool file_ended_ = true;  ///< also before the first; then it pauses, too
     bool failed_ = false;
     bool overlap_is_known_ = true;  ///< the file's first frame was looked at
-    CaptureWalk walk_;              ///< the last burst points into what it holds
+    CaptureWalk walk_;              ///< keeps the octets that the last burst points to
     PacketTimes times_;
     std::array<PacketView, kBurstPackets> packets_;
 };
