@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -80,12 +81,12 @@ int start_command(const FinishedFile& done, pid_t& child) {
     return fresh.start(child, const_cast<char* const*>(arguments.data()));
 }
 
-/// Waits for the end of a process, and leaves it to be reaped.
-void wait_for_end_of(pid_t child) {
-    siginfo_t ignored{};
-    while (::waitid(P_PID, static_cast<id_t>(child), &ignored, WEXITED | WNOWAIT) != 0 &&
-           errno == EINTR) {
-    }
+/// Whether a process has ended. It is left to be reaped.
+bool has_ended(pid_t child) {
+    siginfo_t state{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &state, WEXITED | WNOHANG | WNOWAIT) != 0
+               ? errno != EINTR
+               : state.si_pid == child;
 }
 
 /// @return  how a process that has ended did so, where that was not well; else empty
@@ -162,20 +163,74 @@ void FileFinisher::run() {
     drop_ambient_capabilities();
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [this] { return ending_ || !files_.empty(); });
-        if (files_.empty()) {
+        changed_.wait(lock, [this] { return ending_ || !files_.empty() || !named_.empty(); });
+        if (!files_.empty()) {
+            name_first(lock);
+        } else if (!named_.empty()) {
+            give_first_to_command(lock);
+        } else {
             has_ended_ = true;
             changed_.notify_all();
             return;
         }
-        FinishedFile file = std::move(files_.front());
-        files_.pop_front();
-        lock.unlock();
-        std::string failure = try_to_finish(file);
-        lock.lock();
+    }
+}
+
+void FileFinisher::name_first(Lock& lock) {
+    std::list<FinishedFile> one;
+    one.splice(one.end(), files_, files_.begin());
+    lock.unlock();
+    std::string failure = try_to_name(one.front());
+    lock.lock();
+    if (!failure.empty()) {
+        keep(failures_, std::move(failure));
+    } else if (!one.front().command.empty()) {
+        named_.splice(named_.end(), one);
+    }
+}
+
+void FileFinisher::give_first_to_command(Lock& lock) {
+    std::list<FinishedFile> one;
+    one.splice(one.end(), named_, named_.begin());
+    try {
+        const std::string failure = run_command(lock, one.front());
         if (!failure.empty()) {
-            keep(failures_, std::move(failure));
+            keep(failures_, "command for " + one.front().name + ": " + failure);
         }
+    } catch (const std::bad_alloc&) {
+        keep(failures_,
+             "no memory");  // short enough for a string to hold without memory of its own
+    }
+}
+
+/// Until the command ends, further files get their names.
+void FileFinisher::watch_command(Lock& lock, const std::string& name) {
+    constexpr std::chrono::milliseconds kLongestLook{32};
+    std::chrono::milliseconds look{1};
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point began = Clock::now();
+    auto told = std::chrono::seconds{0};
+    while (!has_ended(child_)) {
+        changed_.wait_for(lock, look, [this] { return !files_.empty(); });
+        look = std::min(2 * look, kLongestLook);
+        if (!files_.empty()) {
+            name_first(lock);
+        }
+        const auto lasts = std::chrono::floor<std::chrono::seconds>(Clock::now() - began);
+        if (lasts >= told + kLongCommand) {
+            told = lasts;
+            tell_long_command(name, lasts);
+        }
+    }
+}
+
+/// The command must be waited for and reaped, also without memory for the line.
+void FileFinisher::tell_long_command(const std::string& name, std::chrono::seconds lasts) noexcept {
+    try {
+        keep(failures_, "command for " + name + " still runs after " +
+                            std::to_string(lasts.count()) + " s, and " +
+                            std::to_string(named_.size()) + " files wait for theirs");
+    } catch (const std::bad_alloc&) {
     }
 }
 
@@ -188,16 +243,16 @@ void FileFinisher::keep(std::deque<std::string>& lines, std::string line) noexce
 }
 
 /// @return  what went wrong; empty: nothing
-std::string FileFinisher::try_to_finish(FinishedFile& done) noexcept {
+std::string FileFinisher::try_to_name(FinishedFile& done) noexcept {
     try {
-        return finish(done);
+        return name(done);
     } catch (const std::bad_alloc&) {
         return "no memory";  // short enough for a string to hold without memory of its own
     }
 }
 
 /// @return  what went wrong; empty: nothing
-std::string FileFinisher::finish(FinishedFile& done) {
+std::string FileFinisher::name(FinishedFile& done) {
     if (done.is_former) {
         FormerPart part = mend_former_part(done.written_as);
         if (!part.note.empty()) {
@@ -220,26 +275,22 @@ std::string FileFinisher::finish(FinishedFile& done) {
     if (done.sync && !sync_directory_of(done.name)) {
         return done.name + " is not sure to keep its name: " + words_for(errno);
     }
-    const std::string failure = done.command.empty() ? std::string() : run_command(done);
-    return failure.empty() ? std::string() : "command for " + done.name + ": " + failure;
+    return {};
 }
 
 /// @return  what went wrong; empty: nothing
-std::string FileFinisher::run_command(const FinishedFile& done) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!is_patient_) {
-            return "not run, because earlier ones took too long";
-        }
-        const int error = start_command(done, child_);
-        if (error != 0) {
-            child_ = 0;
-            return words_for(error);
-        }
+std::string FileFinisher::run_command(Lock& lock, const FinishedFile& done) {
+    if (!is_patient_) {
+        return "not run, because earlier ones took too long";
     }
-    wait_for_end_of(child_);
-    const std::lock_guard lock(mutex_);  // end() must kill this child, no later one of its number
-    return reap(std::exchange(child_, 0));
+    const int error = start_command(done, child_);
+    if (error != 0) {
+        child_ = 0;
+        return words_for(error);
+    }
+    watch_command(lock, done.name);
+    return reap(
+        std::exchange(child_, 0));  // end() must kill this child, no later one of its number
 }
 
 }  // namespace tributary

@@ -26,9 +26,12 @@ struct FinishedFile {
 };
 
 /// Finishes files one after the other in a thread of its own, because the disk and a command may
-/// take as long as they like.
+/// take as long as they like. A file has its name, and its descriptor is closed, also while the
+/// command for an earlier one runs.
 class FileFinisher {
 public:
+    /// A command that runs for longer is told, again and again.
+    static constexpr std::chrono::seconds kLongCommand{60};
     /// At the end a command that goes on for longer is killed, and those of later files do not run.
     static constexpr std::chrono::seconds kPatience{30};
 
@@ -49,16 +52,23 @@ public:
     [[nodiscard]] std::string take_note() { return take_first(notes_); }
 
 private:
+    using Lock = std::unique_lock<std::mutex>;
+
     void run();
+    void name_first(Lock& lock);
+    void give_first_to_command(Lock& lock);
+    void watch_command(Lock& lock, const std::string& name);
+    void tell_long_command(const std::string& name, std::chrono::seconds lasts) noexcept;
     [[nodiscard]] std::string take_first(std::deque<std::string>& lines);
     void keep(std::deque<std::string>& lines, std::string line) noexcept;
-    [[nodiscard]] std::string try_to_finish(FinishedFile& done) noexcept;
-    [[nodiscard]] std::string finish(FinishedFile& done);
-    [[nodiscard]] std::string run_command(const FinishedFile& done);
+    [[nodiscard]] std::string try_to_name(FinishedFile& done) noexcept;
+    [[nodiscard]] std::string name(FinishedFile& done);
+    [[nodiscard]] std::string run_command(Lock& lock, const FinishedFile& done);
 
     std::mutex mutex_;  ///< guards all but the thread
     std::condition_variable changed_;
-    std::list<FinishedFile> files_;
+    std::list<FinishedFile> files_;  ///< that want their names
+    std::list<FinishedFile> named_;  ///< that wait for their command
     std::deque<std::string> failures_;
     std::deque<std::string> notes_;
     pid_t child_{};           ///< the command that runs; 0: none does

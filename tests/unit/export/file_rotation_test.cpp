@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "export/socket.hpp"
 #include "tests/support/file_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -179,6 +185,49 @@ TEST_CASE("File rotation: a command that fails is told, and costs nothing else",
     REQUIRE(told != exports.events.end());
     CHECK(told->text.find(": exit status 3") != std::string::npos);
     CHECK(directory.names().size() == 2);
+}
+
+TEST_CASE("File rotation: a command that goes on holds up no name, and no descriptor",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const TemporaryDirectory elsewhere;
+    const std::string gate = (elsewhere / "gate").string();
+    REQUIRE(::mkfifo(gate.c_str(), 0600) == 0);
+    const auto open_files = [] {
+        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+    };
+    FileRotation rotation = each_minute();
+    rotation.command =
+        "read -r line <'" + gate + "'; echo >>'" + (elsewhere / "ran").string() + "'";
+    RotatingExport exports(directory, rotation);
+    exports.run(milliseconds{0});
+    const auto before = open_files();
+    constexpr std::size_t kFiles = 20;
+    for (std::size_t minute = 1; minute <= kFiles; ++minute) {
+        exports.queue.put_many(10);
+        exports.run(milliseconds{60'000 * minute});
+        exports.run(milliseconds{60'000 * minute + 2000});  // flush_interval
+    }
+    const auto named = [&directory] {
+        return std::ranges::count_if(
+            directory.names(), [](const std::string& name) { return name.ends_with(".ipfix"); });
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (named() < static_cast<std::ptrdiff_t>(kFiles) - 1 &&
+           std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    CHECK(named() >= static_cast<std::ptrdiff_t>(kFiles) - 1);
+    CHECK(open_files() <= before + 2);
+    CHECK_FALSE(fs::exists(elsewhere / "ran"));
+    const FileDescriptor opened(::open(gate.c_str(), O_RDWR));  // a reader, too, so none is missing
+    const std::string lines(2 * kFiles, '\n');
+    REQUIRE(::write(opened.get(), lines.data(), lines.size()) ==
+            static_cast<ssize_t>(lines.size()));
+    exports.finish(milliseconds{60'000 * (kFiles + 1)});
+    const std::string ran = read_file(elsewhere / "ran");  // a line for each file
+    CHECK(static_cast<std::size_t>(std::ranges::count(ran, '\n')) == directory.names().size());
+    CHECK(exports.counters.collectors[0].errors.read() == 0);
 }
 
 TEST_CASE("File rotation: files that are there are never written over", "[export][unit]") {
