@@ -6,21 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "daemon/collector_figures.hpp"
 #include "daemon/ledger.hpp"
 #include "daemon/node_heap.hpp"
 #include "daemon/port_link.hpp"
 #include "daemon/ring_fill.hpp"
 #include "daemon/thread_load.hpp"
-#include "export/latency_histogram.hpp"
 
 namespace tributary {
-
-/// What it tells of a collector beside its account.
-struct CollectorFigures {
-    std::string name;  ///< as in the ledger
-    LatencyHistogram::Reading latency;
-    std::uint64_t spool_max_octets{};  ///< 0: it has no spool
-};
 
 /// What it tells of an input beside what its NIC has dropped.
 struct InputFigures {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "daemon/collector_accounts.hpp"
+#include "daemon/collector_figures.hpp"
 #include "daemon/idle_wait.hpp"
 #include "daemon/input_order.hpp"
 #include "daemon/input_queue.hpp"
 #include "daemon/ledger.hpp"
-#include "daemon/metrics.hpp"
 #include "daemon/order_box.hpp"
 #include "daemon/pinned_thread.hpp"
 #include "daemon/ring_fill.hpp"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "export/file_octets.hpp"
 #include "export/open_output.hpp"
-#include "export/spool_file.hpp"
 
 namespace tributary {
 namespace {

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "export/file_octets.hpp"
 #include "export/rename_file.hpp"
 #include "export/spool_file.hpp"
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "export/spool_file.hpp"
+#include "export/file_octets.hpp"
 
 namespace tributary {
 namespace {

@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "export/file_octets.hpp"
 #include "export/message.hpp"
-#include "export/spool_file.hpp"
 
 namespace tributary {
 namespace {

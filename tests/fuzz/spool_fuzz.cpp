@@ -20,6 +20,7 @@
 #include <system_error>
 #include <vector>
 
+#include "export/file_octets.hpp"
 #include "export/message.hpp"
 #include "export/spool.hpp"
 #include "export/spool_file.hpp"
