@@ -34,6 +34,15 @@ CaptureFiles::CaptureFiles(std::vector<std::string> paths, std::uint16_t workers
     }
 }
 
+bool CaptureFiles::open_first() noexcept {
+    const std::scoped_lock lock{mutex_};
+    File& first = files_.front();
+    if (!first.opened && !reading_.cancelled.load()) {
+        open(first);
+    }
+    return first.capture != nullptr;
+}
+
 std::shared_ptr<OpenCapture> CaptureFiles::take(std::size_t index) noexcept {
     const std::scoped_lock lock{mutex_};
     File& file = files_[index];

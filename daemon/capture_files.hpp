@@ -57,6 +57,12 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return files_.size(); }
     [[nodiscard]] std::uint16_t workers() const noexcept { return workers_; }
 
+    /// Opens the first file, if no worker has.
+    ///
+    /// @return  whether it can be read, and is a capture
+    /// @cost    waits for the first bytes of a pipe
+    [[nodiscard]] bool open_first() noexcept;
+
     /// The file at `index`, for one worker.
     ///
     /// @return  nothing if the file can't be read, is no capture or was not opened before

@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "daemon/awaited_capture.hpp"
 #include "daemon/awaited_filter.hpp"
 #include "daemon/capture_files.hpp"
 #include "daemon/capture_report.hpp"
@@ -101,8 +102,8 @@ ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
 
 class OfflineRun {
 public:
-    OfflineRun(const OfflineJob& job, const Config& config, Signals& signals)
-        : files_(job.captures, config.read.queues),
+    OfflineRun(const OfflineJob& job, const Config& config, CaptureFiles& files, Signals& signals)
+        : files_(files),
           signals_(signals),
           has_collectors_(!config.export_.collectors.empty()),
           patience_(config.export_.drain_timeout, std::chrono::steady_clock::now()),
@@ -135,8 +136,10 @@ public:
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
 
-    /// @return  the signal that ended the run early; 0: none did
-    int run() {
+    /// @param interrupted  a signal that came already; 0: none did
+    /// @return             the signal that ended the run early; 0: none did
+    int run(int interrupted) {
+        interrupted_ = interrupted;
         PipelinePlaces places{.inputs = {}, .export_thread = {.name = "export", .cpu = {}}};
         for (std::size_t worker = 0; worker < sources_.size(); ++worker) {
             places.inputs.push_back({.name = fmt::format("input-{}", worker), .cpu = {}});
@@ -146,7 +149,9 @@ public:
             inputs_ended_.store(true, std::memory_order_relaxed);
             signals_.wake();
         });
-        watch(inputs_ended_);
+        if (interrupted == 0) {
+            watch(inputs_ended_);
+        }
         inputs_were_cut_ = interrupted_ != 0 || has_given_up_;
         if (has_given_up_) {
             files_.abandon();
@@ -179,7 +184,6 @@ public:
         return ledger;
     }
 
-    [[nodiscard]] const CaptureFiles& captures() const { return files_; }
     [[nodiscard]] bool output_failed() const { return !pipeline_->export_failure().empty(); }
     [[nodiscard]] bool is_faulty() const noexcept { return pipeline_->export_is_faulty(); }
 
@@ -264,7 +268,7 @@ private:
     }
 
     MemoryReserve reserve_;  ///< of the main thread
-    CaptureFiles files_;
+    CaptureFiles& files_;
     Signals& signals_;
     const bool has_collectors_;  ///< beside the file
     CollectorPatience patience_;
@@ -295,12 +299,14 @@ void tell_collectors(const Ledger& ledger) {
 
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
-    OfflineRun run(job, config, signals);
-    const int interrupted = run.run();
+    CaptureFiles files(job.captures, config.read.queues);
+    const int signal = await_first_capture(files, signals);
+    OfflineRun run(job, config, files, signals);
+    const int interrupted = run.run(signal);
     if (job.on_written) {
         job.on_written();
     }
-    const bool all_read = run.inputs_were_cut() || report_captures(run.captures(), "metered");
+    const bool all_read = run.inputs_were_cut() || report_captures(files, "metered");
     const Ledger ledger = run.ledger();
     const bool has_collectors = !config.export_.collectors.empty();
     if (has_collectors) {

@@ -25,7 +25,8 @@ struct OfflineJob {
 /// @return        exit code: 0; 66 a capture could not be read, what came before it is written;
 ///                74 the output could not be written, or a record came to no collector; 128 +
 ///                signal when interrupted, what came before is written
-/// @errors        ExportError, StartupError: it could not start
+/// @errors        ExportError, StartupError: it could not start, also because the first capture
+///                cannot be read (66): no output is opened then
 /// @thread        main
 [[nodiscard]] int run_offline(const OfflineJob& job, const Config& config, Signals& signals);
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/awaited_capture.hpp"
 #include "daemon/awaited_filter.hpp"
 #include "daemon/capture_feed.hpp"
 #include "daemon/capture_files.hpp"
@@ -52,9 +53,10 @@ public:
           signals_(signals),
           input_(input_of(job, config)),
           plan_(plan_preparse(job, config, input_.streams)),
+          files_(job.captures, 1),
+          early_signal_(await_first_capture(files_, signals)),
           eal_(start_eal(plan_)),
           filter_(await_filter(input_.filter, input_.links, signals)),
-          files_(job.captures, 1),
           output_may_wait_(!job.captures.empty()) {
         for (const std::string& warning : plan_.cores.warnings) {
             spdlog::warn(warning);
@@ -198,14 +200,13 @@ private:
     /// A NIC needs seconds, a memif moments; what is sent before would be lost.
     void wait_for_link() {
         const auto end = std::chrono::steady_clock::now() + job_.link_wait;
-        while (!output_->is_up() && std::chrono::steady_clock::now() < end) {
+        while (early_signal_ == 0 && !output_->is_up() && std::chrono::steady_clock::now() < end) {
             if (const auto signal = signals_.wait_for(10ms); signal && *signal != SIGUSR1) {
                 early_signal_ = *signal;
-                return;
             }
         }
         link_is_up_ = output_->is_up();
-        if (!link_is_up_) {
+        if (!link_is_up_ && early_signal_ == 0) {
             spdlog::warn("output {}: link down", job_.to_device);
         }
     }
@@ -311,8 +312,7 @@ private:
     }
     /// Waits a second at the most, and answers SIGUSR1.
     std::optional<int> signal_to_end() {
-        const auto longest = input_watch_ ? input_watch_->pause() : 1s;
-        const std::optional<int> signal = signals_.wait_for(longest);
+        const auto signal = signals_.wait_for(input_watch_ ? input_watch_->pause() : 1s);
         if (signal != SIGUSR1) {
             return signal;
         }
@@ -340,6 +340,8 @@ private:
     Signals& signals_;
     PreparseInput input_;
     PreparsePlan plan_;
+    CaptureFiles files_;  // before any output is opened
+    int early_signal_;    ///< that ends the run before it began; 0: none
     std::unique_ptr<Eal> eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
@@ -350,9 +352,7 @@ private:
     std::unique_ptr<TransmitPort> output_;   ///< none: writer_
     std::unique_ptr<CaptureWriter> writer_;
     std::unique_ptr<PacketFilter> filter_;
-    CaptureFiles files_;
     std::vector<std::unique_ptr<Stream>> streams_;
-    int early_signal_ = 0;
     bool link_is_up_ = true;  ///< the output's
     std::atomic<bool> stop_{false};
     std::atomic<bool> ended_{false};                      ///< the captures

@@ -74,8 +74,16 @@ FileDescriptor check_stats_path(const std::string& stats_path) {
     if (stats_path.empty() || stats_path == "-") {
         return {};
     }
-    FileDescriptor file(
-        ::open(stats_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
+    constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NONBLOCK;
+    FileDescriptor file(::open(stats_path.c_str(), kHow));
+    if (!file && errno == ENOENT) {  // a run that does not begin leaves none
+        file = FileDescriptor(::open(stats_path.c_str(), kHow | O_CREAT | O_EXCL, 0644));
+        if (file) {
+            ::unlink(stats_path.c_str());
+        } else if (errno == EEXIST) {  // a link that leads to no file yet
+            file = FileDescriptor(::open(stats_path.c_str(), kHow | O_CREAT, 0644));
+        }
+    }
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) {
         throw StartupError(EX_IOERR, "--stats " + stats_path + ": " + words_of(errno));

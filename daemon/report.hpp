@@ -8,7 +8,8 @@
 
 namespace tributary {
 
-/// Finds out before a run whether the file of `--stats` can be written at its end.
+/// Finds out before a run whether the file of `--stats` can be written at its end. What it holds
+/// stays until then.
 ///
 /// @return  of a FIFO its open end, to be held until then: its reader would take the end of it for
 ///          the ledger's

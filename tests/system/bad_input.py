@@ -125,16 +125,46 @@ class CommandLine(harness.TestCase):
 
 
 class Captures(harness.TestCase):
-    def test_a_missing_capture_exits_66_with_templates_and_ledger(self):
-        out, ledger, result = self.meter("--read", self.path("absent.pcap"), expect=harness.EX_NOINPUT)
-        self.assertIn("absent.pcap", result.stderr)
-        self.assertEqual(ledger["packets"]["received"], 0)
-        self.assertEqual(self.flows(out), [])
-        self.assertGreater(os.path.getsize(out), 16)  # more than a message header: the templates
+    def test_without_a_first_capture_nothing_is_written_over(self):
+        former = {name: "what a former run has written" for name in ("out", "stats.json", "flows.ipfix")}
+        os.mkdir(self.path("folder"))
+        os.mkfifo(self.path("pipe"))
+        runs = [[harness.TRIBUTARYD, "--write", self.path("out")], [harness.TRIBUTARY, "preparse", "--write", self.path("out")],
+                [harness.TRIBUTARYD, "-n", "127.0.0.1:4739", "--set",
+                 "export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix")]]
+        for command in runs:
+            for name, content in (("absent.pcap", None), ("folder", None), ("text.pcap", "no capture\n" * 10), ("empty.pcap", ""),
+                                  ("damaged.gz", "\x1f"), ("/dev/stdin", None)):
+                with self.subTest(command=command, name=name):
+                    for kept, text in former.items():
+                        self.path(kept, text)
+                    capture = self.path(name, content) if content is not None else self.path(name)
+                    result = subprocess.run([*command, "--read", capture, harness.DEMO, "--stats", self.path("stats.json")],
+                                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(result.returncode, harness.EX_NOINPUT, result.stderr)
+                    self.assertRegex(result.stderr, "error: .*%s: " % name)
+                    self.assertIn("captures given behind it are not read: 1", result.stderr)
+                    for kept, text in former.items():
+                        with open(self.path(kept)) as file:
+                            self.assertEqual(file.read(), text)
+        self.assertFalse([name for name in os.listdir(self.directory) if name.startswith("flows-")])
 
-    def test_a_file_that_is_no_capture_exits_66(self):
-        _, _, result = self.meter("--read", self.path("text.pcap", "no capture\n" * 10), expect=harness.EX_NOINPUT)
-        self.assertIn("text.pcap", result.stderr)
+    def test_a_run_that_does_not_begin_leaves_no_file(self):
+        self.tributaryd("--read", self.path("absent.pcap"), "--write", self.path("out"), "--stats", self.path("stats.json"),
+                        expect=harness.EX_NOINPUT)
+        self.assertEqual(os.listdir(self.directory), [])
+
+    def test_a_signal_before_the_first_capture_leaves_the_output(self):
+        os.mkfifo(self.path("pipe"))
+        out = self.path("out", "what a former run has written")
+        with harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", out) as run:
+            writer = os.open(self.path("pipe"), os.O_WRONLY)  # waits until it reads
+            run.send(signal.SIGUSR1)
+            self.assertEqual(run.end(signal.SIGINT), 128 + signal.SIGINT, run.text())
+            os.close(writer)
+            self.assertIn("SIGINT: stopping, before a capture was read", run.text())
+        with open(out) as file:
+            self.assertEqual(file.read(), "what a former run has written")
 
     def test_what_came_before_a_missing_capture_is_written(self):
         out, ledger, result = self.meter("--read", harness.DEMO, self.path("absent.pcap"), expect=harness.EX_NOINPUT)
@@ -233,8 +263,7 @@ class Captures(harness.TestCase):
     def test_a_wish_for_statistics_beside_the_end_kills_nothing(self):
         os.mkfifo(self.path("pipe"))
         daemon = harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", self.path("out.ipfix"))
-        with daemon:
-            harness.wait_until(lambda: os.path.exists(self.path("out.ipfix")), 10, "the output")
+        with daemon, harness.filled_pipe(self.path("pipe"), harness.DEMO):
             # Both wait when it goes on, and the one with the lower number, SIGINT, is taken first.
             for number in (signal.SIGSTOP, signal.SIGUSR1, signal.SIGINT, signal.SIGCONT):
                 daemon.send(number)
