@@ -89,6 +89,24 @@ bool is_host_or_empty(std::string_view text) {
                      : text.find_first_not_of(kHostLetters) == std::string_view::npos;
 }
 
+std::string advice_on_host(std::string_view text) {
+    const std::size_t slashes = text.find("://");
+    const bool has_transport = slashes != std::string_view::npos && slashes != 0;
+    const std::string transport(has_transport ? text.substr(0, slashes) : std::string_view());
+    const auto parts = split_host_and_port(has_transport ? text.substr(slashes + 3) : text);
+    if (!parts || !is_host_or_empty(parts->host) || (!has_transport && parts->port.empty())) {
+        return {};
+    }
+    std::string keys = has_transport ? "transport: " + transport + ", " : "";
+    keys +=
+        "host: " + (parts->host.find(':') == std::string::npos ? parts->host : quoted(parts->host));
+    keys += parts->port.empty() ? "" : ", port: " + parts->port;
+    const std::string moved = parts->port.empty() ? "transport is a key of its own"
+                              : has_transport     ? "transport and port are keys of their own"
+                                                  : "port is a key of its own";
+    return moved + ": " + keys;
+}
+
 bool is_device(std::string_view text) {
     for (const std::string_view scheme : {"af_packet:", "af_xdp:"}) {
         if (text.starts_with(scheme)) {

@@ -29,6 +29,9 @@ inline constexpr std::size_t kLongestText = 255;
 /// An IPv4 address, an IPv6 address with or without its zone, or what can be a name; or nothing at
 /// all. What has colons or only digits and dots is an address, or a mistake.
 [[nodiscard]] bool is_host_or_empty(std::string_view text);
+/// @return  where the port and the transport belong that stand beside a host, as in HOST:PORT and
+///          tcp://HOST:PORT; empty: they do not
+[[nodiscard]] std::string advice_on_host(std::string_view text);
 
 /// An IPv4 or IPv6 address; or nothing at all.
 [[nodiscard]] bool is_ip_address_or_empty(std::string_view text);

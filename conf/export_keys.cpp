@@ -115,6 +115,12 @@ Rule<CollectorOptions> options_choice() {
             .yaml = options_yaml};
 }
 
+Rule<CollectorOptions> host_text() {
+    auto rule = text(&CollectorOptions::host, "a host name or an IP address", is_host_or_empty);
+    rule.advice = advice_on_host;
+    return rule;
+}
+
 /// Where a collector is.
 std::vector<Key<CollectorOptions>> place_keys() {
     using O = CollectorOptions;
@@ -125,8 +131,7 @@ std::vector<Key<CollectorOptions>> place_keys() {
                                      {"tls", TransportKind::tls},
                                      {"file", TransportKind::file}}),
               "how messages travel; file is an IPFIX file (RFC 5655)"),
-        value("host", text(&O::host, "a host name or an IP address", is_host_or_empty),
-              "the collector; not for file"),
+        value("host", host_text(), "the collector; not for file"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),
         value("source-address",

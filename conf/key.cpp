@@ -51,6 +51,17 @@ std::string only_one_that_begins_with(std::string_view word,
                : std::string();
 }
 
+/// Another form of the same word, such as "rotate" for "rotation": four letters or more, and two
+/// thirds of the word, begin only one name.
+///
+/// @return  empty: none, or several do
+std::string only_one_of_the_stem(std::string_view word, const std::vector<std::string>& names) {
+    constexpr std::size_t kShortest = 4;
+    const std::size_t length = std::max(kShortest, (word.size() * 2 + 2) / 3);
+    return word.size() >= length ? only_one_that_begins_with(word.substr(0, length), names)
+                                 : std::string();
+}
+
 }  // namespace
 
 std::string closest(std::string_view word, const std::vector<std::string>& names) {
@@ -60,6 +71,10 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
     }
     std::string best = only_one_that_begins_with(word, names);
     std::size_t least = best.empty() ? word.size() / 3 + 2 : 0;
+    if (best.empty()) {
+        best = only_one_of_the_stem(word, names);
+        least = best.empty() ? least : 2;  // one wrong letter is likelier than another form
+    }
     for (const std::string& name : names) {
         const std::size_t distance = edit_distance(word, name);
         if (distance < std::min(least, name.size())) {
@@ -79,11 +94,11 @@ void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                              : "did you mean " + join_path(section, like) + "?"));
 }
 
-void refuse_value(const YamlNode& node, const Setting& setting, const std::string& meant) {
+void refuse_value(const YamlNode& node, const Setting& setting, const std::string& help) {
     const std::string by_default = setting.value == "\"\"" ? "" : "; default " + setting.value;
     refuse(node.place, setting.path + " is " + value_text(node) + "; must be " + setting.limits +
                            " (" + setting.help + by_default + ")" +
-                           (meant.empty() ? "" : "; did you mean " + shown(meant) + "?"));
+                           (help.empty() ? "" : "; " + help));
 }
 
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path) {

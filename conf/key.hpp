@@ -34,6 +34,8 @@ struct Rule {
     std::function<std::string(const Owner&)> yaml;
     /// What a scalar was probably meant to be; empty: unknown. Told where the rule accepts it.
     std::function<std::string(std::string_view)> hint{};
+    /// What helps with a scalar that was refused, and no hint is told of; empty: nothing.
+    std::function<std::string(std::string_view)> advice{};
 };
 
 /// One row: reads its value from YAML, and lists itself as settings.
@@ -55,10 +57,10 @@ struct Key {
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                                      const std::vector<std::string>& names);
 
-/// @param meant  what the value was probably meant to be; empty: unknown
-/// @errors       ConfigError, always: the value is outside the limits
+/// @param help  what helps to find a good value, a sentence or nothing
+/// @errors      ConfigError, always: the value is outside the limits
 [[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
-                               const std::string& meant);
+                               const std::string& help);
 
 /// @errors  ConfigError: neither of this kind nor empty
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path);
@@ -112,15 +114,19 @@ void list_section(const Owner& owner, const std::string& path, const std::vector
     }
 }
 
-/// What a value was probably meant to be; empty: unknown.
+/// What a value was probably meant to be, or what else helps; empty: unknown.
 template <class Owner>
-std::string meant_by(const YamlNode& node, const Rule<Owner>& rule) {
+std::string help_with(const YamlNode& node, const Rule<Owner>& rule) {
     YamlNode meant = node;
-    if (node.kind == YamlNode::Kind::scalar && rule.hint) {
+    const bool is_scalar = node.kind == YamlNode::Kind::scalar;
+    if (is_scalar && rule.hint) {
         meant.text = rule.hint(node.text);
     }
     Owner ignored{};
-    return meant.text != node.text && rule.accept(meant, ignored) ? meant.text : std::string();
+    if (meant.text != node.text && rule.accept(meant, ignored)) {
+        return "did you mean " + shown(meant) + "?";
+    }
+    return is_scalar && rule.advice ? rule.advice(node.text) : std::string();
 }
 
 /// A row with a value of its own.
@@ -136,7 +142,7 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
             [rule, setting](const YamlNode& node, const std::string& path, Owner& owner,
                             Faults& /*faults*/) {
                 if (!rule.accept(node, owner)) {
-                    refuse_value(node, setting(Owner{}, path), meant_by(node, rule));
+                    refuse_value(node, setting(Owner{}, path), help_with(node, rule));
                 }
             },
         .list = [setting](

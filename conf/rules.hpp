@@ -41,6 +41,16 @@ struct OneValue {
 
 inline bool is_scalar(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar; }
 
+/// Whether text is digits with something behind them, perhaps a unit.
+inline bool is_number_of_something(std::string_view text) {
+    const std::size_t end = text.find_first_not_of("0123456789., _");
+    return end != 0 && end != std::string_view::npos;
+}
+
+inline std::string time_advice(std::string_view text) {
+    return is_number_of_something(text) ? "units are ms, s, m, h and d" : "";
+}
+
 inline std::string range_text(std::uint64_t low, std::uint64_t high) {
     return "from " + std::to_string(low) + " to " + std::to_string(high);
 }
@@ -60,7 +70,13 @@ Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high
                     return true;
                 },
             .yaml = [=](const Owner& owner) { return std::to_string(owner.*member); },
-            .hint = likely_number};
+            .hint = likely_number,
+            .advice =
+                [=](std::string_view text) {
+                    return high > kMost16 && is_number_of_something(text)
+                               ? "units are k, M, G, T, Ki, Mi, Gi and Ti, with or without B"
+                               : "";
+                }};
 }
 
 /// A number, or `auto`, which the member holds as 0.
@@ -80,7 +96,8 @@ Rule<Owner> whole_number_or_auto(T Owner::*member, std::uint64_t low, std::uint6
                 [=](const Owner& owner) {
                     return owner.*member == 0 ? std::string("auto") : number.yaml(owner);
                 },
-            .hint = number.hint};
+            .hint = number.hint,
+            .advice = number.advice};
 }
 
 template <class Owner>
@@ -101,7 +118,8 @@ Rule<Owner> whole_seconds(std::chrono::seconds Owner::*member, std::uint64_t low
                     return true;
                 },
             .yaml = [=](const Owner& owner) { return std::to_string((owner.*member).count()); },
-            .hint = likely_time};
+            .hint = likely_time,
+            .advice = time_advice};
 }
 
 template <class Owner>
@@ -119,7 +137,8 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
                     return true;
                 },
             .yaml = [=](const Owner& owner) { return seconds_text(owner.*member); },
-            .hint = likely_time};
+            .hint = likely_time,
+            .advice = time_advice};
 }
 
 template <class Owner>
@@ -209,7 +228,8 @@ Rule<Owner> or_word(const std::string& word, std::optional<T> Owner::*member,
                     const std::optional<T>& value = owner.*member;
                     return value ? rule.yaml({*value}) : word;
                 },
-            .hint = rule.hint};
+            .hint = rule.hint,
+            .advice = rule.advice};
 }
 
 /// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider

@@ -72,12 +72,81 @@ std::size_t character_length(std::string_view bytes) {
     return form->length;
 }
 
+/// A number of a time with its unit, as it is usually written.
+struct TimePart {
+    std::string_view number;
+    std::string_view unit;   ///< as parse_time() has it, or w
+    std::uint64_t factor{};  ///< milliseconds
+    std::size_t size{};      ///< letters of both
+};
+
+/// Takes one from the front of `text`.
+///
+/// @return  nothing: there is none
+std::optional<TimePart> take_time_part(std::string_view text) {
+    struct Spelling {
+        std::string_view word, unit;
+        std::uint64_t factor;
+    };
+    constexpr std::uint64_t kMinute = 60'000;
+    constexpr std::uint64_t kDay = 1440 * kMinute;
+    static constexpr std::array kSpellings{
+        Spelling{"ms", "ms", 1},           Spelling{"msec", "ms", 1},
+        Spelling{"millisecond", "ms", 1},  Spelling{"s", "s", 1000},
+        Spelling{"sec", "s", 1000},        Spelling{"second", "s", 1000},
+        Spelling{"m", "m", kMinute},       Spelling{"min", "m", kMinute},
+        Spelling{"minute", "m", kMinute},  Spelling{"h", "h", 60 * kMinute},
+        Spelling{"hr", "h", 60 * kMinute}, Spelling{"hour", "h", 60 * kMinute},
+        Spelling{"d", "d", kDay},          Spelling{"day", "d", kDay},
+        Spelling{"w", "w", 7 * kDay},      Spelling{"week", "w", 7 * kDay}};
+    constexpr std::string_view kNumber = "0123456789.";
+    const std::size_t digits = std::min(text.find_first_not_of(kNumber), text.size());
+    const std::size_t end = std::min(text.find_first_of(kNumber, digits), text.size());
+    const std::string_view word = text.substr(digits, end - digits);
+    const auto* const known = std::ranges::find_if(kSpellings, [word](const Spelling& each) {
+        return word == each.word || word == std::string(each.word) + "s";
+    });
+    if (known == kSpellings.end()) {
+        return std::nullopt;
+    }
+    return TimePart{text.substr(0, digits), known->unit, known->factor, end};
+}
+
+/// @param thousandths  of milliseconds
+std::string time_of_thousandths(std::uint64_t thousandths) {
+    constexpr std::uint64_t kSecond = 1'000'000;
+    return thousandths % kSecond == 0 ? std::to_string(thousandths / kSecond) + "s"
+                                      : std::to_string(thousandths / 1000) + "ms";
+}
+
 std::string in_small_letters(std::string_view text) {
     std::string small(text);
     std::ranges::transform(small, small.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     return small;
+}
+
+/// @param word  in small letters
+/// @return      the unit of octets that it means, as parse_amount() has it; empty: unknown
+std::string likely_unit(std::string_view word) {
+    struct Power {
+        std::string_view unit, name;
+    };
+    static constexpr std::array kPowers{Power{"k", "kilobyte"},  Power{"M", "megabyte"},
+                                        Power{"G", "gigabyte"},  Power{"T", "terabyte"},
+                                        Power{"Ki", "kibibyte"}, Power{"Mi", "mebibyte"},
+                                        Power{"Gi", "gibibyte"}, Power{"Ti", "tebibyte"}};
+    for (const auto& [unit, name] : kPowers) {
+        const std::string small = in_small_letters(unit);
+        if (word == small) {
+            return std::string(unit);
+        }
+        if (word == small + "b" || word == name || word == std::string(name) + "s") {
+            return std::string(unit) + "B";
+        }
+    }
+    return {};
 }
 
 /// Without blanks and the marks of thousands.
@@ -157,28 +226,36 @@ std::optional<std::uint64_t> parse_amount(std::string_view text) {
 }
 
 std::string likely_time(std::string_view text) {
-    using Spelling = std::pair<std::string_view, std::string_view>;
-    constexpr std::array kSpellings{
-        Spelling{"ms", "ms"}, Spelling{"msec", "ms"}, Spelling{"millisecond", "ms"},
-        Spelling{"s", "s"},   Spelling{"sec", "s"},   Spelling{"second", "s"},
-        Spelling{"m", "m"},   Spelling{"min", "m"},   Spelling{"minute", "m"},
-        Spelling{"h", "h"},   Spelling{"hr", "h"},    Spelling{"hour", "h"},
-        Spelling{"d", "d"},   Spelling{"day", "d"}};
     const std::string bare = without_marks(text);
-    const std::size_t end = std::min(bare.find_first_not_of("0123456789."), bare.size());
-    const std::string word = bare.substr(end);
-    const auto* const spelling = std::ranges::find_if(kSpellings, [&word](const Spelling& each) {
-        return word == each.first || word == std::string(each.first) + "s";
-    });
-    if (end == 0 || spelling == kSpellings.end()) {
-        return {};
+    std::string first;
+    std::uint64_t sum = 0;
+    std::size_t parts = 0;
+    for (std::string_view rest = bare; !rest.empty(); ++parts) {
+        const auto part = take_time_part(rest);
+        if (!part) {
+            return {};
+        }
+        const auto time = parse_seconds(part->number);
+        const auto all =
+            time ? product(static_cast<std::uint64_t>(time->count()), part->factor) : std::nullopt;
+        if (!all || *all > std::numeric_limits<std::uint64_t>::max() - sum) {
+            return {};
+        }
+        sum += *all;
+        first = std::string(part->number) + std::string(part->unit);
+        rest.remove_prefix(part->size);
     }
-    return bare.substr(0, end) + std::string(spelling->second);
+    return parts == 1 && !first.ends_with('w') ? first : time_of_thousandths(sum);
 }
 
 std::string likely_number(std::string_view text) {
-    const auto number = parse_amount(without_marks(text));
-    return number ? std::to_string(*number) : std::string();
+    const std::string bare = without_marks(text);
+    if (const auto number = parse_amount(bare)) {
+        return std::to_string(*number);
+    }
+    const std::size_t end = std::min(bare.find_first_not_of("0123456789"), bare.size());
+    const std::string unit = likely_unit(in_small_letters(bare.substr(end)));
+    return end == 0 || unit.empty() ? std::string() : bare.substr(0, end) + unit;
 }
 
 std::string likely_flag(std::string_view text) {

@@ -24,7 +24,7 @@ namespace tributary {
 [[nodiscard]] std::optional<std::uint64_t> parse_amount(std::string_view text);
 
 /// What was probably meant by a number with words or marks around its digits: "30 sec" is 30s,
-/// "9k" is 9000, "1,000" is 1000.
+/// "1h30m" is 5400s, "9k" is 9000, "1,000" is 1000, "16mib" is 16MiB.
 ///
 /// @return  empty: unknown
 [[nodiscard]] std::string likely_time(std::string_view text);

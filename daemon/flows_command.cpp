@@ -45,15 +45,32 @@ FlowOrder order_of(const std::string& word) {
                              : FlowOrder::packets;
 }
 
-Timestamp time_of(const char* option, const std::string& text) {
-    const Timestamp now{std::chrono::system_clock::now().time_since_epoch()};
+Timestamp time_of(const char* option, const std::string& text, Timestamp now) {
     const std::optional<Timestamp> time = parse_time(text, now);
     if (!time) {
         throw CLI::ValidationError(option, "'" + printable(text) +
                                                "': expected a time in UTC such as 2026-02-28 or "
-                                               "2026-02-28T12:30:00, or how long ago, such as 15m");
+                                               "2026-02-28T12:30:00, or how long ago, such as "
+                                               "15m or 1h30m (units: s, m, h, d, w)");
     }
     return *time;
+}
+
+FlowWindow window_of(const CLI::App& command, const ListingArguments& arguments) {
+    const Timestamp now{std::chrono::system_clock::now().time_since_epoch()};
+    FlowWindow window;
+    if (command.count("--since") != 0) {
+        window.since = time_of("--since", arguments.since, now);
+    }
+    if (command.count("--until") != 0) {
+        window.until = time_of("--until", arguments.until, now);
+    }
+    if (!window.is_possible()) {
+        throw CLI::ValidationError(
+            "--since", "'" + printable(arguments.since) + "' is not before --until '" +
+                           printable(arguments.until) + "', so no flow can be between them");
+    }
+    return window;
 }
 
 }  // namespace
@@ -82,7 +99,7 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
     command
         .add_option("--since", arguments.since,
                     "only flows that ran then or later: 2026-02-28, 2026-02-28T12:30:00 (UTC), or\n"
-                    "how long ago: 30s, 15m, 6h, 2d")
+                    "how long ago: 30s, 15m, 1h30m, 2d, 1w")
         ->option_text("TIME");
     command.add_option("--until", arguments.until, "only flows that began before then")
         ->option_text("TIME");
@@ -105,12 +122,7 @@ const FlowListingOptions& listing_options(const CLI::App& command, ListingArgume
     if (command.count("--by") != 0) {
         arguments.options.by = parse_group_fields(arguments.by);
     }
-    if (command.count("--since") != 0) {
-        arguments.options.window.since = time_of("--since", arguments.since);
-    }
-    if (command.count("--until") != 0) {
-        arguments.options.window.until = time_of("--until", arguments.until);
-    }
+    arguments.options.window = window_of(command, arguments);
     arguments.options.format = arguments.json  ? ListingFormat::json
                                : arguments.csv ? ListingFormat::csv
                                                : ListingFormat::table;

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "export/ip_text.hpp"
@@ -78,21 +79,56 @@ struct Unit {
     std::string_view suffix;
     std::uint64_t factor;
 };
-constexpr std::array<Unit, 6> kCounts{{{"", 1},
-                                       {"k", 1'000},
-                                       {"K", 1'000},
-                                       {"M", 1'000'000},
-                                       {"G", 1'000'000'000},
-                                       {"T", 1'000'000'000'000}}};
+constexpr std::array<Unit, 10> kCounts{{{"", 1},
+                                        {"k", 1'000},
+                                        {"K", 1'000},
+                                        {"M", 1'000'000},
+                                        {"G", 1'000'000'000},
+                                        {"T", 1'000'000'000'000},
+                                        {"Ki", std::uint64_t{1} << 10U},
+                                        {"Mi", std::uint64_t{1} << 20U},
+                                        {"Gi", std::uint64_t{1} << 30U},
+                                        {"Ti", std::uint64_t{1} << 40U}}};
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::array<Unit, 8> kTimes{{{"", kSecond},
-                                      {"ns", 1},
-                                      {"us", 1'000},
-                                      {"ms", 1'000'000},
-                                      {"s", kSecond},
-                                      {"m", 60 * kSecond},
-                                      {"h", 3600 * kSecond},
-                                      {"d", 86'400 * kSecond}}};
+constexpr std::array<Unit, 10> kTimes{{{"", kSecond},
+                                       {"ns", 1},
+                                       {"us", 1'000},
+                                       {"ms", 1'000'000},
+                                       {"s", kSecond},
+                                       {"m", 60 * kSecond},
+                                       {"min", 60 * kSecond},
+                                       {"h", 3600 * kSecond},
+                                       {"d", 86'400 * kSecond},
+                                       {"w", 604'800 * kSecond}}};
+
+/// A number with its unit, in the smallest unit.
+struct Part {
+    std::uint64_t number;
+    std::uint64_t factor;       ///< of its unit
+    std::string_view unit;      ///< empty: none was given
+    std::string_view unparsed;  ///< what is behind the unit
+};
+
+/// Takes a whole number and its unit from the front of a text.
+///
+/// @return  nothing: no number is there, the unit is none of `units`, or 64 bits do not hold it
+std::optional<Part> take_part(std::string_view text, std::span<const Unit> units, bool of_octets) {
+    constexpr std::string_view kDigits = "0123456789";
+    const std::size_t digits = std::min(text.find_first_not_of(kDigits), text.size());
+    const std::size_t end = std::min(text.find_first_of(kDigits, digits), text.size());
+    std::uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + digits, number);
+    std::string_view unit = text.substr(digits, end - digits);
+    if (of_octets && unit.size() > 1 && unit.back() == 'B') {
+        unit.remove_suffix(1);
+    }
+    const auto known = std::ranges::find(units, unit, &Unit::suffix);
+    if (error != std::errc{} || known == units.end() ||
+        number > std::numeric_limits<std::uint64_t>::max() / known->factor) {
+        return std::nullopt;
+    }
+    return Part{number * known->factor, known->factor, unit, text.substr(end)};
+}
 
 }  // namespace
 
@@ -196,23 +232,24 @@ std::optional<PortCondition> parse_ports(Comparison comparison, std::string_view
 }
 
 std::optional<std::uint64_t> parse_quantity(std::string_view text, MeasureUnit unit) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{}) {
-        return std::nullopt;
+    const bool of_time = unit == MeasureUnit::nanoseconds;
+    const std::span<const Unit> units = of_time ? std::span<const Unit>(kTimes) : kCounts;
+    std::uint64_t sum = 0;
+    std::uint64_t factor = std::numeric_limits<std::uint64_t>::max();
+    bool goes_on = true;
+    for (std::string_view rest = text; goes_on; goes_on = !rest.empty()) {
+        const auto part = take_part(rest, units, !of_time);
+        const bool is_one_of_several = part && (rest != text || !part->unparsed.empty());
+        // 30m1h and 5m5m are more likely mistakes than sums; 1h30 has no unit to go by.
+        if (!part || part->number > std::numeric_limits<std::uint64_t>::max() - sum ||
+            (is_one_of_several && (!of_time || part->unit.empty() || part->factor >= factor))) {
+            return std::nullopt;
+        }
+        sum += part->number;
+        factor = part->factor;
+        rest = part->unparsed;
     }
-    const std::string_view suffix = text.substr(static_cast<std::size_t>(rest - text.data()));
-    const std::span<const Unit> units =
-        unit == MeasureUnit::count ? std::span<const Unit>(kCounts) : kTimes;
-    const auto known = std::find_if(units.begin(), units.end(), [suffix](const Unit& candidate) {
-        return candidate.suffix == suffix;
-    });
-    if (known == units.end() ||
-        number > std::numeric_limits<std::uint64_t>::max() / known->factor) {
-        return std::nullopt;
-    }
-    return number * known->factor;
+    return sum;
 }
 
 std::optional<Comparison> parse_comparison(std::string_view text) noexcept {

@@ -25,8 +25,16 @@ namespace tributary {
 [[nodiscard]] std::optional<PortCondition> parse_ports(Comparison comparison,
                                                        std::string_view text);
 
-/// @param text  a whole number, with k, M, G or T for powers of 1000; of nanoseconds with ns, us,
-///              ms, s, m, h or d, seconds where there is none
+/// What parse_quantity() reads, for messages.
+inline constexpr std::string_view kCountForm =
+    "a number such as 1500, 64k, 10MB or 1MiB (units: k, M, G, T, Ki, Mi, Gi, Ti, with or without "
+    "B)";
+inline constexpr std::string_view kTimeForm =
+    "a time such as 30s, 250ms or 1h30m (units: ns, us, ms, s, m, h, d, w)";
+
+/// @param text  a whole number, with k, M, G or T for powers of 1000 or Ki, Mi, Gi or Ti for those
+///              of 1024, with or without B; or nanoseconds as a number of ns, us, ms, s, m (min),
+///              h, d or w, seconds where there is no unit, or several of these: 1h30m
 [[nodiscard]] std::optional<std::uint64_t> parse_quantity(std::string_view text, MeasureUnit unit);
 
 /// @param text  = == != < <= > >=

@@ -19,4 +19,9 @@ struct ProtocolWord {
 /// Whether pcap filters have it for what no flow tells: frames, layers below IP, octets of packets.
 [[nodiscard]] bool is_packet_word(std::string_view word) noexcept;
 
+/// What a word of other flow tools was probably meant to be.
+///
+/// @return  empty: unknown
+[[nodiscard]] std::string_view likely_filter_words(std::string_view word) noexcept;
+
 }  // namespace tributary

@@ -174,8 +174,7 @@ private:
         }
         condition.number =
             taken(parse_quantity(words_.word(), measure.unit),
-                  measure.unit == MeasureUnit::count ? "a number such as 1500, 64k or 10M"
-                                                     : "a time such as 30s, 5m or 250ms");
+                  std::string(measure.unit == MeasureUnit::count ? kCountForm : kTimeForm));
         return make(condition);
     }
 
@@ -362,8 +361,10 @@ private:
 
     [[noreturn]] void expected(const std::string& what) const {
         const std::string_view word = words_.word();
+        const std::string_view meant = likely_filter_words(word);
         fail("expected " + what + ", found " +
-             (word.empty() ? "the end" : "'" + printable(word) + "'"));
+             (word.empty() ? "the end" : "'" + printable(word) + "'") +
+             (meant.empty() ? "" : "; did you mean '" + std::string(meant) + "'?"));
     }
     [[noreturn]] void fail(const std::string& what) const {
         throw FilterError("filter, column " + std::to_string(words_.column()) + ": " + what);

@@ -183,7 +183,9 @@ class Listing(harness.TestCase):
         self.assertEqual(listed, [record for record in records
                                   if record["flowStartMilliseconds"] < last and record["flowEndMilliseconds"] >= first])
         self.assertTrue(0 < len(listed) < len(records))
-        self.list(ipfix, "--since", "yesterday", expect=harness.EX_USAGE)
+        for wrong in (["--since", "yesterday"], ["--since", until, "--until", since], ["--since", "5min", "--until", "1h30m"],
+                      ["--since", since, "--until", since]):
+            self.list(ipfix, *wrong, expect=harness.EX_USAGE)
         self.assertTrue(self.list(ipfix, "--until", "2001-01-01").splitlines()[-1].startswith("0 records"))
 
 

@@ -12,6 +12,11 @@
 namespace tributary {
 namespace {
 
+/// A probe with one collector, which has these entries, in line 2.
+std::string probe_with(const std::string& collector) {
+    return "inputs: [{device: net_null0}]\nexport: {collectors: [{" + collector + "}]}\n";
+}
+
 constexpr const char* kQueues =
     "; must be a whole number from 1 to 256 (threads that share the packets of captures, for "
     "--read; default 1)";
@@ -74,7 +79,8 @@ TEST_CASE("times: seconds, where it matters with decimals", "[conf][unit]") {
     CHECK(config.export_.drain_timeout == std::chrono::seconds(7));
     CHECK(refusal("export: {flush-interval: 1x}") ==
           "probe.yaml:1: export.flush-interval is 1x; must be seconds from 0.001 to 3600, with at "
-          "most three decimals (a message that is not full leaves after this long; default 1)");
+          "most three decimals (a message that is not full leaves after this long; default 1); "
+          "units are ms, s, m, h and d");
 }
 
 TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
@@ -112,6 +118,17 @@ TEST_CASE("values: what was probably meant is told where it would be good", "[co
         {"export", "timestamps: m", ""},
         {"flows", "idle-timeout: 0 sec", ""},
         {"flows", "idle-timeout: soon", ""},
+        {"flows", "idle-timeout: 1h30m", "5400s"},
+        {"flows", "idle-timeout: 1w", "604800s"},
+        {"flows", "idle-timeout: 2 weeks 1 day", "1296000s"},
+        {"export", "flush-interval: 1s500ms", "1500ms"},
+        {"flows", "idle-timeout: 99999999999999w", ""},
+        {"flows", "max-flows: 16mib", "16MiB"},
+        {"flows", "max-flows: 64kb", "64kB"},
+        {"flows", "max-flows: 2m", "2M"},
+        {"flows", "max-flows: 3 megabytes", "3MB"},
+        {"flows", "max-flows: 3 Mebibytes", "3MiB"},
+        {"flows", "max-flows: 99999999t", ""},
         {"flows", "max-flows: -5", ""},
         {"flows", "tunnel: in", ""}};
     for (const auto& [section, entry, value] : meant) {
@@ -121,6 +138,51 @@ TEST_CASE("values: what was probably meant is told where it would be good", "[co
         CHECK((at == std::string::npos ? "" : told.substr(at)) ==
               (*value == '\0' ? "" : "; did you mean " + std::string(value) + "?"));
     }
+}
+
+TEST_CASE("values: units are named where the meaning is not known", "[conf][unit]") {
+    const auto end_of = [](const std::string& entry) {
+        const std::string told = refusal(entry);
+        return told.substr(std::min(told.rfind("; "), told.size()));
+    };
+    const std::string of_counts = "; units are k, M, G, T, Ki, Mi, Gi and Ti, with or without B";
+    CHECK(end_of("flows: {max-flows: 4MB5}") == of_counts);
+    CHECK(end_of("flows: {max-flows: 16Mbit}") == of_counts);
+    CHECK(end_of("read: {queues: 5x}").find("units") == std::string::npos);
+    CHECK(probe_refusal(probe_with("host: a, rate: 5x")).ends_with(of_counts));
+    CHECK(end_of("flows: {idle-timeout: 5y}") == "; units are ms, s, m, h and d");
+    CHECK(end_of("read: {queues: 5x}").find("units") == std::string::npos);
+    CHECK(end_of("flows: {max-flows: many}").find("units") == std::string::npos);
+}
+
+TEST_CASE("host: a port or a transport beside it is told where it belongs", "[conf][unit]") {
+    const auto end_of = [](const std::string& host) {
+        const std::string told = probe_refusal(probe_with("host: \"" + host + "\""));
+        return told.substr(std::min(told.rfind("; "), told.size()));
+    };
+    CHECK(end_of("127.0.0.1:2055") == "; port is a key of its own: host: 127.0.0.1, port: 2055");
+    CHECK(end_of("collector.example:4739") ==
+          "; port is a key of its own: host: collector.example, port: 4739");
+    CHECK(end_of("[2001:db8::1]:4739") ==
+          "; port is a key of its own: host: \"2001:db8::1\", port: 4739");
+    CHECK(end_of("tls://10.0.0.1:4740") ==
+          "; transport and port are keys of their own: transport: tls, host: 10.0.0.1, port: 4740");
+    CHECK(end_of("udp://10.0.0.1") ==
+          "; transport is a key of its own: transport: udp, host: 10.0.0.1");
+    CHECK(end_of("not a host:1").find("key of its own") == std::string::npos);
+}
+
+TEST_CASE("keys: another form of the same word is told", "[conf][unit]") {
+    const auto told = [](const std::string& entry) {
+        return probe_refusal(probe_with("transport: file, path: /a, " + entry));
+    };
+    const std::string unknown = "probe.yaml:2: export.collectors.0.";
+    CHECK(told("rotate: {size: 16MiB}") ==
+          unknown + "rotate is not a key; did you mean export.collectors.0.rotation?");
+    CHECK(told("timestamping: no") ==
+          unknown + "timestamping is not a key; did you mean export.collectors.0.timestamps?");
+    CHECK(told("rat: 1") == unknown + "rat is not a key; did you mean export.collectors.0.rate?");
+    CHECK(told("rotation: {size: 16mb}").ends_with("; did you mean 16MB?"));
 }
 
 TEST_CASE("words: each stands for its value", "[conf][unit]") {

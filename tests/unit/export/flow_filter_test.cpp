@@ -256,9 +256,26 @@ TEST_CASE("FlowFilter: measures, compared with quantities", "[export][unit]") {
     CHECK(matches("interface 3", flow));
     CHECK(matches("octets>10k&&packets<16", flow));
     CHECK(fault_of("octets > 5x") ==
-          "filter, column 10: expected a number such as 1500, 64k or 10M, found '5x'");
+          "filter, column 10: expected a number such as 1500, 64k, 10MB or 1MiB (units: k, M, G, "
+          "T, Ki, "
+          "Mi, Gi, Ti, with or without B), found '5x'");
     CHECK(fault_of("duration > 5k") ==
-          "filter, column 12: expected a time such as 30s, 5m or 250ms, found '5k'");
+          "filter, column 12: expected a time such as 30s, 250ms or 1h30m (units: ns, us, ms, s, "
+          "m, h, "
+          "d, w), found '5k'");
+    CHECK(matches("octets = 100kB and octets = 100KB and octets < 98KiB and octets > 97Ki", flow));
+    CHECK(matches("octets < 1Mi and octets < 1MB and octets < 1TiB", flow));
+    CHECK(matches("duration < 1m1s and duration < 1w and duration > 9s999ms", flow));
+    for (const char* const wrong :
+         {"octets > 1mb", "octets > 1kk", "octets > 64B", "octets > 1k5", "octets > 16777216Ti"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(fault_of(wrong).empty());
+    }
+    CHECK(fault_of("duration > 30500w").empty());  // 64 bits hold 30500.5 weeks
+    CHECK_FALSE(fault_of("duration > 30500w6d").empty());
+    CHECK_FALSE(fault_of("duration > 30501w").empty());
+    CHECK(fault_of("size > 1Mi").ends_with(", found 'size'; did you mean 'octets'?"));
+    CHECK(fault_of("tcp and dport 80").ends_with(", found 'dport'; did you mean 'dst port'?"));
     CHECK_FALSE(fault_of("octets > 18446744073709551616").empty());
     CHECK(fault_of("octets > 18446744073709551615").empty());
     CHECK_FALSE(fault_of("octets > 18446744073709552k").empty());

@@ -33,14 +33,37 @@ TEST_CASE("parse_time: how long ago", "[export][unit]") {
     CHECK(parse_time("30s", kNow) == at(1'699'999'970));
     CHECK(parse_time("15m", kNow) == at(1'699'999'100));
     CHECK(parse_time("2d", kNow) == at(1'699'827'200));
+    CHECK(parse_time("5min", kNow) == at(1'699'999'700));
+    CHECK(parse_time("1h30m", kNow) == at(1'699'994'600));
+    CHECK(parse_time("1w", kNow) == at(1'699'395'200));
+    CHECK(parse_time("1w1d1s", kNow) == at(1'699'308'799));
 }
 
 TEST_CASE("parse_time: what is no time, is none", "[export][unit]") {
-    for (const char* text :
-         {"", "now", "2023", "2023-11", "2023-13-01", "2023-02-29", "2023-11-14T",
-          "2023-11-14T25:00", "2023-11-14T22:60", "2023-11-14T22:13:20.",
-          "2023-11-14T22:13:20.1234567890", "2023-11-14x", "2023-11-14T22:13:20+01:00", "15", "15x",
-          "99999999d", "1969-12-31", "2107-01-01"}) {
+    for (const char* text : {"",
+                             "now",
+                             "2023",
+                             "2023-11",
+                             "2023-13-01",
+                             "2023-02-29",
+                             "2023-11-14T",
+                             "2023-11-14T25:00",
+                             "2023-11-14T22:60",
+                             "2023-11-14T22:13:20.",
+                             "2023-11-14T22:13:20.1234567890",
+                             "2023-11-14x",
+                             "2023-11-14T22:13:20+01:00",
+                             "15",
+                             "15x",
+                             "99999999d",
+                             "1h30",
+                             "30m1h",
+                             "5m5m",
+                             "1h-5m",
+                             "1h 5m",
+                             "5Min",
+                             "1969-12-31",
+                             "2107-01-01"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_time(text, kNow).has_value());
     }
@@ -58,4 +81,7 @@ TEST_CASE("FlowWindow: has the flows that ran in it or across it", "[export][uni
     CHECK_FALSE(FlowWindow{.until = at(100)}.has(flow));
     CHECK(FlowWindow{.since = at(120), .until = at(130)}.has(flow));
     CHECK_FALSE(FlowWindow{.since = at(1)}.has(FlowView{}));
+    CHECK(FlowWindow{}.is_possible());
+    CHECK(FlowWindow{.since = at(100), .until = at(101)}.is_possible());
+    CHECK_FALSE(FlowWindow{.since = at(100), .until = at(100)}.is_possible());
 }
