@@ -102,7 +102,7 @@ FileDescriptor open_if_fifo(const std::string& path) {
 void claim(const std::string& path, int file) {
     struct stat status {};
     if (!lock_file(file)) {
-        throw spdlog::spdlog_ex(path + ": another process writes it");
+        throw spdlog::spdlog_ex(path + ": another process writes it" + locking_process(file));
     }
     if (::fstat(file, &status) == 0 && S_ISFIFO(status.st_mode)) {
         static_cast<void>(::fcntl(file, F_SETFL, O_APPEND | O_NONBLOCK) == 0);

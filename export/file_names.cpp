@@ -97,7 +97,7 @@ std::string move_former_file_aside(const std::string& path) {
     const std::string utc = utc_text(status.st_mtime);
     const FileDescriptor file(::open(former.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file && !lock_file(file.get())) {
-        throw ExportError(path + ": another process writes it");
+        throw ExportError(path + ": another process writes it" + locking_process(file.get()));
     }
     for (int number = 1;; ++number) {
         std::string name = dated_name(former, utc, number);

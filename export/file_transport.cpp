@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "export/file_names.hpp"
+#include "export/file_octets.hpp"
 #include "export/former_part.hpp"
 #include "export/rename_file.hpp"
 
@@ -22,12 +23,13 @@ namespace tributary {
 namespace {
 
 /// Why a file cannot be written.
-std::string words_for_refusal(int error) {
+std::string words_for_refusal(const std::string& path, int error) {
     if (error == ENXIO) {
         return kFifoWithoutReader;
     }
     if (error == ETXTBSY) {
-        return "another process writes it";
+        const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        return "another process writes it" + (file ? locking_process(file.get()) : std::string());
     }
     return std::string("cannot be created: ") + words_for(error);
 }
@@ -53,20 +55,43 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
       path_(collector.path),
       rotation_(collector.rotation),
       replaces_(collector.replaces_file) {
+    std::vector<std::string> parts;
     if (rotation_.is_on()) {
         finisher_ = std::make_unique<FileFinisher>();
-        finish_former_parts();
+        parts = parts_of(path_);
+        refuse_other_writer(path_, parts, {});
     } else if (!replaces_) {
         former_ = finish_parts_at_once(path_);
         if (const std::string aside = move_former_file_aside(path_); !aside.empty()) {
             former_.push_back("its file is now " + aside);
         }
     }
+    NewFile first = create_first_file();
+    // Of standard output, or of what a user names for one run, the program that reads it decides.
+    const bool is_own = !replaces_ && path_ != "/dev/stdout";
+    no_room_ = is_own ? errno_of_room(first.opened.file.get()) : 0;
+    begin(first);
+    if (rotates()) {
+        finish_former_parts(parts);
+    }
+}
+
+/// @errors  ExportError
+FileTransport::NewFile FileTransport::create_first_file() {
     NewFile first = create_file();
     if (!first.opened.file) {
-        throw ExportError(first.written_as + ": " + words_for_refusal(errno));
+        const int error = errno;
+        throw ExportError(first.written_as + ": " + words_for_refusal(first.written_as, error));
     }
-    begin(first);
+    if (rotates()) {
+        try {
+            refuse_other_writer(path_, parts_of(path_), first.written_as);
+        } catch (const ExportError&) {
+            ::unlink(first.written_as.c_str());
+            throw;
+        }
+    }
+    return first;
 }
 
 FileTransport::~FileTransport() {
@@ -142,7 +167,11 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (!told_) {
         told_ = true;
         opened_at_ = now;
-        events_.tell(CollectorEventKind::connected, now, {});
+        if (no_room_ != 0) {
+            fail(no_room_, now);
+        } else {
+            events_.tell(CollectorEventKind::connected, now, {});
+        }
         for (const std::string& line : former_) {
             events_.tell(CollectorEventKind::former_file, now, line);
         }
@@ -158,20 +187,26 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
 }
 
 /// Files that a run which was killed had not finished.
-void FileTransport::finish_former_parts() {
-    std::list<FinishedFile> parts;
-    for (const std::string& part : parts_of(path_)) {
-        parts.push_back({.written_as = part,
+void FileTransport::finish_former_parts(const std::vector<std::string>& parts) {
+    std::list<FinishedFile> files;
+    for (const std::string& part : parts) {
+        files.push_back({.written_as = part,
                          .name = part.substr(0, part.size() - std::strlen(kPartSuffix)),
                          .sync = rotation_.sync,
                          .command = rotation_.command,
                          .is_former = true});
     }
-    finisher_->add(parts);
+    finisher_->add(files);
 }
 
 void FileTransport::hand_to_finisher() noexcept {
-    if (file_) {
+    if (file_ && whole_octets_ == 0) {  // a full disk: no name for nothing, and no command
+        const char* const part = to_finish_.front().written_as.c_str();
+        if (is_file_at(part, file_.get())) {
+            ::unlink(part);
+        }
+        file_ = {};
+    } else if (file_) {
         to_finish_.front().lock = std::exchange(file_, FileDescriptor());
         finisher_->add(to_finish_);
     }

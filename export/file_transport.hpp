@@ -18,21 +18,22 @@ namespace tributary {
 
 /// Writes messages back to back into a file (RFC 5655). A file that a former run has left is kept:
 /// it gets a name with the time of its last change, unless the user has named it to be written
-/// over. The first error is final: the file is cut
-/// back to its last whole message and written no more. A FIFO whose reader does not read takes
-/// nothing for a while, as any other collector; disks are waited for.
+/// over. The first error is final, be it that a disk has no room for a message at the beginning:
+/// the file is cut back to its last whole message and written no more. A FIFO whose reader does not
+/// read takes nothing for a while, as any other collector; disks are waited for.
 ///
 /// With rotation the path is a pattern: `flows.ipfix` is written as
 /// `flows-20261122T041500Z.ipfix.part` and loses `.part` when it is whole, which is when the next
 /// one begins, or at the end. Each file is a session of its own: it begins with the templates and
 /// with number 0. Its name is later than that of the file before, wherever that is now. Where
 /// the system gives no descriptor for the next file, the one that is written goes on, and
-/// kRotateAgainAfter later the next one is tried again.
+/// kRotateAgainAfter later the next one is tried again. A file without a message is removed at its
+/// end. One process at a time writes the files of a path.
 class FileTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRotateAgainAfter{1};
 
-    /// @errors  ExportError: the file cannot be created
+    /// @errors  ExportError: the file cannot be created, or another process writes it
     FileTransport(const CollectorOptions& collector, CollectorEvents& events);
     FileTransport(const FileTransport&) = delete;
     FileTransport& operator=(const FileTransport&) = delete;
@@ -60,7 +61,8 @@ private:
     [[nodiscard]] NewFile create_file();
     [[nodiscard]] NewFile name_file();
     void begin(NewFile& next) noexcept;
-    void finish_former_parts();
+    [[nodiscard]] NewFile create_first_file();
+    void finish_former_parts(const std::vector<std::string>& parts);
     void hand_to_finisher() noexcept;
     void rotate(std::chrono::nanoseconds now) noexcept;
     void tell_failures(std::chrono::nanoseconds now) noexcept;
@@ -81,6 +83,7 @@ private:
     std::string time_;           ///< in the name of the last file
     int number_{};               ///< of the last file among those of the same time
     std::size_t written_{};      ///< messages that settle() has not told of
+    int no_room_{};              ///< an errno: at the beginning the disk had no room; 0: it had
     bool told_{};
     bool failed_{};
     std::chrono::nanoseconds opened_at_{};  ///< uptime

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/export_error.hpp"
 #include "export/file_octets.hpp"
 #include "export/open_output.hpp"
 
@@ -100,6 +101,21 @@ FormerPart mend_locked(const std::string& name, int file) {
 
 bool claim_new_part(int file, const std::string& name) noexcept {
     return lock_file(file) && is_file_at(name, file);
+}
+
+void refuse_other_writer(const std::string& path, const std::vector<std::string>& parts,
+                         const std::string& own) {
+    for (const std::string& part : parts) {
+        if (!own.empty() && part >= own) {
+            return;
+        }
+        const FileDescriptor file(::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (file && is_locked_elsewhere(file.get())) {
+            std::string fault = "export.collectors[].path ";
+            fault.append(path).append(": another process writes files of this rotation");
+            throw ExportError(fault.append(locking_process(file.get())).append(", now ") + part);
+        }
+    }
 }
 
 FormerPart mend_former_part(const std::string& name) {

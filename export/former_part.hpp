@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "export/socket.hpp"
 
@@ -20,6 +21,14 @@ struct FormerPart {
 ///
 /// @return  false: another process has it already, and may have removed it
 [[nodiscard]] bool claim_new_part(int file, const std::string& name) noexcept;
+
+/// Refuses a rotation whose files another process writes, be it one that began at the same time: of
+/// two, the one whose part has the earlier name goes on.
+///
+/// @param own  the part that this process has created; empty: it has none yet
+/// @errors     ExportError
+void refuse_other_writer(const std::string& path, const std::vector<std::string>& parts,
+                         const std::string& own);
 
 /// Makes a file of whole messages of what a former run has left: a message that the end cuts goes.
 /// A file without any message is removed. More than one message can be, and no zeros, stays.

@@ -5,10 +5,16 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 
 namespace tributary {
 namespace {
@@ -56,6 +62,51 @@ bool lock_file(int file) noexcept {
         return true;  // what is no file takes all
     }
     return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+bool is_locked_elsewhere(int file) noexcept {
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+           ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/// @source  proc_locks(5): "1: FLOCK ADVISORY WRITE 4121 08:01:131090 0 EOF"
+std::string locking_process(int file) {
+    struct stat status {};
+    if (::fstat(file, &status) != 0) {
+        return {};
+    }
+    std::array<char, 64> wanted{};
+    static_cast<void>(std::snprintf(wanted.data(), wanted.size(), "%02x:%02x:%ju",
+                                    ::major(status.st_dev), ::minor(status.st_dev),
+                                    static_cast<std::uintmax_t>(status.st_ino)));
+    std::ifstream locks("/proc/locks");
+    for (std::string line; std::getline(locks, line);) {
+        std::istringstream words(line);
+        std::string number;
+        std::string kind;
+        std::string strictness;
+        std::string access;
+        long process = 0;
+        std::string place;
+        if (words >> number >> kind >> strictness >> access >> process >> place && process > 0 &&
+            kind == "FLOCK" && place == wanted.data()) {
+            return " (PID " + std::to_string(process) + ")";
+        }
+    }
+    return {};
+}
+
+int errno_of_room(int file) noexcept {
+    constexpr off_t kLongestMessage = 65'535;
+    struct stat status {};
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return 0;
+    }
+    const int error =
+        ::fallocate(file, FALLOC_FL_KEEP_SIZE, status.st_size, kLongestMessage) == 0 ? 0 : errno;
+    static_cast<void>(::ftruncate(file, status.st_size) == 0);  // else the room stays the file's
+    return error == ENOSPC || error == EDQUOT ? error : 0;
 }
 
 }  // namespace tributary

@@ -41,5 +41,15 @@ inline constexpr const char* kFifoWithoutReader =
 ///
 /// @return  false: another process has locked it. On a file system without locks nothing tells
 [[nodiscard]] bool lock_file(int file) noexcept;
+/// Whether another process has locked a file so. Two that look at once do not see each other.
+[[nodiscard]] bool is_locked_elsewhere(int file) noexcept;
+/// For a message, behind what a file is locked for: " (PID 4121)"; empty: the kernel does not tell.
+/// @errors  std::bad_alloc
+[[nodiscard]] std::string locking_process(int file);
+
+/// Finds out whether the disk has room for a message of the longest kind. What a file holds stays.
+///
+/// @return  ENOSPC or EDQUOT; 0: there is room, or the file system does not tell
+[[nodiscard]] int errno_of_room(int file) noexcept;
 
 }  // namespace tributary

@@ -67,5 +67,40 @@ class Fifos(harness.TestCase):
             self.assertIn(b"--stats " + self.fifo.encode(), said)
 
 
+class FullDisk(harness.TestCase):
+    def test_no_start_on_a_full_disk_leaves_a_file_of_a_rotation(self):
+        harness.need("mount", root=True)
+        small = self.path("small")
+        os.mkdir(small)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small], capture_output=True).returncode != 0:
+            self.skipTest("this root may not mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
+        rotating = ("export.collectors=[{transport: file, path: %s/flows.ipfix, rotation: {interval: 3600, command: "
+                    "'echo >>%s'}}]" % (small, self.path("commands")))
+
+        def run(free, expect):
+            with open(os.path.join(small, "filler"), "wb") as filler:
+                filler.write(bytes((256 << 10) - free))
+            return self.tributaryd("--read", harness.DEMO, "-n", "127.0.0.1:4739", "--set", rotating, "--stats",
+                                   self.path("stats.json"), expect=expect).stderr
+        for free in (0, 0, 4096, 32 << 10):
+            with self.subTest(free=free):
+                log = run(free, harness.EX_IOERR)
+                self.assertIn("flows.ipfix: write failed, export ends (No space left on device)", log)
+                self.assertNotIn("flows.ipfix: ready", log)
+                self.assertEqual(os.listdir(small), ["filler"])
+                ledger = harness.read_json(self.path("stats.json"))
+                self.check_ledger(ledger)
+                self.assertEqual(ledger["flows"]["lost_by_cause"]["write_failed"], harness.DEMO_FLOWS)
+        self.assertFalse(os.path.exists(self.path("commands")))
+        run(128 << 10, harness.EX_OK)    # what was looked for is not kept
+        finished = [name for name in os.listdir(small) if name != "filler"]
+        self.assertEqual(len(finished), 1)
+        self.assertEqual(len(self.flows(os.path.join(small, finished[0]))), harness.DEMO_FLOWS)
+        self.assertLess(os.stat(os.path.join(small, finished[0])).st_blocks * 512, 64 << 10)
+        with open(self.path("commands")) as commands:
+            self.assertEqual(len(commands.readlines()), 1)
+
+
 if __name__ == "__main__":
     harness.main()

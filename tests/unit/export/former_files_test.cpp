@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -216,28 +217,76 @@ TEST_CASE("File rotation: zeros behind the messages go, other octets stay", "[ex
     CHECK(strange.exports->counters.collectors[0].errors.read() == 1);
 }
 
-TEST_CASE("File rotation: other files, and another process's, are left alone", "[export][unit]") {
+TEST_CASE("File rotation: other files are left alone", "[export][unit]") {
     const TemporaryDirectory directory;
     const std::string whole = file_of(5);
     const std::vector<std::string> others{
-        "flows-20261122T041500Z.ipfix.old",   "flows-20261122.ipfix.part",
+        "flows-20261122T041500Z.ipfix.old", "flows-20261122.ipfix.part",
         "flows-20261122T041500Z_.ipfix.part", "flows-20261122T041500Z.json.part",
-        "flow-20261122T041500Z.ipfix.part",   kPart};
+        "flow-20261122T041500Z.ipfix.part"};
     for (const std::string& name : others) {
         write_file(directory / name, whole);
     }
-    const FileDescriptor writer(::open((directory / kPart).c_str(), O_WRONLY | O_CLOEXEC));
-    REQUIRE(::flock(writer.get(), LOCK_EX | LOCK_NB) == 0);
-    RotatingExport first(directory, each_hour());
-    RotatingExport second(directory, each_hour());  // the first one's part is in use
-    first.queue.put_many(3);
-    first.finish(milliseconds{0});
-    second.finish(milliseconds{0});
+    RotatingExport exports(directory, each_hour());
+    exports.queue.put_many(3);
+    exports.finish(milliseconds{0});
     for (const std::string& name : others) {
         CHECK(read_file(directory / name) == whole);
     }
-    CHECK(said_of_former(first).size() == 1);
-    CHECK_THAT(said_of_former(first)[0], Catch::Contains("is written by another process"));
+    CHECK(said_of_former(exports).empty());
+}
+
+TEST_CASE("File rotation: files that another process writes are left to it", "[export][unit]") {
+    const TemporaryDirectory directory;
+    FileRotation each_minute;
+    each_minute.interval = std::chrono::seconds{60};
+    RotatingExport first(directory, each_minute);
+    first.queue.put_many(3);
+    for (const int minute : {0, 1, 2}) {
+        first.run(std::chrono::minutes{minute});
+        first.run(std::chrono::minutes{minute} + std::chrono::seconds{2});
+        CHECK_THROWS_WITH(
+            RotatingExport(directory, each_hour()),
+            Catch::Contains("export.collectors[].path " + (directory / "flows.ipfix").string() +
+                            ": another process writes files of this rotation (PID " +
+                            std::to_string(::getpid()) + "), now ") &&
+                Catch::Contains(".ipfix.part"));
+    }
+    const RotatingExport without(directory, {});  // its name is another one
+    CHECK_FALSE(directory.names().empty());
+    first.finish(std::chrono::minutes{3});
+    std::size_t records = 0;
+    for (const std::string& name : directory.names()) {
+        CHECK_FALSE(name.ends_with(".part"));
+        records += ports_in(directory / name).size();
+    }
+    CHECK(records == 3);
+    RotatingExport(directory, each_hour()).finish(milliseconds{0});
+}
+
+TEST_CASE("File rotation: of two that begin at once the one with the earlier name goes on",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string own = (directory / kPart).string();
+    const std::string later = (directory / "flows-20261122T041500Z_002.ipfix.part").string();
+    const FileDescriptor writer(::open(own.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(::flock(writer.get(), LOCK_EX | LOCK_NB) == 0);
+    CHECK_NOTHROW(refuse_other_writer("flows.ipfix", {own, later}, own));
+    CHECK_THROWS_WITH(refuse_other_writer("flows.ipfix", {own, later}, later),
+                      Catch::Contains(", now " + own));
+}
+
+TEST_CASE("File: a part of a rotation that another process writes is left to it",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    write_file(directory / kPart, file_of(5));
+    const FileDescriptor writer(::open((directory / kPart).c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(::flock(writer.get(), LOCK_EX | LOCK_NB) == 0);
+    RotatingExport exports(directory, {});
+    exports.finish(milliseconds{0});
+    CHECK(read_file(directory / kPart) == file_of(5));
+    REQUIRE(said_of_former(exports).size() == 1);
+    CHECK_THAT(said_of_former(exports)[0], Catch::Contains("is written by another process"));
 }
 
 TEST_CASE("File rotation: a new part is taken only where no other process has it",
