@@ -31,6 +31,9 @@ CaptureDescriptor::CaptureDescriptor(const std::string& path, CaptureReading& re
     struct stat status {};
     if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         size_ = static_cast<std::uint64_t>(status.st_size);
+        // 0 of a file that was opened here; another program may have read of standard input.
+        const off_t place = ::lseek(descriptor_, 0, SEEK_CUR);
+        begin_ = offset_ = place > 0 ? static_cast<std::uint64_t>(place) : 0;
     }
 }
 

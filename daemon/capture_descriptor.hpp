@@ -37,7 +37,11 @@ public:
     /// whatever they hold.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-    /// Reads on. A regular file is read from its beginning, whatever others read of it.
+    /// Octet of a regular file at which its reading begins: 0, but for a standard input of which
+    /// another program has read the octets before.
+    [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
+
+    /// Reads on. A regular file is read from begin() on, whatever others read of it meanwhile.
     ///
     /// @return  octets that were read, at least one; 0: the end is reached, or reading was
     /// cancelled
@@ -59,6 +63,7 @@ private:
     CaptureReading& reading_;
     int descriptor_;
     std::uint64_t size_ = 0;
+    std::uint64_t begin_ = 0;
     std::uint64_t offset_ = 0;        ///< of a regular file
     Clock::time_point end_ = kNever;  ///< when a pipe is left that was cancelled
 };

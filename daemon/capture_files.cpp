@@ -118,7 +118,7 @@ void CaptureFiles::open(File& file) noexcept {
             file.reason = why_none(*capture, reader.error());
         }
     } catch (const std::system_error& error) {
-        file.reason = error.code().message();
+        file.reason = reason_of(error);
     } catch (const std::exception&) {
         file.reason = "no memory";  // short enough for a string to hold without allocating
     }

@@ -58,6 +58,10 @@ public:
     [[nodiscard]] std::size_t unread() const noexcept {
         return pcap_ ? pcap_->unread() : pcapng_ ? pcapng_->unread() : 0;
     }
+    /// As PcapngReader::damage(). Every record of a pcap file is good, if it is not cut off.
+    [[nodiscard]] std::string_view damage() const noexcept {
+        return pcapng_ ? pcapng_->damage() : std::string_view();
+    }
     /// Walks on where the bytes ended so far.
     ///
     /// @param bytes  begin with those that are unread()

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -14,8 +15,17 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kInputOctets = std::size_t{128} << 10U;
+constexpr const char* kNoMemory = "no memory";  ///< short: a string holds it without allocating
 
 }  // namespace
+
+std::string reason_of(const std::system_error& error) noexcept {
+    try {
+        return error.code().message();
+    } catch (const std::bad_alloc&) {
+        return kNoMemory;
+    }
+}
 
 CaptureStream::CaptureStream(std::unique_ptr<CaptureDescriptor> file, const CaptureReading& reading,
                              std::uint16_t workers, const CaptureStreamSizes& sizes)
@@ -63,9 +73,13 @@ CaptureEnding CaptureStream::ending() const noexcept {
     return reading_.abandoned.load() ? CaptureEnding::abandoned : ending_;
 }
 
-std::string CaptureStream::fault() const {
+std::string CaptureStream::fault() const noexcept {
     const std::scoped_lock lock{mutex_};
-    return fault_;
+    try {
+        return fault_;
+    } catch (const std::bad_alloc&) {
+        return kNoMemory;
+    }
 }
 
 /// The worker that makes the next piece may still copy the end of this one: its slot is not filled
@@ -98,9 +112,9 @@ void CaptureStream::make(Slot& slot, std::span<const std::byte> unused) noexcept
         slot.filled = unused.size();
         fill(slot, unused.size());
     } catch (const std::system_error& error) {
-        end(CaptureEnding::unreadable, error.code().message());
+        end(CaptureEnding::unreadable, reason_of(error));
     } catch (const std::exception&) {
-        end(CaptureEnding::unreadable, "no memory");  // short: it needs none
+        end(CaptureEnding::unreadable, kNoMemory);
     }
 }
 
@@ -165,11 +179,12 @@ void CaptureStream::end_input() {
     }
 }
 
-void CaptureStream::end(CaptureEnding ending, const std::string& fault) {
+/// Needs no memory for an ending other than damaged.
+void CaptureStream::end(CaptureEnding ending, std::string fault) {
     has_ended_ = true;
-    std::string text = fault;
+    std::string text = std::move(fault);
     if (ending == CaptureEnding::damaged && !compression().empty()) {
-        text = std::string(compression()) + ": " + fault + ", in front of octet " +
+        text = std::string(compression()) + ": " + text + ", in front of octet " +
                std::to_string(octets_read_ - input_.size()) + " of the file";
     }
     const std::scoped_lock lock{mutex_};
@@ -185,7 +200,7 @@ void CaptureStream::choose_decompressor() {
         input_has_ended_ = octets == 0;
         got += octets;
     }
-    octets_read_ = got;
+    octets_read_ = file_->begin() + got;
     input_ = std::span<const std::byte>(buffer_).first(got);
     decompressor_ = decompressor_of(input_);
     if (decompressor_ == nullptr) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "daemon/capture_descriptor.hpp"
@@ -35,6 +36,9 @@ struct CaptureStreamSizes {
     /// Octets of the longest frame or block; libpcap's own limit for a frame is 256 KiB.
     std::size_t longest_item = std::size_t{16} << 20U;
 };
+
+/// The error in words; "no memory" where there is none for them.
+[[nodiscard]] std::string reason_of(const std::system_error& error) noexcept;
 
 /// The bytes of a capture that are not mapped, because they are compressed or come through a pipe,
 /// for several workers that each walk all of them.
@@ -70,7 +74,7 @@ public:
     /// Of the last piece, once it was handed out.
     [[nodiscard]] CaptureEnding ending() const noexcept;
     /// Why it did not end whole: "gzip: incorrect data check, in front of octet 100 of the file".
-    [[nodiscard]] std::string fault() const;
+    [[nodiscard]] std::string fault() const noexcept;
     /// "gzip"; empty: the file is not compressed.
     [[nodiscard]] std::string_view compression() const noexcept { return decompressor_->name(); }
 
@@ -91,7 +95,7 @@ private:
     void make(Slot& slot, std::span<const std::byte> unused) noexcept;
     void make_room(Slot& slot, std::size_t unused) const;
     void fill(Slot& slot, std::size_t unused);
-    void end(CaptureEnding ending, const std::string& fault);
+    void end(CaptureEnding ending, std::string fault);
     void end_input();
 
     const CaptureReading& reading_;
@@ -103,7 +107,7 @@ private:
     std::unique_ptr<Decompressor> decompressor_;
     std::vector<std::byte> buffer_;     ///< of what was read
     std::span<const std::byte> input_;  ///< what is left in it
-    std::uint64_t octets_read_ = 0;
+    std::uint64_t octets_read_ = 0;     ///< and those before the file's begin()
     bool input_has_ended_ = false;
 
     mutable std::mutex mutex_;

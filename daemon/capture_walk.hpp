@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "daemon/capture_reader.hpp"
@@ -26,7 +28,7 @@ public:
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept {
         const CaptureItem item = reader_.next(out);
         if (item == CaptureItem::end || item == CaptureItem::cut) [[unlikely]] {
-            return pause_or_end(item);
+            return pause_or_end(item, reader_);
         }
         return item;
     }
@@ -43,22 +45,40 @@ public:
     /// @return     `pause`: it is not in memory yet
     /// @cost       a copy of the reader, for once in a file
     [[nodiscard]] CaptureItem look_ahead(CaptureFrame& out) const noexcept {
-        CaptureReader ahead = reader_;
-        CaptureItem item = ahead.next(out);
-        while (item == CaptureItem::other_block) {
-            item = ahead.next(out);
+        try {
+            CaptureReader ahead = reader_;
+            CaptureItem item = ahead.next(out);
+            while (item == CaptureItem::other_block) {
+                item = ahead.next(out);
+            }
+            return item == CaptureItem::frame || item == CaptureItem::unknown_interface
+                       ? item
+                       : pause_or_end(item, ahead);
+        } catch (const std::bad_alloc&) {
+            return CaptureItem::end;  // of the copy: what is ahead stays unknown
         }
-        return item == CaptureItem::frame || item == CaptureItem::unknown_interface
-                   ? item
-                   : pause_or_end(item);
     }
 
     /// After `end` or `cut`: how the file's bytes ended, and why if not as a whole.
     [[nodiscard]] CaptureEnding ending() const noexcept { return capture_->ending(); }
-    [[nodiscard]] std::string fault() const { return capture_->fault(); }
+    [[nodiscard]] std::string fault() const noexcept {
+        return reader_.damage().empty() ? capture_->fault() : text_of(reader_.damage());
+    }
 
 private:
-    [[nodiscard]] CaptureItem pause_or_end(CaptureItem item) const noexcept {
+    [[nodiscard]] static std::string text_of(std::string_view text) noexcept {
+        try {
+            return std::string(text);
+        } catch (const std::bad_alloc&) {
+            return "no memory";  // short: it needs none
+        }
+    }
+
+    [[nodiscard]] CaptureItem pause_or_end(CaptureItem item,
+                                           const CaptureReader& reader) const noexcept {
+        if (!reader.damage().empty()) {
+            return item;  // no further piece makes it whole
+        }
         if (!piece_.is_last) {
             return CaptureItem::pause;
         }

@@ -27,7 +27,7 @@ public:
                               bool /*is_last*/) noexcept override {
         while (true) {
             if (is_between_ && !begin_member(input)) {
-                return true;
+                return result_ == Z_OK;
             }
             const int result = inflate_some(input, room);
             if (result == Z_STREAM_END) {
@@ -56,7 +56,7 @@ public:
 private:
     /// Between two members and at the end there may be zeros, of tapes and of block devices, which
     /// gzip(1) skips too.
-    /// @return  false: the input has nothing else
+    /// @return  false: the input has nothing else, or what it has is no member
     bool begin_member(std::span<const std::byte>& input) noexcept {
         const auto member =
             std::ranges::find_if(input, [](std::byte octet) { return octet != std::byte{0}; });
@@ -65,6 +65,12 @@ private:
             return false;
         }
         inflateReset(&stream_);
+        // zlib looks at two octets together, and would wait for the second one of a single octet.
+        constexpr std::byte kBegin{0x1F};
+        if (input.front() != kBegin) {
+            result_ = Z_DATA_ERROR;
+            return false;
+        }
         is_between_ = false;
         return true;
     }

@@ -28,7 +28,8 @@ bool is_plain(const CaptureDescriptor& file) {
 OpenCapture::OpenCapture(const std::string& path, CaptureReading& reading, std::uint16_t workers,
                          const CaptureStreamSizes& sizes) {
     auto file = std::make_unique<CaptureDescriptor>(path, reading);
-    if (file->size() > 0 && is_plain(*file)) {
+    // A mapping is of whole pages, from the file's first octet on.
+    if (file->size() > 0 && file->begin() == 0 && is_plain(*file)) {
         if (auto mapped = CaptureMapping::try_map(file->get(), file->size())) {
             mapping_.emplace(std::move(*mapped));
         }

@@ -34,7 +34,9 @@ public:
         return mapping_ ? CaptureEnding::whole : stream_->ending();
     }
     /// As CaptureStream::fault().
-    [[nodiscard]] std::string fault() const { return mapping_ ? std::string() : stream_->fault(); }
+    [[nodiscard]] std::string fault() const noexcept {
+        return mapping_ ? std::string() : stream_->fault();
+    }
     /// As CaptureStream::compression().
     [[nodiscard]] std::string_view compression() const noexcept {
         return mapping_ ? std::string_view() : stream_->compression();

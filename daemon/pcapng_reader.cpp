@@ -118,11 +118,17 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
     }
     const bool new_section = order_.u32(rest_.first<4>()) == kSectionHeader;
     if (new_section && !start_section()) {
+        damage_ = "the capture is damaged: a section header has neither byte order";
         return CaptureItem::cut;
     }
     const std::uint32_t type = order_.u32(rest_.first<4>());
     const std::size_t block_bytes = order_.u32(rest_.subspan<4, 4>());
-    if (block_bytes < kBlockOverhead || block_bytes > rest_.size()) {
+    if (block_bytes < kBlockOverhead) {
+        damage_ =
+            "the capture is damaged: a block's length is below 12 octets, the least it can be";
+        return CaptureItem::cut;
+    }
+    if (block_bytes > rest_.size()) {
         return CaptureItem::cut;
     }
     const auto body = rest_.subspan(kBlockHeader, block_bytes - kBlockOverhead);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "daemon/capture_frame.hpp"
@@ -51,6 +52,9 @@ public:
 
     /// Octets behind the last whole block.
     [[nodiscard]] std::size_t unread() const noexcept { return rest_.size(); }
+    /// What is wrong with the block behind the last whole one, of which no further byte would make
+    /// a good one; empty: it may only be cut off.
+    [[nodiscard]] std::string_view damage() const noexcept { return damage_; }
     /// Walks on in other bytes, which begin with the unread ones.
     void go_on(std::span<const std::byte> bytes) noexcept { rest_ = bytes; }
 
@@ -69,6 +73,7 @@ private:
     std::span<const std::byte> rest_;  ///< behind the last whole block
     CaptureByteOrder order_;
     std::vector<PcapngInterface> interfaces_;  ///< of the section
+    std::string_view damage_;                  ///< of a literal
     bool has_no_memory_ = false;               ///< for one of its interfaces and those behind it
 };
 

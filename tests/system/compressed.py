@@ -112,6 +112,19 @@ class Whole(Case):
                                               sort_keys=True) for record in self.flows(out))
                     self.assertEqual(flows, plain)
 
+    def test_a_standard_input_that_was_read_before(self):
+        """Another program has read what stands in front of the capture, and left it at its first octet."""
+        capture, front = self.captures["pcap"], b"a line that another program has read\n"
+        plain = self.records(self.path("plain", capture))[1]["packets"]["received"]
+        for name in (*self.formats(), "not at all"):
+            ledger = self.path("ledger.json")
+            with self.subTest(name), open(self.path("behind", front + COMPRESS.get(name, bytes)(capture)), "rb") as stdin:
+                os.lseek(stdin.fileno(), len(front), os.SEEK_SET)
+                subprocess.run([harness.TRIBUTARYD, "--read", "-", "--write", self.path("out.ipfix"), "--stats", ledger],
+                               stdin=stdin, check=True, stderr=subprocess.DEVNULL)
+                with open(ledger, encoding="utf-8") as stats:
+                    self.assertEqual(json.load(stats)["packets"]["received"], plain)
+
     def test_several_captures_are_one_stream_however_each_is_packed(self):
         third = FRAMES // 3
         whole, _, _ = self.records(self.path("plain", self.captures["pcap"]))

@@ -205,14 +205,59 @@ TEST_CASE("CaptureStream: octets behind the end, are told and what came before i
     const Bytes garbage = bytes_of("this is something else");
     for (const auto& [how, reason] :
          {std::pair{Compression::gzip, "gzip: what follows its end is not gzip, "},
-          std::pair{Compression::xz,
-                    "xz: the data is damaged, or what follows its end is not xz, "},
+          std::pair{Compression::xz, "xz: what follows its end is not xz, "},
           std::pair{Compression::zstd, "zstd: what follows its end is not zstd, "}}) {
-        const Walked read = walk_file(joined(compressed(how, capture), garbage));
+        for (std::size_t octets = 1; octets <= garbage.size(); ++octets) {
+            const Bytes rest = cut_at(garbage, octets).first;
+            for (const auto kind : {NamelessFile::Kind::regular, NamelessFile::Kind::pipe}) {
+                const Walked read = walk_file(joined(compressed(how, capture), rest), kind);
+                CHECK(read.frames == plain.frames);
+                CHECK(read.last == CaptureItem::cut);
+                CAPTURE(read.fault, octets);
+                CHECK(read.fault.starts_with(reason));
+            }
+        }
+        // The beginning of a further one is cut off.
+        const Bytes begun = cut_at(compressed(how, capture), 1).first;
+        const Walked read = walk_file(joined(compressed(how, capture), begun));
         CHECK(read.frames == plain.frames);
-        CHECK(read.last == CaptureItem::cut);
         CAPTURE(read.fault);
-        CHECK(read.fault.starts_with(reason));
+        CHECK(read.fault.find(": the file is cut off, ") != std::string::npos);
+    }
+    CHECK(walk_file(joined(by_xz(capture), Bytes(3))).fault.starts_with("xz: the data is damaged"));
+}
+
+TEST_CASE("CaptureStream: a damaged block of pcapng, is told as that and ends the walk there",
+          "[daemon][unit]") {
+    for (const std::uint32_t length : {0U, 4U, 11U}) {
+        CaptureBytes file{std::endian::little};
+        add_section(file);
+        add_interface(file, 1);
+        add_enhanced(file, {.ticks = 1, .data = "good"});
+        file.u32(6).u32(length);
+        for (int i = 0; i < 2000; ++i) {  // several pieces behind it
+            file.u32(0);
+        }
+        const Bytes capture = file.bytes();
+        for (const Bytes& content : {capture, by_gzip(capture), by_xz(capture)}) {
+            for (const auto kind : {NamelessFile::Kind::regular, NamelessFile::Kind::pipe}) {
+                const Walked read = walk_file(content, kind);
+                CHECK(read.frames.size() == 1);
+                CHECK(read.last == CaptureItem::cut);
+                CHECK(read.fault ==
+                      "the capture is damaged: a block's length is below 12 octets, the least it "
+                      "can be");
+            }
+        }
+    }
+    Bytes twice = pcapng();  // with several sections
+    const Bytes section = cut_at(twice, 12).first;
+    const auto last = std::find_end(twice.begin(), twice.end(), section.begin(), section.end());
+    last[9] ^= std::byte{1};  // of the byte order magic
+    for (const auto kind : {NamelessFile::Kind::regular, NamelessFile::Kind::pipe}) {
+        const Walked read = walk_file(twice, kind);
+        CHECK(read.last == CaptureItem::cut);
+        CHECK(read.fault == "the capture is damaged: a section header has neither byte order");
     }
 }
 

@@ -8,9 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/capture_source.hpp"
 #include "daemon/client_places.hpp"
 #include "daemon/filter_compilation.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/unit/daemon/capture_builder.hpp"
+#include "tests/unit/daemon/compressed.hpp"
+#include "tests/unit/daemon/nameless_file.hpp"
 
 // What becomes of parts of the daemon for which operator new finds nothing. It is replaced here,
 // which ThreadSanitizer does not bear, hence a program of its own.
@@ -62,6 +66,64 @@ TEST_CASE("FilterCompilation: without memory the outcome is that, wherever it ra
         CHECK(outcome->may_heal == is_refused);
         CHECK(outcome->fault == (is_refused ? "no memory" : ""));
         CHECK_FALSE(compilation->poll());
+    }
+}
+
+/// A pcapng with frames of several interfaces, and a damaged block behind them.
+Bytes damaged_capture() {
+    CaptureBytes file{std::endian::little};
+    add_section(file);
+    for (std::uint32_t number = 0; number < 20; ++number) {
+        add_interface(file, 1);
+        add_enhanced(file, {.interface = number, .ticks = number, .data = "a frame"});
+    }
+    return file.u32(6).u32(4).u32(0).u32(0).bytes();
+}
+
+/// What became of a capture that was read with so many allocations.
+struct ReadWith {
+    std::size_t frames{};
+    bool is_refused{};  ///< one of them
+    bool is_told{};     ///< that something is wrong with the capture
+};
+
+ReadWith read_with(std::int64_t allocations, const std::string& path) {
+    ReadWith result;
+    CaptureFiles files{{path}, 1, {.piece = 64, .longest_item = 4096}};
+    CaptureCounters counters;
+    CaptureSource source{files, counters, 0};
+    const std::size_t before = refused_allocations();
+    {
+        const NoLargeMemory limit(0, allocations);
+        while (!source.exhausted()) {
+            result.frames += source.receive().packets.size();
+        }
+    }
+    result.is_refused = refused_allocations() != before;
+    result.is_told = files.cut_count() != 0 || files.failure() != std::nullopt;
+    return result;
+}
+
+TEST_CASE("CaptureSource: without memory the capture's end is told, wherever it ran out",
+          "[daemon][unit]") {
+    const Bytes capture = damaged_capture();
+    Bytes cut = by_gzip(capture);
+    cut.resize(cut.size() - 4);
+    for (const Bytes& content : {capture, cut, by_xz(capture), by_zstd(capture)}) {
+        for (const auto kind : {NamelessFile::Kind::regular, NamelessFile::Kind::pipe}) {
+            bool is_refused = true;
+            for (std::int64_t allocations = 0; is_refused; ++allocations) {
+                const NamelessFile file{content, kind};
+                const ReadWith read = read_with(allocations, file.path());
+                CAPTURE(allocations);
+                CHECK(read.is_told);
+                CHECK((read.frames == 20 || read.is_refused));
+                is_refused = read.is_refused;
+            }
+        }
+    }
+    for (std::int64_t allocations = 0; allocations < 10; ++allocations) {
+        CHECK(read_with(allocations, "/nowhere/a capture that is not there").is_told);
     }
 }
 
