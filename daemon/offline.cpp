@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "daemon/awaited_capture.hpp"
 #include "daemon/awaited_filter.hpp"
@@ -25,6 +26,7 @@
 #include "daemon/input_stages.hpp"
 #include "daemon/log.hpp"
 #include "daemon/pipeline.hpp"
+#include "daemon/pipeline_end.hpp"
 #include "daemon/report.hpp"
 #include "export/memory_reserve.hpp"
 #include "flowcache/frame_input.hpp"
@@ -203,6 +205,9 @@ private:
         while (!ended.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             reserve_.fill();
+            if (is_finishing_ && has_collectors_ && !ended.load(std::memory_order_relaxed)) {
+                tell_wait();
+            }
             if (!ended.load(std::memory_order_relaxed) && has_given_up()) {
                 return;
             }
@@ -228,6 +233,17 @@ private:
         has_given_up_ = true;
         spdlog::error("no collector can be reached: the captures are not read on");
         return true;
+    }
+
+    /// Says once what the end waits for.
+    void tell_wait() noexcept {
+        try {
+            if (!std::exchange(wait_is_told_, true)) {
+                spdlog::warn(wait_of_end(ledger(), pipeline_->drain_timeout()));
+            }
+        } catch (const std::bad_alloc&) {
+            spdlog::error("not enough memory to tell what the end waits for");
+        }
     }
 
     void log_statistics() const noexcept {
@@ -278,6 +294,7 @@ private:
     std::atomic<bool> inputs_ended_{false};
     bool has_given_up_ = false;
     bool is_finishing_ = false;
+    bool wait_is_told_ = false;
     int interrupted_ = 0;  ///< the first signal that was to end the run; 0: none has come
     bool inputs_were_cut_ = false;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest

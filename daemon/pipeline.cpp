@@ -132,6 +132,7 @@ void Pipeline::change_export(const ExportOptions& options) {
     if (const std::string& error = export_orders_.done().error; !error.empty()) {
         throw ExportError(error);
     }
+    parts_.export_options.drain_timeout = options.drain_timeout;
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
 }
@@ -225,6 +226,9 @@ void Pipeline::run_export() noexcept {
         timer.after_round(found);
     }
     while (!finish_export()) {
+        if (ends_now_.load(std::memory_order_relaxed)) {
+            export_worker_.end_now();
+        }
         std::this_thread::sleep_for(export_worker_.is_held_back() ? kIdleSleep : kDrainSleep);
     }
 }

@@ -78,6 +78,16 @@ public:
     /// @thread  any, but one at a time; read() may run beside it
     void stop() noexcept;
 
+    /// Makes stop() wait for collectors no longer: what they do not take at once is lost, or stays
+    /// in a spool.
+    /// @thread  any, while stop() runs
+    void end_now() noexcept { ends_now_.store(true, std::memory_order_relaxed); }
+    /// How long stop() waits for a collector's sign of life.
+    /// @thread  main
+    [[nodiscard]] std::chrono::milliseconds drain_timeout() const noexcept {
+        return parts_.export_options.drain_timeout;
+    }
+
     /// Has a queue's input thread carry an order out between two bursts.
     ///
     /// @param order  as the thread leaves it; only a part of it may be done
@@ -166,6 +176,7 @@ private:
     std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
+    std::atomic<bool> ends_now_{false};
     std::atomic<bool> export_is_faulty_{false};
     std::atomic<bool> orders_are_closed_{false};
     std::atomic<bool> wants_tries_{false};

@@ -25,6 +25,7 @@
 #include "daemon/node_heap.hpp"
 #include "daemon/packet_pool.hpp"
 #include "daemon/pipeline.hpp"
+#include "daemon/pipeline_end.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/probe_watch.hpp"
@@ -64,6 +65,15 @@ EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePl
     return options;
 }
 
+/// A probe that was stopped ends with 0, whatever its collectors have missed: the exit code tells
+/// of the program. That not one record has left is worth a line.
+void tell_vain_run(const QueueLedger& total) {
+    const std::uint64_t lost = total.lost_sum().records;
+    if (lost > 0 && total.exported.records == 0 && total.spooled.records == 0) {
+        spdlog::error("no flow record has left: {} are lost", lost);
+    }
+}
+
 /// Everything a running probe consists of, in the order in which it depends on each other.
 class Probe {
 public:
@@ -94,8 +104,11 @@ public:
         start();
         const int watched = watch();
         reserve_.fill();
-        pipeline_->stop();
-        return exit_code(watched, report_ledger(ledger(), options_.stats_path));
+        end_pipeline(*pipeline_, signals_, [this] { return ledger(); });
+        const Ledger last = ledger();
+        const int reported = report_ledger(last, options_.stats_path);
+        tell_vain_run(last.total());
+        return exit_code(watched, reported);
     }
 
 private:

@@ -302,6 +302,16 @@ bool CollectorGroup::finish(ExportTime now, bool drained) {
     return all_ended;
 }
 
+void CollectorGroup::end_now() noexcept {
+    options_.drain_timeout = {};
+    ends_now_ = true;
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            member.session->begin_end(options_.drain_timeout);  // no pace of its own holds it back
+        }
+    }
+}
+
 /// @return  nothing is left there, and nothing comes
 bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
     if (!member.ends_since) {
@@ -324,7 +334,8 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
 /// still open does not wait for it.
 bool CollectorGroup::has_failed_to_end(Member& member, bool drained, ExportTime now) const {
     const std::uint64_t signs = member.session->signs_of_life();
-    if (std::exchange(member.signs_of_life, signs) != signs || member.session->is_held_back()) {
+    const bool is_held_back = !ends_now_ && member.session->is_held_back();
+    if (std::exchange(member.signs_of_life, signs) != signs || is_held_back) {
         member.progress_at = now.uptime;
     }
     // Even without time for the end, what has left is not taken for lost before it is known to be.

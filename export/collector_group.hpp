@@ -76,6 +76,8 @@ public:
     /// @param drained  nothing more will be added
     /// @return         nothing is left here, and every record is accounted for
     [[nodiscard]] bool finish(ExportTime now, bool drained);
+    /// The end waits for no collector any more: what it does not take at once is given up.
+    void end_now() noexcept;
 
     /// Whether messages wait for their pace.
     [[nodiscard]] bool is_held_back() const noexcept;
@@ -163,6 +165,7 @@ private:
     std::chrono::nanoseconds spool_progress_at_{};
     std::uint64_t spool_signs_{};  ///< of life, as last seen at its end
     bool is_finishing_{};
+    bool ends_now_{};  ///< the end waits for no pace, either
     std::optional<std::chrono::nanoseconds> began_;
 };
 

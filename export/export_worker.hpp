@@ -57,6 +57,8 @@ public:
     ///
     /// @param no_more  no queue gets records any more, and what options records tell is final
     [[nodiscard]] bool finish(ExportTime now, bool no_more = true);
+    /// From now on finish() waits for no collector.
+    void end_now() noexcept { collectors_.end_now(); }
     /// Whether all that is left waits for time to pass: for a pace.
     [[nodiscard]] bool is_held_back() const noexcept { return collectors_.is_held_back(); }
     /// The end, after finish(): connections and files are closed. May wait for files to be

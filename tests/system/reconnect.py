@@ -83,6 +83,23 @@ class Reconnect(harness.TestCase):
                 self.assertEqual(daemon.popen.wait(30), harness.EX_OK, daemon.text())
         self.check_records(harness.read_json(self.path("stats.json")), collector.streams)
 
+    def test_a_second_signal_ends_the_wait(self):
+        port = harness.free_port()
+        with harness.huge_pages(), self.probe(port, "export.drain-timeout=300") as daemon:
+            daemon.wait_for_log("ready")
+            daemon.wait_for_received(harness.DEMO_FRAMES)
+            daemon.send(15)
+            daemon.wait_for_log(r"the end waits: \d+ flow records are to leave for tcp 127.0.0.1:%d \(not connected\);.*"
+                                r"after 300 s .*; SIGINT or SIGTERM once more" % port, 10)
+            self.assertEqual(daemon.end(2), harness.EX_OK, daemon.text())
+            self.assertIn("SIGINT again: no collector is waited for any more", daemon.text())
+            self.assertRegex(daemon.text(), r"error.* no flow record has left: \d+ are lost")
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        self.assertGreater(ledger["flows"]["created"], 0)
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost_by_cause"]["collector_away"]),
+                         (0, ledger["flows"]["created"]))
+
 
 if __name__ == "__main__":
     harness.main()

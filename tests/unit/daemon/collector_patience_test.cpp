@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which collectors a run waits for, and how long.
 #include "daemon/collector_patience.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
+
+#include "daemon/pipeline_end.hpp"
 
 namespace tributary {
 namespace {
@@ -67,6 +70,32 @@ TEST_CASE("CollectorPatience: without waiting records, or while some leave, it d
         CHECK_FALSE(patience.is_over(ledger_of({.ended = 10, .exported = records}),
                                      kBegin + 200s + records * 10s));
     }
+}
+
+TEST_CASE("wait_of_end: records, the collectors that they wait for, and the longest time",
+          "[daemon][unit]") {
+    Ledger ledger = ledger_of({});
+    CHECK(wait_of_end(ledger, 5s) == "the end waits until files are finished");
+    ledger.queues[0].metered.records = 12;
+    ledger.queues[0].exported.records = 5;
+    const auto expect = [&ledger](const char* collectors) {
+        CHECK(wait_of_end(ledger, 2500ms) ==
+              std::string("the end waits: 7 flow records are to leave for ") + collectors +
+                  "; a collector is given up after 2.5 s without a sign of life, and after 25 s in "
+                  "any case (export.drain-timeout)");
+    };
+    expect("udp h:1 (not connected)");
+    ledger.collectors.push_back({.name = "tcp h:2", .counts = {}, .lost_by_cause = {}});
+    expect("udp h:1 (not connected), tcp h:2 (not connected)");
+    ledger.collectors[1].counts = {{"connected", 1}, {"waiting_octets", 9}};
+    expect("tcp h:2");
+    ledger.collectors[1].counts = {{"connected", 1}};
+    ledger.collectors[0].is_removed = true;
+    expect("the collectors");
+    ledger.queues[0].exported.records = 12;
+    ledger.collectors[1].counts = {{"connected", 0}, {"waiting_octets", 9}};
+    CHECK_THAT(wait_of_end(ledger, 5s),
+               Catch::Contains("records that other collectors have are to leave for tcp h:2 (not"));
 }
 
 }  // namespace

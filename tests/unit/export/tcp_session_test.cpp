@@ -238,6 +238,21 @@ TEST_CASE("TCP export: finish gives up on an absent collector after drain_timeou
     CHECK(tcp.exported() == 0);
 }
 
+TEST_CASE("TCP export: an end that is to wait no longer gives up at once", "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    const std::uint16_t port = port_of(listener);
+    listener = FileDescriptor();
+    TcpExport tcp(port);
+    tcp.queue.put_many(1000);
+    tcp.run(milliseconds{0});
+    CHECK_FALSE(tcp.worker.finish(at(milliseconds{10})));
+    tcp.worker.end_now();
+    CHECK(tcp.worker.finish(at(milliseconds{11})));
+    CHECK(tcp.queue.left() == 0);
+    CHECK(tcp.counters.queues[0].read_lost(ExportLoss::collector_away) ==
+          RecordTally{1000, 10'000, 1'000'000});
+}
+
 TEST_CASE("TCP export: finish gives up on a collector that does not read", "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
     TcpExport tcp(port_of(listener));
