@@ -30,7 +30,8 @@ bool pause_queues(const InputWatch::Input& input) {
 
 }  // namespace
 
-InputWatch::InputWatch(const Eal& eal, std::vector<Input> inputs) : eal_(eal) {
+InputWatch::InputWatch(const Eal& eal, std::vector<Input> inputs)
+    : eal_(eal), long_frames_(inputs.size()) {
     for (Input& input : inputs) {
         inputs_.push_back({.input = std::move(input)});
     }
@@ -42,6 +43,21 @@ void InputWatch::look() {
         look_at_link(input);
         if (is_gone(input) && input.port->can_be_opened_anew()) {
             look_for_interface(watched);
+        }
+    }
+    look_at_long_frames();
+}
+
+void InputWatch::look_at_long_frames() {
+    for (std::size_t index = 0; index < inputs_.size(); ++index) {
+        const Input& input = inputs_[index].input;
+        LongFramesWatch::Counts counts;
+        for (const DpdkQueue* queue : input.queues) {
+            counts.cut += queue->frames_cut().read();
+            counts.length_unknown += queue->length_unknown().read();
+        }
+        if (const auto line = long_frames_[index].look(counts, Clock::now())) {
+            spdlog::warn("input {}: {}", input.name, *line);
         }
     }
 }

@@ -10,6 +10,7 @@
 #include "daemon/dpdk_queue.hpp"
 #include "daemon/eal.hpp"
 #include "daemon/eth_port.hpp"
+#include "daemon/long_packets.hpp"
 
 namespace tributary {
 
@@ -32,8 +33,8 @@ public:
     /// `eal`
     InputWatch(const Eal& eal, std::vector<Input> inputs);
 
-    /// Logs changes of links, and takes interfaces that are there again. To be called after each
-    /// pause().
+    /// Logs changes of links and frames that were cut, and takes interfaces that are there again.
+    /// To be called after each pause().
     void look();
     /// Until the next look: short while a device is gone, because what an interface receives before
     /// it is taken is missed.
@@ -60,6 +61,7 @@ private:
     };
 
     static void look_at_link(const Input& input);
+    void look_at_long_frames();
     void look_for_interface(Watched& watched);
     void take_again(Watched& watched);
     [[nodiscard]] bool is_read_by_another(const Watched& watched) const;
@@ -67,6 +69,7 @@ private:
 
     const Eal& eal_;
     std::vector<Watched> inputs_;
+    std::vector<LongFramesWatch> long_frames_;  ///< of each input
 };
 
 }  // namespace tributary

@@ -7,11 +7,13 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "export/socket.hpp"
@@ -55,26 +57,33 @@ std::vector<std::byte> ask_for_link(unsigned index) {
     return answer;
 }
 
-/// A counter of IFLA_STATS64, which is among the attributes behind a message's ifinfomsg; 0: the
-/// kernel does not have it.
+/// The payload of the first attribute of a type; empty: there is none.
+std::span<const std::byte> attribute_of(std::span<const std::byte> attributes, unsigned type) {
+    for (;;) {
+        const rtattr attribute = structure_at<rtattr>(attributes, 0).value_or(rtattr{});
+        if (attribute.rta_len < sizeof(rtattr) || attribute.rta_len > attributes.size()) {
+            return {};  // they end
+        }
+        if ((attribute.rta_type & NLA_TYPE_MASK) == type) {
+            return attributes.subspan(RTA_LENGTH(0), attribute.rta_len - RTA_LENGTH(0));
+        }
+        const std::size_t step = RTA_ALIGN(attribute.rta_len);
+        attributes = attributes.subspan(std::min(step, attributes.size()));
+    }
+}
+
+/// The attributes behind a message's ifinfomsg.
+std::span<const std::byte> attributes_of(std::span<const std::byte> message) {
+    return message.subspan(std::min(message.size(), std::size_t{NLMSG_LENGTH(sizeof(ifinfomsg))}));
+}
+
+/// A counter of IFLA_STATS64; 0: the kernel does not have it, as one that is older than this
+/// header.
 ///
 /// @param offset  of the counter in rtnl_link_stats64
 std::uint64_t counter_of(std::span<const std::byte> message, std::size_t offset) {
-    std::size_t at = NLMSG_LENGTH(sizeof(ifinfomsg));
-    for (;;) {
-        const rtattr attribute = structure_at<rtattr>(message, at).value_or(rtattr{});
-        if (attribute.rta_len < sizeof(rtattr)) {
-            return 0;  // the message ends
-        }
-        if (attribute.rta_type == IFLA_STATS64) {
-            // A kernel may know fewer counters than this header.
-            const bool has_it = attribute.rta_len >= RTA_LENGTH(offset + sizeof(std::uint64_t));
-            return has_it
-                       ? structure_at<std::uint64_t>(message, at + RTA_LENGTH(offset)).value_or(0)
-                       : 0;
-        }
-        at += RTA_ALIGN(attribute.rta_len);
-    }
+    return structure_at<std::uint64_t>(attribute_of(attributes_of(message), IFLA_STATS64), offset)
+        .value_or(0);
 }
 
 }  // namespace
@@ -97,6 +106,24 @@ InterfaceLook look_at_interface(unsigned index) {
             .running = running,
             .received = counter_of(answer, offsetof(rtnl_link_stats64, rx_packets)),
             .missed = counter_of(answer, offsetof(rtnl_link_stats64, rx_missed_errors))};
+}
+
+std::optional<VethPeer> veth_peer_of(unsigned index) {
+    const std::vector<std::byte> answer = ask_for_link(index);
+    const auto header = structure_at<nlmsghdr>(answer, 0);
+    if (!header || header->nlmsg_type != RTM_NEWLINK) {
+        return std::nullopt;
+    }
+    const std::span<const std::byte> attributes = attributes_of(answer);
+    const auto kind = attribute_of(attribute_of(attributes, IFLA_LINKINFO), IFLA_INFO_KIND);
+    constexpr std::string_view kVeth = "veth";
+    const auto peer = structure_at<std::uint32_t>(attribute_of(attributes, IFLA_LINK), 0);
+    if (!peer || kind.size() < kVeth.size() ||
+        std::memcmp(kind.data(), kVeth.data(), kVeth.size()) != 0) {
+        return std::nullopt;
+    }
+    return VethPeer{.index = *peer,
+                    .is_elsewhere = !attribute_of(attributes, IFLA_LINK_NETNSID).empty()};
 }
 
 }  // namespace tributary

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace tributary {
 
@@ -26,5 +27,16 @@ struct InterfaceLook {
 /// @thread  any
 /// @cost    four system calls
 [[nodiscard]] InterfaceLook look_at_interface(unsigned index);
+
+/// The other end of a veth pair.
+struct VethPeer {
+    unsigned index{};     ///< in its network namespace
+    bool is_elsewhere{};  ///< that is another one than ours
+};
+
+/// @return  nothing: the interface is no end of a veth pair, or the kernel does not answer
+/// @thread  any
+/// @cost    four system calls
+[[nodiscard]] std::optional<VethPeer> veth_peer_of(unsigned index);
 
 }  // namespace tributary

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +12,8 @@
 namespace tributary {
 
 /// What comes through the kernel may be longer than an input's buffers, and than anything on the
-/// wire: says so of an interface's mtu, and of its offloads, with the line to type.
+/// wire: says so of an interface's mtu, and of its offloads and those of a veth's other end, with
+/// the line to type.
 ///
 /// @param driver     DPDK's name for it
 /// @param interface  of the kernel, behind it
@@ -18,5 +22,28 @@ namespace tributary {
 [[nodiscard]] std::vector<std::string> warnings_of_long_packets(const InputOptions& input,
                                                                 const std::string& driver,
                                                                 const std::string& interface);
+
+/// Tells the log of an input's frames that were longer than its buffers: when the first one comes,
+/// and then at most once per kRepeatAfter.
+///
+/// @thread  main
+class LongFramesWatch {
+public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::seconds kRepeatAfter{60};
+
+    struct Counts {
+        std::uint64_t cut{};             ///< frames_cut
+        std::uint64_t length_unknown{};  ///< length_unknown
+    };
+
+    /// @param counts  since the start
+    /// @return        what there is to tell, in one line
+    [[nodiscard]] std::optional<std::string> look(const Counts& counts, Clock::time_point now);
+
+private:
+    Counts told_;
+    std::optional<Clock::time_point> told_at_;
+};
 
 }  // namespace tributary

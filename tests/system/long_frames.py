@@ -28,6 +28,15 @@ with socket.create_connection(("192.0.2.1", 9000)) as connection:
     connection.sendall(bytes(%d))
 """
 
+# What `ethtool -K INTERFACE gso off tso off` asks of the kernel: ETHTOOL_SGSO and ETHTOOL_STSO.
+OFFLOADS_OFF = """
+import array, fcntl, socket, struct, sys
+for command in (0x24, 0x1f):
+    value = array.array("I", (command, 0))
+    request = struct.pack("16sP16x", sys.argv[1].encode(), value.buffer_info()[0])
+    fcntl.ioctl(socket.socket(), 0x8946, request)    # SIOCETHTOOL
+"""
+
 
 def capture(frames):
     parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
@@ -58,9 +67,9 @@ class LongFrames(live_veth.LiveCase):
     FRAMES = [ipv4(1001, 4000), ipv4(1002, 3000, vlan=9), ipv4(1003, 8012, total=0), ipv6(1004, 5940),
               ipv4(1005, KEPT - 42)]
 
-    def start_probe(self, *settings):
+    def start_probe(self, *settings, interface="trib0"):
         daemon = self.enter(harness.Process(
-            harness.TRIBUTARYD, "-i", "af_packet:trib0", "-n", "127.0.0.1:4739", "--stats", self.path("stats.json"), *(
+            harness.TRIBUTARYD, "-i", "af_packet:" + interface, "-n", "127.0.0.1:4739", "--stats", self.path("stats.json"), *(
                 part for setting in (
                     "flows.max-flows=4096", "inputs.0.name=up", "inputs.0.poll=adaptive", "export.fields=[layer2]",
                     "cores.numa=off", "telemetry.listen=\"\"",
@@ -85,6 +94,8 @@ class LongFrames(live_veth.LiveCase):
         subprocess.run(["ip", "netns", "exec", self.sender, "tcpreplay", "-q", "-i", "trib1",
                         self.path("frames.pcap", capture(self.FRAMES))], check=True, capture_output=True, timeout=60)
         daemon.wait_for_received(len(self.FRAMES))
+        if settings:
+            daemon.wait_for_log("input up: . frames were longer than their buffers", 10)
         packets, flows = self.end(daemon)
         return packets, flows, daemon.text()
 
@@ -94,6 +105,7 @@ class LongFrames(live_veth.LiveCase):
                                  1005: (KEPT - 14, KEPT)})
         self.assertEqual((packets["frames_cut"], packets["length_unknown"]), (0, 0))
         self.assertNotIn("has an mtu of", log)
+        self.assertNotIn("longer than their buffers", log)
 
     def test_a_cut_frame_has_the_length_that_it_announces(self):
         packets, flows, log = self.meter_frames("inputs.0.mtu=1500")
@@ -102,6 +114,7 @@ class LongFrames(live_veth.LiveCase):
         self.assertEqual((packets["frames_cut"], packets["length_unknown"]), (2, 2))
         self.assertIn("its buffers hold packets of 1500 octets (mtu), but trib0 has an mtu of 16000",
                       log)
+        self.assertEqual(log.count("frames were longer than their buffers"), 1, log)
 
     def test_a_forged_length_makes_no_frame_longer(self):
         """The driver knows how long a frame was that does not fill its buffer, whatever its header announces."""
@@ -145,6 +158,8 @@ class LongFrames(live_veth.LiveCase):
                            capture_output=True, check=False)
         daemon = self.start_probe()
         self.assertRegex(daemon.text(), r"trib0 has offloads on .*; ethtool -K trib0 .*tso off")
+        self.assertRegex(daemon.text(), r"warning.* trib0 is one end of a veth pair; where its other end, interface \d+ of "
+                                        r"another network namespace, has tso or gso on, .* ethtool -K NAME tso off gso off")
         server = self.enter(harness.Process(sys.executable, "-c", SERVER, namespace=self.probe))
         server.wait_for_log("listening")
         subprocess.run(["ip", "netns", "exec", self.sender, sys.executable, "-c", CLIENT % octets], check=True, timeout=60)
@@ -159,6 +174,19 @@ class LongFrames(live_veth.LiveCase):
         self.assertGreater(sum(record["octetDeltaCount"] for record in records), octets)
         for record in records:
             self.assertEqual(record["layer2OctetDeltaCount"], record["octetDeltaCount"] + 14 * record["packetDeltaCount"])
+
+    def test_the_other_end_of_a_veth_here_is_named_until_its_offloads_are_off(self):
+        subprocess.run(["ip", "-n", self.probe, "link", "add", "near", "type", "veth", "peer", "name", "far"], check=True)
+        for name in ("near", "far"):
+            subprocess.run(["ip", "-n", self.probe, "link", "set", name, "up"], check=True)
+        daemon = self.start_probe(interface="near")
+        said = re.search(r"its other end far sends packets joined \(.*; (ethtool -K far gso off tso off)\n", daemon.text())
+        self.assertIsNotNone(said, daemon.text())
+        self.end(daemon)
+        subprocess.run(["ip", "netns", "exec", self.probe, sys.executable, "-c", OFFLOADS_OFF, "far"], check=True)
+        daemon = self.start_probe(interface="near")
+        self.assertNotIn("its other end", daemon.text())
+        self.end(daemon)
 
 
 if __name__ == "__main__":

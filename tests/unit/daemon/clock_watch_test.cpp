@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
+#include "daemon/long_packets.hpp"
+
 using namespace tributary;
 using Catch::Contains;
 using std::chrono::seconds;
@@ -28,4 +30,22 @@ TEST_CASE("ClockWatch: it tells also what began and ended between two looks", "[
     CHECK(watch.look({.lead = seconds{0}, .times_set_back = 1}));
     CHECK(watch.look({.lead = seconds{0}, .times_set_back = 1}));
     CHECK_FALSE(watch.look({.lead = seconds{0}, .times_set_back = 1}));
+}
+
+TEST_CASE("LongFramesWatch: one line when frames begin to be cut, and one a minute while more are",
+          "[daemon][unit]") {
+    LongFramesWatch watch;
+    const LongFramesWatch::Clock::time_point begin{seconds{100}};
+    CHECK_FALSE(watch.look({}, begin));
+    const auto begun = watch.look({.cut = 2, .length_unknown = 1}, begin + seconds{1});
+    REQUIRE(begun);
+    CHECK_THAT(*begun, Contains("3 frames were longer") && Contains("cut: 2 have the length") &&
+                           Contains("1 announce none"));
+    CHECK_FALSE(watch.look({.cut = 2, .length_unknown = 1}, begin + seconds{70}));
+    const auto more = watch.look({.cut = 2, .length_unknown = 8}, begin + seconds{71});
+    REQUIRE(more);
+    CHECK_THAT(*more, Contains("7 frames were longer"));
+    CHECK_FALSE(watch.look({.cut = 99, .length_unknown = 8}, begin + seconds{130}));
+    CHECK_THAT(watch.look({.cut = 100, .length_unknown = 8}, begin + seconds{131}).value(),
+               Contains("98 frames were longer"));
 }
