@@ -137,7 +137,10 @@ std::vector<std::string> eal_arguments(const EalOptions& options, std::uint64_t 
         "--iova-mode=va",    options.has_telemetry ? "--telemetry" : "--no-telemetry",
         "--log-level=error", "--file-prefix=tributary-" + std::to_string(getpid())};
     if (enough_huge_pages(options, huge_page_bytes)) {
-        arguments.emplace_back("--in-memory");
+        // The pages are anonymous memory, and no file of a hugetlbfs. Where one is mounted, DPDK
+        // would lock its folder all the same, which needs the right to read it, and remove what
+        // other processes have left there: so it is to look into a folder that is not there.
+        arguments.insert(arguments.end(), {"--in-memory", "--huge-dir=/nonexistent/hugetlbfs"});
     } else {
         // --no-huge refuses --in-memory; --no-shconf is what is left of it.
         const std::uint64_t mebibytes = ordinary_bytes(options) >> 20U;

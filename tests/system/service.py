@@ -195,6 +195,10 @@ class Rights(live_veth.LiveCase):
         runtime = self.path("run")
         os.mkdir(runtime)
         os.chown(runtime, 65534, 65534)
+        pages = self.path("pages")    # which only root may read, and nothing of which is wanted
+        os.mkdir(pages)
+        subprocess.run(["mount", "-t", "hugetlbfs", "-o", "mode=0700", "none", pages], check=True)
+        self.addCleanup(subprocess.run, ["umount", pages], check=True)
         with environment(RUNTIME_DIRECTORY=runtime):
             daemon = self.enter(harness.Process(
                 "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",

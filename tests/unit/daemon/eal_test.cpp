@@ -31,6 +31,7 @@ TEST_CASE("eal_arguments: enough huge pages, nothing is left in the file system"
                              .memory_bytes = 100 * kMebibyte};
     const auto arguments = eal_arguments(options, 164 * kMebibyte);
     CHECK(has(arguments, "--in-memory"));
+    CHECK(has(arguments, "--huge-dir=/nonexistent/hugetlbfs"));
     CHECK_FALSE(has(arguments, "--no-huge"));
     CHECK(has(arguments, "--lcores=0@(0,2)"));
     CHECK(has(arguments, "--allow=0000:81:00.0,x=1"));
