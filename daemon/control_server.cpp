@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control_server.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -43,6 +44,20 @@ std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
     throw StartupError(EX_CANTCREAT, "control.socket " + path + ": " + why);
+}
+
+/// Why there can be no socket in a folder, and what to do.
+std::string trouble_with_folder(const std::string& path, int error) {
+    if (error != ENOENT && error != EACCES && error != EPERM && error != EROFS) {
+        return words_for(error);
+    }
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return fmt::format(
+        "{}; user {} needs a folder to write into: as root `install -d -o {} {}`, or name another "
+        "path in control.socket (--set control.socket=PATH, `tributary --socket PATH`), or another "
+        "folder for both programs in RUNTIME_DIRECTORY of the environment; each of several probes "
+        "needs one of its own",
+        words_for(error), ::geteuid(), ::geteuid(), folder.empty() ? "." : folder);
 }
 
 }  // namespace
@@ -102,7 +117,7 @@ void ControlServer::remove_left_over() const {
         refuse(path_, "another process listens there");
     }
     if (error != ECONNREFUSED) {
-        refuse(path_, words_for(error));
+        refuse(path_, trouble_with_folder(path_, error));
     }
     struct stat status {};
     if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
@@ -125,7 +140,7 @@ void ControlServer::listen() {
         listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
         ::chmod(path_.c_str(), kOwnerAndGroup) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0;
     if (!is_there) {
-        refuse(path_, words_for(errno));
+        refuse(path_, trouble_with_folder(path_, errno));
     }
     file_ = file_of(path_);
 }

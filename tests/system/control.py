@@ -189,6 +189,12 @@ class Socket(ControlCase):
         self.assertTrue(os.path.exists(daemon.control_socket))
         self.assertEqual(other.end(), harness.EX_OK)
 
+    def test_a_folder_that_cannot_be_made_is_said_with_what_to_do(self):
+        daemon = self.enterContext(harness.Process(harness.TRIBUTARYD, "--config", self.configure(), "--set",
+                                                   "control.socket=/proc/tributary/control.sock"))
+        daemon.wait_for_log("no control socket: .*tory; user 0 needs .* `install -d -o 0 /proc/tributary`, .* RUNTIME_DIRECTORY")
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+
     def test_a_socket_that_a_killed_probe_left_is_replaced(self):
         daemon = self.probe()
         left = os.path.join(self.directory, "left.sock")
