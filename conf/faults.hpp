@@ -57,6 +57,7 @@ public:
                                return is_within(section, fault.path) || parent == section;
                            });
     }
+    [[nodiscard]] bool are_none() const noexcept { return noted_.empty(); }
     /// @errors  ConfigError with a line for each fault, if there are any
     void raise() const {
         std::string lines;

@@ -20,6 +20,7 @@
 #include "conf/config_error.hpp"
 #include "daemon/available_memory.hpp"
 #include "daemon/known_devices.hpp"
+#include "daemon/placement.hpp"
 #include "daemon/probe_plan.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/topology.hpp"
@@ -63,6 +64,7 @@ public:
         if (!cores.empty() && !faults_.is_unread("cores")) {
             spdlog::warn("{}: cores has {}, which this machine does not have online (see lscpu -e)",
                          place_of(root_, "cores"), fmt::join(cores, ", "));
+            has_cores_ = false;
         }
     }
 
@@ -109,6 +111,23 @@ public:
                     "queue{} {} MiB with their packet buffers, this machine has {} MiB)",
                     place_of(root_, key), key, config_.flows.max_flows, plan.queues.size(),
                     plan.queues.size() == 1 ? " takes" : "s take", needed >> 20U, there >> 20U));
+        }
+    }
+
+    /// Where the threads would run: more of them than cores, or far from their NICs. Only of a
+    /// configuration that is right, and has this machine's cores.
+    void check_places(const Topology& topology) const {
+        if (!has_cores_ || !faults_.are_none()) {
+            return;
+        }
+        std::vector<std::string> warnings;
+        try {
+            warnings = place_threads(config_.cores, topology, plan_probe(config_).queues).warnings;
+        } catch (const StartupError& error) {
+            warnings.emplace_back(error.what());
+        }
+        for (const std::string& warning : warnings) {
+            spdlog::warn("{}: {}", place_of(root_, "cores"), warning);
         }
     }
 
@@ -182,6 +201,7 @@ private:
     const YamlNode& root_;
     Faults& faults_;
     bool has_devices_ = true;
+    bool has_cores_ = true;  ///< all that the configuration names
 };
 
 }  // namespace
@@ -190,11 +210,13 @@ void check_machine(const Config& config, const YamlNode& root, Faults& faults,
                    const std::vector<FileUse>& files) {
     MachineCheck check(config, root, faults);
     check.check_devices();
-    check.check_cores(read_topology());
+    const Topology topology = read_topology();
+    check.check_cores(topology);
     check.check_tls_files();
     check.check_folders();
     check.check_file_uses(files);
     check.check_memory();
+    check.check_places(topology);
 }
 
 }  // namespace tributary

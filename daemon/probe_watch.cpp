@@ -201,6 +201,12 @@ void ProbeWatch::begin_reload() {
 /// @param result  what has changed, or what is wrong
 /// @param fault   the same for the one that asked; nullptr: none
 void ProbeWatch::end_reload(const std::string& result, const std::exception_ptr& fault) {
+    std::string told = result;  // the log has the warnings already
+    if (!fault) {
+        for (const std::string& warning : reload_->wanted.warnings) {
+            told += "\nwarning: " + warning;
+        }
+    }
     reload_.reset();
     const ReloadAnswer answer = std::move(reloads_.front());
     reloads_.pop_front();
@@ -213,7 +219,7 @@ void ProbeWatch::end_reload(const std::string& result, const std::exception_ptr&
     if (answer != nullptr && fault) {
         answer->set_exception(fault);
     } else if (answer != nullptr) {
-        answer->set_value(result);
+        answer->set_value(told);
     }
 }
 

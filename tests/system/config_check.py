@@ -110,6 +110,12 @@ class Mistakes(CheckCase):
                                    r"fewer queues \(64 queues take \d{7,} MiB with their packet buffers, this machine has %d "
                                    r"MiB\)$" % mebibytes)
 
+    def test_more_queues_than_cores_are_warned_of(self):
+        for queues, warnings in ((1, 0 if os.cpu_count() > 1 else 1), (os.cpu_count() + 1, 1)):
+            lines = self.told(PROBE.replace("64k", "1k").replace("af_packet:lo\"", "net_null0\", queues: %d" % queues) +
+                              "export: {collectors: [{host: 127.0.0.1}]}\n", harness.EX_OK)
+            self.assertEqual(len([line for line in lines if "more busy threads than cores: core " in line]), warnings, lines)
+
     def test_a_core_of_two_threads(self):
         self.assertTrue(self.told(PROBE + "cores: {export: 0, input: [0]}\nexport: {collectors: [{host: 127.0.0.1}]}\n")[0].endswith(
             "probe.yaml:4: cores.export is 0, which cores.input has too; must be another core (or auto)"))
@@ -203,7 +209,7 @@ export:
     - {transport: file, path: %s/flows.ipfix, rotation: {interval: 300, size: 64M, command: 'zstd -q --rm "$1"'}}
 """ % (self.directory, spool, self.directory))
         printed, lines = self.check_both(path)
-        self.assertEqual([line for line in lines if "sampled" not in line], [])
+        self.assertEqual([line for line in lines if not re.search("sampled|more busy threads", line)], [])
         printed = re.sub(r"memory     [1-9]\d* MiB", "memory     N MiB", printed)
         self.assertEqual(printed, """%s is good, and runs:
   input      up is af_packet:lo, 1 queue, frames are parsed, filter tcp, 1 of 10 packets is taken

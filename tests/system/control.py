@@ -272,6 +272,9 @@ class Reload(ControlCase):
         self.wait_for_received(daemon)
         time.sleep(2)    # an idle timeout of a second would have ended them
         self.assertEqual(daemon.stats()["flows"]["active"], harness.DEMO_FLOWS)
+        self.configure(idle=4000)
+        self.assertEqual(self.ask(daemon, "reload"), "reloaded: flows.idle-timeout\nwarning: flows.idle-timeout is longer "
+                                                     "than flows.active-timeout: no record ends by it\n")
         self.end(daemon)
 
     def test_a_bad_configuration_leaves_the_old_one(self):
