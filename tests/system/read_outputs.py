@@ -12,6 +12,7 @@ import threading
 import time
 
 import harness
+from stream_collector import Authority, Collector, server_context
 from terminal_screen import Screen
 
 
@@ -101,6 +102,26 @@ class Collectors(Case):
         collector = Tcp()
         self.send("-n", "tcp://127.0.0.1:%d" % collector.port)
         self.check_got(collector.octets(), self.expected())
+
+    def test_tls(self):
+        harness.need("openssl")
+        authority = Authority(self.path("authority"))
+        trusted = ["--set", "export.collectors.0.tls.ca=" + authority.certificate]
+        with Collector(server_context(*authority.issue("server"))) as collector:
+            ledger, log = self.send("-n", "tls://127.0.0.1:%d" % collector.port, *trusted)
+        self.assertEqual((len(collector.streams), collector.faults), (1, []))
+        self.check_got(bytes(collector.streams[0]), self.expected())
+        self.assertEqual(ledger["flows"]["exported"], harness.DEMO_FLOWS)
+        self.assertRegex(log, "tls .*:%d: %d flow records, in [0-9]+ messages" % (collector.port, harness.DEMO_FLOWS))
+        for words, bears, settings in (("unable to get local issuer certificate", "IP:127.0.0.1", []),
+                                       ("IP address mismatch", "IP:127.0.0.2", trusted)):
+            with self.subTest(words), Collector(server_context(*authority.issue("other", bears=bears))) as collector:
+                ledger, log = self.send("-n", "tls://127.0.0.1:%d" % collector.port, *settings,
+                                        "--set", "export.drain-timeout=1", expect=harness.EX_IOERR)
+            self.assertEqual(sum(map(len, collector.streams)), 0)
+            self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost"]), (0, ledger["flows"]["created"]))
+            self.assertIn("its certificate is refused: " + words, log)
+            self.assertIn("not all flow records have left", log)
 
     def test_several_collectors_and_a_file_each_get_all(self):
         udp, tcp, out = Udp(), Tcp(), self.path("out.ipfix")
