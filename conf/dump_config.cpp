@@ -109,7 +109,8 @@ constexpr std::string_view kIntroduction =
     "An explicit `cores.input` has one core for each queue. Filters and sampling choose frames, "
     "so\n"
     "they exclude `parse: unified-header`. With `--read`, `inputs` and `export.collectors` are\n"
-    "ignored. A key that has no effect beside the others, such as a `trim-length` without\n"
+    "ignored, and so is a `log.file` unless `--set` gives it: the file's is that of the probe. A "
+    "key that has no effect beside the others, such as a `trim-length` without\n"
     "`parse: trimmed`, is a warning.\n";
 
 constexpr std::string_view kTableHead =

@@ -56,12 +56,24 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
     }
 }
 
+bool is_of_captures(ConfigUse use) {
+    return use == ConfigUse::offline || use == ConfigUse::captures_to_collectors;
+}
+
+/// The log file of a configuration is the probe's, which may be running: lines about captures go to
+/// standard error, unless the command line says where.
+void keep_own_log(Config& config, const YamlNode& root, ConfigUse use) {
+    if (is_of_captures(use) && !place_of(root, "log.file").starts_with("--set ")) {
+        config.log.file.clear();
+    }
+}
+
 LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use,
                        const FurtherCheck& further, Faults faults = {}) {
     for (const std::string& set : sets) {
         faults.in("--set " + set, [&] { apply_set(root, set); });
     }
-    if (use == ConfigUse::offline || use == ConfigUse::captures_to_collectors) {
+    if (is_of_captures(use)) {
         remove_inputs(root);
     }
     if (use != ConfigUse::probe && use != ConfigUse::captures_to_collectors) {
@@ -70,6 +82,7 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     LoadedConfig loaded;
     faults.in({}, [&] { read_section(root, {}, config_keys(), loaded.config, faults); });
     faults.end_of_reading();
+    keep_own_log(loaded.config, root, use);
     check_flows(loaded.config, root, faults);
     check_export(loaded.config, root, faults);
     check_read(loaded.config, root, faults);

@@ -17,9 +17,11 @@ namespace tributary {
 
 /// What a configuration is for.
 enum class ConfigUse {
-    probe,    ///< packets from NICs: needs an input and a collector
-    offline,  ///< packets from captures: `inputs` and `export.collectors` are ignored unread
-    captures_to_collectors,  ///< packets from captures: `inputs` are ignored unread
+    probe,  ///< packets from NICs: needs an input and a collector
+    /// Packets from captures: `inputs` and `export.collectors` are ignored unread, and a `log.file`
+    /// that is not of the command line.
+    offline,
+    captures_to_collectors,  ///< the same, with the collectors of the command line
     preparse_device,    ///< `tributary preparse --from`: no collector, and no input but its own
     preparse_captures,  ///< `tributary preparse --read`: neither collector nor input
 };

@@ -85,6 +85,19 @@ class LogFile(harness.TestCase):
         self.assertIn("log.file: ", result.stderr)
         self.assertFalse(os.path.exists(self.path("flows.ipfix")))
 
+    def test_captures_leave_the_log_file_of_a_configuration_to_its_probe(self):
+        config = self.path("live.yaml", "inputs: [{device: net_null0}]\nlog: {file: %s}\n"
+                                        "export: {collectors: [{host: 127.0.0.1}]}\n" % self.log)
+        arguments = [harness.TRIBUTARYD, "--config", config, "--read", harness.DEMO]
+        for outputs in (["--write", self.path("flows.ipfix")], ["-n", "127.0.0.1:9"]):
+            result = subprocess.run([*arguments, *outputs, "--set", "export.drain-timeout=1"], capture_output=True, text=True,
+                                    timeout=60)
+            self.assertIn("ledger", result.stderr)
+            self.assertFalse(os.path.exists(self.log))
+        subprocess.run([*arguments, "--write", self.path("flows.ipfix"), "--set", "log.file=" + self.log], check=True,
+                       capture_output=True, timeout=60)
+        self.assertIn("ledger", self.text())
+
     def second(self, *settings):
         return subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("second.ipfix"),
                                *(part for setting in ("log.file=" + self.log, *settings) for part in ("--set", setting))],
