@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/manual_page.hpp"
 
+#include <cctype>
 #include <sstream>
 
 #include "conf/dump_config.hpp"
@@ -130,6 +131,17 @@ std::string roff_commands(const CommandReference& program) {
     std::string page;
     for (const CommandReference& command : program.commands) {
         add_command(command, page);
+    }
+    return page;
+}
+
+std::string roff_exit_codes(std::span<const ExitCode> codes) {
+    std::string page;
+    for (const auto& [code, meaning] : codes) {
+        page += ".TP\n" + bold(std::string(code)) + "\n";
+        std::string sentence(meaning);
+        sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning[0])));
+        page += roff_text(sentence + ".") + "\n";
     }
     return page;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "conf/key.hpp"
 #include "daemon/command_reference.hpp"
+#include "daemon/exit_codes.hpp"
 
 // Parts of manual pages, in the macros of man(7).
 
@@ -23,6 +25,9 @@ namespace tributary {
 
 /// The subcommands of a program, each with its synopsis and its options.
 [[nodiscard]] std::string roff_commands(const CommandReference& program);
+
+/// The exit codes of a program.
+[[nodiscard]] std::string roff_exit_codes(std::span<const ExitCode> codes);
 
 /// The keys of a configuration, by section.
 [[nodiscard]] std::string roff_keys(const std::vector<Setting>& keys);

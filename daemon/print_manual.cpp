@@ -18,6 +18,7 @@
 #include "conf/dump_config.hpp"
 #include "daemon/bash_completion.hpp"
 #include "daemon/command_reference.hpp"
+#include "daemon/exit_codes.hpp"
 #include "daemon/manual_page.hpp"
 #include "daemon/tributary_app.hpp"
 #include "daemon/tributaryd_app.hpp"
@@ -46,6 +47,8 @@ const std::map<std::string, std::function<std::string()>>& makers() {
         {"@tributary-options@", [] { return roff_options(describe_tributary()); }},
         {"@tributary-commands@", [] { return roff_commands(describe_tributary()); }},
         {"@tributaryd-options@", [] { return roff_options(describe_tributaryd()); }},
+        {"@tributary-exit-codes@", [] { return roff_exit_codes(tributary_exit_codes()); }},
+        {"@tributaryd-exit-codes@", [] { return roff_exit_codes(tributaryd_exit_codes()); }},
         {"@configuration@", [] { return roff_paragraphs(key_introduction()); }},
         {"@configuration-keys@", [] { return roff_keys(documented_keys()); }}};
     return all;

@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "daemon/exit_codes.hpp"
+
 namespace tributary {
 
 void define_tributary(CLI::App& app, TributaryArguments& arguments) {
     app.name("tributary");
     app.description("The companion of tributaryd: looks into IPFIX files, parses packets for it");
+    app.footer(exit_code_help(tributary_exit_codes()));
     app.set_version_flag("--version", TRIBUTARY_VERSION);
     app.require_subcommand(1);
     add_flows(app, arguments.flows);

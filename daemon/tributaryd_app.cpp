@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "daemon/exit_codes.hpp"
 #include "daemon/standard_streams.hpp"
 
 namespace tributary {
@@ -16,10 +17,6 @@ constexpr const char* kDescription =
     "  tributaryd --read CAPTURE... --write FILE    captures into an IPFIX file\n"
     "  tributaryd --read CAPTURE... -n HOST:PORT    captures to a collector\n"
     "  tributaryd --read CAPTURE...                 on a terminal: prints the flows of captures";
-
-constexpr const char* kFooter =
-    "Exit codes: 0, 64 usage, 66 a capture cannot be read, 74 output cannot be written,\n"
-    "78 configuration.";
 
 /// Describes the values of --log-level; parse_command_line() refuses others.
 std::string one_of_the_levels() {
@@ -91,7 +88,7 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
 
     app.set_help_flag("--help", "Print this and exit")->group("Other");
     app.add_flag("--version", words.is_version, "Print the version and exit")->group("Other");
-    app.footer(kFooter);
+    app.footer(exit_code_help(tributaryd_exit_codes()));
 }
 
 }  // namespace tributary

@@ -132,6 +132,16 @@ TEST_CASE("command line: the log's level and interval are taken", "[daemon][unit
     CHECK(parse({"--log-level", "error"}).log_level == LogLevel::error);
 }
 
+TEST_CASE("command line: --help has every exit code", "[daemon][unit]") {
+    const std::string help = parse({"--help"}).answer;
+    for (const char* const code :
+         {"0", "64", "66", "69", "70", "71", "74", "77", "78", "128 + N"}) {
+        CAPTURE(code);
+        CHECK(help.find("\n  " + std::string(code) + " ") != std::string::npos);
+    }
+    CHECK(help.find("\n  69       a device is missing") != std::string::npos);
+}
+
 TEST_CASE("command line: --help and --version answer and do no more", "[daemon][unit]") {
     const CommandLine help = parse({"--help"});
     CHECK(help.task == CommandLine::Task::answer);
