@@ -4,11 +4,14 @@
 #include <sysexits.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <optional>
 
+#include "export/flow_measure.hpp"
 #include "export/ip_text.hpp"
 #include "export/printable_text.hpp"
 
@@ -38,7 +41,16 @@ int exit_code(ListingStatus status) {
     return EX_SOFTWARE;
 }
 
+/// @return  where the word is in kTcpCounts; their number: it is none of them
+std::size_t tcp_count_of(const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(kTcpCounts, word, &TcpCount::word) -
+                                    kTcpCounts.begin());
+}
+
 FlowOrder order_of(const std::string& word) {
+    if (tcp_count_of(word) < kTcpCounts.size()) {
+        return FlowOrder::tcp_count;
+    }
     return word == "octets"  ? FlowOrder::octets
            : word == "rate"  ? FlowOrder::rate
            : word == "flows" ? FlowOrder::flows
@@ -80,10 +92,16 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
         command.add_flag("--json", arguments.json, "JSON lines with IANA element names");
     command.add_flag("--csv", arguments.csv, "CSV: a header, and one line each")->excludes(json);
     command
-        .add_option("--sort", arguments.order,
-                    "most octets or packets first, most octets per second, or of groups most flows")
-        ->check(CLI::IsMember({"octets", "packets", "rate", "flows"}))
-        ->option_text("octets|packets|rate|flows");
+        .add_option(
+            "--sort", arguments.order,
+            "most octets or packets first, most octets per second, of groups most flows, or of "
+            "TCP\n"
+            "analysis most segments, retransmissions, duplicates, out-of-order, zero-windows")
+        ->check(CLI::IsMember({"octets", "packets", "rate", "flows", "segments", "retransmissions",
+                               "duplicates", "out-of-order", "zero-windows"}))
+        ->option_text(
+            "octets|packets|rate|flows|segments|retransmissions|duplicates|out-of-order|"
+            "zero-windows");
     command.add_option("--top", arguments.top, "only the N first by --sort, or by octets")
         ->check([](const std::string& count) {
             const auto number = parse_number(count, UINT32_MAX);
@@ -108,6 +126,7 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
 const FlowListingOptions& listing_options(const CLI::App& command, ListingArguments& arguments) {
     if (command.count("--sort") != 0) {
         arguments.options.order = order_of(arguments.order);
+        arguments.options.tcp_count = tcp_count_of(arguments.order);
     }
     if (arguments.options.order == FlowOrder::flows && command.count("--by") == 0) {
         throw CLI::ValidationError(

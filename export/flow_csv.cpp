@@ -112,11 +112,11 @@ constexpr std::array kColumns{
     CsvColumn{"retransmissions", &tcp_text<&FlowView::tcp, &Tcp::retransmissions>},
     CsvColumn{"duplicates", &tcp_text<&FlowView::tcp, &Tcp::duplicates>},
     CsvColumn{"outOfOrder", &tcp_text<&FlowView::tcp, &Tcp::out_of_order>},
-    CsvColumn{"zeroWindows", &tcp_text<&FlowView::tcp, &Tcp::zero_windows>},
+    CsvColumn{"zeroWindow", &tcp_text<&FlowView::tcp, &Tcp::zero_windows>},
     CsvColumn{"reverseRetransmissions", &tcp_text<&FlowView::reverse_tcp, &Tcp::retransmissions>},
     CsvColumn{"reverseDuplicates", &tcp_text<&FlowView::reverse_tcp, &Tcp::duplicates>},
     CsvColumn{"reverseOutOfOrder", &tcp_text<&FlowView::reverse_tcp, &Tcp::out_of_order>},
-    CsvColumn{"reverseZeroWindows", &tcp_text<&FlowView::reverse_tcp, &Tcp::zero_windows>},
+    CsvColumn{"reverseZeroWindow", &tcp_text<&FlowView::reverse_tcp, &Tcp::zero_windows>},
 };
 
 }  // namespace

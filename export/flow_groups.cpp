@@ -96,6 +96,14 @@ constexpr std::array kKinds{
     throw GroupFieldError("--by: '" + printable(text) + "': " + why);
 }
 
+void add_counts(const TcpCountsView& counts, TcpSums& sums) noexcept {
+    for (std::size_t index = 0; index < sums.size(); ++index) {
+        if (const auto& count = counts.*kTcpCounts[index].count) {
+            sums[index] = sums[index].value_or(0) + *count;
+        }
+    }
+}
+
 std::uint8_t parse_bits(std::string_view field, std::string_view text, std::uint8_t most) {
     const auto bits = parse_number(text, most);
     if (!bits) {
@@ -162,12 +170,21 @@ std::string group_field_names() {
     return names;
 }
 
+std::optional<WideCount> FlowGroup::tcp_count(std::size_t index) const noexcept {
+    const std::optional<WideCount>& forward = tcp.at(index);
+    const std::optional<WideCount>& reverse = reverse_tcp.at(index);
+    return forward || reverse ? std::optional(forward.value_or(0) + reverse.value_or(0))
+                              : std::nullopt;
+}
+
 void FlowGroup::add(const FlowView& flow) noexcept {
     ++flows;
     packets += flow.core.packets;
     octets += flow.core.octets;
     reverse_packets += flow.reverse.packets;
     reverse_octets += flow.reverse.octets;
+    add_counts(flow.tcp, tcp);
+    add_counts(flow.reverse_tcp, reverse_tcp);
     if (flow.is_timed()) {
         start = std::min(start, flow.start());
         end = std::max(end, flow.end());

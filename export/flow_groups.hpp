@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "export/flow_filter.hpp"
+#include "export/flow_measure.hpp"
 #include "export/flow_view.hpp"
 
 namespace tributary {
@@ -42,6 +45,9 @@ struct GroupField {
 /// The names that parse_group_fields() knows, for help.
 [[nodiscard]] std::string group_field_names();
 
+/// Sums of the counts of kTcpCounts, over the flows that tell them; nothing: none does.
+using TcpSums = std::array<std::optional<WideCount>, kTcpCounts.size()>;
+
 /// What flows that agree in all fields have together.
 struct FlowGroup {
     std::vector<std::string> values;  ///< of the fields, in their order
@@ -50,10 +56,14 @@ struct FlowGroup {
     WideCount octets{};
     WideCount reverse_packets{};
     WideCount reverse_octets{};
+    TcpSums tcp{};
+    TcpSums reverse_tcp{};
     Timestamp start = Timestamp::max();  ///< of those that have times
     Timestamp end = Timestamp::min();
 
     void add(const FlowView& flow) noexcept;
+    /// Of both directions; nothing: neither is known.
+    [[nodiscard]] std::optional<WideCount> tcp_count(std::size_t index) const noexcept;
     [[nodiscard]] bool is_timed() const noexcept { return start <= end; }
     [[nodiscard]] bool has_reverse() const noexcept { return reverse_packets != 0; }
 };

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "export/flow_table.hpp"
 
@@ -28,6 +30,28 @@ std::string milliseconds_text(const FlowGroup& group, Timestamp time) {
     return group.is_timed() ? std::to_string(since_1970) : std::string();
 }
 
+std::string sum_text(const std::optional<WideCount>& sum) {
+    return sum ? count_text(*sum) : std::string();
+}
+
+template <std::size_t kIndex>
+std::string tcp_text(const FlowGroup& group) {
+    return sum_text(group.tcp[kIndex]);
+}
+
+template <std::size_t kIndex>
+std::string reverse_tcp_text(const FlowGroup& group) {
+    return sum_text(group.reverse_tcp[kIndex]);
+}
+
+template <std::size_t... kIndices>
+constexpr auto tcp_numbers(std::index_sequence<kIndices...> /*indices*/) {
+    return std::array{
+        GroupNumber{kTcpCounts[kIndices].element, &tcp_text<kIndices>}...,
+        GroupNumber{kTcpCounts[kIndices].reverse_element, &reverse_tcp_text<kIndices>}...};
+}
+constexpr auto kTcpNumbers = tcp_numbers(std::make_index_sequence<kTcpCounts.size()>{});
+
 using Group = const FlowGroup&;
 
 constexpr std::array kNumbers{
@@ -44,13 +68,24 @@ constexpr std::array kNumbers{
                 [](Group group) { return milliseconds_text(group, group.end); }},
 };
 
+/// Empty when the group does not tell it.
+template <class Visit>
+void for_each_number(const FlowGroup& group, Visit visit) {
+    for (const GroupNumber& number : kNumbers) {
+        visit(number.element, number.text(group));
+    }
+    for (const GroupNumber& number : kTcpNumbers) {
+        visit(number.element, number.text(group));
+    }
+}
+
 std::string title_of(const GroupField& field) {
     std::string title = field.name;
     title.front() = static_cast<char>(title.front() - 'a' + 'A');
     return title;
 }
 
-Cells table_row(const FlowGroup& group, bool reverse) {
+Cells table_row(const FlowGroup& group, bool reverse, bool tcp) {
     Cells row{group.is_timed() ? time_text(group.start) : "-",
               group.is_timed() ? seconds_text(group.end - group.start) : "-"};
     row.insert(row.end(), group.values.begin(), group.values.end());
@@ -61,6 +96,10 @@ Cells table_row(const FlowGroup& group, bool reverse) {
         row.push_back(count_text(group.reverse_packets));
         row.push_back(count_text(group.reverse_octets));
     }
+    for (std::size_t index = 0; tcp && index < kTcpCounts.size(); ++index) {
+        const std::optional<WideCount> sum = group.tcp_count(index);
+        row.push_back(sum ? count_text(*sum) : "-");
+    }
     return row;
 }
 
@@ -70,7 +109,9 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
                        std::ostream& out) {
     const bool reverse = std::any_of(groups.begin(), groups.end(),
                                      [](const FlowGroup* group) { return group->has_reverse(); });
-    constexpr std::size_t kTimes = 2;
+    const bool tcp = std::any_of(groups.begin(), groups.end(), [](const FlowGroup* group) {
+        return group->tcp != TcpSums{} || group->reverse_tcp != TcpSums{};
+    });
     Cells header{"Start", "Duration"};
     std::vector<bool> right{false, true};
     for (const GroupField& field : fields) {
@@ -81,12 +122,15 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
     if (reverse) {
         header.insert(header.end(), {"RevPackets", "RevOctets"});
     }
+    for (std::size_t index = 0; tcp && index < kTcpCounts.size(); ++index) {
+        header.emplace_back(kTcpCounts.at(index).title);
+    }
     right.resize(header.size(), true);
+    std::vector<std::size_t> widths(header.size());
     std::vector<Cells> rows{std::move(header)};
     for (const FlowGroup* const group : groups) {
-        rows.push_back(table_row(*group, reverse));
+        rows.push_back(table_row(*group, reverse, tcp));
     }
-    std::vector<std::size_t> widths(kTimes + fields.size() + (reverse ? 5 : 3));
     for (const Cells& row : rows) {
         for (std::size_t column = 0; column < widths.size(); ++column) {
             widths[column] = std::max(widths[column], row[column].size());
@@ -113,12 +157,11 @@ std::string group_json(const std::vector<GroupField>& fields, const FlowGroup& g
         line += group.values[index];
         line += quote;
     }
-    for (const GroupNumber& number : kNumbers) {
-        const std::string text = number.text(group);
+    for_each_number(group, [&line](std::string_view element, const std::string& text) {
         line += ",\"";
-        line += number.element;
+        line += element;
         line += "\":" + (text.empty() ? "null" : text);
-    }
+    });
     return line + '}';
 }
 
@@ -127,10 +170,10 @@ std::string group_csv_header(const std::vector<GroupField>& fields) {
     for (const GroupField& field : fields) {
         line += (line.empty() ? "" : ",") + field.name;
     }
-    for (const GroupNumber& number : kNumbers) {
+    for_each_number({}, [&line](std::string_view element, const std::string& /*text*/) {
         line += ',';
-        line += number.element;
-    }
+        line += element;
+    });
     return line;
 }
 
@@ -139,9 +182,9 @@ std::string group_csv(const FlowGroup& group) {
     for (const std::string& value : group.values) {
         line += (line.empty() ? "" : ",") + value;
     }
-    for (const GroupNumber& number : kNumbers) {
-        line += ',' + number.text(group);
-    }
+    for_each_number(group, [&line](std::string_view /*element*/, const std::string& text) {
+        line += ',' + text;
+    });
     return line;
 }
 

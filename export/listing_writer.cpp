@@ -22,8 +22,21 @@ WideCount rate_of(const FlowView& flow) {
     return (flow.octets() << kScaleBits) / static_cast<std::uint64_t>(std::max(kSecond, lasts));
 }
 
-WideCount rank_of(const FlowView& flow, FlowOrder order) {
-    switch (order) {
+/// What does not tell its count comes behind what tells 0.
+WideCount rank_of_count(const std::optional<WideCount>& count) {
+    return count ? *count + 1 : WideCount{0};
+}
+
+std::optional<WideCount> tcp_count_of(const FlowView& flow, std::size_t index) {
+    FlowGroup alone;
+    alone.add(flow);
+    return alone.tcp_count(index);
+}
+
+WideCount rank_of(const FlowView& flow, const FlowListingOptions& options) {
+    switch (options.order) {
+        case FlowOrder::tcp_count:
+            return rank_of_count(tcp_count_of(flow, options.tcp_count));
         case FlowOrder::packets:
             return flow.packets();
         case FlowOrder::rate:
@@ -37,10 +50,12 @@ WideCount rank_of(const FlowView& flow, FlowOrder order) {
 }
 
 /// A sum may be of 2^32 flows and more, so a rate is in octets per 1000 seconds here.
-WideCount rank_of(const FlowGroup& group, FlowOrder order) {
+WideCount rank_of(const FlowGroup& group, const FlowListingOptions& options) {
     constexpr std::uint64_t kScale = 1'000'000'000'000;
     const std::int64_t lasts = group.is_timed() ? (group.end - group.start).count() : 0;
-    switch (order) {
+    switch (options.order) {
+        case FlowOrder::tcp_count:
+            return rank_of_count(group.tcp_count(options.tcp_count));
         case FlowOrder::packets:
             return group.packets + group.reverse_packets;
         case FlowOrder::rate:
@@ -105,7 +120,7 @@ void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
         in_lines ? print_line(line_of(flow, record)) : print_row(flow);
         return;
     }
-    const WideCount rank = rank_of(flow, options_.order);
+    const WideCount rank = rank_of(flow, options_);
     if (!in_lines) {
         ranked_flows_.add(rank, flow);
     } else if (ranked_lines_.admits(rank)) {
@@ -136,7 +151,7 @@ void ListingWriter::print_groups() {
     const GroupRows all = groups_.groups();
     FlowRanking<const FlowGroup*> ranking(options_.top);
     for (const FlowGroup* const group : all) {
-        ranking.add(rank_of(*group, options_.order), group);
+        ranking.add(rank_of(*group, options_), group);
     }
     GroupRows rows;
     ranking.drain([&rows](const FlowGroup* group) { rows.push_back(group); });

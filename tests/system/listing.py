@@ -64,6 +64,35 @@ class Listing(harness.TestCase):
                 octets = [int(row["octetDeltaCount"]) + int(row["reverseOctetDeltaCount"]) for row in rows]
                 self.assertEqual(octets, sorted(octets, reverse=True))
 
+    def test_sums_and_orders_of_tcp_analysis(self):
+        """Where records of TCP have the counts, and others do not."""
+        ipfix, _, _ = self.meter("--read", harness.DEMO, "--set", "flows.direction=biflow", "--set", "flows.tcp-analysis=true")
+        records = self.flows(ipfix)
+        words = {"segments": "segments", "retransmissions": "retransmissions", "duplicates": "duplicates",
+                 "out-of-order": "outOfOrder", "zero-windows": "zeroWindow"}
+        names = [name for element in words.values() for name in (element, "reverse" + element[0].upper() + element[1:])]
+        expected = collections.defaultdict(lambda: dict.fromkeys(names))
+        for record in records:
+            group = expected[address(record, "source")]
+            for name in names:
+                if name in record:
+                    group[name] = (group[name] or 0) + record[name]
+        for word, element in words.items():
+            listed = [json.loads(line) for line in self.list(ipfix, "--by", "src-host", "--json", "--sort", word).splitlines()]
+            self.assertEqual({group["src-host"]: {name: group[name] for name in names} for group in listed}, expected)
+            pair = names[names.index(element):][:2]
+            for rows in (listed, [json.loads(line) for line in self.list(ipfix, "--json", "--sort", word).splitlines()]):
+                told = [[row.get(name) for name in pair] for row in rows]
+                ranks = [-1 if values == [None, None] else sum(value or 0 for value in values) for values in told]
+                self.assertEqual(ranks, sorted(ranks, reverse=True), word)
+        self.assertTrue(any(group["segments"] for group in expected.values()))
+        self.assertIn(None, [group["segments"] for group in expected.values()])
+        rows = list(csv.DictReader(io.StringIO(self.list(ipfix, "--by", "src-host", "--csv"))))
+        self.assertEqual({row["src-host"]: {name: int(row[name]) if row[name] else None for name in names} for row in rows},
+                         expected)
+        self.assertIn("ZeroWindow", self.list(ipfix, "--by", "src-host").splitlines()[0])
+        self.assertIn("reverseZeroWindow", self.list(ipfix, "--csv").splitlines()[0])
+
     def test_csv_has_the_flows_of_json(self):
         ipfix, _, _ = self.meter("--read", harness.DEMO, "--set", "flows.direction=biflow")
         rows = list(csv.DictReader(io.StringIO(self.list(ipfix, "--csv"))))

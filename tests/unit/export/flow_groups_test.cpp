@@ -53,13 +53,13 @@ Start                     Duration  Src-net/24   Proto  Flows  Packets  Octets
     options.format = ListingFormat::csv;
     listed = list_octets(flow_file(some_flows), options);
     CHECK('\n' + listed.text == R"(
-dst-port,deltaFlowCount,packetDeltaCount,octetDeltaCount,reversePacketDeltaCount,reverseOctetDeltaCount,flowStartMilliseconds,flowEndMilliseconds
-123,1,8,80,0,0,1700000000123,1700000001500
+dst-port,deltaFlowCount,packetDeltaCount,octetDeltaCount,reversePacketDeltaCount,reverseOctetDeltaCount,flowStartMilliseconds,flowEndMilliseconds,segments,retransmissions,duplicates,outOfOrder,zeroWindow,reverseSegments,reverseRetransmissions,reverseDuplicates,reverseOutOfOrder,reverseZeroWindow
+123,1,8,80,0,0,1700000000123,1700000001500,,,,,,,,,,
 )");
     options.format = ListingFormat::json;
     listed = list_octets(flow_file(some_flows), options);
     CHECK('\n' + listed.text == R"(
-{"@type":"group","dst-port":123,"deltaFlowCount":1,"packetDeltaCount":8,"octetDeltaCount":80,"reversePacketDeltaCount":0,"reverseOctetDeltaCount":0,"flowStartMilliseconds":1700000000123,"flowEndMilliseconds":1700000001500}
+{"@type":"group","dst-port":123,"deltaFlowCount":1,"packetDeltaCount":8,"octetDeltaCount":80,"reversePacketDeltaCount":0,"reverseOctetDeltaCount":0,"flowStartMilliseconds":1700000000123,"flowEndMilliseconds":1700000001500,"segments":null,"retransmissions":null,"duplicates":null,"outOfOrder":null,"zeroWindow":null,"reverseSegments":null,"reverseRetransmissions":null,"reverseDuplicates":null,"reverseOutOfOrder":null,"reverseZeroWindow":null}
 )");
 }
 
