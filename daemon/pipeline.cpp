@@ -116,11 +116,13 @@ bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
     return true;
 }
 
-void Pipeline::change_export(const ExportOptions& options) {
+std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
     CollectorAccounts wanted = accounts_;
     const auto end = std::chrono::steady_clock::now() + kOrderPatience;
-    bool is_answered = export_orders_.post(
-        {.options = options, .accounts = wanted.choose(options.collectors), .error = {}});
+    bool is_answered = export_orders_.post({.options = options,
+                                            .accounts = wanted.choose(options.collectors),
+                                            .with_new_files = {},
+                                            .error = {}});
     while (is_answered && !export_orders_.is_done()) {
         // What the thread has begun it brings to its end.
         is_answered = std::chrono::steady_clock::now() < end || !export_orders_.withdraw();
@@ -135,6 +137,7 @@ void Pipeline::change_export(const ExportOptions& options) {
     parts_.export_options.drain_timeout = options.drain_timeout;
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
+    return export_orders_.done().with_new_files;
 }
 
 /// Does what change_export() asks for.
@@ -148,7 +151,7 @@ void Pipeline::obey_export_order() noexcept {
         return;
     }
     try {
-        export_worker_.change(order->options, order->accounts);
+        order->with_new_files = export_worker_.change(order->options, order->accounts);
     } catch (const std::bad_alloc&) {
         order->error = "no memory";  // short enough for a string to hold without memory of its own
     } catch (const std::exception& error) {

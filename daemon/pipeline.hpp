@@ -108,10 +108,11 @@ public:
     /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
     /// before, whenever that was, keep their accounts.
     ///
+    /// @return  collectors whose TLS files were read anew
     /// @errors  ExportError: nothing has changed. Among the reasons is that the export thread
     ///          does not begin with it for kOrderPatience.
     /// @thread  main, between start() and stop()
-    void change_export(const ExportOptions& options);
+    std::vector<std::string> change_export(const ExportOptions& options);
 
     /// What all threads do with their time: one per queue, and the export thread.
     /// @thread  any, after start()
@@ -162,7 +163,8 @@ private:
     struct ExportOrder {
         ExportOptions options;
         std::vector<std::size_t> accounts;
-        std::string error;  ///< why it was refused; empty: it was not
+        std::vector<std::string> with_new_files;  ///< see change_export()
+        std::string error;                        ///< why it was refused; empty: it was not
     };
 
     OrderBox<ExportOrder> export_orders_;  // first, because it is aligned to cache lines

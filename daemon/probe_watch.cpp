@@ -224,13 +224,12 @@ void ProbeWatch::end_reload(const std::string& result, const std::exception_ptr&
 }
 
 std::string ProbeWatch::take_configuration(const Config& wanted, FilterChange& filters) {
-    const ConfigChange change = compare(config_, wanted);
+    ConfigChange change = compare(config_, wanted);
     // First what can be refused.
-    if (wanted.export_ != config_.export_) {
-        refuse_shared_files(options_.files, wanted.export_);
-        probe_.pipeline.change_export(exported_of_stored(wanted.export_));
-        const std::lock_guard lock(config_mutex_);
-        config_.export_ = wanted.export_;
+    const std::vector<std::string> with_new_files = take_export(wanted.export_);
+    if (!with_new_files.empty()) {
+        change.reloadable.push_back("the TLS files of " + listed(with_new_files) +
+                                    " (new connections use them)");
     }
     probe_.pipeline.try_collectors();
     filters.apply(probe_.filters, [this, &wanted](std::size_t input, const LiveFilter& filter) {
@@ -249,6 +248,28 @@ std::string ProbeWatch::take_configuration(const Config& wanted, FilterChange& f
     config_ = wanted;
     return change.reloadable.empty() ? "reloaded: nothing has changed"
                                      : "reloaded: " + listed(change.reloadable);
+}
+
+/// Also where nothing has changed but the contents of TLS files.
+///
+/// @return  collectors whose TLS files were read anew
+std::vector<std::string> ProbeWatch::take_export(const ExportOptions& wanted) {
+    const bool has_tls =
+        std::ranges::any_of(wanted.collectors, [](const CollectorOptions& collector) {
+            return collector.transport == TransportKind::tls;
+        });
+    if (!has_tls && wanted == config_.export_) {
+        return {};
+    }
+    refuse_shared_files(options_.files, wanted);
+    std::vector<std::string> with_new_files =
+        probe_.pipeline.change_export(exported_of_stored(wanted));
+    for (const std::string& name : with_new_files) {
+        spdlog::info("{}: its TLS files were read anew; new connections use them", name);
+    }
+    const std::lock_guard lock(config_mutex_);
+    config_.export_ = wanted;
+    return with_new_files;
 }
 
 /// The groups that records have in the caches stay; of those that are not to be exported no element

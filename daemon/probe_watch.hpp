@@ -89,6 +89,7 @@ private:
     void end_reload(const std::string& result, const std::exception_ptr& fault);
     void begin_reload();
     [[nodiscard]] std::string take_configuration(const Config& wanted, FilterChange& filters);
+    [[nodiscard]] std::vector<std::string> take_export(const ExportOptions& wanted);
     [[nodiscard]] std::chrono::milliseconds pause() const;
     [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
     [[nodiscard]] std::optional<DpdkTelemetry> serve_dpdk_telemetry() const;

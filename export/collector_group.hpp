@@ -52,11 +52,15 @@ public:
     ///
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
+    /// @return  names of collectors that go on, and whose TLS files have changed: they were read
+    ///          anew, and connections that begin from now on use them
     /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
-    ///          used by another one, nor by itself with other options, until it is retired. One
+    ///          used by another one, nor by itself with other options, until it is retired. TLS
+    ///          files that have changed must be good. A collector
     ///          with a spool, or whose files are rotated, goes on in its session with other limits
     ///          and, with a spool, at another address; else it stays to the end.
-    void change(const ExportOptions& options, std::span<const std::size_t> accounts);
+    std::vector<std::string> change(const ExportOptions& options,
+                                    std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
 
@@ -98,6 +102,7 @@ private:
         /// For take_over(): of the member whose session it goes on with; nothing: its own is new.
         std::optional<std::size_t> former{};
         std::optional<CollectorSession::Move> move{};          ///< what changes then
+        std::shared_ptr<const TlsContext> tls_files{};         ///< read anew for it; or nullptr
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t signs_of_life{};                         ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
@@ -141,6 +146,8 @@ private:
     [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
     static_assert(std::is_nothrow_move_constructible_v<CollectorSession::Move>);
     void prepare_moves(Members& wanted);
+    [[nodiscard]] std::vector<std::string> read_tls_files_anew(Members& wanted) const;
+    void give_tls_files(Members& wanted) const noexcept;
     void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
     void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
     void take_over(Members wanted) noexcept;

@@ -26,8 +26,10 @@ std::size_t CollectorGroup::copies_of(const ExportOptions& options) noexcept {
     return options.mode == ExportMode::copy ? options.collectors.size() : 1;
 }
 
-void CollectorGroup::change(const ExportOptions& options, std::span<const std::size_t> accounts) {
-    if (retired_.size() >= kMostRetired) {
+std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
+                                                std::span<const std::size_t> accounts) {
+    const bool is_same = options == options_;
+    if (!is_same && retired_.size() >= kMostRetired) {
         throw ExportError("too many collectors that former reloads took away still get records");
     }
     // What may find no memory comes before anything changes.
@@ -47,15 +49,22 @@ void CollectorGroup::change(const ExportOptions& options, std::span<const std::s
         wanted[index].former = all_anew ? std::nullopt : former_of(wanted[index].options);
     }
     prepare_moves(wanted);
+    std::vector<std::string> with_new_files = read_tls_files_anew(wanted);
+    if (is_same) {
+        give_tls_files(wanted);
+        return with_new_files;
+    }
     // Files last: what is there gets another name, and another collector may still be refused.
     begin_sessions(wanted, options, false);
     begin_sessions(wanted, options, true);
+    give_tls_files(wanted);
     take_over(std::move(wanted));
     if (copies_of(options) != copies_of(options_)) {
         book_.set_copies(copies_of(options));
     }
     spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
+    return with_new_files;
 }
 
 /// Makes the sessions of those that are new.
@@ -133,6 +142,39 @@ void CollectorGroup::prepare_moves(Members& wanted) {
         if (member.former && members_[*member.former].options != member.options) {
             const Member& today = members_[*member.former];
             member.move = today.session->prepare_move(today.options, member.options);
+        }
+    }
+}
+
+/// Of collectors that go on as they are. Those that are new, or get another address, have just read
+/// their files.
+///
+/// @return  names of those whose files have changed
+/// @errors  ExportError: such files are no good
+std::vector<std::string> CollectorGroup::read_tls_files_anew(Members& wanted) const {
+    std::vector<std::string> names;
+    for (Member& member : wanted) {
+        if (!member.former || (member.move && member.move->transport != nullptr)) {
+            continue;
+        }
+        const std::string name = describe(member.options);
+        try {
+            member.tls_files = members_[*member.former].session->read_tls_files_anew();
+        } catch (const ExportError& fault) {
+            throw ExportError(name + ": " + fault.what() + "; the former ones stay in use");
+        }
+        if (member.tls_files != nullptr) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// To the sessions that go on, what read_tls_files_anew() has read for them.
+void CollectorGroup::give_tls_files(Members& wanted) const noexcept {
+    for (Member& member : wanted) {
+        if (member.former && member.tls_files != nullptr) {
+            members_[*member.former].session->begin_tls_with(std::move(member.tls_files));
         }
     }
 }

@@ -158,6 +158,16 @@ public:
     /// acknowledged; meanwhile nothing is sent, and then all goes to the other one.
     void move(Move prepared) noexcept;
     static constexpr std::chrono::seconds kMovePatience{5};
+    /// TLS: the files of the address that it has, or gets next, where they have changed since they
+    /// were read; else nullptr.
+    /// @errors  ExportError: they are no good
+    [[nodiscard]] std::shared_ptr<const TlsContext> read_tls_files_anew() const {
+        return (next_.transport != nullptr ? *next_.transport : *transport_).read_files_anew();
+    }
+    /// Connections of that address begin with these from now on.
+    void begin_tls_with(std::shared_ptr<const TlsContext> files) noexcept {
+        (next_.transport != nullptr ? *next_.transport : *transport_).begin_with(std::move(files));
+    }
 
     /// Ends a pause between two tries to connect.
     void try_now() noexcept { transport_->try_now(); }

@@ -40,9 +40,11 @@ public:
 
     /// Exports otherwise from now on; see CollectorGroup::change().
     ///
+    /// @return  collectors whose TLS files were read anew
     /// @errors  ExportError: nothing has changed
-    void change(const ExportOptions& options, std::span<const std::size_t> accounts) {
-        collectors_.change(options, accounts);
+    std::vector<std::string> change(const ExportOptions& options,
+                                    std::span<const std::size_t> accounts) {
+        return collectors_.change(options, accounts);
     }
     /// Collectors that are away are tried at once.
     void try_now() noexcept { collectors_.try_now(); }

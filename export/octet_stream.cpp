@@ -8,6 +8,8 @@
 
 namespace tributary {
 
+std::shared_ptr<const TlsContext> OctetStream::read_files_anew() const { return nullptr; }
+
 void PlainStream::begin(const FileDescriptor& socket) noexcept {
     socket_ = socket.get();
     sent_ = 0;

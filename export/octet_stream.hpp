@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,8 @@
 #include "export/socket.hpp"
 
 namespace tributary {
+
+class TlsContext;
 
 /// How messages go through TCP connections, one after the other: as they are, or through TLS. It
 /// never blocks.
@@ -45,6 +48,12 @@ public:
     virtual void end() noexcept = 0;
     /// Why opening failed, or the connection has ended.
     [[nodiscard]] virtual const std::string& fault() const noexcept = 0;
+    /// TLS: its files as they are now, where they have changed since they were read. nullptr: they
+    /// have not, or there are none.
+    /// @errors  ExportError: they are no good
+    [[nodiscard]] virtual std::shared_ptr<const TlsContext> read_files_anew() const;
+    /// TLS: connections from now on begin with this. One that is there goes on as it is.
+    virtual void begin_with(std::shared_ptr<const TlsContext>&&) noexcept {}
 };
 
 /// Octets as they are.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "export/tls_context.hpp"
+
 namespace tributary {
 namespace {
 
@@ -302,6 +304,14 @@ void TcpTransport::try_now() noexcept {
 
 std::optional<std::chrono::nanoseconds> TcpTransport::next_try() const noexcept {
     return state_ == State::pausing ? std::optional(retry_at_) : std::nullopt;
+}
+
+std::shared_ptr<const TlsContext> TcpTransport::read_files_anew() const {
+    return stream_->read_files_anew();
+}
+
+void TcpTransport::begin_with(std::shared_ptr<const TlsContext>&& context) noexcept {
+    stream_->begin_with(std::move(context));
 }
 
 }  // namespace tributary

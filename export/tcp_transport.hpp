@@ -53,6 +53,8 @@ public:
     void set_patience(Patience patience) noexcept override;
     void try_now() noexcept override;
     [[nodiscard]] std::optional<std::chrono::nanoseconds> next_try() const noexcept override;
+    [[nodiscard]] std::shared_ptr<const TlsContext> read_files_anew() const override;
+    void begin_with(std::shared_ptr<const TlsContext>&& context) noexcept override;
 
 private:
     enum class State : std::uint8_t { pausing, resolving, connecting, opening, connected };

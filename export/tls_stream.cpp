@@ -9,40 +9,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace tributary {
 namespace {
 
-struct ContextFree {
-    void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
-};
 struct ConnectionFree {
     void operator()(SSL* connection) const noexcept { SSL_free(connection); }
 };
-
-/// OpenSSL's words for the first thing that went wrong; the rest of its queue goes.
-std::string take_words() {
-    const unsigned long error = ERR_get_error();
-    ERR_clear_error();
-    if (ERR_SYSTEM_ERROR(error)) {
-        return words_for(ERR_GET_REASON(error));
-    }
-    const char* const reason = error == 0 ? nullptr : ERR_reason_error_string(error);
-    return reason == nullptr ? "OpenSSL refuses it" : reason;
-}
-
-[[noreturn]] void refuse(const std::string& what, const std::string& path) {
-    throw ExportError("tls: " + what + " " + path + ": " + take_words());
-}
 
 bool is_address(const std::string& host) noexcept {
     std::array<unsigned char, sizeof(in6_addr)> address;
     return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
            ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
-
-/// Keys without a passphrase only: nobody is there to type one.
-int no_passphrase(char*, int, int, void*) noexcept { return 0; }
 
 /// Called by OpenSSL for each ticket.
 int note_ticket(SSL* connection, SSL_SESSION*) noexcept {
@@ -53,66 +33,36 @@ int note_ticket(SSL* connection, SSL_SESSION*) noexcept {
 }  // namespace
 
 struct TlsStream::Library {
-    std::unique_ptr<SSL_CTX, ContextFree> context{SSL_CTX_new(TLS_client_method())};
     std::unique_ptr<SSL, ConnectionFree> connection{};
-
-    /// @errors  ExportError
-    void trust(const std::string& authorities) const;
-    /// @errors  ExportError
-    void bear(const TlsOptions& tls) const;
 };
-
-void TlsStream::Library::trust(const std::string& authorities) const {
-    if (authorities.empty()) {
-        if (SSL_CTX_set_default_verify_paths(context.get()) != 1) {
-            refuse("the system's", "certificate authorities");
-        }
-    } else if (SSL_CTX_load_verify_file(context.get(), authorities.c_str()) != 1) {
-        refuse("certificate authorities", authorities);
-    }
-}
-
-void TlsStream::Library::bear(const TlsOptions& tls) const {
-    if (tls.certificate.empty()) {
-        return;
-    }
-    SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
-    if (SSL_CTX_use_certificate_chain_file(context.get(), tls.certificate.c_str()) != 1) {
-        refuse("certificate", tls.certificate);
-    }
-    if (SSL_CTX_use_PrivateKey_file(context.get(), tls.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-        refuse("key", tls.key);
-    }
-    if (SSL_CTX_check_private_key(context.get()) != 1) {
-        refuse("key", tls.key);
-    }
-}
 
 TlsStream::TlsStream(const CollectorOptions& collector)
     : library_(std::make_unique<Library>()),
       host_(collector.tls.name.empty() ? collector.host : collector.tls.name) {
-    SSL_CTX* const context = library_->context.get();
-    if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
-        throw ExportError("tls: " + take_words());
-    }
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-    // A record of TLS that did not fit the kernel's buffer comes again, from wherever it is then.
-    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_session_cache_mode(context,
-                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
-    SSL_CTX_sess_set_new_cb(context, note_ticket);
-    library_->trust(collector.tls.ca);
-    library_->bear(collector.tls);
+    begin_with(std::make_shared<const TlsContext>(collector.tls));
 }
 
 TlsStream::~TlsStream() = default;
+
+std::shared_ptr<const TlsContext> TlsStream::read_files_anew() const {
+    return context_->is_current() ? nullptr
+                                  : std::make_shared<const TlsContext>(context_->options());
+}
+
+/// A connection has a reference of its own to what it began with.
+void TlsStream::begin_with(std::shared_ptr<const TlsContext>&& context) noexcept {
+    SSL_CTX_set_session_cache_mode(context->get(),
+                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
+    SSL_CTX_sess_set_new_cb(context->get(), note_ticket);
+    context_ = std::move(context);
+}
 
 void TlsStream::begin(const FileDescriptor& socket) noexcept {
     shaken_at_ = {};
     confirmed_ = false;
     fault_.clear();
     ERR_clear_error();
-    library_->connection.reset(SSL_new(library_->context.get()));
+    library_->connection.reset(SSL_new(context_->get()));
     SSL* const connection = library_->connection.get();
     if (connection == nullptr || SSL_set_fd(connection, socket.get()) != 1) {
         library_->connection.reset();  // open() tells
@@ -133,7 +83,7 @@ void TlsStream::begin(const FileDescriptor& socket) noexcept {
 OctetStream::Opening TlsStream::open(std::chrono::nanoseconds now) noexcept {
     SSL* const connection = library_->connection.get();
     if (connection == nullptr) {
-        fault_ = take_words();
+        fault_ = take_tls_words();
         return Opening::failed;
     }
     if (shaken_at_.count() == 0) {
@@ -208,7 +158,7 @@ void TlsStream::note_fault() noexcept {
         ERR_clear_error();
         return;
     }
-    fault_ = "TLS: " + take_words();
+    fault_ = "TLS: " + take_tls_words();
 }
 
 }  // namespace tributary

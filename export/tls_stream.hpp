@@ -5,6 +5,7 @@
 
 #include "export/export_error.hpp"
 #include "export/octet_stream.hpp"
+#include "export/tls_context.hpp"
 
 namespace tributary {
 
@@ -34,6 +35,8 @@ public:
     [[nodiscard]] std::uint64_t sent() const noexcept override;
     void end() noexcept override;
     [[nodiscard]] const std::string& fault() const noexcept override { return fault_; }
+    [[nodiscard]] std::shared_ptr<const TlsContext> read_files_anew() const override;
+    void begin_with(std::shared_ptr<const TlsContext>&& context) noexcept override;
 
 private:
     struct Library;
@@ -41,6 +44,7 @@ private:
     [[nodiscard]] bool wants_more(int result) noexcept;
     void note_fault() noexcept;
 
+    std::shared_ptr<const TlsContext> context_;  ///< that the next connection begins with
     std::unique_ptr<Library> library_;
     std::string host_;                      ///< the name that the certificate must bear
     std::chrono::nanoseconds shaken_at_{};  ///< when the handshake was done; 0: it is not

@@ -27,6 +27,8 @@ std::size_t message_limit(const CollectorOptions& collector) noexcept {
     return collector.mtu;
 }
 
+std::shared_ptr<const TlsContext> Transport::read_files_anew() const { return nullptr; }
+
 std::unique_ptr<Transport> make_transport(const CollectorOptions& collector,
                                           CollectorEvents& events) {
     switch (collector.transport) {

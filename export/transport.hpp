@@ -15,6 +15,8 @@
 
 namespace tributary {
 
+class TlsContext;
+
 enum class SendStatus : std::uint8_t {
     taken,        ///< all of them
     would_block,  ///< not now: offer the same messages again later
@@ -79,6 +81,9 @@ public:
     /// Files: when this one and those after it end. Those that begin from now on have the rest of
     /// it.
     virtual void set_rotation(FileRotation&&) noexcept {}
+    /// TLS: as OctetStream::read_files_anew() and begin_with().
+    [[nodiscard]] virtual std::shared_ptr<const TlsContext> read_files_anew() const;
+    virtual void begin_with(std::shared_ptr<const TlsContext>&&) noexcept {}
     /// Nothing can be sent any more; the event has told why.
     [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };

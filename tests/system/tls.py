@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Export by TLS, judged by Python's ssl: who is trusted, who is refused, and that nothing leaves in the clear."""
+import os
+import shutil
+import socket
 import ssl
 import subprocess
 
+import control
 import harness
 from stream_collector import Authority, Collector, read_to_end, server_context
 
@@ -127,6 +131,70 @@ class Tls(harness.DemoProbeCase):
                     capture_output=True, text=True, timeout=60)
                 self.assertNotEqual(result.returncode, harness.EX_OK)
                 self.assertIn(words, result.stdout + result.stderr)
+
+
+class Renewal(control.ControlCase):
+    """Other files under the same paths, while the probe runs."""
+
+    def setUp(self):
+        super().setUp()
+        harness.need("openssl")
+        self.authority, self.next = Authority(self.path("authority")), Authority(self.path("next"))
+        self.server = self.authority.issue("server")
+        self.files = {name: self.path(name + ".pem") for name in ("ca", "certificate", "key")}
+        for name, source in zip(self.files, (self.authority.certificate, *self.authority.issue("probe"))):
+            shutil.copy(source, self.files[name])
+
+    def collector(self, port, more=""):
+        return "{transport: tls, host: 127.0.0.1, port: %d, tls: {ca: %s, certificate: %s, key: %s}%s}" % (
+            port, *self.files.values(), more)
+
+    def names(self, *collectors):
+        return " and ".join("tls 127.0.0.1:%d" % collector.port for collector in collectors)
+
+    def test_a_renewed_certificate_is_taken_by_a_reload_and_by_new_connections_only(self):
+        any_client = self.enterContext(Collector(server_context(*self.server)))
+        choosy = self.enterContext(Collector(server_context(*self.server, authority=self.next)))
+        daemon = self.probe(collectors="%s, %s" % (
+            self.collector(any_client.port, ", spool: {directory: %s}" % self.path("spool")),
+            self.collector(choosy.port)))
+        self.wait_for_received(daemon)
+        harness.wait_until(lambda: any_client.streams and choosy.faults, 30, "a connection and a refusal")
+        self.assertEqual(self.ask(daemon, "reload"), "reloaded: nothing has changed\n")
+
+        certificate, key = self.next.issue("renewed")
+        shutil.copy(certificate, self.files["certificate"])    # the key does not belong to it
+        refusal = self.ask(daemon, "reload", expect=control.EX_UNAVAILABLE)
+        self.assertIn("%s: tls: key %s: key values mismatch; the former ones stay in use"
+                      % (self.names(any_client), self.files["key"]), refusal)
+        os.replace(key, self.files["key"])
+        both = self.names(any_client, choosy)
+        self.assertEqual(self.ask(daemon, "reload"),
+                         "reloaded: the TLS files of %s (new connections use them)\n" % both)
+        for collector in (any_client, choosy):
+            self.assertIn(self.names(collector) + ": its TLS files were read anew", daemon.text())
+        self.ask(daemon, "flush")
+        daemon.wait_for(lambda: [each["records"] for each in daemon.stats()["collectors"]] == [harness.DEMO_FLOWS] * 2,
+                        30, "records")
+        self.assertEqual(self.ask(daemon, "reload"), "reloaded: nothing has changed\n")
+        self.end(daemon)
+        self.assertEqual((len(any_client.streams), any_client.faults), (1, []))    # the connection went on
+        self.assertGreater(len(choosy.streams), 0)
+
+    def test_renewed_authorities_and_files_that_are_gone(self):
+        port = harness.free_port(socket.SOCK_STREAM)
+        daemon = self.probe(collectors=self.collector(port))
+        self.wait_for_received(daemon)
+        os.rename(self.files["ca"], self.path("kept.pem"))
+        self.assertIn("tls: certificate authorities %s: No such file or directory; the former" % self.files["ca"],
+                      self.ask(daemon, "reload", expect=control.EX_UNAVAILABLE))
+        os.symlink(self.next.certificate, self.files["ca"])
+        with Collector(server_context(*self.next.issue("server")), port=port) as collector:
+            self.assertIn("the TLS files of " + self.names(collector), self.ask(daemon, "reload"))
+            self.ask(daemon, "flush")
+            daemon.wait_for(lambda: daemon.stats()["flows"]["exported"] == harness.DEMO_FLOWS, 30, "records")
+            self.end(daemon)
+        self.assertEqual(len(collector.streams), 1)
 
 
 if __name__ == "__main__":
