@@ -63,22 +63,22 @@ CollectorEvents::CollectorEvents(std::string name, CollectorCounters& counters,
     : name_(std::move(name)), counters_(counters), handler_(std::move(handler)) {}
 
 void CollectorEvents::tell(CollectorEventKind kind, std::chrono::nanoseconds now,
-                           std::string_view detail) noexcept {
+                           std::string_view detail, bool is_news) noexcept {
     count(kind);
     if (kind == CollectorEventKind::write_failed) {
         failure_ = "write failed";  // short enough for a string to hold without memory of its own
     }
     try {
-        tell_others(kind, now, detail);
+        tell_others(kind, now, detail, is_news);
     } catch (const std::bad_alloc&) {
         // It is counted; a line more or less is not worth the end of the export.
     }
 }
 
 void CollectorEvents::tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
-                                  std::string_view detail) {
+                                  std::string_view detail, bool is_news) {
     Muted& muted = muted_.at(static_cast<std::size_t>(kind));
-    if (muted.told && !always_told(kind) && now - muted.told_at < kRepeatAfter) {
+    if (muted.told && !is_news && !always_told(kind) && now - muted.told_at < kRepeatAfter) {
         ++muted.since;
         return;
     }

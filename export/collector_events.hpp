@@ -75,10 +75,11 @@ public:
                     CollectorEventHandler handler)
         : CollectorEvents(describe(collector), counters, std::move(handler)) {}
 
-    /// @param now     uptime
-    /// @param detail  cause, e.g. the system's words for an errno; may be empty
-    void tell(CollectorEventKind kind, std::chrono::nanoseconds now,
-              std::string_view detail) noexcept;
+    /// @param now      uptime
+    /// @param detail   cause, e.g. the system's words for an errno; may be empty
+    /// @param is_news  handed on also when it repeats: the cause is another one than before
+    void tell(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
+              bool is_news = false) noexcept;
     /// Lines begin with this name from now on.
     void rename(std::string name) noexcept { name_ = std::move(name); }
     /// The line that told of a final failure; empty: there was none.
@@ -91,8 +92,8 @@ private:
         std::uint64_t since{};
     };
     void count(CollectorEventKind kind) noexcept;
-    void tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
-                     std::string_view detail);
+    void tell_others(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
+                     bool is_news);
 
     std::string name_;
     CollectorCounters& counters_;

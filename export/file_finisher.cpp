@@ -149,16 +149,6 @@ void FileFinisher::add(std::list<FinishedFile>& files) noexcept {
     changed_.notify_all();
 }
 
-std::string FileFinisher::take_first(std::deque<std::string>& lines) {
-    const std::lock_guard lock(mutex_);
-    if (lines.empty()) {
-        return {};
-    }
-    std::string first = std::move(lines.front());
-    lines.pop_front();
-    return first;
-}
-
 void FileFinisher::run() {
     drop_ambient_capabilities();
     std::unique_lock lock(mutex_);
@@ -183,7 +173,7 @@ void FileFinisher::name_first(Lock& lock) {
     std::string failure = try_to_name(one.front());
     lock.lock();
     if (!failure.empty()) {
-        keep(failures_, std::move(failure));
+        keep(failures_, Failure{.text = std::move(failure)});
     } else if (!one.front().command.empty()) {
         named_.splice(named_.end(), one);
     }
@@ -193,13 +183,15 @@ void FileFinisher::give_first_to_command(Lock& lock) {
     std::list<FinishedFile> one;
     one.splice(one.end(), named_, named_.begin());
     try {
-        const std::string failure = run_command(lock, one.front());
+        std::string failure = run_command(lock, one.front());
         if (!failure.empty()) {
-            keep(failures_, "command for " + one.front().name + ": " + failure);
+            keep(failures_, Failure{.text = "command for " + one.front().name + ": " + failure,
+                                    .is_news = failure != command_failure_});
         }
+        command_failure_ = std::move(failure);
     } catch (const std::bad_alloc&) {
-        keep(failures_,
-             "no memory");  // short enough for a string to hold without memory of its own
+        // Short enough for a string to hold without memory of its own.
+        keep(failures_, Failure{.text = "no memory"});
     }
 }
 
@@ -227,17 +219,9 @@ void FileFinisher::watch_command(Lock& lock, const std::string& name) {
 /// The command must be waited for and reaped, also without memory for the line.
 void FileFinisher::tell_long_command(const std::string& name, std::chrono::seconds lasts) noexcept {
     try {
-        keep(failures_, "command for " + name + " still runs after " +
-                            std::to_string(lasts.count()) + " s, and " +
-                            std::to_string(named_.size()) + " files wait for theirs");
-    } catch (const std::bad_alloc&) {
-    }
-}
-
-/// Has the line told; without memory it is not.
-void FileFinisher::keep(std::deque<std::string>& lines, std::string line) noexcept {
-    try {
-        lines.push_back(std::move(line));
+        keep(failures_, Failure{.text = "command for " + name + " still runs after " +
+                                        std::to_string(lasts.count()) + " s, and " +
+                                        std::to_string(named_.size()) + " files wait for theirs"});
     } catch (const std::bad_alloc&) {
     }
 }

@@ -8,8 +8,10 @@
 #include <deque>
 #include <list>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "export/socket.hpp"
 
@@ -46,8 +48,13 @@ public:
     /// Waits until all files are finished, no longer than kPatience for their commands. None may be
     /// added afterwards.
     void end();
-    /// Takes one line that says what went wrong; empty: nothing else did.
-    [[nodiscard]] std::string take_failure() { return take_first(failures_); }
+    /// A line that says what went wrong.
+    struct Failure {
+        std::string text;
+        bool is_news{};  ///< the command failed otherwise than before, or after one that did well
+    };
+    /// Takes one; without text: nothing else went wrong.
+    [[nodiscard]] Failure take_failure() { return take_first(failures_); }
     /// Takes one line that says what became of a former run's file; empty: there is no other.
     [[nodiscard]] std::string take_note() { return take_first(notes_); }
 
@@ -59,8 +66,24 @@ private:
     void give_first_to_command(Lock& lock);
     void watch_command(Lock& lock, const std::string& name);
     void tell_long_command(const std::string& name, std::chrono::seconds lasts) noexcept;
-    [[nodiscard]] std::string take_first(std::deque<std::string>& lines);
-    void keep(std::deque<std::string>& lines, std::string line) noexcept;
+    template <class Line>
+    [[nodiscard]] Line take_first(std::deque<Line>& lines) {
+        const std::lock_guard lock(mutex_);
+        if (lines.empty()) {
+            return {};
+        }
+        Line first = std::move(lines.front());
+        lines.pop_front();
+        return first;
+    }
+    /// Has the line told; without memory it is not.
+    template <class Line>
+    static void keep(std::deque<Line>& lines, Line line) noexcept {
+        try {
+            lines.push_back(std::move(line));
+        } catch (const std::bad_alloc&) {
+        }
+    }
     [[nodiscard]] std::string try_to_name(FinishedFile& done) noexcept;
     [[nodiscard]] std::string name(FinishedFile& done);
     [[nodiscard]] std::string run_command(Lock& lock, const FinishedFile& done);
@@ -69,7 +92,8 @@ private:
     std::condition_variable changed_;
     std::list<FinishedFile> files_;  ///< that want their names
     std::list<FinishedFile> named_;  ///< that wait for their command
-    std::deque<std::string> failures_;
+    std::deque<Failure> failures_;
+    std::string command_failure_;  ///< of the last command; empty: it did well
     std::deque<std::string> notes_;
     pid_t child_{};           ///< the command that runs; 0: none does
     bool ending_{};           ///< no more files come

@@ -245,9 +245,9 @@ void FileTransport::tell_failures(std::chrono::nanoseconds now) noexcept {
     for (std::string note = finisher_->take_note(); !note.empty(); note = finisher_->take_note()) {
         events_.tell(CollectorEventKind::former_file, now, note);
     }
-    for (std::string failure = finisher_->take_failure(); !failure.empty();
+    for (FileFinisher::Failure failure = finisher_->take_failure(); !failure.text.empty();
          failure = finisher_->take_failure()) {
-        events_.tell(CollectorEventKind::file_not_finished, now, failure);
+        events_.tell(CollectorEventKind::file_not_finished, now, failure.text, failure.is_news);
     }
 }
 

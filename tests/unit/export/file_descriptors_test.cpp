@@ -145,7 +145,7 @@ TEST_CASE("File rotation: a file that ends without descriptors is finished when 
         CHECK(std::filesystem::exists(part));
     }
     finisher.end();
-    CHECK(finisher.take_failure().empty());
+    CHECK(finisher.take_failure().text.empty());
     CHECK(std::filesystem::exists(directory / "flows.ipfix"));
     CHECK(std::filesystem::exists(directory / "done"));
 }

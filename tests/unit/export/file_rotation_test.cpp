@@ -187,6 +187,35 @@ TEST_CASE("File rotation: a command that fails is told, and costs nothing else",
     CHECK(directory.names().size() == 2);
 }
 
+TEST_CASE("File rotation: a command that fails otherwise than before is told at once",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const TemporaryDirectory elsewhere;
+    const std::string codes = (elsewhere / "codes").string();
+    std::ofstream(codes) << "3\n3\n4\n0\n4\n4\nkill\n0\n";  // one for each file
+    FileRotation rotation;
+    rotation.interval = std::chrono::seconds{5};
+    rotation.command = "code=$(head -n 1 '" + codes + "'); sed -i 1d '" + codes +
+                       "'; [ \"$code\" != kill ] || kill $$; exit $code;";
+    RotatingExport exports(directory, rotation);
+    for (int file = 0; file < 8; ++file) {
+        exports.queue.put(record_of(1));
+        exports.run(milliseconds{5000 * file});
+        exports.run(milliseconds{5000 * file + 2000});  // flush_interval
+    }
+    exports.finish(milliseconds{5000 * 7 + 3000});  // within a minute
+    std::vector<std::string> told;
+    for (const CollectorEvent& event : exports.events) {
+        if (event.kind == CollectorEventKind::file_not_finished) {
+            told.push_back(std::regex_replace(event.text, std::regex(".*\\.ipfix: "), ""));
+        }
+    }
+    CHECK(exports.counters.collectors[0].errors.read() == 6);
+    const std::vector<std::string> expected{"exit status 3)", "exit status 4), and 1 times before",
+                                            "exit status 4)", "signal 15), and 1 times before"};
+    CHECK(told == expected);
+}
+
 TEST_CASE("File rotation: a command that goes on holds up no name, and no descriptor",
           "[export][unit]") {
     const TemporaryDirectory directory;
