@@ -79,6 +79,11 @@ Json spool_json(const GroupSpoolLedger& spool) {
 
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
 
+/// At the end: what the next process finds.
+std::string spooled_text(std::uint64_t records) {
+    return records == 0 ? std::string() : fmt::format("{} in the spool, ", records);
+}
+
 /// Where TCP was not analysed, zeros in the records don't mean that all went well.
 std::string unanalysed_text(const NamedCounts& segments) {
     std::string text;
@@ -297,11 +302,11 @@ std::string to_line(const Ledger& ledger) {
     return fmt::format(
         "packets: {} received, {} metered, {} ignored, {} filtered, {} NIC missed, {} no buffer, "
         "{} bad "
-        "timestamp; flows: {} created, {} exported, {} lost, {} active{}",
+        "timestamp; flows: {} created, {} exported, {} lost, {}{} active{}",
         total.received, total.metered.packets, total.ignored_sum(), total.filtered,
         number_text(nic.missed), nic.no_buffer, total.bad_timestamp, total.metered.records,
-        total.exported.records, total.lost_sum().records, total.active().records,
-        unanalysed_text(total.tcp_unanalysed));
+        total.exported.records, total.lost_sum().records, spooled_text(total.spooled.records),
+        (total.active() - total.spooled).records, unanalysed_text(total.tcp_unanalysed));
 }
 
 std::string imbalance(const Ledger& ledger) {

@@ -24,6 +24,25 @@ std::uint64_t per_second(std::uint64_t before, std::uint64_t now, std::chrono::n
     return static_cast<std::uint64_t>(std::min(rate, kMost));
 }
 
+/// What waits on disk: records in the spool of mode failover, octets in those of collectors.
+/// Nothing: nothing does.
+std::string spool_text(const Ledger& ledger) {
+    std::string text;
+    if (ledger.spool && ledger.spool->waiting() > 0) {
+        text = fmt::format(", {} records in the spool", ledger.spool->waiting());
+    }
+    std::uint64_t octets = 0;
+    for (const CollectorLedger& collector : ledger.collectors) {
+        const auto in_spool = collector.counts.find("spool_octets");
+        octets += in_spool == collector.counts.end() ? 0 : in_spool->second;
+    }
+    constexpr std::uint64_t kKiB = 1024;
+    if (octets > 0) {
+        text += fmt::format(", {} KiB in collectors' spools", (octets + kKiB - 1) / kKiB);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string status_line(const Ledger& before, const Ledger& now,
@@ -41,11 +60,11 @@ std::string status_line(const Ledger& before, const Ledger& now,
         lost_by_nics += port.missed.value_or(0) + port.no_buffer;
     }
     return fmt::format(
-        "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached; "
+        "{} packets/s, {} flows active, {} records/s exported, {} of {} collectors reached{}; "
         "lost so far: {} records, {} packets by NICs",
         per_second(then.received, total.received, interval), total.active().records,
         per_second(then.exported.records, total.exported.records, interval), connected,
-        std::ssize(now.collectors) - removed, total.lost_sum().records,
+        std::ssize(now.collectors) - removed, spool_text(now), total.lost_sum().records,
         part_text(lost_by_nics, !now.all_ports().missed));
 }
 

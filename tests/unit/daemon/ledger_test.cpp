@@ -50,6 +50,15 @@ TEST_CASE("ledger: its line names TCP segments that were not analysed", "[daemon
     CHECK(to_line(ledger).ends_with(" 2 active"));
 }
 
+TEST_CASE("ledger: its line tells what is in the spool from what is active", "[daemon][unit]") {
+    Ledger ledger;
+    ledger.queues = {some_queue()};
+    ledger.queues[0].tcp_unanalysed = {};
+    CHECK(to_line(ledger).ends_with("1 lost, 1 active"));
+    ledger.queues[0].spooled = ledger.queues[0].active();
+    CHECK(to_line(ledger).ends_with("1 exported, 1 lost, 1 in the spool, 0 active"));
+}
+
 TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "[daemon][unit]") {
     const Ledger ledger{.captures_cut = 0,
                         .queues = {some_queue(), some_queue()},

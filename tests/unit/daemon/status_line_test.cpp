@@ -32,6 +32,21 @@ TEST_CASE("status line: rates, what is active, what is lost, who is reached", "[
           "so far: 20 records, 7 packets by NICs");
 }
 
+TEST_CASE("status line: what waits in spools is told", "[daemon][unit]") {
+    Ledger ledger = ledger_of(1000, 100);
+    GroupSpoolLedger& spool = ledger.spool.emplace();
+    spool.inherited = 5;
+    spool.stored = 10;
+    spool.handed_over = 3;
+    CHECK_THAT(status_line(ledger, ledger, {}),
+               Catch::Contains(" 1 of 2 collectors reached, 12 records in the spool; lost so far"));
+    spool.handed_over = 15;
+    CHECK_THAT(status_line(ledger, ledger, {}), Catch::Contains(" collectors reached; lost"));
+    ledger.collectors[1].counts["spool_octets"] = 1025;
+    CHECK_THAT(status_line(ledger, ledger, {}),
+               Catch::Contains(" reached, 2 KiB in collectors' spools; lost"));
+}
+
 TEST_CASE("status line: at the beginning there are no rates", "[daemon][unit]") {
     const Ledger ledger = ledger_of(1000, 100);
     CHECK(status_line(ledger, ledger, {}).starts_with("0 packets/s, 10 flows active, 0 records/s"));
