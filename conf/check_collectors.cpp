@@ -166,6 +166,12 @@ std::string place_of_collector(const CollectorOptions& collector) {
                      (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
 }
 
+std::string words_for_place(const CollectorOptions& collector) {
+    const std::string place = place_of_collector(collector);
+    const bool is_tls = collector.transport == TransportKind::tls;
+    return is_tls ? place.substr(0, place.rfind(' ') + 1) + "tls" : place;
+}
+
 /// What can be said of one without the others.
 void check_alone(const Config& config, std::size_t index, const Section& section,
                  const Faults& faults) {
@@ -229,9 +235,9 @@ void check_collectors(const Config& config, const YamlNode& root, Faults& faults
         faults.among(at, [&] { check_spool_of_its_own(collectors, i, root); });
         const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
         if (!is_new && has_place(collectors[i]) && !faults.is_unread(at)) {
-            faults.note(at, place_of(root, at) + ": " + at + " is at " + first->first +
-                                "; must differ from " + first->second +
-                                " (it would get its records twice)");
+            faults.note(at, place_of(root, at) + ": " + at + " is at " +
+                                words_for_place(collectors[i]) + "; must differ from " +
+                                first->second + " (it would get its records twice)");
         }
     }
 }

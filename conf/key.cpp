@@ -82,6 +82,12 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
             best = name;
         }
     }
+    constexpr std::string_view kFile = "file";  // "cafile", "key-file"
+    if (best.empty() && word.ends_with(kFile)) {
+        word.remove_suffix(kFile.size());
+        const bool is_two_words = word.ends_with('-') || word.ends_with('_');
+        return closest(word.substr(0, word.size() - (is_two_words ? 1 : 0)), names);
+    }
     return best;
 }
 

@@ -58,6 +58,10 @@ TEST_CASE("load_config: a probe needs a collector, and no two that are the same"
         probe_refusal(kProbe, {"export.collectors.1={host: h}", "export.collectors.2={host: h}"}) ==
         "--set export.collectors.2={host: h}: export.collectors.2 is at h, port 4739, udp; must "
         "differ from export.collectors.1 (it would get its records twice)");
+    CHECK(probe_refusal(kProbe, {"export.collectors.1={host: h, port: 9, transport: tcp}",
+                                 "export.collectors.2={host: h, port: 9, transport: tls}"})
+              .find(" is at h, port 9, tls; must differ from export.collectors.1 ") !=
+          std::string::npos);
     CHECK(probe_refusal(kProbe, {"export.collectors.1={transport: tcp}"})
               .find("export.collectors.1.host is missing") != std::string::npos);
     std::vector<std::string> many;

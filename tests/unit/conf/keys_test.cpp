@@ -182,6 +182,15 @@ TEST_CASE("keys: another form of the same word is told", "[conf][unit]") {
     CHECK(told("timestamping: no") ==
           unknown + "timestamping is not a key; did you mean export.collectors.0.timestamps?");
     CHECK(told("rat: 1") == unknown + "rat is not a key; did you mean export.collectors.0.rate?");
+    const auto of_tls = [](const std::string& entry) {
+        return probe_refusal(probe_with("host: h, transport: tls, tls: {" + entry + "}"));
+    };
+    CHECK(of_tls("cafile: a")
+              .ends_with(".tls.cafile is not a key; did you mean "
+                         "export.collectors.0.tls.ca?"));
+    CHECK(of_tls("key-file: a").ends_with("did you mean export.collectors.0.tls.key?"));
+    CHECK(of_tls("cert_file: a").ends_with("did you mean export.collectors.0.tls.certificate?"));
+    CHECK(of_tls("-file: a").ends_with("; must be one of: ca, certificate, key, name"));
     CHECK(told("rotation: {size: 16mb}").ends_with("; did you mean 16MB?"));
 }
 
