@@ -97,6 +97,11 @@ std::string mode_text(ExportMode mode, std::size_t collectors) {
     return fmt::format("all records to the first of {} collectors that can be reached", collectors);
 }
 
+std::string spool_text(const SpoolOptions& spool) {
+    return fmt::format("spool {} of at most {} MiB", shown(spool.directory),
+                       spool.max_octets >> 20U);
+}
+
 std::string collector_line(const CollectorOptions& collector) {
     Details details{shown(describe(collector))};
     if (collector.direction == FlowDirection::uniflow) {
@@ -112,9 +117,7 @@ std::string collector_line(const CollectorOptions& collector) {
         details.push_back("each finished file is given to " + shown(collector.rotation.command));
     }
     if (collector.spool.is_on()) {
-        details.push_back(fmt::format("spool {} of at most {} MiB",
-                                      shown(collector.spool.directory),
-                                      collector.spool.max_octets >> 20U));
+        details.push_back(spool_text(collector.spool));
     }
     return line("", details);
 }
@@ -123,6 +126,9 @@ std::string export_lines(const ExportOptions& options) {
     std::string lines = line("export", {mode_text(options.mode, options.collectors.size())});
     for (const CollectorOptions& collector : options.collectors) {
         lines += collector_line(collector);
+    }
+    if (options.spool.is_on()) {
+        lines += line("", {spool_text(options.spool) + " for what none of them can take"});
     }
     return lines;
 }

@@ -22,6 +22,7 @@
 #include "daemon/known_devices.hpp"
 #include "daemon/placement.hpp"
 #include "daemon/probe_plan.hpp"
+#include "daemon/spool_check.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/topology.hpp"
 #include "export/export_error.hpp"
@@ -167,7 +168,8 @@ private:
             {{".ca", collector.tls.ca},
              {".certificate", collector.tls.certificate},
              {".key", collector.tls.key}}};
-        bool all = true;
+        // A certificate without its key, or a key without its certificate, is a fault already.
+        bool all = collector.tls.certificate.empty() == collector.tls.key.empty();
         for (const auto& [key, file] : files) {
             all = check_readable(path + key, file) && all;
         }
@@ -214,9 +216,13 @@ void check_machine(const Config& config, const YamlNode& root, Faults& faults,
     check.check_cores(topology);
     check.check_tls_files();
     check.check_folders();
+    check_spools(config, root, faults);
     check.check_file_uses(files);
     check.check_memory();
     check.check_places(topology);
+    if (faults.are_none()) {
+        warn_of_unusable_records(config, root);
+    }
 }
 
 }  // namespace tributary

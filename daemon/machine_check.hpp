@@ -11,10 +11,10 @@
 namespace tributary {
 
 /// Compares a configuration with the machine that it is checked on: TLS files and folders that are
-/// missing, two outputs in one file, and more memory than there is are faults. Devices and cores
-/// that this machine lacks, and TLS files that this user must not read, are warnings in the log,
-/// because the configuration may be for another machine, and the probe may run as another user.
-/// Nothing is made, and no device is touched.
+/// missing, spools that cannot have their directories, two outputs in one file, and more memory
+/// than there is are faults. Devices and cores that this machine lacks, and TLS files that this
+/// user must not read, are warnings in the log, because the configuration may be for another
+/// machine, and the probe may run as another user. Nothing is made, and no device is touched.
 ///
 /// @param root    of what the configuration was read from
 /// @param faults  gets faults with their places

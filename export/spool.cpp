@@ -7,13 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <random>
 #include <span>
 #include <system_error>
-#include <tuple>
 
 #include "export/file_octets.hpp"
 #include "export/rename_file.hpp"
@@ -25,28 +27,6 @@ namespace {
 std::uint64_t random_seed() {
     std::random_device random;
     return std::uint64_t{random()} << 32U | random();
-}
-
-/// The names of files in a directory that are a spool's, the oldest first. Names that tributary
-/// does not give (other spellings, 0, numbers that leave no room for further ones) come last.
-std::vector<std::string> spool_files_in(const std::string& directory) {
-    std::vector<std::tuple<bool, std::uint64_t, std::string>> found;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        std::string name = entry.path().filename().string();
-        if (is_spool_file_name(name)) {
-            const std::uint64_t number = spool_file_number(name).value_or(0);
-            const bool is_usual =
-                number > 0 && number <= kMostSpoolFile && name == spool_file_name(number);
-            found.emplace_back(!is_usual, number, std::move(name));
-        }
-    }
-    std::ranges::sort(found);
-    std::vector<std::string> names;
-    names.reserve(found.size());
-    for (auto& each : found) {
-        names.push_back(std::move(std::get<std::string>(each)));
-    }
-    return names;
 }
 
 /// Opens a regular file; nothing else of its name can be a spool's.
@@ -70,6 +50,20 @@ bool is_foreign(const FileDescriptor& file) {
     return ::fstat(file.get(), &status) == 0 && read_at(file.get(), header, 0) &&
            !header.is_known() &&
            static_cast<std::uint64_t>(status.st_size) < sizeof header + sizeof(SpoolFrame);
+}
+
+/// The process that has locked a file and has written its number there, as far as that is known: a
+/// process of that number runs, and it has had the time to write it.
+std::string user_of(const FileDescriptor& lock) {
+    constexpr std::size_t kDigits = 10;
+    std::array<char, kDigits> text{};
+    const ssize_t octets = ::pread(lock.get(), text.data(), text.size(), 0);
+    pid_t pid = 0;
+    if (octets > 0) {
+        std::from_chars(text.data(), text.data() + octets, pid);
+    }
+    const bool is_running = pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+    return is_running ? "process " + std::to_string(pid) : "another process";
 }
 
 }  // namespace
@@ -99,8 +93,13 @@ void Spool::lock() {
     }
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         throw ExportError("spool " + directory_ + ": " +
-                          (errno == EWOULDBLOCK ? "another process uses it" : words_for(errno)));
+                          (errno == EWOULDBLOCK ? user_of(lock_) + " uses it" : words_for(errno)));
     }
+    // For that message of another process; a disk that refuses it costs only that.
+    const std::string pid = std::to_string(::getpid()) + "\n";
+    const bool is_told = ::ftruncate(lock_.get(), 0) == 0 &&
+                         write_at(lock_.get(), std::as_bytes(std::span(pid.data(), pid.size())), 0);
+    static_cast<void>(is_told);
 }
 
 void Spool::inherit() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tributary {
 
@@ -16,5 +17,9 @@ inline constexpr std::uint64_t kMostSpoolFile = std::uint64_t{1} << 62U;
 [[nodiscard]] bool is_spool_file_name(const std::string& name) noexcept;
 /// The number in such a name, as far as 64 bits hold it; nothing for other names.
 [[nodiscard]] std::optional<std::uint64_t> spool_file_number(const std::string& name);
+/// The names of files in a directory that are a spool's, the oldest first. Names that tributary
+/// does not give (other spellings, 0, numbers that leave no room for further ones) come last.
+/// @errors  std::filesystem::filesystem_error
+[[nodiscard]] std::vector<std::string> spool_files_in(const std::string& directory);
 
 }  // namespace tributary

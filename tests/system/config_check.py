@@ -194,6 +194,48 @@ class TlsFiles(CheckCase):
         self.assertIn("is good", printed)
 
 
+class Spools(CheckCase):
+    """Directories that a start could not use; none is made, and no file in them changes."""
+
+    def failover(self, directory, fields=""):
+        return self.path("probe.yaml", PROBE + "export: {mode: failover, fields: [%s], spool: {directory: %s},\n  collectors: "
+                         "[{host: 127.0.0.1, transport: tcp}, {host: 127.0.0.2, transport: tcp}]}\n" % (fields, directory))
+
+    def of_its_own(self, directory):
+        return self.path("probe.yaml", PROBE + "export: {collectors: [{host: 127.0.0.1, transport: tcp, "
+                         "spool: {directory: %s}}]}\n" % directory)
+
+    def test_directories_that_cannot_be_a_spool(self):
+        file, dangling = self.path("file", ""), self.path("dangling")
+        os.symlink("/nowhere/else", dangling)
+        for directory, reason in ((file, "Not a directory"), (file + "/spool", "Not a directory"),
+                                  ("/proc/spool", "Operation not supported"), ("/sys/spool/a", "Operation not supported"),
+                                  (dangling + "/spool", "No such file or directory")):
+            for configuration, key in ((self.failover, "export.spool"), (self.of_its_own, "export.collectors.0.spool")):
+                with self.subTest(directory=directory, key=key):
+                    _, lines = self.check_both(configuration(directory), harness.EX_CONFIG)
+                    self.assertEqual(len(lines), 1, lines)
+                    self.assertIn("probe.yaml:4: %s.directory is %s; must be a directory in which files can be made (%s)"
+                                  % (key, directory, reason), lines[0])
+
+    def test_a_spool_of_all_collectors_is_shown(self):
+        spool = self.path("a/b/spool/")
+        printed, lines = self.check_both(self.failover(spool))
+        self.assertEqual([line for line in lines if "spool" in line], [])
+        self.assertIn("\n             spool %s of at most 1024 MiB for what none of them can take\n" % spool, printed)
+        self.assertFalse(os.path.exists(self.path("a")))
+
+    def test_a_directory_of_another_user_is_a_warning(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root")
+        os.chmod(self.directory, 0o755)
+        path = self.failover(self.path("spool"))
+        os.chmod(path, 0o644)
+        _, lines = self.check_both(path, user=65534)
+        self.assertEqual(len([line for line in lines if re.search(
+            r"warning: .*probe\.yaml:4: export\.spool\.directory is \S+, but this user must not write there", line)]), 1, lines)
+
+
 class Good(CheckCase):
     def test_it_says_what_it_would_run(self):
         spool = self.path("spool")

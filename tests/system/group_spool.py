@@ -30,8 +30,11 @@ class GroupSpool(faults.FaultCase):
             yield daemon
 
     def process(self, *settings, capture=None, octets=1 << 30):
+        return harness.Process(*self.command(*settings, capture=capture, octets=octets))
+
+    def command(self, *settings, capture=None, octets=1 << 30):
         collectors = ", ".join("{host: 127.0.0.1, port: %d, transport: tcp, buffer: 65536}" % port for port in self.ports)
-        return harness.Process(
+        return (
             harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + (capture or self.capture), "-n", "127.0.0.1:%d" % self.ports[0], "--stats",
             self.path("stats.json"),
             *(part for setting in (
@@ -75,6 +78,20 @@ class GroupSpool(faults.FaultCase):
         self.assertEqual((last["exportedFlowRecordTotalCount"], last["notSentFlowTotalCount"]), (FLOWS, 0))
         self.assertGreater(ledger["spool"]["stored"], FLOWS // 2)
         self.assertEqual(os.listdir(self.path("spool")), ["lock"])
+
+    def test_a_check_tells_what_other_fields_would_lose(self):
+        with harness.huge_pages(), self.failover(capture=self.few) as daemon:
+            daemon.wait_for_received(FEW)
+            self.end(daemon)
+            self.assertIn("flows: %d created, 0 exported, 0 lost, %d in the spool, 0 active" % (FEW, FEW), daemon.text())
+        for settings, lost in (((), ""), (("flows.direction=biflow",), "which holds %d records that were made for other "
+                                          "fields; a start with this configuration loses them" % FEW)):
+            check = subprocess.run([*self.command(*settings), "--check-config"], capture_output=True, text=True, timeout=60)
+            self.assertEqual(check.returncode, harness.EX_OK, check.stderr)
+            self.assertIn("spool %s of at most 1024 MiB for what" % self.path("spool"), check.stdout)
+            self.assertEqual("which holds" in check.stderr, lost != "", check.stderr)
+            self.assertIn(lost, check.stderr)
+        self.assertEqual(len(os.listdir(self.path("spool"))), 2)    # the lock, and the file is still there
 
     def test_the_next_process_sends_what_the_former_one_left(self):
         with harness.huge_pages():

@@ -2,6 +2,7 @@
 #include "export/spool.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "export/unusable_records.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
@@ -217,6 +219,29 @@ TEST_CASE("Spool: messages for other templates are given up by count", "[export]
     CHECK(files_in(directory).empty());
 }
 
+TEST_CASE("unusable_records: what a start would lose is counted, and stays", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const auto records = [&](std::uint64_t fingerprint) {
+        return unusable_records(directory.path(), {.fingerprint = fingerprint});
+    };
+    CHECK(records(kFingerprint) == 0);
+    CHECK(unusable_records(directory.path() + "/none", {.fingerprint = kFingerprint}) == 0);
+    std::ofstream(directory.path() + "/00000000000000000001.spool") << "no spool";
+    {
+        SpoolIn in(directory);
+        in.append(0, 5);
+        CHECK(records(kFingerprint) == 0);
+        CHECK(records(kFingerprint + 1) == 5 * kEntries);  // also while the spool is in use
+    }
+    SpoolIn next(directory);
+    REQUIRE(next.take(2).size() == 2);
+    for (int again = 0; again < 2; ++again) {
+        CHECK(records(kFingerprint) == 0);
+        CHECK(records(kFingerprint + 1) > 0);
+    }
+    CHECK(next.take(5).size() == 3);
+}
+
 TEST_CASE("Spool: a cut file gives what is whole in it", "[export][unit]") {
     const TemporaryDirectory directory;
     {
@@ -289,7 +314,12 @@ TEST_CASE("Spool: files of others in the directory harm nothing", "[export][unit
 TEST_CASE("Spool: one process at a time", "[export][unit]") {
     const TemporaryDirectory directory;
     const SpoolIn in(directory);
-    CHECK_THROWS_WITH(SpoolIn(directory), Catch::Contains("another process uses it"));
+    CHECK_THROWS_WITH(SpoolIn(directory),
+                      Catch::EndsWith(": process " + std::to_string(::getpid()) + " uses it"));
+    for (const char* of_no_process : {"", "999999999\n", "x\n"}) {
+        std::ofstream(directory.path() + "/lock", std::ios::trunc) << of_no_process;
+        CHECK_THROWS_WITH(SpoolIn(directory), Catch::EndsWith(": another process uses it"));
+    }
     CHECK_THROWS_AS(Spool({.directory = "/dev/null/spool"}, {.fingerprint = 1}), ExportError);
 }
 
