@@ -233,6 +233,10 @@ constexpr std::array kCollectorMetrics{
     CollectorMetric{
         "failed",
         {"tributary_collector_failed", "Whether it was given up for good.", MetricType::Gauge}},
+    CollectorMetric{
+        "standby",
+        {"tributary_collector_standby", "Mode failover: whether another collector has the records.",
+         MetricType::Gauge}},
     CollectorMetric{"records",
                     {"tributary_collector_flow_records_total", "Flow records that it has."}},
     CollectorMetric{"messages", {"tributary_collector_messages_total", "IPFIX messages sent."}},

@@ -41,8 +41,7 @@ NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
 
 void take_last_bursts(InputQueue& queue) noexcept {
     constexpr int kLastBursts = 1024;
-    int bursts = 0;
-    while (bursts < kLastBursts && !queue.ended()) {
+    for (int bursts = 0; bursts < kLastBursts && !queue.ended();) {
         const std::size_t received = queue.step();
         const bool holds_packets = queue.holds_packets();
         if (received == 0 && !holds_packets) {
@@ -357,6 +356,7 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                                       {"spool_estimated", counters.spool_estimated.read()},
                                       {"spool_octets", counters.spool_octets.read()},
                                       {"spooled", counters.spooled.read().records},
+                                      {"standby", counters.standby.read()},
                                       {"waiting_octets", counters.waiting_octets.read()}},
                                      std::move(lost_by_cause),
                                      !account.is_in_use});

@@ -88,10 +88,11 @@ ScreenLines filled_lines(const std::string& title, const std::vector<std::string
 }
 
 std::string state_of(const json& collector) {
-    return collector.contains("removed")    ? "removed"
-           : collector.at("failed") != 0    ? "failed"
-           : collector.at("connected") != 0 ? "up"
-                                            : "away";
+    return collector.contains("removed")        ? "removed"
+           : collector.at("failed") != 0        ? "failed"
+           : collector.at("connected") == 0     ? "away"
+           : collector.value("standby", 0) != 0 ? "standby"
+                                                : "up";
 }
 
 /// How full a collector's spool is, and where that leads to.
@@ -321,7 +322,8 @@ ScreenTable collector_table(const TopPicture& picture, std::size_t columns) {
         const SpoolFill spool = spool_of(picture, growth, i, figure);
         const std::string path = "/collectors/" + std::to_string(i);
         const bool is_away = state == "away" || state == "failed";
-        ScreenTable::Row row{.lines = {}, .urgency = is_away ? 2.0 : state == "up" ? 1.0 : 0.0};
+        const bool is_up = state == "up" || state == "standby";
+        ScreenTable::Row row{.lines = {}, .urgency = is_away ? 2.0 : is_up ? 1.0 : 0.0};
         row.lines.push_back(
             {line(name_of(collector, width),
                   {state, growth.rate_text(path + "/records"), growth.rate_text(path + "/octets"),

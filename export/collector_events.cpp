@@ -32,7 +32,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "no collector can be reached, and records wait",
         "each connection ends right after the first messages; the collector may not understand "
         "them, or expect something else at this port (export.collectors[].profile is for "
-        "collectors that need other messages)"};
+        "collectors that need other messages)",
+        "connected, but takes nothing; messages wait"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 

@@ -38,8 +38,9 @@ enum class CollectorEventKind : std::uint8_t {
     rotation_delayed,   ///< file: no descriptor for the next one; the one that is written goes on
     none_reached,       ///< mode failover: no collector can be reached
     ends_each,          ///< TCP: several connections in a row ended right after the first messages
+    stalled,            ///< TCP: nothing of what has left was taken for Transport::kStall
 };
-inline constexpr std::size_t kCollectorEventCount = 22;
+inline constexpr std::size_t kCollectorEventCount = 23;
 
 /// Whether all goes as it should, and nothing is to be done.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {

@@ -194,8 +194,23 @@ std::size_t CollectorGroup::first(IsGood is_good) const {
     return static_cast<std::size_t>(found - members_.begin());
 }
 
+/// Ends the session of a collector that takes nothing while another one can have what waits.
+void CollectorGroup::leave_stalled(ExportTime now) {
+    CollectorSession& active = session(active_);
+    if (!active.has_stalled(now)) {
+        return;
+    }
+    const std::size_t other = first([&](const CollectorSession& each) {
+        return &each != &active && each.is_up() && each.has_room() && !each.has_stalled(now);
+    });
+    if (other < members_.size()) {
+        active.leave(now);
+    }
+}
+
 /// Decides who has the records from now on, and gives it what waits for those who are away.
 void CollectorGroup::choose_active(ExportTime now) {
+    leave_stalled(now);
     const std::size_t best = best_member(now);
     active_ = best;
     tell_change(now);
@@ -212,6 +227,7 @@ void CollectorGroup::choose_active(ExportTime now) {
         }
     }
     is_for_spool_ = is_for_spool(now);
+    show_standby();
 }
 
 /// Has the log say which collector has the records, where that has changed: one that has been

@@ -24,8 +24,9 @@ namespace tributary {
 ///     balance   one, by the flow's key: both directions of a conversation, and all their records,
 ///               have the same.
 ///     failover  the first in order that can send. When a connection is lost, what has not arrived
-///               there goes to whoever has the records then. While none can send, records go to the
-///               group's spool, if there is one.
+///               there goes to the collector that has the records then. One that takes nothing for
+///               Transport::kStall is left while another one can send. While none can send, records
+///               go to the group's spool, if there is one.
 ///
 /// A collector that is away never costs another one anything. Only while none can take records, and
 /// no spool does, the records wait where they are. One that has failed for good counts as if it
@@ -120,7 +121,9 @@ private:
     bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
+    void leave_stalled(ExportTime now);
     void choose_active(ExportTime now);
+    void show_standby() noexcept;
     void tell_change(ExportTime now);
     void tell_none_reached() const noexcept;
     [[nodiscard]] std::size_t best_member(ExportTime now);
@@ -131,6 +134,7 @@ private:
     }
     void add_to_active(const RecordToSend& record, ExportTime now);
     [[nodiscard]] bool write_to_spool(ExportTime now);
+    [[nodiscard]] bool copies_are_due(ExportTime now) const noexcept;
     void look_after_spool(ExportTime now);
     void send_from_spool(ExportTime now);
     [[nodiscard]] bool spool_goes_on(ExportTime now);
@@ -165,9 +169,10 @@ private:
     std::size_t active_ = 0;  ///< failover: the collector that gets the records
     /// Failover: the collector that the log named last; nothing: the log said that none is reached.
     std::optional<std::size_t> told_active_ = 0;
-    bool was_up_{};         ///< failover: a collector was reached before
-    bool is_for_spool_{};   ///< failover: records that come go to the spool
-    bool spool_gave_up_{};  ///< the end: no more is sent from it
+    bool was_up_{};                         ///< failover: a collector was reached before
+    bool is_for_spool_{};                   ///< failover: records that come go to the spool
+    bool spool_gave_up_{};                  ///< the end: no more is sent from it
+    std::chrono::nanoseconds copied_at_{};  ///< uptime: what waits with collectors was written
     std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
     std::chrono::nanoseconds spool_progress_at_{};
     std::uint64_t spool_signs_{};  ///< of life, as last seen at its end

@@ -64,7 +64,16 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     }
     spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
+    show_standby();
     return with_new_files;
+}
+
+/// Makes the gauges say which collector has the records, where that is one alone.
+void CollectorGroup::show_standby() noexcept {
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+        const bool is_standby = options_.mode == ExportMode::failover && index != active_;
+        book_.account(members_[index].account).standby.set(is_standby ? 1 : 0);
+    }
 }
 
 /// Makes the sessions of those that are new.

@@ -56,11 +56,22 @@ bool CollectorGroup::write_to_spool(ExportTime now) {
     return are_copied && spool_.write(now);
 }
 
+/// Whether what waits in the collectors' memory is to be copied to the disk, because no collector
+/// takes it: a process that is killed would lose it.
+bool CollectorGroup::copies_are_due(ExportTime now) const noexcept {
+    const CollectorSession& active = session(active_);
+    const bool none_takes = !active.is_up() || active.has_stalled(now);
+    return options_.mode == ExportMode::failover && none_takes && has_had_time(now) &&
+           !spool_.holds_on_disk() && now.uptime - copied_at_ >= options_.flush_interval;
+}
+
 void CollectorGroup::look_after_spool(ExportTime now) {
     if (!spool_gave_up_) {
         send_from_spool(now);
     }
-    if (spool_.is_due(now) && spool_.takes_records()) {
+    const bool is_due = spool_.is_due(now) || copies_are_due(now);
+    if (is_due && spool_.takes_records()) {
+        copied_at_ = now.uptime;
         static_cast<void>(write_to_spool(now));  // else it stays, and is tried again
     }
     for (const Member& member : members_) {

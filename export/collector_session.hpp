@@ -70,6 +70,13 @@ public:
     [[nodiscard]] bool has_session() const noexcept { return transport_->session() != 0; }
     /// Whether messages can leave now, and somebody takes them, as far as the transport knows.
     [[nodiscard]] bool is_up() const noexcept { return transport_->is_proven(); }
+    /// Whether it has taken nothing for Transport::kStall although messages have left.
+    [[nodiscard]] bool has_stalled(ExportTime now) const noexcept {
+        const std::optional<std::chrono::nanoseconds> since = transport_->stalled_since();
+        return since && now.uptime - *since >= Transport::kStall;
+    }
+    /// Ends the session of a collector that takes nothing. What has not arrived waits here.
+    void leave(ExportTime now);
     /// Whether there is something here that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
         return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();

@@ -102,6 +102,12 @@ MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
     return messages_.take_all();
 }
 
+void CollectorSession::leave(ExportTime now) {
+    transport_->leave(now.uptime);
+    settle(now);
+    follow_session();
+}
+
 void CollectorSession::tell_takes_over(ExportTime now) {
     events_.tell(CollectorEventKind::takes_over, now.uptime, {});
 }

@@ -79,6 +79,7 @@ struct alignas(64) CollectorCounters : LossCounters {
     Counter next_try;
     Counter connected;  ///< gauge: 1 while messages can be sent
     Counter failed;     ///< gauge: 1 when nothing can be sent ever again
+    Counter standby;    ///< gauge, mode failover: 1 while another collector has the records
 };
 
 /// All that the export worker counts. One writer: the export thread; made before it and read by

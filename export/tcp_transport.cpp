@@ -146,7 +146,9 @@ void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
     since_ = now;
     sent_octets_ = 0;
     has_sent_ = false;
-    acknowledged_at_start_ = acknowledged_octets(socket_);
+    acknowledged_ = acknowledged_at_start_ = acknowledged_octets(socket_);
+    moved_at_ = now;
+    told_stall_ = false;
     stream_->begin(socket_);
     check_opening(now);
 }
@@ -227,21 +229,51 @@ bool TcpTransport::expect_end() noexcept {
     return true;
 }
 
-Fates TcpTransport::settle(std::chrono::nanoseconds) noexcept {
-    if (!ends_.empty()) {
+Fates TcpTransport::settle(std::chrono::nanoseconds now) noexcept {
+    const std::uint64_t before = acknowledged_;
+    const bool is_under_way = !ends_.empty();
+    if (is_under_way) {
         count_acknowledged();
+    }
+    if (!is_under_way || acknowledged_ != before) {
+        moved_at_ = now;
+        told_stall_ = false;
+    } else {
+        tell_stall(now);
     }
     return {.delivered = std::exchange(delivered_, 0), .refused = 0};
 }
 
 /// Asks the kernel, which still knows after the connection was reset.
 void TcpTransport::count_acknowledged() noexcept {
-    const std::uint64_t octets = acknowledged_octets(socket_);
+    acknowledged_ = acknowledged_octets(socket_);
     while (!ends_.empty() && ends_.front() != kNotSent &&
-           acknowledged_at_start_ + ends_.front() <= octets) {
+           acknowledged_at_start_ + ends_.front() <= acknowledged_) {
         ends_.pop_front();
         ++delivered_;
     }
+}
+
+/// A collector that has stalled is told of once, until it takes something again.
+void TcpTransport::tell_stall(std::chrono::nanoseconds now) noexcept {
+    if (!told_stall_ && now - moved_at_ >= kStall) {
+        told_stall_ = true;
+        static_assert(kStall == std::chrono::seconds{30});
+        events_.tell(CollectorEventKind::stalled, now, "for 30 s");
+    }
+}
+
+void TcpTransport::leave(std::chrono::nanoseconds now) noexcept {
+    if (state_ != State::connected) {
+        return;
+    }
+    count_acknowledged();
+    events_.tell(CollectorEventKind::connection_lost, now,
+                 "ended from here, because another collector can have its records");
+    tried_at_ = now;
+    pause();
+    held_off_until_ = now + kStallPause;
+    retry_at_ = held_off_until_;
 }
 
 void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
@@ -292,7 +324,9 @@ std::chrono::nanoseconds TcpTransport::longest_pause() const noexcept {
 void TcpTransport::set_patience(Patience patience) noexcept {
     patience_ = patience;
     if (state_ == State::pausing) {
-        retry_at_ = std::min(retry_at_, tried_at_ + longest_pause());
+        const std::chrono::nanoseconds limit = tried_at_ + longest_pause();
+        retry_at_ = std::min(
+            retry_at_, patience == Patience::usual ? std::max(limit, held_off_until_) : limit);
     }
 }
 

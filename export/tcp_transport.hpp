@@ -55,6 +55,10 @@ public:
     [[nodiscard]] std::optional<std::chrono::nanoseconds> next_try() const noexcept override;
     [[nodiscard]] std::shared_ptr<const TlsContext> read_files_anew() const override;
     void begin_with(std::shared_ptr<const TlsContext>&& context) noexcept override;
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> stalled_since() const noexcept override {
+        return ends_.empty() ? std::nullopt : std::optional(moved_at_);
+    }
+    void leave(std::chrono::nanoseconds now) noexcept override;
 
 private:
     enum class State : std::uint8_t { pausing, resolving, connecting, opening, connected };
@@ -68,6 +72,7 @@ private:
     [[nodiscard]] bool expect_end() noexcept;
     [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
     void count_acknowledged() noexcept;
+    void tell_stall(std::chrono::nanoseconds now) noexcept;
     void end_connection() noexcept;
     void lose(std::chrono::nanoseconds now) noexcept;
     void tell_of_short_connections(std::chrono::nanoseconds now) noexcept;
@@ -88,7 +93,11 @@ private:
     /// the one that is partly sent.
     std::deque<std::uint64_t> ends_;
     std::uint64_t acknowledged_at_start_{};  ///< the kernel counts a SYN, too
-    std::size_t delivered_{};                ///< messages that settle() has not told of
+    std::uint64_t acknowledged_{};           ///< octets, when last asked
+    std::chrono::nanoseconds moved_at_{};    ///< nothing was under way, or more was acknowledged
+    bool told_stall_{};
+    std::chrono::nanoseconds held_off_until_{};  ///< after a stall
+    std::size_t delivered_{};                    ///< messages that settle() has not told of
     std::uint64_t session_{};
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
     std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together

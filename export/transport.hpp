@@ -74,6 +74,17 @@ public:
     [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> next_try() const noexcept {
         return std::nullopt;
     }
+    /// A collector that takes nothing for so long has stalled: its process hangs, or its disk does.
+    static constexpr std::chrono::seconds kStall{30};
+    /// Uptime since when nothing of what has left has arrived. Nothing: all has arrived, more
+    /// arrives, or this transport cannot know.
+    [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> stalled_since() const noexcept {
+        return std::nullopt;
+    }
+    /// Ends the session, whose collector has stalled. It is tried again after kStallPause, or when
+    /// its own records press.
+    virtual void leave(std::chrono::nanoseconds /*now*/) noexcept {}
+    static constexpr std::chrono::seconds kStallPause{60};
     /// What has become of messages since the last call.
     [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
     /// How long settle() may wait for bad news of what has been sent, where nothing confirms it.

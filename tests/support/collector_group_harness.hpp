@@ -43,7 +43,20 @@ public:
         listener_ = bind_loopback(SOCK_STREAM, port_);
         listen();
     }
+    /// From now on it reads nothing, and its kernel takes little; before a connection is made.
+    void fall_silent() {
+        constexpr int kOctets = 4096;
+        REQUIRE(::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &kOctets, sizeof kOctets) ==
+                0);
+        is_silent_ = true;
+    }
+    void wake_up() { is_silent_ = false; }
+    /// Takes a connection that the exporter has ended.
+    void drop_connection() { REQUIRE(accept_one(listener_)); }
     void hear() {
+        if (is_silent_) {
+            return;
+        }
         if (!connection_ && listener_) {
             connection_ = accept_one(listener_);
             stream_.clear();
@@ -92,6 +105,7 @@ private:
         }
     }
 
+    bool is_silent_{};
     FileDescriptor listener_;
     FileDescriptor connection_;
     std::uint16_t port_;

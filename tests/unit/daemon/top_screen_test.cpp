@@ -159,6 +159,16 @@ TEST_CASE("top: a collector that is away is tried in so many seconds", "[daemon]
     CHECK(style_of(screen, "tcp 192") == LineStyle::alarm);
 }
 
+TEST_CASE("top: a collector is on standby while another one has the records", "[daemon][unit]") {
+    TopLook now = look(20'000'000, 0, 500, 12.0);
+    now.stats["collectors"][0]["standby"] = 1;
+    CHECK_THAT(text_of(screen_of(look(0, 0, 0, 10.0), now)),
+               Catch::Contains("standby        500 k"));
+    now.stats["collectors"][0]["connected"] = 0;
+    CHECK_THAT(text_of(screen_of(look(0, 0, 0, 10.0), now)),
+               Catch::Contains("away           500 k"));
+}
+
 TEST_CASE("top: a spool has its fill, and the time until it is full or empty", "[daemon][unit]") {
     CHECK(spool_line({0}).empty());
     CHECK(spool_line({400}) == "spool: 400 of 1.00 k octets");

@@ -136,3 +136,53 @@ TEST_CASE("CollectorGroup: failover leaves a file that fails for good, and takes
     CHECK(group.exported() == 5000);
     CHECK(group.worker->error().empty());
 }
+
+TEST_CASE("CollectorGroup: a collector that takes nothing is told of, and left for one that does",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover);
+    group.collectors[0].fall_silent();
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(5000);
+    group.run(milliseconds{29'000});
+    CHECK(group.collectors[1].ports.empty());  // a pause that short is none
+    CHECK(std::ranges::count(group.events, CollectorEventKind::stalled) == 0);
+    group.run(milliseconds{3000});
+    CHECK(std::ranges::count(group.events, CollectorEventKind::stalled) == 1);
+    CHECK(std::ranges::count(group.events, CollectorEventKind::connection_lost) == 1);
+    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 1);
+    const std::uint64_t taken = group.has(0);  // what its kernel has acknowledged
+    CHECK(taken < 5000);
+    CHECK(group.collectors[1].ports == numbers(taken, 5000));
+    CHECK(group.counters.collectors[0].standby.read() == 1);
+    CHECK(group.counters.collectors[1].standby.read() == 0);
+
+    group.run(milliseconds{50'000});  // it is not tried again for a minute
+    CHECK(std::ranges::count(group.events, CollectorEventKind::takes_over) == 1);
+    group.collectors[0].drop_connection();
+    group.collectors[0].wake_up();
+    group.run(milliseconds{15'000});
+    group.queue.put(record_of(5000));
+    group.run(milliseconds{2000});
+    CHECK(group.collectors[0].ports == numbers(5000, 5001));
+    group.finish();
+    CHECK(group.exported() == 5001);
+}
+
+TEST_CASE("CollectorGroup: a collector that takes nothing keeps its session where no other can",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover);
+    group.collectors[0].fall_silent();
+    group.collectors[1].go_away();
+    group.start();
+    group.run(milliseconds{500});
+    group.queue.put_many(5000);
+    group.run(milliseconds{40'000});
+    CHECK(std::ranges::count(group.events, CollectorEventKind::stalled) == 1);
+    CHECK(std::ranges::count(group.events, CollectorEventKind::connection_lost) == 0);
+    group.collectors[0].wake_up();
+    group.run(milliseconds{5000});
+    CHECK(group.collectors[0].ports == numbers(0, 5000));
+    group.finish();
+    CHECK(group.exported() == 5000);
+}

@@ -112,6 +112,37 @@ TEST_CASE("GroupSpool: a process that is killed leaves what the spool has, and t
     CHECK(spool_files_in(copy).empty());
 }
 
+TEST_CASE("GroupSpool: what waits with collectors is on the disk before more comes",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const TemporaryDirectory copy;
+    const bool hangs = GENERATE(false, true);
+    SpooledGroup group(directory);
+    group.all_go_away();
+    if (hangs) {
+        group.collectors[0].come_back();
+        group.collectors[0].fall_silent();
+    }
+    group.start();
+    group.run(milliseconds{500});
+    group.put(0, 4000);
+    group.run(milliseconds{hangs ? 33'000 : 5000});
+    CHECK(group.told(CollectorEventKind::stalled) == (hangs ? 1 : 0));
+    const std::uint64_t arrived = group.has(0);
+    for (const std::filesystem::path& file : spool_files_in(directory)) {
+        std::filesystem::copy(file, copy / file.filename().string());
+    }
+    group.collectors[0].wake_up();
+    group.end(4000);
+
+    SpooledGroup next(copy);
+    next.start();
+    next.run(milliseconds{4000});
+    CHECK(next.all_received() == numbers(arrived, 4000));
+    next.end(0);
+    CHECK(next.inherited() == 4000 - arrived);
+}
+
 TEST_CASE("GroupSpool: records of another layout are lost by name, and never read as today's",
           "[export][unit]") {
     const TemporaryDirectory directory;
