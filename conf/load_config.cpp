@@ -62,9 +62,9 @@ bool is_of_captures(ConfigUse use) {
 
 /// The log file of a configuration is the probe's, which may be running: lines about captures go to
 /// standard error, unless the command line says where.
-void keep_own_log(Config& config, const YamlNode& root, ConfigUse use) {
+void keep_own_log(LoadedConfig& loaded, const YamlNode& root, ConfigUse use) {
     if (is_of_captures(use) && !place_of(root, "log.file").starts_with("--set ")) {
-        config.log.file.clear();
+        loaded.probe_log = std::exchange(loaded.config.log.file, {});
     }
 }
 
@@ -82,7 +82,7 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     LoadedConfig loaded;
     faults.in({}, [&] { read_section(root, {}, config_keys(), loaded.config, faults); });
     faults.end_of_reading();
-    keep_own_log(loaded.config, root, use);
+    keep_own_log(loaded, root, use);
     check_flows(loaded.config, root, faults);
     check_export(loaded.config, root, faults);
     check_read(loaded.config, root, faults);

@@ -29,7 +29,8 @@ enum class ConfigUse {
 struct LoadedConfig {
     Config config;
     std::vector<std::string> warnings;  ///< for the log, one line each
-    YamlNode source;  ///< what it was read from, for the places in messages of later checks
+    YamlNode source;          ///< what it was read from, for the places in messages of later checks
+    std::string probe_log{};  ///< of captures: the file's log.file, which nothing may write over
 };
 
 /// What a program checks that conf/ cannot know: it notes its faults among the others. The values

@@ -117,6 +117,9 @@ CommandLine parse_command_line(std::span<const char* const> arguments, bool is_t
     line.prints_table = is_terminal && !line.captures.empty() && line.output.empty() &&
                         line.collectors.empty() && line.stats_path.empty();
     check_combination(app, words);
+    demand(
+        !is_terminal || line.output != "/dev/stdout",
+        "--write - would write IPFIX to the terminal; without it the flows are shown as a table");
     line.task = task_of(words);
     line.log_level = log_level_of(app, words);
     line.stats_interval = std::chrono::seconds(words.stats_interval);

@@ -95,7 +95,11 @@ int run(const CommandLine& command_line) {
         case Task::dump_config:
             return print(dump_config(loaded.config));
         case Task::offline: {
-            refuse_shared_files(files_of_run(command_line, loaded.config), loaded.config.export_);
+            std::vector<FileUse> files = files_of_run(command_line, loaded.config);
+            files.push_back({.what = "the log.file of the configuration",
+                             .path = loaded.probe_log,
+                             .is_written = false});
+            refuse_shared_files(files, loaded.config.export_);
             direct_log(loaded.config.log);
             return run_with_captures(command_line, loaded.config);
         }

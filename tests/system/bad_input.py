@@ -289,17 +289,18 @@ class Captures(harness.TestCase):
 
     def test_nothing_is_written_over_what_is_read_or_over_something_else(self):
         capture, link, out = self.path("in.pcap"), self.path("link"), self.path("out")
-        config = self.path("probe.yaml", "flows: {max-flows: 4096}\n")
+        config = self.path("probe.yaml", "log: {file: %s}\n" % self.path("probe.log"))
         logs = ["--set", "log.file=" + self.path("log")]
         with open(harness.DEMO, "rb") as demo:
             octets = demo.read()
         os.symlink(self.path("not-there-yet"), link)
         for words in (["--set", "log.file=" + capture, "--write", out], ["--write", capture], ["--write", config],
                       ["--write", out, "--stats", config], [*logs, "--write", self.path("log")],
+                      ["--write", self.path("probe.log")],
                       [*logs, "--write", out, "--stats", self.path("log")], ["--write", link, "--stats", self.path("not-there-yet")]):
             self.path("in.pcap", octets)
             result = self.tributaryd("--config", config, "--read", capture, *words, expect=harness.EX_USAGE)
-            self.assertRegex(result.stderr, "are one file, .*/(in.pcap|probe.yaml|log|link)")
+            self.assertRegex(result.stderr, "are one file, .*/(in.pcap|probe.yaml|probe.log|log|link)")
             with open(capture, "rb") as kept:
                 self.assertEqual(kept.read(), octets, words)
             self.assertFalse(os.path.exists(out), words)

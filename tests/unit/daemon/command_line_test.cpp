@@ -114,6 +114,8 @@ TEST_CASE("command line: captures without an output are a table, on a terminal a
     CHECK_FALSE(prints({"-i", "d", "-n", "h"}));
     CHECK_FALSE(prints({"--dump-config"}));
     CHECK_THROWS_AS(prints({"--read", "a", "--stats", "-"}), UsageError);
+    CHECK_THROWS_AS(prints({"--read", "a", "--write", "-"}), UsageError);
+    CHECK(parse({"--read", "a", "--write", "-"}).task == CommandLine::Task::offline);
 }
 
 TEST_CASE("command line: configurations are judged and printed for any use", "[daemon][unit]") {
