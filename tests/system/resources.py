@@ -76,8 +76,14 @@ class Threads(ResourcesCase):
         self.assertIsNone(logs[2])
         self.assertNotIn("no telemetry", logs[30])
         self.assertNotIn("no control socket", logs[30])
-        missing = [log for log in logs.values() if log and "no telemetry: " in log]
-        self.assertTrue(missing, logs)
+        # The limit that leaves the service none depends on whether a thread that resolves a name has ended by then.
+        seen = list(logs.values())
+        with harness.huge_pages():
+            for threads in 3 * list(range(3, 13)):
+                if any(log and "no telemetry: " in log for log in seen):
+                    return
+                seen.append(self.run_with(threads, config))
+        self.fail(seen)
 
 
 class Memory(ResourcesCase):
