@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -25,6 +26,7 @@
 #include "daemon/spool_check.hpp"
 #include "daemon/startup_error.hpp"
 #include "daemon/topology.hpp"
+#include "export/certificate_dates.hpp"
 #include "export/export_error.hpp"
 #include "export/socket.hpp"
 #include "export/tls_stream.hpp"
@@ -182,6 +184,10 @@ private:
             // Its words begin with "tls: ".
             faults_.note(path, place_of(root_, path) + ": " + path.substr(0, path.rfind('.') + 1) +
                                    error.what());
+            return;
+        }
+        for (const CertificateFault& fault : untimely_certificates(collector, std::time(nullptr))) {
+            warn_if(true, path + "." + fault.key, fault.file, fault.text);
         }
     }
 

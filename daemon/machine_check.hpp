@@ -14,7 +14,8 @@ namespace tributary {
 /// missing, spools that cannot have their directories, two outputs in one file, and more memory
 /// than there is are faults. Devices and cores that this machine lacks, and TLS files that this
 /// user must not read, are warnings in the log, because the configuration may be for another
-/// machine, and the probe may run as another user. Nothing is made, and no device is touched.
+/// machine, and the probe may run as another user. So are certificates that are not valid today:
+/// others may be there when the probe runs. Nothing is made, and no device is touched.
 ///
 /// @param root    of what the configuration was read from
 /// @param faults  gets faults with their places

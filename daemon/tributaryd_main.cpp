@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 #include "daemon/program.hpp"
 #include "daemon/signals.hpp"
 #include "daemon/standard_streams.hpp"
+#include "export/certificate_dates.hpp"
+#include "export/collector_events.hpp"
 #include "export/socket.hpp"
 
 namespace {
@@ -42,6 +45,12 @@ LoadedConfig load_and_warn(const CommandLine& command_line, const FurtherCheck& 
     LoadedConfig loaded = load_config(command_line, further);
     for (const std::string& warning : loaded.warnings) {
         spdlog::warn(warning);
+    }
+    for (const CollectorOptions& collector : loaded.config.export_.collectors) {
+        for (const CertificateFault& fault : untimely_certificates(collector, std::time(nullptr))) {
+            spdlog::warn("{}: tls.{} is {}, but {}", describe(collector), fault.key, fault.file,
+                         fault.text);
+        }
     }
     return loaded;
 }

@@ -14,9 +14,38 @@
 namespace tributary {
 namespace {
 
+constexpr int kLastAlert = 255;  // an alert is one octet, and OpenSSL's own reasons differ
+
 struct ConnectionFree {
     void operator()(SSL* connection) const noexcept { SSL_free(connection); }
 };
+
+/// What the collector says by a fatal alert.
+/// @source  RFC 8446 §6.2
+std::string words_for_alert(int alert) {
+    const std::string refuses = "the collector refuses our certificate: ";
+    switch (alert) {
+        case SSL_AD_BAD_CERTIFICATE:
+            return refuses + "it is damaged, or its signature is wrong";
+        case SSL_AD_UNSUPPORTED_CERTIFICATE:
+            return refuses + "it is of a kind that the collector does not take";
+        case SSL_AD_CERTIFICATE_REVOKED:
+            return refuses + "it was revoked";
+        case SSL_AD_CERTIFICATE_EXPIRED:
+            return refuses + "it has expired, or is not valid yet";
+        case SSL_AD_CERTIFICATE_UNKNOWN:
+            return refuses + "the collector does not say why";
+        case SSL_AD_UNKNOWN_CA:
+            return refuses + "the collector does not know the authority that has signed it";
+        case SSL_AD_ACCESS_DENIED:
+            return refuses + "it is valid, but gives no access";
+        case SSL_AD_CERTIFICATE_REQUIRED:
+            return "the collector requires a certificate of ours, and got none";
+        default:
+            return std::string("the collector ends TLS with the alert ") +
+                   SSL_alert_desc_string_long(alert);
+    }
+}
 
 bool is_address(const std::string& host) noexcept {
     std::array<unsigned char, sizeof(in6_addr)> address;
@@ -155,6 +184,13 @@ void TlsStream::note_fault() noexcept {
     if (shaken_at_.count() == 0 && verdict != X509_V_OK) {
         fault_ =
             std::string("its certificate is refused: ") + X509_verify_cert_error_string(verdict);
+        ERR_clear_error();
+        return;
+    }
+    const unsigned long error = ERR_peek_error();
+    const int alert = ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET;
+    if (ERR_GET_LIB(error) == ERR_LIB_SSL && alert >= 0 && alert <= kLastAlert) {
+        fault_ = words_for_alert(alert);
         ERR_clear_error();
         return;
     }

@@ -177,6 +177,21 @@ class TlsFiles(CheckCase):
                 self.assertEqual(len(lines), 1, lines)
                 self.assertIn("probe.yaml:4: export.collectors.0." + words, lines[0])
 
+    def test_a_certificate_that_is_not_valid_today_is_a_warning(self):
+        authority = Authority(self.path("ca"))
+        for words, start, end in (("has expired at 2020-01-02 03:04:05 UTC", "20200101000000Z", "20200102030405Z"),
+                                  ("is not valid before 2089-01-01 00:00:00 UTC", "20890101000000Z", "20890102000000Z")):
+            certificate, key = authority.issue("probe", start=start, end=end)
+            bundle = self.path("bundle.pem", "".join(
+                open(path).read() for path in (authority.certificate, certificate)))
+            path = self.collectors(ca=bundle, certificate=certificate, key=key)
+            printed, lines = self.check_both(path)
+            self.assertIn("is good", printed)
+            self.assertEqual(len(lines), 2, lines)
+            for line, name in zip(lines, ("ca", "certificate")):
+                self.assertRegex(line, r"warning: .*probe\.yaml:4: export\.collectors\.0\.tls\.%s is \S+, but its certificate "
+                                       r"CN=probe %s" % (name, words))
+
     def test_a_file_of_another_user_is_a_warning(self):
         """The probe may run as a user who can read it."""
         if os.getuid() != 0:
