@@ -85,6 +85,7 @@ void TcpTransport::resolve(std::chrono::nanoseconds now) noexcept {
     }
     if (!*found) {
         events_.tell(CollectorEventKind::name_unknown, now, found->error());
+        short_connections_ = 0;
         pause();
         return;
     }
@@ -107,6 +108,7 @@ void TcpTransport::try_next_candidate(std::chrono::nanoseconds now) noexcept {
         last_fault_ = words_for(socket.error());
     }
     events_.tell(CollectorEventKind::connect_failed, now, last_fault_);
+    short_connections_ = 0;
     pause();
 }
 
@@ -287,6 +289,8 @@ void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
     pause();
 }
 
+/// A collector that is stopped or restarted refuses connections in between; one that ends them
+/// because of the messages goes on to take new ones.
 void TcpTransport::tell_of_short_connections(std::chrono::nanoseconds now) noexcept {
     const bool is_short = has_sent_ && now - since_ < kShortConnection;
     short_connections_ = is_short ? short_connections_ + 1 : 0;

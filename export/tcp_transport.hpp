@@ -32,7 +32,8 @@ public:
     static constexpr std::chrono::seconds kConnectTimeout{10};
     static constexpr std::chrono::seconds kLongConnection{10};
     /// So many connections in a row that the collector ends so soon, with messages sent, are told
-    /// of: it may end them because of the messages.
+    /// of: it may end them because of the messages. A connection that cannot be had breaks the row:
+    /// the collector was stopped.
     static constexpr std::chrono::seconds kShortConnection{2};
     static constexpr unsigned kFewConnections = 3;
 
@@ -103,7 +104,7 @@ private:
     std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together
     std::chrono::nanoseconds retry_at_{};  ///< end of the pause
     bool has_sent_{};                      ///< a whole message, in this connection
-    unsigned short_connections_{};         ///< in a row
+    unsigned short_connections_{};         ///< in a row, each try successful
     Patience patience_ = Patience::usual;
     std::chrono::nanoseconds next_pause_{kFirstPause};
     std::minstd_rand random_{std::random_device{}()};

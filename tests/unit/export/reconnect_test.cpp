@@ -173,3 +173,28 @@ TEST_CASE("TCP export: connections that last break the row", "[export][unit]") {
     }
     CHECK(collector.told() == 0);
 }
+
+TEST_CASE("TCP export: a collector that is restarted again and again is not told of as refusing",
+          "[export][unit]") {
+    FileDescriptor listener = listen_on(0);
+    TcpExport tcp(port_of(listener));
+    tcp.queue.put_many(10);
+    HastyCollector collector{tcp, listener};
+    const std::uint16_t port = port_of(listener);
+    for (int i = 0; i < 4; ++i) {
+        collector.end_one(milliseconds{100});
+        listener = FileDescriptor();
+        const std::uint64_t errors = tcp.counters.collectors[0].errors.read();
+        while (tcp.counters.collectors[0].errors.read() == errors) {  // it refuses
+            tcp.worker.try_now();
+            tcp.run(collector.now);
+        }
+        listener = listen_on(port);
+    }
+    CHECK(collector.told() == 0);
+    collector.end_one(milliseconds{100});
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 0);
+    collector.end_one(milliseconds{100});
+    CHECK(collector.told() == 1);
+}
