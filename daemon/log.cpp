@@ -197,6 +197,14 @@ void direct_log(const LogOptions& options) {
     spdlog::default_logger()->sinks() = {std::make_shared<LogLimit>(log_file())};
 }
 
+void tell_left_out_lines() {
+    for (const spdlog::sink_ptr& sink : spdlog::default_logger()->sinks()) {
+        if (auto* const limit = dynamic_cast<LogLimit*>(sink.get())) {
+            limit->look(spdlog::log_clock::now());
+        }
+    }
+}
+
 void reopen_log() {
     if (log_file() != nullptr) {
         log_file()->reopen();

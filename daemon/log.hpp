@@ -21,6 +21,10 @@ void set_log_level(LogLevel level);
 /// @errors  StartupError(74): the file cannot be opened, or another process writes it
 /// @thread  main, while nobody else logs
 void direct_log(const LogOptions& options);
+/// Has the log tell how many lines were left out because they came too fast, when no line follows
+/// them. To be called once a second or so.
+/// @thread  any
+void tell_left_out_lines();
 /// The next line opens the file of direct_log() anew: somebody may have moved it away.
 /// @thread  any
 void reopen_log();

@@ -21,6 +21,15 @@ void LogLimit::log(const spdlog::details::log_msg& line) {
     next_->log(line);
 }
 
+void LogLimit::look(spdlog::log_clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    make_room(now);
+    if (left_out_ > 0 && room_ > 0) {
+        --room_;
+        tell_left_out(now);
+    }
+}
+
 void LogLimit::tell_left_out(spdlog::log_clock::time_point now) {
     if (left_out_ > 0) {
         const std::string text =

@@ -110,6 +110,7 @@ bool ProbeWatch::look_around(Supervisor& supervisor) {
         spdlog::warn(*change);
     }
     look_after(supervisor);
+    tell_left_out_lines();
     return true;
 }
 

@@ -66,6 +66,22 @@ TEST_CASE("LogLimit: errors always pass, and at the end it tells what it left ou
     CHECK(kept->lines[1002] == "1 lines were left out, because they came too fast");
 }
 
+TEST_CASE("LogLimit: what was left out is told though no line follows", "[daemon][unit]") {
+    Limited log;
+    for (int line = 0; line < 1005; ++line) {
+        log.log(0s, "line");
+    }
+    const auto look = [&log](spdlog::log_clock::duration when) {
+        log.limit.look(spdlog::log_clock::time_point(1'000'000h + when));
+    };
+    look(0s);
+    CHECK(log.kept->lines.size() == 1000);
+    look(1s);
+    look(2s);
+    REQUIRE(log.kept->lines.size() == 1001);
+    CHECK(log.kept->lines[1000] == "5 lines were left out, because they came too fast");
+}
+
 TEST_CASE("LogLimit: it is twenty a second, whatever the lines' rhythm", "[daemon][unit]") {
     Limited log;
     for (int line = 0; line < 1000; ++line) {
