@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector_events.hpp"
 
+#include <algorithm>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace tributary {
@@ -33,16 +35,64 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "each connection ends right after the first messages; the collector may not understand "
         "them, or expect something else at this port (export.collectors[].profile is for "
         "collectors that need other messages)",
-        "connected, but takes nothing; messages wait"};
+        "connected, but takes nothing; messages wait",
+        "the spool's disk takes records again"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
 namespace {
 
-bool always_told(CollectorEventKind kind) {
-    return kind == CollectorEventKind::connected || kind == CollectorEventKind::connection_lost ||
-           kind == CollectorEventKind::write_failed || kind == CollectorEventKind::takes_over ||
-           kind == CollectorEventKind::former_file;
+bool is_always_told(CollectorEventKind kind) {
+    return kind == CollectorEventKind::write_failed || kind == CollectorEventKind::former_file;
+}
+
+/// Whether each such event is a change, because its opposite lies before it.
+bool is_change(CollectorEventKind kind) {
+    using enum CollectorEventKind;
+    return kind == connected || kind == connection_lost || kind == takes_over ||
+           kind == none_reached || kind == spool_used || kind == spool_emptied ||
+           kind == spool_works || kind == spool_found;
+}
+
+/// Whether the details of such events differ though the trouble is the same: each names its file.
+bool names_a_file(CollectorEventKind kind) { return kind == CollectorEventKind::file_not_finished; }
+
+/// The troubles that an event ends; the next one of them is news.
+std::span<const CollectorEventKind> ended_by(CollectorEventKind kind) {
+    using enum CollectorEventKind;
+    static constexpr std::array kByConnection{connect_failed, name_unknown, refused, unreachable};
+    static constexpr std::array kByUse{spool_full};
+    static constexpr std::array kByDisk{spool_failed};
+    switch (kind) {
+        case connected:
+            return kByConnection;
+        case spool_used:
+        case spool_emptied:
+            return kByUse;
+        case spool_works:
+            return kByDisk;
+        default:
+            return {};
+    }
+}
+
+/// Whether a line of one kind is misunderstood after which those follow that were counted of the
+/// other.
+bool is_related(CollectorEventKind kind, CollectorEventKind counted) {
+    return kind == counted || (is_change(kind) && is_change(counted)) ||
+           std::ranges::count(ended_by(kind), counted) > 0;
+}
+
+/// Of the kinds with counted events the one whose last event is the oldest; nullptr: none has any.
+template <class Told, std::size_t count>
+Told* first_counted(std::array<Told, count>& all) noexcept {
+    Told* first = nullptr;
+    for (Told& told : all) {
+        if (told.counted > 0 && (first == nullptr || told.last_at < first->last_at)) {
+            first = &told;
+        }
+    }
+    return first;
 }
 
 }  // namespace
@@ -61,42 +111,129 @@ std::string describe(const CollectorOptions& collector) {
 
 CollectorEvents::CollectorEvents(std::string name, CollectorCounters& counters,
                                  CollectorEventHandler handler)
-    : name_(std::move(name)), counters_(counters), handler_(std::move(handler)) {}
+    : name_(std::move(name)), counters_(counters), handler_(std::move(handler)) {
+    if (!handler_) {
+        handler_ = [](const CollectorEvent&) {};
+    }
+}
 
-void CollectorEvents::tell(CollectorEventKind kind, std::chrono::nanoseconds now,
-                           std::string_view detail, bool is_news) noexcept {
+void CollectorEvents::tell_loss(CollectorEventKind kind, std::chrono::nanoseconds now,
+                                std::string_view detail, std::uint64_t records) noexcept {
     count(kind);
     if (kind == CollectorEventKind::write_failed) {
         failure_ = "write failed";  // short enough for a string to hold without memory of its own
     }
     try {
-        tell_others(kind, now, detail, is_news);
+        tell_or_count(kind, now, detail, records);
     } catch (const std::bad_alloc&) {
-        // It is counted; a line more or less is not worth the end of the export.
+        keep_count(told_of(kind), now, detail, records);  // the line comes when there is memory
     }
 }
 
-void CollectorEvents::tell_others(CollectorEventKind kind, std::chrono::nanoseconds now,
-                                  std::string_view detail, bool is_news) {
-    Muted& muted = muted_.at(static_cast<std::size_t>(kind));
-    if (muted.told && !is_news && !always_told(kind) && now - muted.told_at < kRepeatAfter) {
-        ++muted.since;
+void CollectorEvents::tell_or_count(CollectorEventKind kind, std::chrono::nanoseconds now,
+                                    std::string_view detail, std::uint64_t records) {
+    advance(now);
+    Told& told = told_of(kind);
+    if (told.counted == 0 && now - told.since >= kRepeatAfter) {
+        told.lines = 0;
+    }
+    const bool is_same = told.detail == detail || names_a_file(kind);
+    const bool is_repetition = !is_change(kind) && !told.is_over && is_same;
+    if (told.lines > 0 && kind == CollectorEventKind::held_back) {
         return;
     }
-    std::string text = name_ + ": " + std::string(phrase_of(kind));
-    if (!detail.empty()) {
-        text += " (" + std::string(detail) + ")";
+    if (told.lines > 0 && (is_repetition || told.lines >= kMostLines) && !is_always_told(kind)) {
+        keep_count(told, now, detail, records);
+        return;
     }
-    if (muted.since > 0) {
-        text += ", and " + std::to_string(muted.since) + " times before";
-    }
-    muted = {.told = true, .told_at = now};
+    Told next{.lines = told.lines + 1,
+              .since = told.lines > 0 ? told.since : now,
+              .detail = std::string(detail),
+              .counted_records = records,
+              .last_at = now};
+    std::string text = words_for(kind, next);
+    next.counted_records = 0;
     if (kind == CollectorEventKind::write_failed) {
         failure_ = text;
     }
-    if (handler_) {
-        handler_({kind, std::move(text)});
+    const bool is_first_told = std::ranges::any_of(told_, [&](const Told& each) {
+        const auto counted = static_cast<CollectorEventKind>(&each - told_.data());
+        return each.counted > 0 && is_related(kind, counted);
+    });
+    if (is_first_told) {
+        tell_counted(now);
     }
+    next.lines = told.lines + 1;  // with that of what was counted
+    told = std::move(next);
+    for (const CollectorEventKind ended : ended_by(kind)) {
+        told_of(ended).is_over = true;
+    }
+    handler_({kind, std::move(text)});
+}
+
+/// Where there is no memory for the cause, the line has the last one that there was memory for.
+void CollectorEvents::keep_count(Told& told, std::chrono::nanoseconds now, std::string_view detail,
+                                 std::uint64_t records) noexcept {
+    if (told.lines == 0 && told.counted == 0) {
+        told.since = now;
+    }
+    if (told.detail != detail) {
+        const auto kind = static_cast<CollectorEventKind>(&told - told_.data());
+        told.has_other_details = told.lines > 0 && !names_a_file(kind);
+        try {
+            told.detail = detail;
+        } catch (const std::bad_alloc&) {
+            told.has_other_details = true;
+        }
+    }
+    ++told.counted;
+    told.counted_records += records;
+    told.last_at = now;
+    due_at_ = std::min(due_at_, told.since + kRepeatAfter);
+}
+
+/// Tells of all that was counted, the last event last, so that the last line is the present state.
+/// What there is no memory for is told a minute later.
+void CollectorEvents::tell_counted(std::chrono::nanoseconds now) noexcept {
+    due_at_ = std::chrono::nanoseconds::max();
+    for (Told* first = first_counted(told_); first != nullptr; first = first_counted(told_)) {
+        const auto kind = static_cast<CollectorEventKind>(first - told_.data());
+        try {
+            handler_({kind, words_for(kind, *first)});
+        } catch (const std::bad_alloc&) {
+            due_at_ = now + kRepeatAfter;
+            return;
+        }
+        const bool begins_anew = now - first->since >= kRepeatAfter;
+        *first = {.lines = begins_anew ? 1 : first->lines + 1,
+                  .since = begins_anew ? now : first->since,
+                  .detail = std::move(first->detail),
+                  .last_at = first->last_at};
+    }
+}
+
+/// The line of an event, or, where some were counted, of these. The first of them may not have had
+/// its line.
+std::string CollectorEvents::words_for(CollectorEventKind kind, const Told& told) const {
+    std::string cause;
+    if (told.counted_records > 0) {
+        cause = std::to_string(told.counted_records) +
+                (told.counted > 0 && told.lines > 0 ? " records more" : " records");
+    }
+    if (!told.detail.empty()) {
+        cause += (cause.empty() ? "" : "; ") + told.detail;
+    }
+    std::string text = name_ + ": " + std::string(phrase_of(kind));
+    if (!cause.empty()) {
+        text += " (" + cause + ")";
+    }
+    const std::uint64_t first = told.lines == 0 && told.counted > 0 ? 1 : 0;
+    const std::uint64_t more = told.counted - first;
+    if (more > 0 && told.counted_records == 0) {
+        text += more == 1 ? ", once more" : ", " + std::to_string(more) + " times more";
+        text += told.has_other_details ? ", also for other causes" : "";
+    }
+    return text;
 }
 
 void CollectorEvents::count(CollectorEventKind kind) noexcept {
@@ -119,6 +256,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::ends_each:  // each of them is counted as lost
         case CollectorEventKind::former_file:
         case CollectorEventKind::spool_found:
+        case CollectorEventKind::spool_works:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

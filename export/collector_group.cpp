@@ -245,17 +245,7 @@ void CollectorGroup::tell_change(ExportTime now) {
     if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
         !is_finishing_) {
         told_active_.reset();
-        tell_none_reached();
-    }
-}
-
-void CollectorGroup::tell_none_reached() const noexcept {
-    constexpr auto kKind = CollectorEventKind::none_reached;
-    try {
-        if (handler_) {
-            handler_({kKind, "failover: " + std::string(phrase_of(kKind))});
-        }
-    } catch (const std::bad_alloc&) {  // the collectors' own lines have said it
+        spool_.tell_none_reached(now);
     }
 }
 
@@ -368,6 +358,7 @@ void CollectorGroup::close() {
     for (const Member& member : members_) {
         member.session->close();
     }
+    spool_.close();
 }
 
 bool CollectorGroup::is_held_back() const noexcept {

@@ -125,7 +125,6 @@ private:
     void choose_active(ExportTime now);
     void show_standby() noexcept;
     void tell_change(ExportTime now);
-    void tell_none_reached() const noexcept;
     [[nodiscard]] std::size_t best_member(ExportTime now);
     [[nodiscard]] bool choose_for_record(ExportTime now);
     [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;

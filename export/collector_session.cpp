@@ -53,6 +53,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
 
 void CollectorSession::advance(ExportTime now) {
     refilled_octets_ = 0;
+    events_.advance(now.uptime);
     overflow_.advance(now);
     look_after_pauses();
     transport_->advance(now.uptime);

@@ -84,6 +84,7 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
 void CollectorSession::close() {
     transport_ = std::make_unique<NoTransport>();
     show_gauges();
+    events_.end();
 }
 
 void CollectorSession::show_gauges() noexcept {

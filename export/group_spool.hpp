@@ -56,7 +56,14 @@ public:
     [[nodiscard]] Overflow& overflow() noexcept { return overflow_; }
 
     /// Does what time has made due, but for write().
-    void advance(ExportTime now) { overflow_.advance(now); }
+    void advance(ExportTime now) {
+        events_.advance(now.uptime);
+        overflow_.advance(now);
+    }
+    /// Has the log say that no collector can be reached.
+    void tell_none_reached(ExportTime now) noexcept {
+        events_.tell(CollectorEventKind::none_reached, now.uptime, {});
+    }
     [[nodiscard]] bool has_room() const noexcept {
         return batch_.records.size() + record_bytes_ <= kBatchOctets;
     }
@@ -76,6 +83,8 @@ public:
     void take_back(MessageStages::Stage messages, ExportTime now);
     /// The end: all that is here stays here for the next process; what the disk refuses is lost.
     void keep_for_next_process(ExportTime now);
+    /// After that, and when nothing more happens: the log has the last lines.
+    void close() noexcept { events_.end(); }
 
 private:
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);

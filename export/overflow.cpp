@@ -18,7 +18,8 @@ Overflow::Overflow(const SpoolOptions& spool, std::size_t account, const SpoolCo
       book_(book),
       account_(book.account(account)),
       events_(events),
-      max_octets_(spool.max_octets) {
+      max_octets_(spool.max_octets),
+      place_("directory " + spool.directory) {
     if (spool.is_on()) {
         spool_ = std::make_unique<Spool>(spool, content);
         told_used_ = spool_->has_untaken();
@@ -51,7 +52,7 @@ void Overflow::advance(ExportTime now) {
     }
     const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
     if (unusable > 0) {
-        tell_count(CollectorEventKind::spool_unusable, now, "", unusable, " records");
+        tell_of_disk(CollectorEventKind::spool_unusable, now, {}, unusable);
     }
     tell_damage(now);
     account_.spool_octets.set(spool_->octets());
@@ -66,7 +67,7 @@ bool Overflow::store(OutgoingMessage& message, ExportTime now) {
         return false;
     }
     if (!std::exchange(told_used_, true)) {
-        events_.tell(CollectorEventKind::spool_used, now.uptime, {});
+        tell_of_disk(CollectorEventKind::spool_used, now, {});
     }
     message.clear();
     return true;
@@ -90,20 +91,24 @@ bool Overflow::write(OutgoingMessage& message, bool stays_in_memory, ExportTime 
         return false;
     }
     while (!spool_->has_room_for(message) && spool_->octets() > 0) {
-        bool has_lost = false;
+        std::uint64_t lost = 0;
         spool_->drop_oldest([&](const Spool::Account& oldest) {
-            has_lost = true;
+            lost += oldest.is_damaged ? 0 : oldest.tally.records;
             lose(oldest, ExportLoss::spool_full);
         });
-        if (has_lost) {
-            events_.tell(CollectorEventKind::spool_full, now.uptime, {});
+        if (lost > 0) {
+            tell_full(now, lost);
         }
     }
     spool_->keep_numbers(book_.keeps_states());
     if (spool_->append(message, stays_in_memory)) {
+        if (std::exchange(has_refused_, false)) {
+            tell_of_disk(CollectorEventKind::spool_works, now, {});
+        }
         return true;
     }
-    events_.tell(CollectorEventKind::spool_failed, now.uptime, words_for(errno));
+    tell_of_disk(CollectorEventKind::spool_failed, now, words_for(errno));
+    has_refused_ = true;
     retry_at_ = now.uptime + kRetryAfter;
     return false;
 }
@@ -113,7 +118,7 @@ std::optional<OutgoingMessage> Overflow::take(ExportTime now) noexcept {
     lose_damaged();
     tell_damage(now);
     if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
-        events_.tell(CollectorEventKind::spool_emptied, now.uptime, {});
+        tell_of_disk(CollectorEventKind::spool_emptied, now, {});
     }
     return message;
 }
@@ -160,7 +165,34 @@ std::string Overflow::words_for_damage() const {
         text += ", of which " + std::to_string(estimated_) +
                 " are an estimate from the octets that cannot be read";
     }
-    return text;
+    return text + "; " + place_;
+}
+
+/// Tells of the spool, with its directory; without memory for the words the event alone.
+///
+/// @param lost  records, where some are
+void Overflow::tell_of_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
+                            std::uint64_t lost) noexcept {
+    std::string text;
+    try {
+        text = cause.empty() ? place_ : cause + "; " + place_;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+    events_.tell_loss(kind, now.uptime, text, lost);
+}
+
+/// Tells which limit is reached.
+void Overflow::tell_full(ExportTime now, std::uint64_t lost) noexcept {
+    const char* const key =
+        account_index_ == kGroupSpool ? "export.spool.max-size" : "its spool.max-size";
+    std::string limit;
+    try {
+        limit = std::string(key) + " is " + std::to_string(max_octets_) + " octets";
+    } catch (const std::bad_alloc&) {
+        limit.clear();
+    }
+    tell_of_disk(CollectorEventKind::spool_full, now, limit, lost);
 }
 
 /// Tells of a number; without memory for the words the event alone.
@@ -172,7 +204,7 @@ void Overflow::tell_count(CollectorEventKind kind, ExportTime now, const char* b
     } catch (const std::bad_alloc&) {
         text.clear();
     }
-    events_.tell(kind, now.uptime, text);
+    tell_of_disk(kind, now, text);
 }
 
 void Overflow::refuse(OutgoingMessage& message, ExportTime now) noexcept {

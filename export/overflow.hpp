@@ -81,6 +81,9 @@ private:
     [[nodiscard]] std::optional<OutgoingMessage> take_if_possible() noexcept;
     void tell_damage(ExportTime now) noexcept;
     [[nodiscard]] std::string words_for_damage() const;
+    void tell_of_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
+                      std::uint64_t lost = 0) noexcept;
+    void tell_full(ExportTime now, std::uint64_t lost) noexcept;
     void tell_count(CollectorEventKind kind, ExportTime now, const char* before,
                     std::uint64_t count, const char* after) noexcept;
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
@@ -94,8 +97,10 @@ private:
     CollectorEvents& events_;
     std::unique_ptr<Spool> spool_;
     std::uint64_t max_octets_;  ///< of the spool
+    std::string place_;         ///< for lines of the log
     bool is_taken_over_ = false;
     std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; there is one: it refuses
+    bool has_refused_ = false;                          ///< the last message that was to be written
     bool told_used_ = false;
     std::uint64_t damaged_ = 0;    ///< as last told
     std::uint64_t lost_ = 0;       ///< records, by damage

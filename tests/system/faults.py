@@ -175,7 +175,7 @@ class Faults(FaultCase):
             with Collector(context, port=port) as collector, \
                     self.probe(transport, port, *self.spool(transport), capture=harness.DEMO) as daemon:
                 daemon.wait_for_received(harness.DEMO_FRAMES)
-                daemon.wait_for_log(r"info: .*the spool holds records of a former run \(%d\)" % FLOWS)
+                daemon.wait_for_log(r"info: .*the spool holds records of a former run \(%d; directory /" % FLOWS)
                 daemon.wait_for_log("info: .*the spool is empty again")
                 second = self.end(daemon)
             stream = self.path("second.ipfix", bytes(collector.streams[0]))
@@ -349,7 +349,8 @@ class Faults(FaultCase):
         capture = many_flows(self.path("more.pcap"), flows)
         for transport, context in self.for_each_transport():
             lost = self.lose_some(transport, context, self.spool(transport, 1 << 23), flows, capture=capture,
-                                  trouble="the spool is full, its oldest records are lost", cause="spool_full")
+                                  trouble=r"the spool is full, its oldest records are lost \(\d+ records; its spool\.max-size "
+                                          r"is 8388608 octets; directory /\S*\)", cause="spool_full")
             self.assertGreater(lost, 0)
 
     def test_a_spool_on_a_full_disk_is_a_loss_with_a_name(self):

@@ -99,7 +99,7 @@ class GroupSpool(faults.FaultCase):
             self.assertEqual(former["flows"]["spooled"], FLOWS)
             self.assertEqual(former["spool"]["spooled"], FLOWS)
             with self.failover(capture=self.few) as daemon, Collector(None, port=self.ports[2]) as collector:
-                daemon.wait_for_log(r"info: failover: the spool holds records of a former run \(%d\)" % FLOWS)
+                daemon.wait_for_log(r"info: failover: the spool holds records of a former run \(%d; directory /" % FLOWS)
                 daemon.wait_for_received(FEW)
                 daemon.wait_for_log("failover: the spool is empty again")
                 ledger = self.end(daemon)
@@ -114,7 +114,7 @@ class GroupSpool(faults.FaultCase):
         with harness.huge_pages():
             self.leave_in_spool(signal.SIGKILL)
             with self.failover(capture=self.few) as daemon:    # again all are away
-                daemon.wait_for_log("former run .%d." % FLOWS)
+                daemon.wait_for_log("former run .%d;" % FLOWS)
                 with Collector(None, port=self.ports[0]) as collector:
                     daemon.wait_for_received(FEW)
                     daemon.wait_for_log("failover: the spool is empty again")

@@ -3,19 +3,28 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "tests/support/allocation_counter.hpp"
 
 using namespace tributary;
 using std::chrono::seconds;
+using Lines = std::vector<std::string>;
 
 namespace {
 
+constexpr std::string_view kName = "udp [2001:db8::1]:4739: ";
+
 struct Told {
-    std::vector<std::string> lines;
-    CollectorCounters counters;
-    CollectorEvents events{collector(), counters,
-                           [this](const CollectorEvent& event) { lines.push_back(event.text); }};
+    void tell(CollectorEventKind kind, int second, std::string_view detail = {}) {
+        events.tell(kind, seconds{second}, detail);
+    }
+    /// The lines since the last call.
+    Lines take() { return std::exchange(lines, {}); }
 
     static CollectorOptions collector() {
         CollectorOptions options;
@@ -23,6 +32,14 @@ struct Told {
         options.port = 4739;
         return options;
     }
+
+    Lines lines;
+    CollectorCounters counters;
+    CollectorEvents events{collector(), counters, [this](const CollectorEvent& event) {
+                               lines.push_back(event.text.starts_with(kName)
+                                                   ? event.text.substr(kName.size())
+                                                   : "without name: " + event.text);
+                           }};
 };
 
 }  // namespace
@@ -30,30 +47,162 @@ struct Told {
 TEST_CASE("CollectorEvents: a repeated trouble is told once a minute, and counted always",
           "[export][unit]") {
     Told told;
-    for (int second = 0; second <= 60; ++second) {
-        told.events.tell(CollectorEventKind::unreachable, seconds{second}, "No route to host");
+    for (int second = 0; second < 60; ++second) {
+        told.tell(CollectorEventKind::unreachable, second, "No route to host");
+        told.events.advance(seconds{second});
     }
-    CHECK(told.lines == std::vector<std::string>{
-                            "udp [2001:db8::1]:4739: unreachable, records wait (No route to host)",
-                            "udp [2001:db8::1]:4739: unreachable, records wait (No route to host), "
-                            "and 59 times before"});
-    CHECK(told.counters.errors.read() == 61);
+    CHECK(told.take() == Lines{"unreachable, records wait (No route to host)"});
+    told.events.advance(seconds{60});  // though it does not come again
+    CHECK(told.take() == Lines{"unreachable, records wait (No route to host), 59 times more"});
+    told.events.advance(seconds{120});
+    told.events.end();
+    CHECK(told.take().empty());
+    CHECK(told.counters.errors.read() == 60);
 }
 
-TEST_CASE("CollectorEvents: kinds do not mute each other, connections are always told",
+TEST_CASE("CollectorEvents: another cause is told at once", "[export][unit]") {
+    Told told;
+    told.tell(CollectorEventKind::connect_failed, 0, "Connection refused");
+    told.tell(CollectorEventKind::connect_failed, 1, "Connection refused");
+    told.tell(CollectorEventKind::connect_failed, 3, "Connection refused");
+    told.tell(CollectorEventKind::connect_failed, 7, "certificate has expired");
+    told.tell(CollectorEventKind::connect_failed, 9, "hostname mismatch");
+    CHECK(told.take() == Lines{"no connection (Connection refused)",
+                               "no connection (Connection refused), 2 times more",
+                               "no connection (certificate has expired)",
+                               "no connection (hostname mismatch)"});
+}
+
+TEST_CASE("CollectorEvents: a trouble that had ended is told again", "[export][unit]") {
+    Told told;
+    told.tell(CollectorEventKind::connect_failed, 0, "Connection refused");
+    told.tell(CollectorEventKind::connected, 1);
+    told.tell(CollectorEventKind::connection_lost, 2, "closed by the collector");
+    told.tell(CollectorEventKind::connect_failed, 3, "Connection refused");
+    told.tell(CollectorEventKind::connect_failed, 4, "Connection refused");
+    told.tell(CollectorEventKind::connected, 5);
+    CHECK(told.take() == Lines{"no connection (Connection refused)", "ready",
+                               "connection lost (closed by the collector)",
+                               "no connection (Connection refused)",
+                               "no connection (Connection refused), once more", "ready"});
+    CHECK(told.counters.connected.read() == 1);
+    CHECK(told.counters.reconnects.read() == 1);
+    told.tell(CollectorEventKind::refused, 6);
+    CHECK(told.counters.connected.read() == 0);
+    CHECK(told.counters.refused.read() == 1);
+    CHECK(told.counters.errors.read() == 4);
+    CHECK(told.events.failure().empty());
+}
+
+TEST_CASE("CollectorEvents: the spool's use and its end are told each time", "[export][unit]") {
+    Told told;
+    for (int second = 0; second < 8; second += 4) {
+        told.tell(CollectorEventKind::spool_used, second);
+        told.tell(CollectorEventKind::spool_failed, second + 1, "Permission denied");
+        told.tell(CollectorEventKind::spool_works, second + 2);
+        told.tell(CollectorEventKind::spool_emptied, second + 3);
+    }
+    const Lines once{"records go to the spool", "the spool failed (Permission denied)",
+                     "the spool's disk takes records again", "the spool is empty again"};
+    Lines twice = once;
+    twice.insert(twice.end(), once.begin(), once.end());
+    CHECK(told.take() == twice);
+}
+
+TEST_CASE("CollectorEvents: a state that flaps is told ten times a minute, and its count within it",
           "[export][unit]") {
     Told told;
-    told.events.tell(CollectorEventKind::connected, seconds{0}, {});
-    told.events.tell(CollectorEventKind::connection_lost, seconds{1}, "Broken pipe");
-    CHECK(told.counters.connected.read() == 0);
-    told.events.tell(CollectorEventKind::connected, seconds{2}, {});
-    told.events.tell(CollectorEventKind::refused, seconds{2}, {});
-    CHECK(told.lines.size() == 4);
-    CHECK(told.counters.connected.read() == 0);  // refused
-    CHECK(told.counters.reconnects.read() == 1);
-    CHECK(told.counters.refused.read() == 1);
-    CHECK(told.counters.errors.read() == 1);
-    CHECK(told.events.failure().empty());
+    for (int second = 0; second < 40; second += 2) {
+        told.tell(CollectorEventKind::connected, second);
+        told.tell(CollectorEventKind::connection_lost, second + 1, "reset");
+    }
+    CHECK(told.take().size() == 20);
+    told.tell(CollectorEventKind::connected, 40);
+    told.events.advance(seconds{59});
+    CHECK(told.take().empty());
+    told.events.advance(seconds{60});
+    // In the order of their last events: it is connected now.
+    CHECK(told.take() == Lines{"connection lost (reset), 10 times more", "ready, 11 times more"});
+    told.tell(CollectorEventKind::connection_lost, 61, "reset");
+    CHECK(told.take() == Lines{"connection lost (reset)"});
+}
+
+TEST_CASE("CollectorEvents: a count waits while other lines are told that it does not belong to",
+          "[export][unit]") {
+    Told told;
+    for (int second = 0; second < 6; second += 2) {
+        told.tell(CollectorEventKind::ends_each, second, "three");
+        told.tell(CollectorEventKind::connected, second + 1);
+    }
+    const Lines lines = told.take();
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[2] == "ready");
+    told.events.end();
+    REQUIRE(told.lines.size() == 1);
+    CHECK_THAT(told.lines[0], Catch::EndsWith("(three), 2 times more"));
+}
+
+TEST_CASE("CollectorEvents: causes that alternate are bounded, and the count says so",
+          "[export][unit]") {
+    Told told;
+    for (int second = 0; second < 30; ++second) {
+        told.tell(CollectorEventKind::connect_failed, second, second % 2 == 0 ? "one" : "other");
+    }
+    CHECK(told.take().size() == 10);
+    told.events.advance(seconds{61});
+    CHECK(told.take() == Lines{"no connection (other), 20 times more, also for other causes"});
+}
+
+TEST_CASE("CollectorEvents: what a limit leaves out of a loss is told in records",
+          "[export][unit]") {
+    Told told;
+    const auto lose = [&](int second, std::uint64_t records) {
+        told.events.tell_loss(CollectorEventKind::spool_full, seconds{second}, "a limit", records);
+    };
+    lose(0, 1000);
+    lose(1, 1001);
+    lose(2, 1002);
+    CHECK(told.take() ==
+          Lines{"the spool is full, its oldest records are lost (1000 records; a limit)"});
+    SECTION("at the end of the minute") { told.events.advance(seconds{60}); }
+    SECTION("at the end of the run") { told.events.end(); }
+    CHECK(told.take() ==
+          Lines{"the spool is full, its oldest records are lost (2003 records more; a limit)"});
+}
+
+TEST_CASE("CollectorEvents: a full spool is news when the spool was empty in between",
+          "[export][unit]") {
+    Told told;
+    told.events.tell_loss(CollectorEventKind::spool_full, seconds{0}, {}, 7);
+    told.tell(CollectorEventKind::spool_emptied, 1);
+    told.events.tell_loss(CollectorEventKind::spool_full, seconds{2}, {}, 9);
+    CHECK(told.take() == Lines{"the spool is full, its oldest records are lost (7 records)",
+                               "the spool is empty again",
+                               "the spool is full, its oldest records are lost (9 records)"});
+}
+
+TEST_CASE("CollectorEvents: what there was no memory to tell of is told of within a minute",
+          "[export][unit]") {
+    Told told;
+    std::int64_t calls = 0;
+    {
+        const test::NoLargeMemory none(0, calls);
+        told.events.tell_loss(CollectorEventKind::spool_full, seconds{5}, {}, 12);
+    }
+    CHECK(told.take().empty());
+    told.events.advance(seconds{65});
+    CHECK(told.take() == Lines{"the spool is full, its oldest records are lost (12 records)"});
+}
+
+TEST_CASE("CollectorEvents: that records wait for their pace is told once a minute, without count",
+          "[export][unit]") {
+    Told told;
+    for (int second = 0; second <= 60; ++second) {
+        told.tell(CollectorEventKind::held_back, second);
+    }
+    told.events.end();
+    const std::string line = "records come faster than they may leave, and wait for the pace";
+    CHECK(told.take() == Lines{line, line});
 }
 
 TEST_CASE("describe: a collector's name in logs", "[export][unit]") {

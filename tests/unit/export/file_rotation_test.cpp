@@ -211,8 +211,9 @@ TEST_CASE("File rotation: a command that fails otherwise than before is told at 
         }
     }
     CHECK(exports.counters.collectors[0].errors.read() == 6);
-    const std::vector<std::string> expected{"exit status 3)", "exit status 4), and 1 times before",
-                                            "exit status 4)", "signal 15), and 1 times before"};
+    const std::vector<std::string> expected{
+        "exit status 3)", "exit status 3), once more", "exit status 4)",
+        "exit status 4)", "exit status 4), once more", "signal 15)"};
     CHECK(told == expected);
 }
 
