@@ -110,8 +110,8 @@ void claim(const std::string& path, int file) {
 }
 
 /// Files that follow each other, this process's alone: each is locked as long as it is open. What
-/// cannot be written there, and every error, goes to standard error; the next line tries the file
-/// again.
+/// cannot be written there, and every error, goes to standard error, which is told why; the next
+/// line tries the file again.
 class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
 public:
     /// @errors  spdlog::spdlog_ex: the file cannot be opened, or another process writes it
@@ -127,7 +127,12 @@ public:
 
 protected:
     void sink_it_(const spdlog::details::log_msg& line) override {
-        if (!write(line) || line.level >= spdlog::level::err) {
+        const std::string fault = write(line);
+        if (fault.empty() != fault_.empty()) {
+            tell_state(line, fault);
+        }
+        fault_ = fault;
+        if (!fault.empty() || line.level >= spdlog::level::err) {
             standard_error_.log(line);
         }
     }
@@ -146,22 +151,32 @@ private:
             options_.file, options_.max_octets, options_.max_files - 1, kAppends, handlers);
         file_->set_formatter(formatter_->clone());
     }
-    [[nodiscard]] bool write(const spdlog::details::log_msg& line) {
+    /// Has standard error say that the lines of the log come there from now on, or do no more.
+    void tell_state(const spdlog::details::log_msg& line, const std::string& fault) {
+        const std::string text = fault.empty()
+                                     ? "log.file " + options_.file + ": can be written again"
+                                     : "log.file " + options_.file + ": cannot be written (" +
+                                           fault + "); its lines follow here";
+        standard_error_.log({line.time, {}, {}, spdlog::level::warn, text});
+    }
+    /// @return  why it is not there; empty: it is
+    [[nodiscard]] std::string write(const spdlog::details::log_msg& line) {
         try {
             if (file_ == nullptr) {
                 open();
             }
             file_->log(line);
             file_->flush();
-            return true;
-        } catch (const spdlog::spdlog_ex&) {
+            return {};
+        } catch (const spdlog::spdlog_ex& error) {
             file_.reset();
-            return false;
+            return error.what();
         }
     }
 
     LogOptions options_;
     FileDescriptor fifo_;  ///< while it is being opened
+    std::string fault_;    ///< of the last line
     std::unique_ptr<spdlog::sinks::rotating_file_sink_st> file_;
     spdlog::sinks::stderr_sink_mt standard_error_;
 };

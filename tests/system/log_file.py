@@ -63,12 +63,24 @@ class LogFile(harness.TestCase):
             os.mkdir(self.log)
             daemon.send(signal.SIGHUP)    # opens it anew
             daemon.wait_for_log("reloaded: nothing has changed")
+            self.assertRegex(daemon.text(), "warning: log.file %s: cannot be written \\(.*Is a directory\\); its lines follow here\n"
+                             % self.log)
             os.rmdir(self.log)
             daemon.send(signal.SIGUSR1)
             daemon.wait_for(lambda: self.said("statistics: "), 30, "the file again")
             self.assertEqual(daemon.end(), harness.EX_OK, self.text())
             self.assertNotIn("statistics: ", daemon.text())
+            self.assertEqual(daemon.text().count("cannot be written"), 1)
+            self.assertIn("log.file %s: can be written again\n" % self.log, daemon.text())
         self.assertIn("ledger", self.text())
+
+    def test_a_full_disk_is_told_once_on_standard_error_and_the_lines_follow_there(self):
+        result = subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("flows.ipfix"),
+                                 "--set", "log.file=/dev/full"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, harness.EX_OK, result.stderr)
+        self.assertEqual(result.stderr.count("log.file /dev/full: cannot be written ("), 1, result.stderr)
+        self.assertIn("No space left on device", result.stderr)
+        self.assertIn("ledger", result.stderr)
 
     def test_errors_are_on_standard_error_too(self):
         result = subprocess.run([harness.TRIBUTARYD, "-i", "af_packet:trib-none", "-n", "127.0.0.1:4739",
