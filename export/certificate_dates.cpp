@@ -8,8 +8,10 @@
 #include <openssl/x509.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace tributary {
@@ -60,8 +62,13 @@ std::string fault_of(const Certificate& certificate, std::time_t now) {
     return {};
 }
 
-/// What is wrong with the first certificate of a file with which something is.
+/// What is wrong with the first certificate of a file with which something is. What a pipe gives
+/// can be had once, and is left to the connections.
 std::string fault_in(const std::string& file, std::time_t now) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) {
+        return {};
+    }
     const Stream in(BIO_new_file(file.c_str(), "r"));
     std::string fault;
     while (in != nullptr && fault.empty()) {
