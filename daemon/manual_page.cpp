@@ -26,6 +26,8 @@ std::string_view roff_character(char letter) {
             return "\\(ti";
         case '"':
             return "\\(dq";  // so that it can stand in a macro's argument
+        case '|':
+            return "|\\:";  // a line may end behind one of many values
         default:
             return {};
     }

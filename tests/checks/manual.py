@@ -27,7 +27,7 @@ def page_faults(page):
 def option_faults(pages):
     """Options behind `tributaryd` and `tributary` in the README's commands must be in the manual page of that name."""
     texts = {os.path.basename(page).rsplit(".", 1)[0]: rendered(FORMATTERS[0], page).stdout for page in pages}
-    commands = re.findall(r"(?<![\w/])(tributaryd?) ([^`\n#]*)", tree.read("README.md"))
+    commands = re.findall(r"(?<![\w/=])(tributaryd?) ([^`\n#]*)", tree.read("README.md"))
     shown = {(program, option) for program, words in commands for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", words)}
     if len(shown) < 5:
         yield "README.md: hardly any option found: %s" % sorted(shown)

@@ -203,7 +203,7 @@ class Completion(PackageCase):
         self.assertEqual(self.complete("tributaryd", "--config", "=", "on"), ["one.yaml"])
         self.assertEqual(self.complete("tributaryd", "--read", "one.yaml", "tw"), ["two.pcap"])
         self.assertEqual(self.complete("tributary", "flows", "--json", "tw"), ["two.pcap"])
-        self.assertEqual(self.complete("tributary", "flows", "--sort", "o"), ["octets"])
+        self.assertEqual(self.complete("tributary", "flows", "--sort", "o"), ["octets", "out-of-order"])
         self.assertEqual(self.complete("tributaryd", "--log-level", "t"), ["trace"])
         self.assertEqual(self.complete("tributaryd", "--set", "inputs.0.que"), ["inputs.0.queues="])
         self.assertEqual(self.complete("tributaryd", "-i", ""), [])

@@ -62,6 +62,7 @@ TEST_CASE("describe: options, words, groups and subcommands are those of the app
 TEST_CASE("roff_text: what roff would change or obey stays what it is", "[daemon][unit]") {
     CHECK(roff_text("--a 'b' \"c\" d\\n ~^`") ==
           "\\-\\-a \\(aqb\\(aq \\(dqc\\(dq d\\en \\(ti\\(ha\\(ga");
+    CHECK(roff_text("a|b") == "a|\\:b");
     CHECK(roff_text(".br\n.in 3. 4") == "\\&.br\n\\&.in 3. 4");
 }
 
