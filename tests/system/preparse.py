@@ -19,9 +19,11 @@ class Sender(harness.TestCase):
         self.assertEqual(result.returncode, expect, "%s\n%s" % (" ".join(arguments), result.stderr))
         return result
 
+    def launch(self, *arguments):
+        return self.enter(harness.Process(harness.TRIBUTARY, "preparse", *arguments, "--stats", self.path("sent.json")))
+
     def start(self, *arguments):
-        process = self.enter(harness.Process(harness.TRIBUTARY, "preparse", *arguments, "--stats",
-                                             self.path("sent.json")))
+        process = self.launch(*arguments)
         process.wait_for_log("ready")
         return process
 
@@ -163,8 +165,9 @@ class Command(Sender):
 
     def test_what_a_pipe_brought_before_a_signal_is_sent(self):
         os.mkfifo(self.path("pipe"))
-        sender = self.start("--read", self.path("pipe"), "--write", self.path("out.pcap"))
+        sender = self.launch("--read", self.path("pipe"), "--write", self.path("out.pcap"))
         with harness.filled_pipe(self.path("pipe"), harness.DEMO):
+            sender.wait_for_log("ready")
             self.assertEqual(sender.end(signal.SIGINT), 128 + signal.SIGINT, sender.text())
         self.assertEqual(self.ledger()["sent"], harness.DEMO_FRAMES)
 
