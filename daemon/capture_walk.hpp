@@ -59,7 +59,11 @@ public:
         }
     }
 
-    /// After `end` or `cut`: how the file's bytes ended, and why if not as a whole.
+    /// After `cut`: why the bytes until here are no capture, whatever follows; empty: they are one,
+    /// or its begin.
+    [[nodiscard]] std::string_view damage() const noexcept { return reader_.damage(); }
+    /// After `end` or `cut`: how the file's bytes ended, as far as they were read, and why if not
+    /// as a whole, or else the damage().
     [[nodiscard]] CaptureEnding ending() const noexcept { return capture_->ending(); }
     [[nodiscard]] std::string fault() const noexcept {
         return reader_.damage().empty() ? capture_->fault() : text_of(reader_.damage());

@@ -36,6 +36,8 @@ struct Yield {
     std::vector<std::size_t> frames;
     CaptureEnding ending = CaptureEnding::whole;
     CaptureItem last = CaptureItem::end;
+    bool is_no_capture =
+        false;  ///< the walk has ended there, and may not have seen how the file ends
     friend bool operator==(const Yield&, const Yield&) = default;
 };
 
@@ -55,8 +57,11 @@ Yield walk(const std::string& path, const CaptureStreamSizes& sizes) {
             yield.octets.insert(yield.octets.end(), frame.captured.begin(), frame.captured.end());
         } else if (yield.last == CaptureItem::end || yield.last == CaptureItem::cut) {
             yield.ending = walk.ending();
-            require(yield.ending != CaptureEnding::damaged || yield.last == CaptureItem::cut);
-            require((yield.ending == CaptureEnding::whole) == walk.fault().empty());
+            yield.is_no_capture = !walk.damage().empty();
+            const bool has_fault = yield.is_no_capture || yield.ending != CaptureEnding::whole;
+            require(has_fault != walk.fault().empty());
+            require(yield.last == CaptureItem::cut ||
+                    (yield.ending != CaptureEnding::damaged && !yield.is_no_capture));
             return yield;
         }
     }
@@ -72,11 +77,17 @@ bool is_prefix(const Yield& one, const Yield& other) {
 /// Where what is compressed is damaged, what the library yields until it sees that depends on the
 /// room that it has; but that it sees it does not. A walk that goes on for too long yields nothing.
 bool agree(const Yield& one, const Yield& other) {
+    const auto is_bad = [](const Yield& each) {
+        return each.is_no_capture || each.ending == CaptureEnding::damaged;
+    };
     const bool is_too_long = one == Yield{} || other == Yield{};
-    const bool is_damaged = one.ending == CaptureEnding::damaged;
-    return is_too_long || one == other ||
-           (is_damaged && other.ending == one.ending &&
-            (is_prefix(one, other) || is_prefix(other, one)));
+    const bool is_same_damage = one.is_no_capture && other.is_no_capture;
+    if (is_too_long || one == other) {
+        return true;
+    }
+    return is_bad(one) && is_bad(other) &&
+           (is_same_damage ? one.octets == other.octets && one.frames == other.frames
+                           : is_prefix(one, other) || is_prefix(other, one));
 }
 
 }  // namespace
