@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy-16 over every source of a build with clang: tidy.py BUILD-DIRECTORY"""
+"""clang-tidy-16 over every source of a build with clang: tidy.py BUILD-DIRECTORY [FOLDER...], or over those in some folders"""
 import concurrent.futures
 import json
 import os
@@ -15,7 +15,8 @@ if shutil.which("clang-tidy-16") is None:
 build = sys.argv[1]
 with open(os.path.join(build, "compile_commands.json")) as database:
     files = sorted({os.path.realpath(os.path.join(entry["directory"], entry["file"])) for entry in json.load(database)})
-files = [path for path in files if path.startswith(tree.ROOT + os.sep)]
+folders = tuple(os.path.join(tree.ROOT, folder, "") for folder in sys.argv[2:] or [""])
+files = [path for path in files if path.startswith(folders)]
 
 
 def tidy(path):
