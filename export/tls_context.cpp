@@ -28,6 +28,7 @@ std::int64_t nanoseconds_of(const timespec& time) noexcept {
 
 /// The file of the system's authorities. Those in its folder are read when they are needed.
 const char* system_authorities() noexcept {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes the environment
     const char* const chosen = std::getenv(X509_get_default_cert_file_env());
     return chosen != nullptr ? chosen : X509_get_default_cert_file();
 }
