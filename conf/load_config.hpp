@@ -29,7 +29,7 @@ enum class ConfigUse {
 struct LoadedConfig {
     Config config;
     std::vector<std::string> warnings;  ///< for the log, one line each
-    YamlNode source;          ///< what it was read from, for the places in messages of later checks
+    YamlNode source;                    ///< the YAML: later checks name its lines in their messages
     std::string probe_log{};  ///< of captures: the file's log.file, which nothing may write over
 };
 

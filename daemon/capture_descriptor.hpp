@@ -37,8 +37,8 @@ public:
     /// whatever they hold.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-    /// Octet of a regular file at which its reading begins: 0, but for a standard input of which
-    /// another program has read the octets before.
+    /// The octet of a regular file at which reading begins. It is 0, except for standard input
+    /// after another program has read a part of it.
     [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
 
     /// Reads on. A regular file is read from begin() on, whatever others read of it meanwhile.

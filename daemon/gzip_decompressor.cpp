@@ -56,7 +56,7 @@ public:
 private:
     /// Between two members and at the end there may be zeros, of tapes and of block devices, which
     /// gzip(1) skips too.
-    /// @return  false: the input has nothing else, or what it has is no member
+    /// @return  false: the input holds zeros alone, or something that is no member
     bool begin_member(std::span<const std::byte>& input) noexcept {
         const auto member =
             std::ranges::find_if(input, [](std::byte octet) { return octet != std::byte{0}; });

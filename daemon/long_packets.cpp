@@ -44,9 +44,9 @@ std::optional<std::string> warning_of_veth_peer(const std::string& input,
         return std::nullopt;
     }
     std::vector<std::string> offloads = read_joining_offloads(name.data());
-    std::erase_if(offloads, [](const std::string& offload) {  // of what it receives
-        return offload == "gro" || offload == "lro";
-    });
+    // Those of the receiving side join nothing that the other end sends.
+    std::erase_if(offloads,
+                  [](const std::string& offload) { return offload == "gro" || offload == "lro"; });
     if (offloads.empty()) {
         return std::nullopt;
     }

@@ -52,8 +52,8 @@ public:
 
     /// Octets behind the last whole block.
     [[nodiscard]] std::size_t unread() const noexcept { return rest_.size(); }
-    /// What is wrong with the block behind the last whole one, of which no further byte would make
-    /// a good one; empty: it may only be cut off.
+    /// What is wrong with the block behind the last whole one. Further bytes would not mend it.
+    /// Empty: nothing is wrong, or the block is cut off.
     [[nodiscard]] std::string_view damage() const noexcept { return damage_; }
     /// Walks on in other bytes, which begin with the unread ones.
     void go_on(std::span<const std::byte> bytes) noexcept { rest_ = bytes; }

@@ -11,8 +11,8 @@
 
 namespace tributary {
 
-/// An end that takes longer than this says what it waits for. A UDP collector alone has 200 ms to
-/// refuse the last message.
+/// When the end takes longer than this, the log says what the end waits for. A UDP collector may
+/// take 200 ms of it to refuse the last message.
 inline constexpr std::chrono::milliseconds kUntoldEnd{500};
 
 /// What the end of a run waits for: how many flow records, which collectors, and for how long.

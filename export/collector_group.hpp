@@ -171,7 +171,7 @@ private:
     bool was_up_{};                         ///< failover: a collector was reached before
     bool is_for_spool_{};                   ///< failover: records that come go to the spool
     bool spool_gave_up_{};                  ///< the end: no more is sent from it
-    std::chrono::nanoseconds copied_at_{};  ///< uptime: what waits with collectors was written
+    std::chrono::nanoseconds copied_at_{};  ///< uptime of the last try to write to the spool
     std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
     std::chrono::nanoseconds spool_progress_at_{};
     std::uint64_t spool_signs_{};  ///< of life, as last seen at its end

@@ -26,6 +26,12 @@ struct SpooledGroup : GroupExport {
             collector.go_away();
         }
     }
+    /// Begins while no collector listens, and works for a while.
+    void start_with_none(milliseconds lasting = milliseconds{0}) {
+        all_go_away();
+        start();
+        run(lasting);
+    }
     /// Records first .. end - 1, by their source ports.
     void put(std::uint16_t first, std::uint16_t end) {
         for (std::uint16_t number = first; number < end; ++number) {

@@ -19,8 +19,7 @@ TEST_CASE("GroupSpool: the collector that is reached first gets what none could 
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory);
-    group.all_go_away();
-    group.start();
+    group.start_with_none();
     group.put(0, 1000);
     group.run(milliseconds{2000});
     CHECK(group.account().spool_octets.read() == 0);  // they still have time
@@ -51,8 +50,7 @@ TEST_CASE("GroupSpool: what no collector has taken at the end is the next proces
     const TemporaryDirectory directory;
     {
         SpooledGroup group(directory);
-        group.all_go_away();
-        group.start();
+        group.start_with_none();
         group.put(0, 3000);
         group.run(milliseconds{6000});
         group.put(3000, 3100);  // these are in memory at the end
@@ -62,8 +60,7 @@ TEST_CASE("GroupSpool: what no collector has taken at the end is the next proces
     }
     {
         SpooledGroup group(directory);
-        group.all_go_away();
-        group.start();
+        group.start_with_none();
         group.put(4000, 4500);
         group.run(milliseconds{6000});
         CHECK(group.inherited() == 3100);
@@ -92,8 +89,7 @@ TEST_CASE("GroupSpool: a process that is killed leaves what the spool has, and t
     const TemporaryDirectory directory;
     const TemporaryDirectory copy;
     SpooledGroup group(directory);
-    group.all_go_away();
-    group.start();
+    group.start_with_none();
     group.put(0, 2000);
     group.run(milliseconds{6000});  // these were in a collector's memory first
     group.put(2000, 3000);
@@ -148,8 +144,7 @@ TEST_CASE("GroupSpool: records of another layout are lost by name, and never rea
     const TemporaryDirectory directory;
     {
         SpooledGroup group(directory);
-        group.all_go_away();
-        group.start();
+        group.start_with_none();
         group.put(0, 1000);
         group.end(1000);
         CHECK(group.spooled() == 1000);
@@ -177,9 +172,7 @@ TEST_CASE("GroupSpool: records of another layout are lost by name, and never rea
 TEST_CASE("GroupSpool: a full spool loses the oldest by name", "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory, 2, 1U << 23U, 65'536);
-    group.all_go_away();
-    group.start();
-    group.run(milliseconds{3500});
+    group.start_with_none(milliseconds{3500});
     for (int round = 0; round < 2; ++round) {
         group.queue.put_many(60'000);
         group.run(milliseconds{3000});
@@ -200,9 +193,7 @@ TEST_CASE("GroupSpool: damage costs the batches that it is in", "[export][unit]"
     const TemporaryDirectory directory;
     {
         SpooledGroup group(directory);
-        group.all_go_away();
-        group.start();
-        group.run(milliseconds{3500});
+        group.start_with_none(milliseconds{3500});
         group.put(0, 20'000);
         group.run(milliseconds{2000});
         group.end(20'000);
@@ -228,9 +219,7 @@ TEST_CASE("GroupSpool: damage costs the batches that it is in", "[export][unit]"
 TEST_CASE("GroupSpool: a collector that is left halfway has no record twice", "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory, 2, std::uint64_t{1} << 26U, 1U << 20U);
-    group.all_go_away();
-    group.start();
-    group.run(milliseconds{3500});
+    group.start_with_none(milliseconds{3500});
     group.queue.put_many(60'000);
     group.run(milliseconds{2000});
     group.collectors[0].come_back();
@@ -270,9 +259,7 @@ TEST_CASE("GroupSpool: a collector that is left halfway has no record twice", "[
 TEST_CASE("GroupSpool: a reload changes its limit, and keeps what it holds", "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory, 2, 1U << 26U, 65'536);
-    group.all_go_away();
-    group.start();
-    group.run(milliseconds{3500});
+    group.start_with_none(milliseconds{3500});
     group.put(0, 5000);
     group.run(milliseconds{2000});
     ExportOptions wanted = group.options;
@@ -297,9 +284,7 @@ TEST_CASE("GroupSpool: a disk that refuses lets records wait, and they are lost 
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory, 1, std::uint64_t{1} << 26U, 65'536);
-    group.all_go_away();
-    group.start();
-    group.run(milliseconds{3500});
+    group.start_with_none(milliseconds{3500});
     std::filesystem::remove_all(directory.path());
     group.queue.put_many(10'000);
     group.run(milliseconds{3000});

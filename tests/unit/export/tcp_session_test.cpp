@@ -30,6 +30,8 @@ std::vector<IpfixMessage> decode_session(const std::vector<std::byte>& stream) {
     return decode_stream(decoder, stream);
 }
 
+std::uint16_t port_without_listener() { return port_of(listen_on(0)); }
+
 }  // namespace
 
 TEST_CASE("TCP export: templates first, then records", "[export][unit]") {
@@ -52,9 +54,7 @@ TEST_CASE("TCP export: templates first, then records", "[export][unit]") {
 
 TEST_CASE("TCP export: while nobody listens, records wait in the buffer, then in their queue",
           "[export][unit]") {
-    FileDescriptor listener = listen_on(0);
-    const std::uint16_t port = port_of(listener);
-    listener = FileDescriptor();
+    const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
     tcp.queue.put_many(5000);
     tcp.run(milliseconds{0});
@@ -63,7 +63,7 @@ TEST_CASE("TCP export: while nobody listens, records wait in the buffer, then in
     CHECK(left < 4000);
     CHECK(tcp.events == std::vector{CollectorEventKind::connect_failed});
 
-    listener = listen_on(port);
+    const FileDescriptor listener = listen_on(port);
     tcp.run(milliseconds{249});  // the pause is 250 to 375 ms
     CHECK(tcp.queue.left() == left);
     tcp.run(milliseconds{375});
@@ -223,9 +223,7 @@ TEST_CASE("TCP export: what was sent and not acknowledged comes again, in order"
 
 TEST_CASE("TCP export: finish gives up on an absent collector after drain_timeout",
           "[export][unit]") {
-    FileDescriptor listener = listen_on(0);
-    const std::uint16_t port = port_of(listener);
-    listener = FileDescriptor();
+    const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
     tcp.queue.put_many(1000);
     tcp.run(milliseconds{0});
@@ -239,9 +237,7 @@ TEST_CASE("TCP export: finish gives up on an absent collector after drain_timeou
 }
 
 TEST_CASE("TCP export: an end that is to wait no longer gives up at once", "[export][unit]") {
-    FileDescriptor listener = listen_on(0);
-    const std::uint16_t port = port_of(listener);
-    listener = FileDescriptor();
+    const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
     tcp.queue.put_many(1000);
     tcp.run(milliseconds{0});
@@ -268,9 +264,7 @@ TEST_CASE("TCP export: finish gives up on a collector that does not read", "[exp
 }
 
 TEST_CASE("TCP export: finish ends at once when there is nothing to send", "[export][unit]") {
-    FileDescriptor listener = listen_on(0);
-    const std::uint16_t port = port_of(listener);
-    listener = FileDescriptor();
+    const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
     CHECK(tcp.worker.finish(at(milliseconds{0})));
 }
