@@ -86,6 +86,13 @@ class TestCase(unittest.TestCase):
     def options(self, *arguments):
         return [record for record in self.all_records(*arguments) if record["@type"] == "options"]
 
+    @staticmethod
+    def for_setting(captures, setting, settings):
+        """Those of captures that are judged in one of several settings: the small ones in each, the large ones in one each, in
+        turn, unless there are minutes."""
+        large = [capture for capture in captures if os.path.getsize(capture) > 2**18 and not LONG]
+        return [capture for capture in captures if capture not in large or large.index(capture) % settings == setting]
+
     def check_captures(self, captures, difference):
         """Judges captures side by side: difference(capture, directory) says why one is not as expected, or None."""
         def judge(capture):

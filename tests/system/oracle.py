@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every capture of the shared collection against an independent oracle, record by record.
+"""Every capture of the shared collection against an independent oracle, record by record: the small ones in each setting, the
+large ones in one setting each, and in all of them with $TRIBUTARY_LONG.
 
 $TRIBUTARY_SHARED (default: ../shared beside the checkout) holds `pcaps/`, `findings/` and `oracle/`; without the
 first or the last this is skipped. One line per capture and setting that is not as expected.
@@ -124,30 +125,31 @@ class Oracle(harness.TestCase):
         if not (os.path.isdir(FOLDERS[0]) and os.path.isdir(ORACLE)):
             self.skipTest("no captures and no oracle in " + harness.SHARED)
 
-    def check(self, setting):
+    def check(self, number):
         captures = [capture for folder in FOLDERS for capture in captures_in(folder)]
-        self.check_captures(captures, lambda capture, directory: difference(capture, setting, directory))
+        self.check_captures(self.for_setting(captures, number, len(SETTINGS)),
+                            lambda capture, directory: difference(capture, SETTINGS[number], directory))
 
     def test_defaults(self):
-        self.check(SETTINGS[0])
+        self.check(0)
 
     def test_short_timeouts_and_all_groups(self):
-        self.check(SETTINGS[1])
+        self.check(1)
 
     def test_end_by_fin_and_rst(self):
-        self.check(SETTINGS[2])
+        self.check(2)
 
     def test_inside_tunnels(self):
-        self.check(SETTINGS[3])
+        self.check(3)
 
     def test_tracked_fragments(self):
-        self.check(SETTINGS[4])
+        self.check(4)
 
     def test_biflows(self):
-        self.check(SETTINGS[5])
+        self.check(5)
 
     def test_biflows_inside_tunnels(self):
-        self.check(SETTINGS[6])
+        self.check(6)
 
 
 if __name__ == "__main__":

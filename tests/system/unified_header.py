@@ -105,25 +105,27 @@ def captures_in(folder):
 
 
 class Captures(harness.TestCase):
-    """Every capture there is (under sanitizers: but the largest): the same records and ledger, by either way."""
+    """Every capture there is (under sanitizers: but the largest): the same records and ledger, by either way. Small captures
+    are judged in each setting, large ones in one setting each, and in all of them with $TRIBUTARY_LONG."""
 
-    def check(self, setting):
+    def check(self, number):
         captures = [harness.DEMO, *captures_in(PCAPS)]
         for case in sorted(os.listdir(GOLDEN)):
             captures += captures_in(os.path.join(GOLDEN, case))
         self.assertGreater(len(captures), 5)
         if harness.SANITIZED:
             captures = [capture for capture in captures if os.path.getsize(capture) < 2**22]
-        self.check_captures(captures, lambda capture, directory: difference(capture, setting, directory))
+        self.check_captures(self.for_setting(captures, number, len(SETTINGS)),
+                            lambda capture, directory: difference(capture, SETTINGS[number], directory))
 
     def test_outer(self):
-        self.check(SETTINGS[0])
+        self.check(0)
 
     def test_inner(self):
-        self.check(SETTINGS[1])
+        self.check(1)
 
     def test_trimmed(self):
-        self.check(SETTINGS[2])
+        self.check(2)
 
 
 def record(seconds=1000, status=0, port=53, flags=0x0000, vlan=0x0000):
