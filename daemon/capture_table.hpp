@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "export/flow_listing.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

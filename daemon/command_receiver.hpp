@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/client_places.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

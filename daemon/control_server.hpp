@@ -16,7 +16,7 @@
 
 #include "daemon/command_receiver.hpp"
 #include "daemon/control_reply.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/record_ring.hpp"
 #include "flowcache/flow_cache.hpp"
 
 namespace tributary {

@@ -9,12 +9,12 @@
 
 #include "daemon/input_order.hpp"
 #include "daemon/numa_memory.hpp"
-#include "daemon/record_ring.hpp"
 #include "daemon/ring_fill.hpp"
 #include "flowcache/cache_counters.hpp"
 #include "flowcache/flow_hasher.hpp"
 #include "flowcache/input_path.hpp"
 #include "flowcache/input_worker.hpp"
+#include "flowcache/record_stream.hpp"
 
 namespace tributary {
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -27,7 +27,7 @@
 #include "daemon/log_limit.hpp"
 #include "daemon/startup_error.hpp"
 #include "export/open_output.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 namespace {

@@ -28,7 +28,7 @@
 #include "daemon/topology.hpp"
 #include "export/certificate_dates.hpp"
 #include "export/export_error.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/tls_stream.hpp"
 
 namespace tributary {

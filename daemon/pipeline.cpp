@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/idle_back_off.hpp"
+#include "daemon/round_timer.hpp"
 #include "export/memory_reserve.hpp"
 
 namespace tributary {

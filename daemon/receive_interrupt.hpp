@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {

@@ -91,12 +91,6 @@ private:
     alignas(64) Counter drained_;  ///< records; the consumer's
 };
 
-/// What a producer does when the ring is full.
-enum class WhenRingFull : std::uint8_t {
-    refuse,  ///< live: the record waits in its cache, a receive queue never does
-    wait,    ///< offline: the reader pauses, nothing is lost
-};
-
 /// The producer's end of a ring. Up to 32 records wait in it until it is full, or hand_over() is
 /// called, as at the end of each step.
 ///

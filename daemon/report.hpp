@@ -4,7 +4,7 @@
 #include <string>
 
 #include "daemon/ledger.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -14,7 +14,7 @@
 
 #include "conf/config_error.hpp"
 #include "export/export_error.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/spooled_records.hpp"
 #include "export/unusable_records.hpp"
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <iostream>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "daemon/top_screen.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

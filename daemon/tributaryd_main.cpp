@@ -26,7 +26,7 @@
 #include "daemon/standard_streams.hpp"
 #include "export/certificate_dates.hpp"
 #include "export/collector_events.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace {
 

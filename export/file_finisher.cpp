@@ -19,7 +19,7 @@
 #include "export/former_part.hpp"
 #include "export/open_output.hpp"
 #include "export/rename_file.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 namespace {

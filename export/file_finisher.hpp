@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -15,7 +15,7 @@
 #include "export/export_error.hpp"
 #include "export/open_output.hpp"
 #include "export/rename_file.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 namespace {

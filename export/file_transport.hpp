@@ -11,7 +11,7 @@
 
 #include "export/file_finisher.hpp"
 #include "export/open_output.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/transport.hpp"
 
 namespace tributary {

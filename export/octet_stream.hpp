@@ -10,7 +10,7 @@
 #include <string>
 
 #include "export/options.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

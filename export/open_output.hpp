@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

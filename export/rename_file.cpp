@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 

@@ -78,17 +78,6 @@ int icmp_error_in(msghdr& message) noexcept {
 
 }  // namespace
 
-const char* words_for(int error) noexcept {
-    const char* const words = ::strerrordesc_np(error);
-    return words != nullptr ? words : "unknown error";
-}
-
-FileDescriptor::~FileDescriptor() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
-
 bool operator==(const SocketAddress& a, const SocketAddress& b) noexcept {
     return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
 }

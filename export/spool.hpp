@@ -11,7 +11,7 @@
 #include "export/export_error.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/spool_segment.hpp"
 
 namespace tributary {

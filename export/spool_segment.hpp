@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "export/outgoing_message.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/spool_account.hpp"
 #include "export/spool_frame.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 namespace tributary {
 namespace {

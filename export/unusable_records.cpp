@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "export/spool_file.hpp"
 
 namespace tributary {

@@ -20,7 +20,7 @@
 #include "daemon/control_reply.hpp"
 #include "daemon/socket_buffer.hpp"
 #include "daemon/top_screen.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 // Input: an octet that chooses what reads it, and what a client sends, a server answers, or a probe
 // says in JSON.

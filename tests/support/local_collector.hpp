@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 
 // Collectors on 127.0.0.1, at a port that the kernel chooses.
 namespace tributary::test {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "export/file_finisher.hpp"
 #include "export/file_transport.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "tests/support/file_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "tests/support/file_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 

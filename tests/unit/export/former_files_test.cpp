@@ -15,7 +15,7 @@
 
 #include "export/file_names.hpp"
 #include "export/former_part.hpp"
-#include "export/socket.hpp"
+#include "export/file_descriptor.hpp"
 #include "tests/support/file_export.hpp"
 #include "tests/support/temporary_directory.hpp"
 
