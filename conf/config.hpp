@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/options.hpp"
+#include "daemon/base/options.hpp"
 #include "export/options.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/options.hpp"
 
 namespace tributary {
 

@@ -14,7 +14,7 @@
 #include <streambuf>
 #include <system_error>
 
-#include "daemon/startup_error.hpp"
+#include "daemon/base/startup_error.hpp"
 
 namespace tributary {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "export/flow_listing.hpp"
 #include "export/file_descriptor.hpp"
+#include "export/listing/flow_listing.hpp"
 
 namespace tributary {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/filter_check.hpp"
+#include "daemon/filter/filter_check.hpp"
 
 namespace tributary {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conf/load_config.hpp"
-#include "daemon/filter_compilation.hpp"
+#include "daemon/filter/filter_compilation.hpp"
 #include "daemon/input_filters.hpp"
 
 namespace tributary {

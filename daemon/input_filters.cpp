@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/signals.hpp"
+#include "daemon/base/signals.hpp"
 
 namespace tributary {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "conf/config.hpp"
-#include "daemon/filter_compilation.hpp"
-#include "daemon/live_flows.hpp"
-#include "daemon/packet_filter.hpp"
+#include "daemon/filter/filter_compilation.hpp"
+#include "daemon/filter/packet_filter.hpp"
+#include "daemon/pipeline/live_flows.hpp"
 #include "flowcache/packet_selector.hpp"
 
 namespace tributary {

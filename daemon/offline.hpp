@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conf/config.hpp"
-#include "daemon/signals.hpp"
+#include "daemon/base/signals.hpp"
 
 namespace tributary {
 

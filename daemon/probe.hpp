@@ -9,8 +9,8 @@
 
 #include "conf/config.hpp"
 #include "conf/load_config.hpp"
-#include "daemon/file_uses.hpp"
-#include "daemon/signals.hpp"
+#include "daemon/base/file_uses.hpp"
+#include "daemon/base/signals.hpp"
 
 namespace tributary {
 

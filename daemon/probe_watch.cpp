@@ -15,11 +15,11 @@
 
 #include "conf/config_change.hpp"
 #include "conf/config_error.hpp"
-#include "daemon/control_socket.hpp"
-#include "daemon/host_time.hpp"
-#include "daemon/live_flows.hpp"
-#include "daemon/log.hpp"
-#include "daemon/probe_commands.hpp"
+#include "daemon/control/control_socket.hpp"
+#include "daemon/control/probe_commands.hpp"
+#include "daemon/log/log.hpp"
+#include "daemon/machine/host_time.hpp"
+#include "daemon/pipeline/live_flows.hpp"
 
 namespace tributary {
 namespace {

@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "conf/config_error.hpp"
-#include "daemon/standard_streams.hpp"
-#include "daemon/tributary_app.hpp"
-#include "export/printable_text.hpp"
+#include "daemon/base/standard_streams.hpp"
+#include "daemon/cli/tributary_app.hpp"
+#include "export/listing/printable_text.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "export/latency_histogram.hpp"
-#include "flowcache/counter.hpp"
+#include "flowcache/record/counter.hpp"
 
 namespace tributary {
 

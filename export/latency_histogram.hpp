@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "flowcache/counter.hpp"
+#include "flowcache/record/counter.hpp"
 
 namespace tributary {
 

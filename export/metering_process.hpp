@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "flowcache/counter.hpp"
-#include "flowcache/flow_record.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/counter.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/options.hpp"
 
 namespace tributary {
 

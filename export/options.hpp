@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "flowcache/options.hpp"
+#include "flowcache/record/options.hpp"
 
 namespace tributary {
 

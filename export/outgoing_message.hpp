@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "flowcache/counter.hpp"
+#include "flowcache/record/counter.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "export/outgoing_message.hpp"
-#include "flowcache/counter.hpp"
+#include "flowcache/record/counter.hpp"
 
 // The words for what becomes of records in a spool, and of its frames and files:
 //

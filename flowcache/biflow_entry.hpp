@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "flowcache/flow_direction.hpp"
 #include "flowcache/flow_line.hpp"
-#include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_direction.hpp"
+#include "flowcache/record/flow_record.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {

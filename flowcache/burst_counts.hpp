@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "flowcache/cache_counters.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/cache_counters.hpp"
 
 namespace tributary {
 

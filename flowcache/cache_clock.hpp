@@ -7,8 +7,8 @@
 #include "flowcache/burst_counts.hpp"
 #include "flowcache/cache_tour.hpp"
 #include "flowcache/flow_line.hpp"
-#include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "flowcache/options.hpp"
-#include "flowcache/tcp_state.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
 
 namespace tributary {
 

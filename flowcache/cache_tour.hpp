@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "flowcache/flow_line.hpp"
-#include "flowcache/flow_record.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 

@@ -11,10 +11,10 @@
 #include "flowcache/deadline.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/tcp_sequence.hpp"
-#include "flowcache/tcp_signature.hpp"
-#include "flowcache/tcp_slice.hpp"
-#include "flowcache/tcp_state.hpp"
+#include "flowcache/tcp/tcp_sequence.hpp"
+#include "flowcache/tcp/tcp_signature.hpp"
+#include "flowcache/tcp/tcp_slice.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "flowcache/flow_record.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/options.hpp"
 
 namespace tributary {
 

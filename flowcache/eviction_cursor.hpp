@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "flowcache/flow_line.hpp"
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/prefetch.hpp"
 #include "flowcache/slice_map.hpp"
 
 namespace tributary {

@@ -10,7 +10,6 @@
 
 #include "flowcache/burst_counts.hpp"
 #include "flowcache/cache_clock.hpp"
-#include "flowcache/cache_counters.hpp"
 #include "flowcache/cache_size.hpp"
 #include "flowcache/cache_tour.hpp"
 #include "flowcache/due_search.hpp"
@@ -23,10 +22,11 @@
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/look_ahead.hpp"
-#include "flowcache/options.hpp"
 #include "flowcache/packet_selector.hpp"
-#include "flowcache/prefetch.hpp"
-#include "flowcache/record_stream.hpp"
+#include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/record/prefetch.hpp"
+#include "flowcache/record/record_stream.hpp"
 #include "flowcache/slice_map.hpp"
 #include "flowcache/tcp_end.hpp"
 

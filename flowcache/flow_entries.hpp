@@ -7,10 +7,10 @@
 #include <memory>
 #include <span>
 
-#include "flowcache/counter.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/group_place.hpp"
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/counter.hpp"
+#include "flowcache/record/prefetch.hpp"
 
 namespace tributary {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "flowcache/flow_entries.hpp"
-#include "flowcache/flow_hasher.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_hasher.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {

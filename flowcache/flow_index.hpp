@@ -10,8 +10,8 @@
 #include <span>
 
 #include "flowcache/entry_index.hpp"
-#include "flowcache/flow_hasher.hpp"
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/flow_hasher.hpp"
+#include "flowcache/record/prefetch.hpp"
 
 namespace tributary {
 

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "flowcache/entry_index.hpp"
-#include "flowcache/flow_key.hpp"
-#include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_key.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 

@@ -9,17 +9,17 @@
 #include <span>
 
 #include "flowcache/biflow_entry.hpp"
-#include "flowcache/cache_counters.hpp"
 #include "flowcache/compact_tcp.hpp"
 #include "flowcache/deadline.hpp"
-#include "flowcache/flow_direction.hpp"
 #include "flowcache/flow_entries.hpp"
-#include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/flow_direction.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/options.hpp"
 #include "flowcache/record_update.hpp"
-#include "flowcache/tcp_analysis.hpp"
-#include "flowcache/tcp_connection.hpp"
+#include "flowcache/tcp/tcp_analysis.hpp"
+#include "flowcache/tcp/tcp_connection.hpp"
 #include "flowcache/tcp_end.hpp"
 
 namespace tributary {

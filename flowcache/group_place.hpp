@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "flowcache/flow_line.hpp"
-#include "flowcache/flow_record.hpp"
+#include "flowcache/record/flow_record.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {

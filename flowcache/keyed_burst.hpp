@@ -9,7 +9,7 @@
 #include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/options.hpp"
 #include "parsers/packet.hpp"
 
 namespace tributary {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "flowcache/entry_index.hpp"
-#include "flowcache/flow_direction.hpp"
-#include "flowcache/flow_key.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/flow_direction.hpp"
+#include "flowcache/record/flow_key.hpp"
+#include "flowcache/record/options.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 

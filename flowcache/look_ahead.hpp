@@ -8,8 +8,8 @@
 #include "flowcache/compact_tcp.hpp"
 #include "flowcache/flow_line.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/prefetch.hpp"
-#include "flowcache/tcp_state.hpp"
+#include "flowcache/record/prefetch.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {

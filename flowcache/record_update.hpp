@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "flowcache/flow_line.hpp"
-#include "flowcache/flow_record.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 

@@ -17,7 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/eal.hpp"
+#include "daemon/pipeline/record_ring.hpp"
+#include "daemon/port/eal.hpp"
 #include "perf/support/cache_bench.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/pinned_thread.hpp"
+#include "daemon/machine/pinned_thread.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/metering.hpp"
 #include "perf/support/tell_failure.hpp"

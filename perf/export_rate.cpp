@@ -22,8 +22,8 @@
 #include <thread>
 #include <vector>
 
-#include "export/export_worker.hpp"
-#include "export/record_template.hpp"
+#include "export/collector/export_worker.hpp"
+#include "export/ipfix/record_template.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/tell_failure.hpp"

@@ -20,11 +20,11 @@
 #include <string_view>
 #include <thread>
 
-#include "daemon/input_parsing.hpp"
-#include "daemon/pipeline.hpp"
-#include "flowcache/frame_input.hpp"
-#include "flowcache/packet_times.hpp"
-#include "flowcache/unified_header_input.hpp"
+#include "daemon/pipeline/input_parsing.hpp"
+#include "daemon/pipeline/pipeline.hpp"
+#include "flowcache/input/frame_input.hpp"
+#include "flowcache/input/packet_times.hpp"
+#include "flowcache/input/unified_header_input.hpp"
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/memory_nic.hpp"

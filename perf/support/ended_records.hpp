@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "flowcache/flow_record.hpp"
+#include "flowcache/record/flow_record.hpp"
 #include "parsers/packet_fields.hpp"
 #include "perf/support/random.hpp"
 

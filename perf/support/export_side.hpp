@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "export/ipfix_encoder.hpp"
-#include "flowcache/record_stream.hpp"
+#include "export/ipfix/ipfix_encoder.hpp"
+#include "flowcache/record/record_stream.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/this_thread.hpp"
 

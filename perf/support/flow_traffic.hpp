@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "flowcache/options.hpp"
+#include "flowcache/record/options.hpp"
 #include "parsers/packet.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"

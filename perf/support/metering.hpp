@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/input_parsing.hpp"
-#include "daemon/input_queue.hpp"
-#include "flowcache/frame_input.hpp"
+#include "daemon/pipeline/input_parsing.hpp"
+#include "daemon/pipeline/input_queue.hpp"
+#include "flowcache/input/frame_input.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/export_side.hpp"
 #include "perf/support/flow_traffic.hpp"

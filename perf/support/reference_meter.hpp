@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "flowcache/deadline.hpp"
-#include "flowcache/flow_direction.hpp"
-#include "flowcache/flow_record.hpp"
+#include "flowcache/record/flow_direction.hpp"
+#include "flowcache/record/flow_record.hpp"
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
 

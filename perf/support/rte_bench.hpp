@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/prefetch.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/made_burst.hpp"

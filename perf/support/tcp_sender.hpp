@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/prefetch.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/random.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "flowcache/prefetch.hpp"
+#include "flowcache/record/prefetch.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/random.hpp"
 

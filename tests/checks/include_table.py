@@ -1,40 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: every #include of the modules against one table."""
+"""Which room may include which: every #include of the product against one table.
+
+A room is a folder of sources. Its row names the rooms and the libraries that it may include, beside the standard library;
+a room that no row names, or a row without a room, is a fault.
+"""
+import os
 import re
 
 import tree
 
-# module: (own headers it may include, third-party headers it may include), as regular expressions
+SYSTEM = (r"(arpa|linux|net|netinet|sys)/[a-z_0-9]+\.h|(fcntl|netdb|poll|pthread|sched|spawn|sysexits|syslog|termios|unistd)\.h"
+          r"|tl/expected\.hpp")
+FMT, LOG = r"fmt/(format|ranges)\.h", r"spdlog/.*\.h"
+JSON = r"nlohmann/json\.hpp"
+RECORDS = ("flowcache/record", "parsers")
+CACHE = ("flowcache", "flowcache/input", *RECORDS)
+
+# room: (rooms it may include, libraries it may include). From the lowest to the highest: no arrow points down this table.
 TABLE = {
-    # immintrin.h is the compiler's own, and no library
-    "parsers": (r"parsers/", r"immintrin\.h"),
-    "flowcache": (r"parsers/|flowcache/", r"xxhash\.h|xxh3\.h|immintrin\.h"),
-    # of the cache the exporter knows records, their keys and how they are handed over, nothing else
-    "export": (r"export/|parsers/units\.hpp|parsers/packet_fields\.hpp"
-               r"|flowcache/(flow_record|flow_key|flow_direction|flow_hasher|counter|record_stream|options)\.hpp",
-               r"fixbuf/|openssl/|xxhash\.h|linux/(tcp|errqueue)\.h|nlohmann/json\.hpp|glib\.h|tl/expected\.hpp|netdb\.h|archive\.h|netinet/|arpa/|sys/|unistd\.h|fcntl\.h|poll\.h|spawn\.h|net/"),
-    "conf": (r"conf/|[a-z]+/options\.hpp|parsers/units\.hpp", r"yaml-cpp/|arpa/inet\.h"),
-    "daemon": (r"(parsers|flowcache|export|conf|daemon)/", r"(?!fixbuf/|yaml-cpp/|xxh).*"),
+    "parsers": ((), (r"immintrin\.h",)),  # the compiler's own, and no library
+    "flowcache/record": (("parsers",), (r"xxhash\.h",)),
+    "flowcache/tcp": (RECORDS, ()),
+    "flowcache": (("flowcache/tcp", *RECORDS), (r"immintrin\.h",)),
+    "flowcache/input": (("flowcache", *RECORDS), ()),
+    "export": (RECORDS, (SYSTEM,)),
+    "export/transport": (("export",), (SYSTEM, r"openssl/.*\.h")),
+    "export/ipfix": (("export", *RECORDS), (r"fixbuf/public\.h", r"xxhash\.h")),
+    "export/spool": (("export", "export/transport", *RECORDS), (SYSTEM, r"xxhash\.h")),
+    "export/collector": (("export", "export/ipfix", "export/spool", "export/transport", *RECORDS), ()),
+    "export/listing": (("export", "export/ipfix", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
+    "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
+    "conf": (("daemon/base", "export", *RECORDS), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
+    "daemon/log": (("conf", "daemon/base", "export", "export/transport", "parsers"), (SYSTEM, FMT, LOG)),
+    "daemon/machine": (("daemon/base", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
+    "daemon/filter": (("conf", "daemon/base", "flowcache", *RECORDS), (SYSTEM, FMT, r"pcap/pcap\.h")),
+    "daemon/capture": (("daemon/base", "export", "export/transport", *CACHE),
+                       (SYSTEM, LOG, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
+    # the only room that may include rte_ethdev, rte_mbuf and rte_mempool
+    "daemon/port": (("daemon/base", "daemon/log", "daemon/machine", "export", *CACHE), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
+    "daemon/pipeline": (("daemon/base", "daemon/log", "daemon/machine", "daemon/port", "export", "export/collector",
+                         "export/ipfix", *CACHE),
+                        (FMT, LOG, JSON, r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
+    "daemon/telemetry": (("daemon/base", "daemon/log", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
+                          "export/transport"),
+                         (SYSTEM, FMT, LOG, JSON, r"microhttpd\.h", r"prometheus/.*\.h", r"systemd/sd-daemon\.h",
+                          r"rte_(eal|telemetry)\.h")),
+    "daemon/control": (("daemon/base", "daemon/log", "daemon/pipeline", "daemon/telemetry", "export", "export/listing"),
+                       (SYSTEM, FMT, LOG, JSON)),
+    "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export"), (SYSTEM, FMT)),
+    "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/log", "daemon/machine",
+                         "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *CACHE),
+                        (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
+    "daemon/cli": (("conf", "daemon/base", "daemon/control", "daemon/filter", "daemon/log", "daemon/machine", "daemon/plan",
+                    "daemon/preparse", "export", "export/listing", "export/spool", "export/transport"),
+                   (SYSTEM, FMT, LOG, JSON, r"CLI/CLI\.hpp")),
+    "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
+    "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
+                "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/telemetry", "export",
+                "export/listing", "export/transport", *CACHE),
+               (SYSTEM, LOG, r"CLI/CLI\.hpp")),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder
 FIXBUF_FILES = 2                      # fixbuf_session.cpp and the reader's .cpp
 
 
+def fault_of(room, quote, header):
+    """What is wrong with an include in this room; None: nothing. `quote` is the character before the header."""
+    rooms, libraries = TABLE[room]
+    ours = header.split("/")[0] in (*tree.MODULES, "tests", "perf", "tools")
+    if ours != (quote == '"'):
+        return "our headers in quotes, all others in brackets: %s" % header
+    if ours:
+        return None if os.path.dirname(header) in (room, *rooms) else "%s/ may not include %s" % (room, header)
+    if STANDARD.fullmatch(header) or any(re.fullmatch(library, header) for library in libraries):
+        return None
+    return "%s/ may not include <%s>" % (room, header)
+
+
 def faults_of(path):
-    module = path.split("/")[0]
-    own, third_party = TABLE[module]
     for number, line in enumerate(tree.read(path).splitlines(), 1):
         found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
-        if not found:
-            continue
-        quote, header = found.groups()
-        ours = header.split("/")[0] in (*tree.MODULES, "tests", "perf", "tools")
-        if ours != (quote == '"'):
-            yield "%s:%d: our headers in quotes, all others in brackets: %s" % (path, number, header)
-        elif ours and not re.match(own, header):
-            yield "%s:%d: %s/ may not include %s" % (path, number, module, header)
-        elif not ours and not STANDARD.fullmatch(header) and not re.match(third_party, header):
-            yield "%s:%d: %s/ may not include <%s>" % (path, number, module, header)
+        fault = fault_of(os.path.dirname(path), *found.groups()) if found else None
+        if fault:
+            yield "%s:%d: %s" % (path, number, fault)
+
+
+def table_faults(rooms):
+    """The table names each room, and a room only in rows that stand below its own."""
+    for room in sorted(rooms - set(TABLE)):
+        yield "%s/ has no row in the table" % room
+    for room in sorted(set(TABLE) - rooms):
+        yield "the table has a row for %s/, where no source is" % room
+    order = list(TABLE)
+    for room, (lower, _) in TABLE.items():
+        for other in lower:
+            if other not in TABLE or order.index(other) >= order.index(room):
+                yield "the row of %s/ names %s/, which does not stand above it" % (room, other)
 
 
 def dpdk_faults():
@@ -47,11 +108,14 @@ def dpdk_faults():
 
 def main():
     paths = tree.sources(".hpp", ".cpp", under=tree.MODULES)
-    faults = [fault for path in paths for fault in faults_of(path)] + list(dpdk_faults())
+    faults = list(table_faults({os.path.dirname(path) for path in paths}))
+    faults += [fault for path in paths if os.path.dirname(path) in TABLE for fault in faults_of(path)]
+    faults += dpdk_faults()
     fixbuf = [path for path in paths if re.search(r"#\s*include\s*<fixbuf/", tree.read(path))]
     if len(fixbuf) != FIXBUF_FILES or not all(path.endswith(".cpp") for path in fixbuf):
         faults.append("libfixbuf belongs in %d .cpp files: %s" % (FIXBUF_FILES, ", ".join(fixbuf)))
     tree.report(faults, paths)
 
 
-main()
+if __name__ == "__main__":
+    main()

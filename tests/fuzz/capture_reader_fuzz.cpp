@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "daemon/capture_reader.hpp"
+#include "daemon/capture/capture_reader.hpp"
 
 using tributary::CaptureFrame;
 using tributary::CaptureItem;

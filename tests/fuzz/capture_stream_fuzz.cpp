@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/capture_walk.hpp"
+#include "daemon/capture/capture_walk.hpp"
 
 using tributary::CaptureEnding;
 using tributary::CaptureFrame;

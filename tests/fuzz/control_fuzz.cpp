@@ -15,11 +15,11 @@
 #include <string>
 #include <utility>
 
-#include "daemon/command_receiver.hpp"
-#include "daemon/control_client.hpp"
-#include "daemon/control_reply.hpp"
-#include "daemon/socket_buffer.hpp"
-#include "daemon/top_screen.hpp"
+#include "daemon/control/command_receiver.hpp"
+#include "daemon/control/control_client.hpp"
+#include "daemon/control/control_reply.hpp"
+#include "daemon/control/socket_buffer.hpp"
+#include "daemon/control/top_screen.hpp"
 #include "export/file_descriptor.hpp"
 
 // Input: an octet that chooses what reads it, and what a client sends, a server answers, or a probe

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "export/flow_filter.hpp"
-#include "export/printable_text.hpp"
+#include "export/listing/flow_filter.hpp"
+#include "export/listing/printable_text.hpp"
 
 // Input: what is in a flow, and the filter.
 

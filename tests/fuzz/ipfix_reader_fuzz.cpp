@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "export/flow_json.hpp"
-#include "export/flow_listing.hpp"
-#include "export/ipfix_reader.hpp"
-#include "export/printable_text.hpp"
+#include "export/listing/flow_json.hpp"
+#include "export/listing/flow_listing.hpp"
+#include "export/listing/ipfix_reader.hpp"
+#include "export/listing/printable_text.hpp"
 
 // Input: an octet that chooses the listing, and the IPFIX.
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/packet_filter.hpp"
+#include "daemon/filter/packet_filter.hpp"
 
 // The grammar is libpcap's. Fuzzed here is what is ours: link types, byte orders, frames of any
 // length, and which of them a mask says to have passed.

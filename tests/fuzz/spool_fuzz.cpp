@@ -20,12 +20,12 @@
 #include <system_error>
 #include <vector>
 
-#include "export/file_octets.hpp"
 #include "export/message.hpp"
-#include "export/spool.hpp"
-#include "export/spool_file.hpp"
-#include "export/spool_frame.hpp"
-#include "export/spooled_records.hpp"
+#include "export/spool/spool.hpp"
+#include "export/spool/spool_file.hpp"
+#include "export/spool/spool_frame.hpp"
+#include "export/spool/spooled_records.hpp"
+#include "export/transport/file_octets.hpp"
 
 using namespace tributary;
 

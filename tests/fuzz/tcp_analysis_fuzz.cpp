@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "flowcache/tcp_analysis.hpp"
-#include "flowcache/tcp_connection.hpp"
+#include "flowcache/tcp/tcp_analysis.hpp"
+#include "flowcache/tcp/tcp_connection.hpp"
 
 // Input: a byte, then segments of eight bytes. Bit 0 of the first: whether there is a trouble to be
 // had; bit 1: numbers may be anything, and what holds of each state is checked; otherwise all data

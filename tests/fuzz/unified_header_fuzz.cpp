@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "flowcache/packet_times.hpp"
-#include "flowcache/unified_header_input.hpp"
+#include "flowcache/input/packet_times.hpp"
+#include "flowcache/input/unified_header_input.hpp"
 #include "parsers/unified_header.hpp"
 #include "tests/support/cache_harness.hpp"
 

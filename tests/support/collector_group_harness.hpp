@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "export/export_worker.hpp"
+#include "export/collector/export_worker.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/ipfix_elements.hpp"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "export/ipfix_encoder.hpp"
+#include "export/ipfix/ipfix_encoder.hpp"
+#include "export/ipfix/record_shape.hpp"
 #include "export/message.hpp"
-#include "export/record_shape.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "daemon/startup_error.hpp"
+#include "daemon/base/startup_error.hpp"
 
 namespace tributary::test {
 

@@ -12,8 +12,8 @@
 
 #include "export/export_time.hpp"
 #include "export/options.hpp"
-#include "flowcache/flow_record.hpp"
-#include "flowcache/record_stream.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/record_stream.hpp"
 
 // What the tests of export/ share: records, queues of them, and time.
 namespace tributary::test {

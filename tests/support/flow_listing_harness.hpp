@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "export/flow_listing.hpp"
+#include "export/listing/flow_listing.hpp"
 #include "tests/support/ipfix_bytes.hpp"
 
 namespace tributary::test {

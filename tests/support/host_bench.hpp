@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "daemon/burst_clock.hpp"
+#include "daemon/port/burst_clock.hpp"
 
 namespace tributary::test {
 

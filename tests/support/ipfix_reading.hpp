@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "export/ipfix_reader.hpp"
+#include "export/listing/ipfix_reader.hpp"
 #include "tests/support/ipfix_bytes.hpp"
 
 namespace tributary::test {

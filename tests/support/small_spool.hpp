@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "export/spool.hpp"
-#include "export/spool_file.hpp"
+#include "export/spool/spool.hpp"
+#include "export/spool/spool_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 // A spool of four small messages, whose file is damaged, for the tests of Spool.

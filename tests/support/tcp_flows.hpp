@@ -8,8 +8,8 @@
 #include <ostream>
 #include <vector>
 
-#include "flowcache/tcp_analysis.hpp"
-#include "flowcache/tcp_connection.hpp"
+#include "flowcache/tcp/tcp_analysis.hpp"
+#include "flowcache/tcp/tcp_connection.hpp"
 
 namespace tributary::test {
 

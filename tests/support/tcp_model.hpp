@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "flowcache/flow_record.hpp"
+#include "flowcache/record/flow_record.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary::test {

@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "flowcache/flow_record.hpp"
-#include "flowcache/options.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/options.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary::test {

@@ -8,13 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/capture_source.hpp"
-#include "daemon/client_places.hpp"
-#include "daemon/filter_compilation.hpp"
+#include "daemon/base/client_places.hpp"
+#include "daemon/capture/capture_source.hpp"
+#include "daemon/filter/filter_compilation.hpp"
 #include "tests/support/allocation_counter.hpp"
-#include "tests/unit/daemon/capture_builder.hpp"
-#include "tests/unit/daemon/compressed.hpp"
-#include "tests/unit/daemon/nameless_file.hpp"
+#include "tests/unit/daemon/capture/capture_builder.hpp"
+#include "tests/unit/daemon/capture/compressed.hpp"
+#include "tests/unit/daemon/capture/nameless_file.hpp"
 
 // What becomes of parts of the daemon for which operator new finds nothing. It is replaced here,
 // which ThreadSanitizer does not bear, hence a program of its own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "flowcache/flow_direction.hpp"
+#include "flowcache/record/flow_direction.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "flowcache/flow_hasher.hpp"
+#include "flowcache/record/flow_hasher.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "flowcache/cache_size.hpp"
-#include "flowcache/tcp_analysis.hpp"
+#include "flowcache/tcp/tcp_analysis.hpp"
 #include "tests/support/tcp_flows.hpp"
 
 // What TcpAnalysis remembers, and for how long: copies, holes, troubles.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flowcache/record/options.hpp"
+
+namespace tributary {
+
+/// How a packet's fields are found.
+enum class ParseMode : std::uint8_t {
+    full,            ///< by walking the headers in the captured bytes
+    trimmed,         ///< the same, in the first bytes of the frame only
+    unified_header,  ///< somebody else has parsed the packets and sends their fields
+};
+
+/// The octets of a frame that the trimmed path looks at.
+inline constexpr std::uint16_t kDefaultTrimLength = 128;
+
+/// What cuts the packets of the trimmed path.
+enum class TrimmedBy : std::uint8_t {
+    driver,  ///< the NIC, told by its driver to put the first octets into buffers of their own
+    source,  ///< nobody here: they come cut, or whole and only their first octets are looked at
+};
+
+/// Which fields the NIC spreads packets over its queues by.
+enum class RssMode : std::uint8_t {
+    ip,         ///< addresses only: fragments stay with their flow
+    ip_and_l4,  ///< addresses and ports: spreads better, parts fragments from their flow
+};
+
+/// What an input's threads do while no packet comes.
+enum class PollMode : std::uint8_t {
+    busy,      ///< poll on: no packet waits, and the core is always busy
+    adaptive,  ///< wait for the NIC's interrupt, or sleep for as long as its queues can hold
+};
+
+struct InputOptions {
+    std::string name;    ///< in logs and metrics; default: the device
+    std::string device;  ///< PCI address, af_packet:IFNAME, af_xdp:IFNAME, or any DPDK vdev string
+    std::uint32_t interface_index = 0;  ///< ingressInterface; 0: position in the list, from 1
+    std::uint16_t queues = 1;           ///< 1 .. 1024
+    ParseMode parse = ParseMode::full;
+    std::uint16_t trim_length = kDefaultTrimLength;  ///< `trimmed` only; 64 .. 256
+    TrimmedBy trimmed_by = TrimmedBy::driver;        ///< `trimmed` only
+    std::string filter;                              ///< pcap expression; empty: all frames
+    std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
+    SamplingMethod sampling_method = SamplingMethod::count;
+    RssMode rss = RssMode::ip_and_l4;
+    PollMode poll = PollMode::busy;
+    bool promiscuous = true;
+    std::uint16_t mtu = 0;  ///< octets of IP packet that a buffer must hold; 68 .. 16000;
+                            ///< 0: those of the interface, where it is one (with_mtu())
+    std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer
+    std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
+};
+
+enum class NumaPolicy : std::uint8_t { strict, warn, off };
+
+struct CoreOptions {
+    std::vector<std::uint32_t> export_cores;  ///< empty: auto
+    std::vector<std::uint32_t> input_cores;   ///< in the order of inputs and queues; empty: auto
+    NumaPolicy numa = NumaPolicy::strict;
+};
+
+/// Offline metering (`--read`).
+struct ReadOptions {
+    std::uint16_t queues = 1;           ///< workers that share the packets; 1 .. 256
+    std::uint32_t interface_index = 1;  ///< ingressInterface of every packet of a capture
+    ParseMode parse = ParseMode::full;
+    std::uint16_t trim_length = kDefaultTrimLength;  ///< `trimmed` only; 64 .. 256
+    std::string filter;                              ///< pcap expression; empty: all frames
+    std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
+    SamplingMethod sampling_method = SamplingMethod::count;
+};
+
+}  // namespace tributary

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "daemon/capture/capture_files.hpp"
+
+namespace tributary {
+
+/// Logs what was wrong with the captures of a run, at its end.
+///
+/// @param fate  what became of the packets that could be read: "metered"
+/// @return      whether all files could be read
+[[nodiscard]] bool report_captures(const CaptureFiles& files, std::string_view fate);
+
+}  // namespace tributary

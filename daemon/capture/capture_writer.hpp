@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/base/frame_sink.hpp"
+#include "export/file_descriptor.hpp"
+
+namespace tributary {
+
+/// A pcap file of Ethernet frames with times in nanoseconds. The first error is final: the file is
+/// cut back to its last whole frame and written no more.
+///
+/// @source  draft-ietf-opsawg-pcap §4-5
+class CaptureWriter {
+public:
+    /// Octets that stand before each frame.
+    static constexpr std::size_t kRecordHeader = 16;
+
+    /// @errors  StartupError(74): the file cannot be created or written
+    /// @thread  main
+    explicit CaptureWriter(const std::string& path);
+
+    /// Writes one frame.
+    ///
+    /// @param record  kRecordHeader octets to be overwritten, then the frame
+    /// @param time    of the frame; within what a Timestamp may be
+    /// @return        false: it could not be written
+    /// @thread        any
+    [[nodiscard]] bool write(std::span<std::byte> record, Timestamp time) noexcept;
+
+    /// Why nothing more is written, in one line; empty: all is well. Never waits for a write.
+    /// @thread  any
+    [[nodiscard]] std::string failure() const;
+
+private:
+    [[nodiscard]] bool write_all(std::span<const std::byte> bytes) noexcept;
+
+    std::string path_;
+    std::mutex mutex_;  ///< held while a frame is written, for as long as a FIFO's reader takes
+    FileDescriptor file_;
+    off_t whole_octets_ = 0;
+    std::atomic<int> error_{0};
+};
+
+/// One stream's way into a capture. A file is slower than most queues: this is for tests and for a
+/// look at what is sent, and the queue waits for it.
+class CaptureSink final : public FrameSink {
+public:
+    /// @param writer        outlives the sink
+    /// @param frame_octets  of the longest frame, without FCS
+    CaptureSink(CaptureWriter& writer, std::size_t frame_octets)
+        : writer_(writer), record_(CaptureWriter::kRecordHeader + frame_octets) {}
+
+    [[nodiscard]] std::span<std::byte> begin() noexcept override {
+        return std::span(record_).subspan(CaptureWriter::kRecordHeader);
+    }
+    [[nodiscard]] FrameFate send(std::size_t octets, Timestamp now) noexcept override {
+        const auto record = std::span(record_).first(CaptureWriter::kRecordHeader + octets);
+        return writer_.write(record, now) ? FrameFate::sent : FrameFate::write_failed;
+    }
+    [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
+
+private:
+    CaptureWriter& writer_;
+    std::vector<std::byte> record_;
+    MacAddresses addresses_{};
+};
+
+}  // namespace tributary

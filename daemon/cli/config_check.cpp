@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cli/config_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "conf/load_config.hpp"
+#include "daemon/cli/machine_check.hpp"
+#include "daemon/control/control_socket.hpp"
+#include "daemon/filter/filter_check.hpp"
+#include "daemon/plan/probe_plan.hpp"
+#include "export/collector_events.hpp"
+
+namespace tributary {
+namespace {
+
+using Details = std::vector<std::string>;
+
+std::string line(const char* what, const Details& details) {
+    return fmt::format("  {:<10} {}\n", what, fmt::join(details, ", "));
+}
+
+std::string sampling_text(std::uint32_t one_in) {
+    return fmt::format("1 of {} packets is taken", one_in);
+}
+
+std::string parsing_text(ParseMode mode, std::uint16_t trim_length) {
+    switch (mode) {
+        case ParseMode::full:
+            break;
+        case ParseMode::trimmed:
+            return fmt::format("the first {} octets of a frame are parsed", trim_length);
+        case ParseMode::unified_header:
+            return "unified headers";
+    }
+    return "frames are parsed";
+}
+
+/// What is done with packets, of an input or of captures.
+template <class Options>
+void add_packets(const Options& options, Details& details) {
+    details.push_back(fmt::format("{} queue{}", options.queues, options.queues == 1 ? "" : "s"));
+    details.push_back(parsing_text(options.parse, options.trim_length));
+    if (!options.filter.empty()) {
+        details.push_back("filter " + shown(options.filter));
+    }
+    if (options.sampling > 1) {
+        details.push_back(sampling_text(options.sampling));
+    }
+}
+
+std::string input_line(const InputOptions& input) {
+    Details details{shown(input.device)};
+    if (input.name != input.device) {
+        details.front() = shown(input.name) + " is " + details.front();
+    }
+    add_packets(input, details);
+    return line("input", details);
+}
+
+std::string flows_line(const FlowCacheOptions& flows) {
+    Details details{fmt::format("at most {} in each queue", flows.max_flows),
+                    flows.direction == FlowDirection::biflow ? "biflows" : "uniflows",
+                    fmt::format("idle timeout {} s", flows.idle_timeout.count()),
+                    fmt::format("active timeout {} s", flows.active_timeout.count())};
+    const std::vector<std::pair<bool, const char*>> wishes{
+        {flows.tcp_end, "TCP connections end their records"},
+        {flows.tcp_analysis, "TCP analysis"},
+        {flows.tunnel == TunnelMode::inner, "inside tunnels"},
+        {flows.fragments == FragmentMode::track, "fragments are tracked"}};
+    for (const auto& [is_wished, text] : wishes) {
+        if (is_wished) {
+            details.emplace_back(text);
+        }
+    }
+    return line("flows", details);
+}
+
+std::string mode_text(ExportMode mode, std::size_t collectors) {
+    if (collectors == 1) {
+        return "all records to one collector";
+    }
+    switch (mode) {
+        case ExportMode::copy:
+            return fmt::format("all records to each of {} collectors", collectors);
+        case ExportMode::balance:
+            return fmt::format("each record to one of {} collectors, by its flow", collectors);
+        case ExportMode::failover:
+            break;
+    }
+    return fmt::format("all records to the first of {} collectors that can be reached", collectors);
+}
+
+std::string spool_text(const SpoolOptions& spool) {
+    return fmt::format("spool {} of at most {} MiB", shown(spool.directory),
+                       spool.max_octets >> 20U);
+}
+
+std::string collector_line(const CollectorOptions& collector) {
+    Details details{shown(describe(collector))};
+    if (collector.direction == FlowDirection::uniflow) {
+        details.emplace_back("biflows are split into uniflows");
+    }
+    if (collector.rotation.interval.count() > 0) {
+        details.push_back(fmt::format("a new file each {} s", collector.rotation.interval.count()));
+    }
+    if (collector.rotation.octets > 0) {
+        details.push_back(fmt::format("a new file after {} octets", collector.rotation.octets));
+    }
+    if (!collector.rotation.command.empty()) {
+        details.push_back("each finished file is given to " + shown(collector.rotation.command));
+    }
+    if (collector.spool.is_on()) {
+        details.push_back(spool_text(collector.spool));
+    }
+    return line("", details);
+}
+
+std::string export_lines(const ExportOptions& options) {
+    std::string lines = line("export", {mode_text(options.mode, options.collectors.size())});
+    for (const CollectorOptions& collector : options.collectors) {
+        lines += collector_line(collector);
+    }
+    if (options.spool.is_on()) {
+        lines += line("", {spool_text(options.spool) + " for what none of them can take"});
+    }
+    return lines;
+}
+
+/// @param none  what it means that the setting is empty
+std::string setting_line(const char* what, const std::string& value, const char* none) {
+    return line(what, {value.empty() ? none : shown(value)});
+}
+
+std::string socket_of(const ControlOptions& control) {
+    return control.socket == "auto" ? default_control_socket() : control.socket;
+}
+
+}  // namespace
+
+std::string summary_of(const Config& config, ConfigUse use) {
+    if (use == ConfigUse::offline || use == ConfigUse::captures_to_collectors) {
+        Details details{"from captures"};
+        add_packets(config.read, details);
+        const bool has_collectors = use == ConfigUse::captures_to_collectors;
+        return line("packets", details) + flows_line(config.flows) +
+               (has_collectors ? export_lines(config.export_) : std::string());
+    }
+    std::string lines;
+    for (const InputOptions& input : config.inputs) {
+        lines += input_line(input);
+    }
+    const std::uint64_t memory = octets_of(memory_of(plan_probe(config), config));
+    return lines + flows_line(config.flows) +
+           line("memory", {fmt::format("{} MiB for caches and packet buffers", memory >> 20U)}) +
+           export_lines(config.export_) +
+           setting_line("telemetry", config.telemetry.listen, "is not served") +
+           setting_line("control", socket_of(config.control), "there is no socket") +
+           setting_line("log", config.log.file, "standard error");
+}
+
+std::string check_configuration(const CommandLine& command_line) {
+    const LoadedConfig loaded =
+        load_config(command_line, [&](const Config& config, const YamlNode& root, Faults& faults) {
+            check_filters(config, root, faults);
+            check_machine(config, root, faults, files_of_run(command_line, config));
+        });
+    for (const std::string& warning : loaded.warnings) {
+        spdlog::warn(warning);
+    }
+    const std::string& name = command_line.config_path;
+    return (name.empty() ? "the configuration" : shown(name)) + " is good, and runs:\n" +
+           summary_of(loaded.config, command_line.use);
+}
+
+}  // namespace tributary

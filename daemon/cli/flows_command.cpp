@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cli/flows_command.hpp"
+
+#include <sysexits.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+
+#include "export/listing/flow_measure.hpp"
+#include "export/listing/ip_text.hpp"
+#include "export/listing/printable_text.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kFilterHelp =
+    "only flows that match: words of pcap filters (tcp, udp port 53, src net 10.0.0.0/8,\n"
+    "ip6, vlan 5) and of flows (octets > 1M, duration >= 30s, flags S, reason active,\n"
+    "tunnel vxlan, outer host A), with and, or, not and (); docs/filters.md has all, for example\n"
+    "'(src net 10.0.0.0/8 or host 2001:db8::1) and udp port 53 and octets > 10k'";
+
+constexpr const char* kProgram = "tributary flows";
+
+int exit_code(ListingStatus status) {
+    switch (status) {
+        case ListingStatus::ok:
+        case ListingStatus::output_closed:
+            return EX_OK;
+        case ListingStatus::data_error:
+            return EX_DATAERR;
+        case ListingStatus::no_input:
+            return EX_NOINPUT;
+        case ListingStatus::write_failure:
+            return EX_IOERR;
+    }
+    return EX_SOFTWARE;
+}
+
+/// @return  where the word is in kTcpCounts; their number: it is none of them
+std::size_t tcp_count_of(const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(kTcpCounts, word, &TcpCount::word) -
+                                    kTcpCounts.begin());
+}
+
+FlowOrder order_of(const std::string& word) {
+    if (tcp_count_of(word) < kTcpCounts.size()) {
+        return FlowOrder::tcp_count;
+    }
+    return word == "octets"  ? FlowOrder::octets
+           : word == "rate"  ? FlowOrder::rate
+           : word == "flows" ? FlowOrder::flows
+                             : FlowOrder::packets;
+}
+
+Timestamp time_of(const char* option, const std::string& text, Timestamp now) {
+    const std::optional<Timestamp> time = parse_time(text, now);
+    if (!time) {
+        throw CLI::ValidationError(option, "'" + printable(text) +
+                                               "': expected a time in UTC such as 2026-02-28 or "
+                                               "2026-02-28T12:30:00, or how long ago, such as "
+                                               "15m or 1h30m (units: s, m, h, d, w)");
+    }
+    return *time;
+}
+
+FlowWindow window_of(const CLI::App& command, const ListingArguments& arguments) {
+    const Timestamp now{std::chrono::system_clock::now().time_since_epoch()};
+    FlowWindow window;
+    if (command.count("--since") != 0) {
+        window.since = time_of("--since", arguments.since, now);
+    }
+    if (command.count("--until") != 0) {
+        window.until = time_of("--until", arguments.until, now);
+    }
+    if (!window.is_possible()) {
+        throw CLI::ValidationError(
+            "--since", "'" + printable(arguments.since) + "' is not before --until '" +
+                           printable(arguments.until) + "', so no flow can be between them");
+    }
+    return window;
+}
+
+}  // namespace
+
+void add_listing_options(CLI::App& command, ListingArguments& arguments) {
+    CLI::Option* const json =
+        command.add_flag("--json", arguments.json, "JSON lines with IANA element names");
+    command.add_flag("--csv", arguments.csv, "CSV: a header, and one line each")->excludes(json);
+    command
+        .add_option(
+            "--sort", arguments.order,
+            "most octets or packets first, most octets per second, of groups most flows, or of "
+            "TCP\n"
+            "analysis most segments, retransmissions, duplicates, out-of-order, zero-windows")
+        ->check(CLI::IsMember({"octets", "packets", "rate", "flows", "segments", "retransmissions",
+                               "duplicates", "out-of-order", "zero-windows"}))
+        ->option_text(
+            "octets|packets|rate|flows|segments|retransmissions|duplicates|out-of-order|"
+            "zero-windows");
+    command.add_option("--top", arguments.top, "only the N first by --sort, or by octets")
+        ->check([](const std::string& count) {
+            const auto number = parse_number(count, UINT32_MAX);
+            return number.value_or(0) == 0 ? "must be a whole number from 1" : std::string();
+        })
+        ->option_text("N");
+    command.add_option("--filter", arguments.filter, kFilterHelp)->option_text("FILTER");
+    command
+        .add_option("--by", arguments.by,
+                    "sums over the flows that agree in these fields, with commas between them:\n" +
+                        group_field_names())
+        ->option_text("FIELDS");
+    command
+        .add_option("--since", arguments.since,
+                    "only flows that ran then or later: 2026-02-28, 2026-02-28T12:30:00 (UTC), or\n"
+                    "how long ago: 30s, 15m, 1h30m, 2d, 1w")
+        ->option_text("TIME");
+    command.add_option("--until", arguments.until, "only flows that began before then")
+        ->option_text("TIME");
+}
+
+const FlowListingOptions& listing_options(const CLI::App& command, ListingArguments& arguments) {
+    if (command.count("--sort") != 0) {
+        arguments.options.order = order_of(arguments.order);
+        arguments.options.tcp_count = tcp_count_of(arguments.order);
+    }
+    if (arguments.options.order == FlowOrder::flows && command.count("--by") == 0) {
+        throw CLI::ValidationError(
+            "--sort", "flows is given without --by: only groups have a number of flows");
+    }
+    if (command.count("--top") != 0) {
+        arguments.options.top = arguments.top;
+    }
+    if (command.count("--filter") != 0) {
+        arguments.options.filter = FlowFilter(arguments.filter);
+    }
+    if (command.count("--by") != 0) {
+        arguments.options.by = parse_group_fields(arguments.by);
+    }
+    arguments.options.window = window_of(command, arguments);
+    arguments.options.format = arguments.json  ? ListingFormat::json
+                               : arguments.csv ? ListingFormat::csv
+                                               : ListingFormat::table;
+    return arguments.options;
+}
+
+int explain_listing(const ListingResult& result, const std::string& program) {
+    if (!result.message.empty()) {
+        std::cerr << program << ": " << result.message << '\n';
+    }
+    return exit_code(result.status);
+}
+
+void add_flows(CLI::App& app, ListingArguments& arguments) {
+    CLI::App* const flows = app.add_subcommand("flows", "Print the flows of IPFIX files");
+    flows
+        ->add_option("FILE", arguments.options.files,
+                     "IPFIX files, also compressed by gzip, xz or zstd, or directories of them;\n"
+                     "'-' is standard input")
+        ->required();
+    add_listing_options(*flows, arguments);
+}
+
+int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
+    return explain_listing(list_flows(listing_options(flows, arguments), std::cout,
+                                      [](const std::string& warning) {
+                                          std::cerr << kProgram << ": " << warning << '\n';
+                                      }),
+                           kProgram);
+}
+
+}  // namespace tributary

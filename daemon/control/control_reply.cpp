@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control/control_reply.hpp"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+
+#include "daemon/control/control_socket.hpp"
+
+namespace tributary {
+
+bool ControlReply::write(std::span<const std::byte> octets) {
+    const std::uint32_t count = htonl(static_cast<std::uint32_t>(octets.size()));
+    return octets.empty() || (send(std::as_bytes(std::span(&count, 1))) && send(octets));
+}
+
+void ControlReply::end(std::string_view verdict) {
+    constexpr std::uint32_t kNoMore = 0;
+    static_cast<void>(send(std::as_bytes(std::span(&kNoMore, 1))) &&
+                      send(std::as_bytes(std::span(verdict))));
+}
+
+bool ControlReply::send(std::span<const std::byte> octets) {
+    while (!octets.empty()) {
+        const ssize_t sent = send_some(octets);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent <= 0) {
+            return false;
+        }
+        octets = octets.subspan(static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+ssize_t ControlReply::send_some(std::span<const std::byte> octets) noexcept {
+    // Relaxed: waits_since() is told an age, and nothing else depends on it.
+    waits_since_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                       std::memory_order_relaxed);
+    const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
+    waits_since_.store(0, std::memory_order_relaxed);
+    return sent;
+}
+
+std::optional<ControlReply::Time> ControlReply::waits_since() const noexcept {
+    const Time::rep since = waits_since_.load(std::memory_order_relaxed);
+    return since == 0 ? std::nullopt : std::optional(Time(Time::duration(since)));
+}
+
+void answer_command(const std::string& line, ControlReply& reply, const ControlCommands& commands) {
+    const std::size_t space = line.find(' ');
+    const auto command = commands.find(line.substr(0, space));
+    try {
+        if (command == commands.end()) {
+            throw std::runtime_error("no such command");
+        }
+        command->second(space == std::string::npos ? std::string() : line.substr(space + 1), reply);
+        reply.end(kGoodVerdict);
+    } catch (const std::exception& error) {
+        reply.end(error.what());
+    }
+}
+
+}  // namespace tributary

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control/control_server.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "daemon/base/startup_error.hpp"
+#include "daemon/control/control_socket.hpp"
+
+namespace tributary {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// A client that takes nothing of its answer for so long is cut off. A pager that shows a listing
+/// may well wait.
+constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
+/// The same, where others wait for a thread.
+constexpr std::chrono::milliseconds kPatienceInNeed{50};
+
+/// What tells a file from all others; 0 and 0: there is none.
+std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
+                                               : std::pair(dev_t{0}, ino_t{0});
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+    throw StartupError(EX_CANTCREAT, "control.socket " + path + ": " + why);
+}
+
+/// Why there can be no socket in a folder, and what to do.
+std::string trouble_with_folder(const std::string& path, int error) {
+    if (error != ENOENT && error != EACCES && error != EPERM && error != EROFS) {
+        return words_for(error);
+    }
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return fmt::format(
+        "{}; user {} needs a folder to write into: as root `install -d -o {} {}`, or name another "
+        "path in control.socket (--set control.socket=PATH, `tributary --socket PATH`), or another "
+        "folder for both programs in RUNTIME_DIRECTORY of the environment; each of several probes "
+        "needs one of its own",
+        words_for(error), ::geteuid(), ::geteuid(), folder.empty() ? "." : folder);
+}
+
+}  // namespace
+
+ControlServer::ControlServer(std::string path, Commands commands)
+    : path_(std::move(path)),
+      commands_(std::move(commands)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!wake_) {
+        refuse(path_, words_for(errno));
+    }
+    listen();
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+        remove_socket();
+        refuse(path_, std::string("no thread for it: ") + error.what());
+    }
+}
+
+ControlServer::~ControlServer() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_ending_ = true;
+    }
+    wake();
+    thread_.join();
+    for (Running& running : running_) {
+        ::shutdown(running.command.socket.get(), SHUT_RDWR);
+        running.thread.join();
+    }
+    remove_socket();
+}
+
+void ControlServer::wake() const noexcept {
+    const std::uint64_t one = 1;
+    // It fails only when the count would overflow, and then the waiter wakes anyway.
+    [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void ControlServer::remove_socket() noexcept {
+    if (file_of(path_) == file_) {  // another process may have put another one there
+        static_cast<void>(::unlink(path_.c_str()) == 0);
+    }
+}
+
+/// Removes the socket that a killed process has left. Only a refused connection proves that no
+/// process listens (unix(7)): a listener whose queue is full gives EAGAIN, and a socket
+/// of another type, such as syslog's, takes no stream.
+void ControlServer::remove_left_over() const {
+    const bool is_connected = connect_to_control(path_).get() >= 0;
+    const int error = is_connected ? 0 : errno;
+    if (error == ENOENT) {
+        return;
+    }
+    if (is_connected || error == EAGAIN || error == EPROTOTYPE) {
+        refuse(path_, "another process listens there");
+    }
+    if (error != ECONNREFUSED) {
+        refuse(path_, trouble_with_folder(path_, error));
+    }
+    struct stat status {};
+    if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+        static_cast<void>(::unlink(path_.c_str()) == 0);
+    }
+}
+
+void ControlServer::listen() {
+    const std::optional<ControlAddress> address = control_address(path_);
+    if (!address) {
+        refuse(path_, "the path is too long");
+    }
+    std::error_code unmade;  // then bind() says why
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
+    remove_left_over();
+    listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    // No client can connect before it listens, so none does with other rights.
+    constexpr mode_t kOwnerAndGroup = 0660;
+    const bool is_there =
+        listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
+        ::chmod(path_.c_str(), kOwnerAndGroup) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0;
+    if (!is_there) {
+        refuse(path_, trouble_with_folder(path_, errno));
+    }
+    file_ = file_of(path_);
+}
+
+void ControlServer::run() {
+    while (serve_once()) {
+    }
+}
+
+/// Waits, and does what is due. Without memory it waits a moment. @return false: the server ends
+bool ControlServer::serve_once() {
+    try {
+        if (!wait()) {
+            return false;
+        }
+        accept_all();
+        receive_all();
+        drop_ended();
+        start_commands();
+        receiver_.close_losers(steady_clock::now());
+    } catch (const std::bad_alloc&) {
+        pause(steady_clock::now());
+    }
+    return true;
+}
+
+void ControlServer::receive_all() {
+    for (const pollfd& fd : fds_) {
+        if (fd.revents != 0) {
+            receiver_.receive(fd.fd);
+        }
+    }
+}
+
+/// @return  false: the server ends
+bool ControlServer::wait() {
+    const Time now = steady_clock::now();
+    fds_.clear();
+    fds_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+    fds_.push_back({.fd = now < pause_end_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
+    receiver_.add_to(fds_);
+    ::poll(fds_.data(), fds_.size(), patience(now));
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto octets = ::read(wake_.get(), &count, sizeof count);
+    const std::lock_guard lock(mutex_);
+    return !is_ending_;
+}
+
+/// @return  milliseconds for poll(); -1: for ever
+int ControlServer::patience(Time now) const {
+    std::optional<Time> next = receiver_.next_event();
+    if (now < pause_end_) {
+        next = next ? std::min(*next, pause_end_) : pause_end_;
+    }
+    if (receiver_.has_command()) {  // it waits for a thread
+        next = std::min(next.value_or(Time::max()), now + kPatienceInNeed);
+    }
+    constexpr std::chrono::milliseconds kNone{0};
+    constexpr int kForEver = -1;
+    return next ? static_cast<int>(
+                      std::max(std::chrono::ceil<std::chrono::milliseconds>(*next - now), kNone)
+                          .count())
+                : kForEver;
+}
+
+void ControlServer::accept_all() {
+    // Then it is the turn of those that are there.
+    constexpr int kMostAtOnce = 64;
+    for (int i = 0; i < kMostAtOnce; ++i) {
+        const Time now = steady_clock::now();
+        if (now < pause_end_) {
+            return;
+        }
+        FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (socket) {
+            ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
+                         sizeof kPatienceForReader);
+            const int descriptor = socket.get();
+            receiver_.add(std::move(socket), now);
+            receiver_.receive(descriptor);  // most clients have sent their command by now
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (errno != ECONNABORTED && errno != EINTR) {  // no descriptors, no memory
+            pause(now);
+            receiver_.make_room();
+        }
+    }
+}
+
+void ControlServer::start_commands() {
+    while (receiver_.has_command() && running_.size() < kMostCommands) {
+        start(receiver_.take_command());
+    }
+    if (receiver_.has_command()) {
+        cut_off_a_reader(steady_clock::now());
+    }
+}
+
+void ControlServer::start(CommandReceiver::Command command) {
+    Running& running = running_.emplace_back(std::move(command));
+    try {
+        running.thread = std::thread([this, &running] { serve(running); });
+    } catch (const std::system_error& error) {
+        spdlog::warn("control: no thread for a command: {}", error.what());
+        running.reply.end("tributaryd gets no more threads");
+        running_.pop_back();
+    } catch (const std::bad_alloc&) {
+        running_.pop_back();
+        throw;
+    }
+}
+
+/// Its thread ends soon, and then the listener's thread is woken.
+void ControlServer::cut_off_a_reader(Time now) noexcept {
+    const Running* slowest = nullptr;
+    Time since = now - kPatienceInNeed;
+    for (const Running& running : running_) {
+        if (const auto waits = running.reply.waits_since(); waits && *waits <= since) {
+            slowest = &running;
+            since = *waits;
+        }
+    }
+    if (slowest == nullptr) {
+        return;
+    }
+    ::shutdown(slowest->command.socket.get(), SHUT_RDWR);
+    ++cut_off_;
+    if (now >= tell_cut_off_at_) {
+        spdlog::warn("control: {} client(s) cut off that read too slowly: all {} threads are taken",
+                     std::exchange(cut_off_, 0), kMostCommands);
+        tell_cut_off_at_ = now + ClientPlaces::kTellingInterval;
+    }
+}
+
+void ControlServer::drop_ended() noexcept {
+    for (auto running = running_.begin(); running != running_.end();) {
+        const auto next = std::next(running);
+        std::unique_lock lock(mutex_);
+        if (running->has_ended) {
+            lock.unlock();
+            running->thread.join();
+            running_.erase(running);
+        }
+        running = next;
+    }
+}
+
+void ControlServer::serve(Running& running) {
+    try {
+        answer_command(running.command.line, running.reply, commands_);
+    } catch (const std::bad_alloc&) {  // a connection that ends without a verdict has failed
+    }
+    ::shutdown(running.command.socket.get(), SHUT_RDWR);  // its end is the answer's
+    {
+        const std::lock_guard lock(mutex_);
+        running.has_ended = true;
+    }
+    wake();
+}
+
+}  // namespace tributary

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/control/command_receiver.hpp"
+#include "daemon/control/control_reply.hpp"
+#include "export/file_descriptor.hpp"
+
+namespace tributary {
+
+/// Takes commands on a unix socket, for `tributary`. The socket's mode is 0660: its owner and its
+/// group may command.
+///
+/// control_reply.hpp has the words on the wire.
+///
+/// One thread listens, and waits for the commands (CommandReceiver). A command that has come gets a
+/// thread of its own, so that a client that reads slowly holds up no other. Where all threads are
+/// taken, the client that has taken nothing of its answer for longest is cut off.
+class ControlServer {
+public:
+    using Command = ControlCommand;
+    using Commands = ControlCommands;
+
+    /// Commands that run at the same time.
+    static constexpr std::size_t kMostCommands = 16;
+
+    /// Makes the socket. A left-over one, which nobody listens to, is replaced.
+    ///
+    /// @param path      of the socket; its directory is made if need be
+    /// @param commands  called by the server's threads
+    /// @errors  StartupError(73): the socket cannot be made, another process listens there, or
+    ///          there is no thread for it
+    /// @thread  main; the server's threads get its CPUs and its signal mask
+    ControlServer(std::string path, Commands commands);
+    ControlServer(const ControlServer&) = delete;
+    ControlServer& operator=(const ControlServer&) = delete;
+    /// Cuts the connections off, waits for commands that run, and removes the socket.
+    ~ControlServer();
+
+private:
+    using Time = CommandReceiver::Time;
+
+    struct Running {
+        explicit Running(CommandReceiver::Command of) noexcept
+            : command(std::move(of)), reply(command.socket.get()) {}
+
+        CommandReceiver::Command command;
+        ControlReply reply;
+        bool has_ended = false;  ///< guarded by the mutex
+        std::thread thread;
+    };
+
+    void listen();
+    void remove_left_over() const;
+    void run();
+    [[nodiscard]] bool serve_once();
+    [[nodiscard]] bool wait();
+    [[nodiscard]] int patience(Time now) const;
+    void accept_all();
+    void receive_all();
+    void pause(Time now) noexcept { pause_end_ = now + std::chrono::milliseconds{100}; }
+    void start_commands();
+    void start(CommandReceiver::Command command);
+    void cut_off_a_reader(Time now) noexcept;
+    void drop_ended() noexcept;
+    void serve(Running& running);
+    void wake() const noexcept;
+    void remove_socket() noexcept;
+
+    std::string path_;
+    std::pair<dev_t, ino_t> file_;  ///< that the socket is
+    Commands commands_;
+    FileDescriptor listener_;
+    FileDescriptor wake_;  ///< an eventfd: a command or the server has ended
+    std::mutex mutex_;
+    bool is_ending_ = false;  ///< guarded by the mutex
+    // The listener's thread's alone:
+    CommandReceiver receiver_;
+    std::list<Running> running_;
+    std::vector<pollfd> fds_;
+    Time pause_end_;             ///< no connection is taken before
+    std::uint64_t cut_off_ = 0;  ///< readers that were too slow; not yet told
+    Time tell_cut_off_at_;       ///< not before
+    std::thread thread_;
+};
+
+}  // namespace tributary

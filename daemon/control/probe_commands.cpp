@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control/probe_commands.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+std::uint64_t forced_ends(const Ledger& ledger) {
+    return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
+}
+
+}  // namespace
+
+std::string to_json(const ProbeFigures& figures) {
+    json rings = json::array();
+    for (const RingFill& ring : figures.rings) {
+        rings.push_back({{"records", ring.records}, {"room", ring.room}});
+    }
+    json inputs = json::array();
+    for (const InputFigures& input : figures.inputs) {
+        inputs.push_back({{"name", input.name}, {"link", name_of(input.link)}});
+    }
+    json threads = json::array();
+    for (const ThreadLoad* thread : figures.threads) {
+        threads.push_back({{"name", thread->thread},
+                           {"rounds", thread->rounds.read()},
+                           {"busy_cycles", thread->busy_cycles.read()},
+                           {"idle_cycles", thread->idle_cycles.read()}});
+    }
+    json collectors = json::array();
+    for (const CollectorFigures& collector : figures.collectors) {
+        collectors.push_back(
+            {{"name", collector.name}, {"spool_max_octets", collector.spool_max_octets}});
+    }
+    const json all{{"started", figures.started.time_since_epoch().count()},
+                   {"now", figures.now.time_since_epoch().count()},
+                   {"host_uptime", figures.host_uptime.count()},
+                   {"version", figures.version},
+                   {"max_flows", figures.max_flows},
+                   {"rings", std::move(rings)},
+                   {"inputs", std::move(inputs)},
+                   {"collectors", std::move(collectors)},
+                   {"threads", std::move(threads)}};
+    return all.dump();
+}
+
+ControlServer::Commands probe_commands(const ProbeAnswers& answers) {
+    ControlServer::Commands commands;
+    commands["stats"] = [ledger = answers.ledger](const std::string&, ControlReply& reply) {
+        reply.write(to_json(ledger()));
+    };
+    commands["figures"] = [figures = answers.figures](const std::string&, ControlReply& reply) {
+        reply.write(to_json(figures()));
+    };
+    commands["flows"] = [flows = answers.flows](const std::string&, ControlReply& reply) {
+        flows([&reply](MessageView message) { return reply.write(message); });
+    };
+    commands["flush"] = [answers](const std::string&, ControlReply& reply) {
+        const std::uint64_t before = forced_ends(answers.ledger());
+        answers.flush();
+        reply.write(std::to_string(forced_ends(answers.ledger()) - before) + " flows ended\n");
+    };
+    commands["reload"] = [reload = answers.reload](const std::string&, ControlReply& reply) {
+        reply.write(reload() + "\n");
+    };
+    return commands;
+}
+
+}  // namespace tributary

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/control/top_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "daemon/pipeline/ledger.hpp"
+#include "export/listing/flow_table.hpp"
+#include "export/listing/ip_text.hpp"
+
+namespace tributary {
+namespace {
+
+using nlohmann::json;
+
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// Width of a table's first column, which the others leave.
+std::size_t name_width(std::size_t columns, std::size_t others, std::size_t most) {
+    constexpr std::size_t kLeast = 12;
+    return std::clamp(columns > others ? columns - others : 0, kLeast, most);
+}
+
+std::string name_of(const json& item, std::size_t width) {
+    return shortened(item.at("name").get<std::string>(), width - 1);
+}
+
+/// Flows that a queue's cache holds. Active ones also wait in rings and for collectors.
+double in_cache(const json& queue) {
+    const json& flows = queue.at("flows");
+    double count = flows.at("created").get<double>();
+    for (const json& ended : flows.at("ended_by_reason")) {
+        count -= ended.get<double>();
+    }
+    return std::max(0.0, count);
+}
+
+/// The sum over all inputs.
+std::string lost_by_nics(const json& ports) {
+    std::uint64_t known = 0;
+    bool any_unknown = false;
+    for (const json& port : ports) {
+        const json& missed = port.at("nic_missed");
+        any_unknown |= missed.is_null();
+        known += (missed.is_null() ? 0 : missed.get<std::uint64_t>()) +
+                 port.at("nic_no_buffer").get<std::uint64_t>() +
+                 port.at("nic_errors").get<std::uint64_t>();
+    }
+    return part_text(known, any_unknown);
+}
+
+/// Every way to lose something that did so between the looks, or may have done so.
+std::vector<std::string> losses_now(const Growth& growth, const json& stats) {
+    constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
+    std::vector<std::string> losses;
+    const auto add = [&](const std::string& name, const std::string& path, const char* unit) {
+        const std::optional<double> rate = growth.rate(path);
+        if (!rate) {
+            losses.push_back(name + " unknown");
+        } else if (*rate > 0) {
+            losses.push_back(fmt::format("{} {} {}", name, scaled(*rate), unit));
+        }
+    };
+    for (const char* const cause : kPacketLosses) {
+        add(cause, std::string("/packets/") + cause, "packets/s");
+    }
+    for (const auto& [cause, count] : stats.at("flows").at("lost_by_cause").items()) {
+        add(cause, "/flows/lost_by_cause/" + cause, "records/s");
+    }
+    return losses;
+}
+
+/// Puts parts behind a title, in as many lines as they need.
+ScreenLines filled_lines(const std::string& title, const std::vector<std::string>& parts,
+                         LineStyle style, std::size_t columns) {
+    ScreenLines lines{{title, style}};
+    for (const std::string& part : parts) {
+        if (lines.back().text.size() + 2 + part.size() > columns) {
+            lines.push_back({std::string(title.size(), ' '), style});
+        }
+        lines.back().text += "  " + part;
+    }
+    return lines;
+}
+
+std::string state_of(const json& collector) {
+    return collector.contains("removed")        ? "removed"
+           : collector.at("failed") != 0        ? "failed"
+           : collector.at("connected") == 0     ? "away"
+           : collector.value("standby", 0) != 0 ? "standby"
+                                                : "up";
+}
+
+/// How full a collector's spool is, and where that leads to.
+struct SpoolFill {
+    double octets{};
+    double most{};                 ///< 0: unknown, or there is no spool
+    std::optional<double> growth;  ///< octets per second
+    bool loses{};                  ///< it is full, and gives up the oldest records
+
+    [[nodiscard]] std::string fill_text() const {
+        return most > 0 ? percent(octets / most) : octets > 0 ? scaled(octets) : "-";
+    }
+    [[nodiscard]] std::string text() const {
+        if (octets <= 0) {
+            return {};
+        }
+        std::string text = fmt::format("spool: {} octets", scaled(octets));
+        if (most > 0) {
+            text = fmt::format("spool: {} of {} octets", scaled(octets), scaled(most));
+        }
+        return text + outlook();
+    }
+
+private:
+    [[nodiscard]] std::string outlook() const {
+        if (loses) {
+            return ", full: the oldest records are lost";
+        }
+        if (!growth) {
+            return {};
+        }
+        if (*growth < 0) {
+            return ", empty in " + duration_text(octets / -*growth);
+        }
+        if (*growth == 0) {
+            return ", steady";
+        }
+        return most > octets ? ", full in " + duration_text((most - octets) / *growth) : "";
+    }
+};
+
+/// @param figure  of the collector; nullptr: there is none
+SpoolFill spool_of(const TopPicture& picture, const Growth& growth, std::size_t index,
+                   const json* figure) {
+    const json& collector = picture.now->stats.at("collectors").at(index);
+    const std::string path = fmt::format("/collectors/{}/lost_by_cause/spool_full", index);
+    const bool has_cause =
+        collector.contains("lost_by_cause") && collector.at("lost_by_cause").contains("spool_full");
+    return {.octets = collector.at("spool_octets").get<double>(),
+            .most = figure != nullptr ? figure->at("spool_max_octets").get<double>() : 0,
+            .growth = picture.spools != nullptr ? picture.spools->growth(index) : std::nullopt,
+            .loses = has_cause && growth.rate(path).value_or(0) > 0};
+}
+
+/// What the spool of mode failover holds; empty: there is none.
+std::string group_spool_text(const TopPicture& picture, const Growth& growth) {
+    const json& stats = picture.now->stats;
+    if (!stats.contains("spool")) {
+        return {};
+    }
+    const json& spool = stats.at("spool");
+    const SpoolFill fill{
+        .octets = spool.at("octets").get<double>(),
+        .most = spool.at("max_octets").get<double>(),
+        .growth = picture.spools != nullptr ? picture.spools->growth_of_group() : std::nullopt,
+        .loses = growth.rate("/spool/lost_by_cause/spool_full").value_or(0) > 0};
+    return fmt::format("failover  {} records wait; {}", count_text(spool.at("waiting"), 13),
+                       fill.octets > 0 ? fill.text() : "spool: empty");
+}
+
+std::string flows_heading(const FlowRates& flows, RateOrder order) {
+    const std::optional<double> interval = flows.interval();
+    const std::string last = interval ? fmt::format(" over the last {:.1f} s", *interval)
+                                      : ": rates come with the next look";
+    std::string text = fmt::format("FLOWS  {} run; ", count_text(json(flows.flows()), 9)) +
+                       (order == RateOrder::octets       ? "most octets so far"
+                        : order == RateOrder::octet_rate ? "most bit/s" + last
+                                                         : "most packets/s" + last);
+    if (flows.least_octets() > 0) {
+        text += fmt::format(", of {} octets or more",
+                            scaled(static_cast<double>(flows.least_octets())));
+    }
+    return text;
+}
+
+/// A flow's text in the columns whose widths depend on it.
+struct FlowEnds {
+    std::string source;
+    std::string destination;
+};
+
+/// Widths of both columns, so that as much as can be is shown whole.
+std::array<std::size_t, 2> widths_of(const std::vector<FlowEnds>& ends, std::size_t room) {
+    std::array<std::size_t, 2> needs{8, 13};  // the titles, with two blanks
+    for (const FlowEnds& each : ends) {
+        needs[0] = std::max(needs[0], each.source.size() + 1);
+        needs[1] = std::max(needs[1], each.destination.size() + 1);
+    }
+    if (needs[0] + needs[1] > room) {
+        const std::size_t half = room / 2;
+        needs = needs[0] <= half   ? std::array{needs[0], room - needs[0]}
+                : needs[1] <= half ? std::array{room - needs[1], needs[1]}
+                                   : std::array{room - half, half};
+    }
+    return needs;
+}
+
+}  // namespace
+
+ScreenTable queue_table(const TopPicture& picture, std::size_t columns) {
+    const bool is_wide = columns >= kWideScreen;
+    const TopLook& now = *picture.now;
+    const Growth growth(picture.before, now);
+    const json& queues = now.stats.at("queues");
+    const double max_flows = now.figures.at("max_flows").get<double>();
+    const std::size_t width = name_width(columns, is_wide ? 79 : 60, 41);
+    const auto line = [&](const std::string& name, const std::array<std::string, 8>& cells) {
+        const std::string more =
+            is_wide ? fmt::format("{:>10}{:>11}", cells[3], cells[4]) : std::string();
+        return fmt::format("{:<{}}{:>11}{:>10}{:>10}{}{:>9}{:>9}{:>9}", name, width, cells[0],
+                           cells[1], cells[2], more, cells[5], cells[6], cells[7]);
+    };
+    ScreenTable table{.head = {}, .rows = {}, .noun = "queues and threads"};
+    table.head.push_back(
+        {line("QUEUE", {"PACKETS/S", "BIT/S", "FLOWS", "NEW/S", "LOST", "CACHE", "RING", "LOAD"}),
+         LineStyle::heading});
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+        const std::string path = "/queues/" + std::to_string(i);
+        const double cached = in_cache(queues[i]);
+        const json& ring = now.figures.at("rings").at(i);
+        const double ring_fill =
+            share_of(ring.at("records").get<double>(), ring.at("room").get<double>());
+        const double cache_fill = share_of(cached, max_flows);
+        const std::optional<double> load = growth.load(i);
+        const std::string text = line(name_of(queues[i], width),
+                                      {growth.rate_text(path + "/packets/received"),
+                                       growth.rate_text(path + "/octets/metered", 8),
+                                       scaled(cached), growth.rate_text(path + "/flows/created"),
+                                       count_text(queues[i].at("flows").at("lost"), 10),
+                                       percent(cache_fill), percent(ring_fill), percent(load)});
+        table.rows.push_back(
+            {.lines = {{text}}, .urgency = std::max({load.value_or(0), cache_fill, ring_fill})});
+    }
+    const json& threads = now.figures.at("threads");
+    for (std::size_t i = queues.size(); i < threads.size(); ++i) {
+        const std::optional<double> load = growth.load(i);
+        const std::string text =
+            line(name_of(threads[i], width), {"", "", "", "", "", "", "", percent(load)});
+        table.rows.push_back({.lines = {{text}}, .urgency = load.value_or(0)});
+    }
+    return table;
+}
+
+/// The inputs' links, and what their NICs have dropped.
+ScreenTable input_table(const TopPicture& picture, std::size_t columns) {
+    const Growth growth(picture.before, *picture.now);
+    const json& ports = picture.now->stats.at("ports");
+    const std::size_t width = name_width(columns, 60, 41);
+    const auto line = [&](const std::string& name, const std::array<std::string, 5>& cells) {
+        return fmt::format("{:<{}}{:<9}{:>10}{:>13}{:>13}{:>13}", name, width, cells[0], cells[1],
+                           cells[2], cells[3], cells[4]);
+    };
+    ScreenTable table{.head = {}, .rows = {}, .noun = "inputs"};
+    table.head.push_back(
+        {line("INPUT", {"LINK", "MISSED/S", "MISSED", "NO BUFFER", "ERRORS"}), LineStyle::heading});
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        const std::string path = "/ports/" + std::to_string(i) + "/nic_missed";
+        const auto link = picture.now->figures.at("inputs").at(i).at("link").get<std::string>();
+        const bool is_lost = link == "down" || link == "gone";
+        const std::string text =
+            line(name_of(ports[i], width), {shortened(link, 8), growth.rate_text(path),
+                                            count_text(ports[i].at("nic_missed"), 12),
+                                            count_text(ports[i].at("nic_no_buffer"), 12),
+                                            count_text(ports[i].at("nic_errors"), 12)});
+        table.rows.push_back({.lines = {{text, is_lost ? LineStyle::alarm : LineStyle::plain}},
+                              .urgency = is_lost ? 1e18 : growth.rate(path).value_or(0)});
+    }
+    return table;
+}
+
+ScreenTable loss_table(const TopPicture& picture, std::size_t columns) {
+    const Growth growth(picture.before, *picture.now);
+    const json& stats = picture.now->stats;
+    std::vector<std::string> losses;
+    if (growth.has_rates()) {
+        losses = losses_now(growth, stats);
+    }
+    const bool is_any = std::ranges::any_of(
+        losses, [](const std::string& loss) { return !loss.ends_with(" unknown"); });
+    if (losses.empty()) {
+        losses.emplace_back(growth.has_rates() ? "nothing" : "-");
+    }
+    ScreenTable table;
+    table.head =
+        filled_lines("LOST NOW", losses, is_any ? LineStyle::alarm : LineStyle::plain, columns);
+    table.head.push_back({fmt::format("LOST SINCE START  {} packets by the NIC, {} records",
+                                      lost_by_nics(stats.at("ports")),
+                                      count_text(stats.at("flows").at("lost"), 20))});
+    return table;
+}
+
+ScreenTable collector_table(const TopPicture& picture, std::size_t columns) {
+    const bool is_wide = columns >= kWideScreen;
+    const Growth growth(picture.before, *picture.now);
+    const json& collectors = picture.now->stats.at("collectors");
+    const json figures = picture.now->figures.value("collectors", json::array());
+    const std::size_t width = name_width(columns, is_wide ? 72 : 50, 48);
+    const auto line = [&](const std::string& name, const std::array<std::string, 7>& cells) {
+        const std::string more =
+            is_wide ? fmt::format("{:>11}{:>11}", cells[2], cells[3]) : std::string();
+        return fmt::format("{:<{}}{:<9}{:>11}{}{:>11}{:>9}{:>8}", name, width, cells[0], cells[1],
+                           more, cells[4], cells[5], cells[6]);
+    };
+    ScreenTable table{.head = {}, .rows = {}, .noun = "collectors"};
+    table.head.push_back({line("COLLECTOR", {"STATE", "RECORDS/S", "OCTETS/S", "WAITING", "LOST",
+                                             "ERRORS", "SPOOL"}),
+                          LineStyle::heading});
+    std::size_t in_use = 0;  // figures are of those that were not removed
+    for (std::size_t i = 0; i < collectors.size(); ++i) {
+        const json& collector = collectors[i];
+        const std::string state = state_of(collector);
+        const json* figure = nullptr;
+        if (state != "removed" && in_use < figures.size()) {
+            figure = &figures[in_use++];
+            figure = figure->at("name") == collector.at("name") ? figure : nullptr;
+        }
+        const SpoolFill spool = spool_of(picture, growth, i, figure);
+        const std::string path = "/collectors/" + std::to_string(i);
+        const bool is_away = state == "away" || state == "failed";
+        const bool is_up = state == "up" || state == "standby";
+        ScreenTable::Row row{.lines = {}, .urgency = is_away ? 2.0 : is_up ? 1.0 : 0.0};
+        row.lines.push_back(
+            {line(name_of(collector, width),
+                  {state, growth.rate_text(path + "/records"), growth.rate_text(path + "/octets"),
+                   collector.contains("waiting_octets")
+                       ? scaled(collector.at("waiting_octets").get<double>())
+                       : "-",
+                   count_text(collector.at("lost"), 10), count_text(collector.at("errors"), 8),
+                   spool.fill_text()}),
+             is_away ? LineStyle::alarm : LineStyle::plain});
+        std::string more =
+            collector.contains("next_try_in")
+                ? fmt::format("next try in {} s", count_text(collector.at("next_try_in"), 9))
+                : std::string();
+        if (const std::string text = spool.text(); !text.empty()) {
+            more += (more.empty() ? "" : "; ") + text;
+        }
+        if (!more.empty()) {
+            row.lines.push_back({"  " + more});
+        }
+        table.rows.push_back(std::move(row));
+    }
+    if (const std::string text = group_spool_text(picture, growth); !text.empty()) {
+        table.rows.push_back({.lines = {{text}}, .urgency = 1.0});
+    }
+    return table;
+}
+
+ScreenTable flow_table(const TopPicture& picture, std::size_t columns) {
+    const bool is_wide = columns >= kWideScreen;
+    const std::vector<FlowRate>& rates = picture.flows->best(picture.order);
+    std::vector<FlowEnds> ends;
+    ends.reserve(rates.size());
+    for (const FlowRate& rate : rates) {
+        ends.push_back({source_text(rate.flow.core.key), destination_text(rate.flow.core.key)});
+    }
+    const std::size_t fixed = is_wide ? 58 : 36;
+    const std::array<std::size_t, 2> widths =
+        widths_of(ends, columns > fixed ? columns - fixed : 24);
+    const auto line = [&](const FlowEnds& end, const std::array<std::string, 6>& cells) {
+        const std::string more =
+            is_wide ? fmt::format("{:>10}{:>12}", cells[4], cells[5]) : std::string();
+        return fmt::format("{:<8}{:<{}}{:<{}}{:>9}{:>10}{:>9}{}", cells[0],
+                           shortened(end.source, widths[0] - 1), widths[0],
+                           shortened(end.destination, widths[1] - 1), widths[1], cells[1], cells[2],
+                           cells[3], more);
+    };
+    ScreenTable table;  // cut without a word: it is the top of many
+    table.head.push_back({flows_heading(*picture.flows, picture.order), LineStyle::heading});
+    table.head.push_back({line({"SOURCE", "DESTINATION"},
+                               {"PROTO", "BIT/S", "PACKETS/S", "OCTETS", "PACKETS", "LASTS"}),
+                          LineStyle::heading});
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        const FlowView& flow = rates[i].flow;
+        const auto rate_text = [](std::optional<double> rate, double factor) {
+            return rate ? scaled(*rate * factor) : std::string("-");
+        };
+        const std::chrono::duration<double> lasts = flow.end() - flow.start();
+        table.rows.push_back(
+            {.lines = {{line(
+                 ends[i],
+                 {protocol_text(flow.core.key.protocol), rate_text(rates[i].octets_rate, 8),
+                  rate_text(rates[i].packets_rate, 1), scaled(static_cast<double>(flow.octets())),
+                  scaled(static_cast<double>(flow.packets())),
+                  flow.is_timed() ? duration_text(lasts.count()) : "-"})}},
+             .urgency = 0});
+    }
+    return table;
+}
+
+}  // namespace tributary

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/filter/filter_check.hpp"
+
+#include "daemon/filter/packet_filter.hpp"
+
+namespace tributary {
+namespace {
+
+[[noreturn]] void refuse_at(const YamlNode& root, const std::string& path,
+                            const std::string& filter, const std::string& words) {
+    refuse(place_of(root, path), path + " is " + shown(filter) +
+                                     "; must be a filter expression in pcap syntax (" +
+                                     shown(words) + ")");
+}
+
+/// That a filter compiles only libpcap can tell, which conf/ does not know.
+void check_filter(const YamlNode& root, const std::string& path, const std::string& filter) {
+    if (filter.empty()) {
+        return;
+    }
+    try {
+        static_cast<void>(PacketFilter::check(filter));
+    } catch (const PacketFilterError& error) {
+        refuse_at(root, path, filter, error.what());
+    }
+}
+
+std::string path_of(std::size_t input) { return "inputs." + std::to_string(input) + ".filter"; }
+
+}  // namespace
+
+void check_filters(const Config& config, const YamlNode& root, Faults& faults) {
+    const auto check = [&](const std::string& path, const std::string& filter) {
+        faults.among(path, [&] { check_filter(root, path, filter); });
+    };
+    for (std::size_t input = 0; input < config.inputs.size(); ++input) {
+        check(path_of(input), config.inputs[input].filter);
+    }
+    check("read.filter", config.read.filter);
+}
+
+void refuse_filter(const LoadedConfig& loaded, std::size_t input, const std::string& words) {
+    refuse_at(loaded.source, path_of(input), loaded.config.inputs[input].filter, words);
+}
+
+}  // namespace tributary

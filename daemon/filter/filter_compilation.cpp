@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/filter/filter_compilation.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <exception>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "daemon/filter/filter_names.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr const char* kNoMemory = "no memory";  // short enough for a string to need none
+
+FilterCompilation::Outcome failure(const char* why, bool may_heal) noexcept {
+    FilterCompilation::Outcome outcome;
+    outcome.may_heal = may_heal;
+    try {
+        outcome.fault = why;
+    } catch (const std::exception&) {
+        outcome.fault = kNoMemory;
+    }
+    return outcome;
+}
+
+}  // namespace
+
+struct FilterCompilation::Work {
+    void run(const std::string& expression, FilterLinks links) noexcept {
+        try {
+            FilterNames names(NameUse::resolve, &is_asking);
+            outcome.filter = std::make_unique<PacketFilter>(expression, links, names);
+        } catch (const UnresolvedName& error) {
+            fail(error.what(), true);
+        } catch (const PacketFilterError& error) {
+            fail(error.what(), false);
+        } catch (const std::exception&) {
+            fail(kNoMemory, true);
+        }
+        is_done.store(true, std::memory_order_release);  // pairs with acquire in poll()
+    }
+    void fail(const char* why, bool may_heal) noexcept { outcome = failure(why, may_heal); }
+
+    std::atomic<bool> is_asking{};
+    std::atomic<bool> is_done{};
+    Outcome outcome;  ///< the thread's until it is done
+};
+
+FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks links) noexcept {
+    try {
+        auto work = std::make_shared<Work>();
+        std::thread thread([work, expression, links] { work->run(expression, links); });
+        static_cast<void>(::pthread_setname_np(thread.native_handle(), "filter") == 0);
+        thread.detach();
+        work_ = std::move(work);
+    } catch (const std::bad_alloc&) {
+        failed_ = failure(kNoMemory, true);
+    } catch (const std::exception& error) {
+        failed_ = failure(error.what(), true);
+    }
+}
+
+bool FilterCompilation::asks_resolver() const noexcept {
+    return work_ && work_->is_asking.load(std::memory_order_relaxed);
+}
+
+std::optional<FilterCompilation::Outcome> FilterCompilation::poll() {
+    if (failed_) {
+        return std::exchange(failed_, std::nullopt);
+    }
+    if (!work_ || !work_->is_done.load(std::memory_order_acquire)) {  // pairs with release in run()
+        return std::nullopt;
+    }
+    return std::move(std::exchange(work_, nullptr)->outcome);
+}
+
+}  // namespace tributary

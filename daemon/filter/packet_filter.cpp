@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/filter/packet_filter.hpp"
+
+#include <pcap/pcap.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "daemon/filter/filter_names.hpp"
+
+namespace tributary {
+namespace {
+
+struct PcapCloser {
+    void operator()(pcap_t* pcap) const noexcept { pcap_close(pcap); }
+};
+using Pcap = std::unique_ptr<pcap_t, PcapCloser>;
+
+/// The header of a capture file, in the byte order of this host until it is swapped.
+struct CaptureHeader {
+    std::uint32_t magic = 0xA1B2'C3D4;
+    std::uint16_t major = 2;
+    std::uint16_t minor = 4;
+    std::uint32_t zone{};
+    std::uint32_t accuracy{};
+    std::uint32_t snap_length = 262'144;
+    std::uint32_t link_type{};
+
+    void swap() noexcept {
+        magic = __builtin_bswap32(magic);
+        major = __builtin_bswap16(major);
+        minor = __builtin_bswap16(minor);
+        snap_length = __builtin_bswap32(snap_length);
+        link_type = __builtin_bswap32(link_type);
+    }
+};
+static_assert(sizeof(CaptureHeader) == 24);
+
+/// A capture file without packets, which is how libpcap learns of the link type and of its byte
+/// order. Its "dead" handle knows no foreign byte order, takes loopback headers for those of this
+/// system, and accepts expressions that only the kernel can answer (`inbound`).
+///
+/// @param header  outlives the handle
+Pcap open_capture(CaptureHeader& header) {
+    std::FILE* file = fmemopen(&header, sizeof header, "rb");
+    std::array<char, PCAP_ERRBUF_SIZE> error{};
+    Pcap pcap(file == nullptr ? nullptr : pcap_fopen_offline(file, error.data()));
+    if (pcap == nullptr) {
+        if (file != nullptr) {
+            std::fclose(file);
+        }
+        throw PacketFilterError(std::string("libpcap cannot be used: ") + error.data());
+    }
+    return pcap;
+}
+
+}  // namespace
+
+PacketFilter::PacketFilter(const std::string& expression, FilterLinks links) {
+    FilterNames names(NameUse::resolve);
+    compile_all(expression, links, names);
+}
+
+PacketFilter::PacketFilter(const std::string& expression, FilterLinks links, FilterNames& names) {
+    compile_all(expression, links, names);
+}
+
+void PacketFilter::compile_all(const std::string& expression, FilterLinks links,
+                               FilterNames& names) {
+    const NamesInUse in_use(names);
+    try {
+        programs_[0] = compile(expression, Link::ethernet);
+    } catch (const PacketFilterError&) {
+        if (!names.fault().empty()) {
+            throw UnresolvedName(names.fault());
+        }
+        throw;
+    }
+    for (std::size_t link = 1; links == FilterLinks::all && link < kLinks; ++link) {
+        try {
+            programs_[link] = compile(expression, static_cast<Link>(link));
+        } catch (const PacketFilterError&) {
+            programs_[link].clear();
+        }
+    }
+}
+
+PacketFilter::~PacketFilter() = default;
+
+std::vector<std::string> PacketFilter::check(const std::string& expression) {
+    std::string refusal;
+    for (const NameUse use : {NameUse::check, NameUse::check_ipv4, NameUse::check_ipv6}) {
+        FilterNames names(use);
+        try {
+            const PacketFilter compiled(expression, FilterLinks::ethernet, names);
+            return names.names();
+        } catch (const PacketFilterError& error) {
+            refusal = refusal.empty() ? error.what() : refusal;
+        }
+        if (names.names().empty()) {
+            break;
+        }
+    }
+    throw PacketFilterError(refusal);
+}
+
+PacketFilter::Program PacketFilter::compile(const std::string& expression, Link link) {
+    // Numbers of tcpdump.org/linktypes.html, in the order of Link.
+    constexpr std::array<std::uint32_t, kLinks> kLinkTypes{1,   101, 228, 229, 0,  0,
+                                                           113, 276, 104, 9,   50, 51};
+    CaptureHeader header{.link_type = kLinkTypes[static_cast<std::size_t>(link)]};
+    if (link == Link::loopback_big_endian) {
+        header.swap();
+    }
+    const Pcap pcap = open_capture(header);
+    constexpr int kOptimize = 1;
+    bpf_program compiled{};
+    if (pcap_compile(pcap.get(), &compiled, expression.c_str(), kOptimize, PCAP_NETMASK_UNKNOWN) !=
+        0) {
+        throw PacketFilterError(pcap_geterr(pcap.get()));
+    }
+    Program program(compiled.bf_insns, compiled.bf_insns + compiled.bf_len);
+    pcap_freecode(&compiled);
+    return program;
+}
+
+PacketFilter::Link PacketFilter::link_of(const PacketView& packet) noexcept {
+    switch (packet.link_type) {
+        case LinkType::ethernet:
+            return Link::ethernet;
+        case LinkType::raw_bsd:
+        case LinkType::raw_openbsd:
+        case LinkType::raw_ip:
+            return Link::raw_ip;
+        case LinkType::ipv4:
+            return Link::ipv4;
+        case LinkType::ipv6:
+            return Link::ipv6;
+        case LinkType::null:
+        case LinkType::openbsd_loopback: {
+            // Address families are small numbers: as in the parser, the smaller reading is right.
+            const auto bytes = packet.captured;
+            const bool starts_with_zeros =
+                bytes.size() >= 2 && bytes[0] == std::byte{} && bytes[1] == std::byte{};
+            return starts_with_zeros ? Link::loopback_big_endian : Link::loopback_little_endian;
+        }
+        case LinkType::linux_sll:
+            return Link::linux_sll;
+        case LinkType::linux_sll2:
+            return Link::linux_sll2;
+        case LinkType::cisco_hdlc:
+            return Link::cisco_hdlc;
+        case LinkType::ppp:
+            return Link::ppp;
+        case LinkType::ppp_hdlc:
+            return Link::ppp_hdlc;
+        case LinkType::pppoe:
+            return Link::pppoe;
+    }
+    return Link::unknown;
+}
+
+PacketMask PacketFilter::select(std::span<const PacketView> packets) noexcept {
+    PacketMask passed = 0;
+    PacketMask bit = 1;
+    for (const PacketView& packet : packets) {
+        const Link link = link_of(packet);
+        bool passes = link == Link::unknown;
+        if (!passes && !programs_[static_cast<std::size_t>(link)].empty()) {
+            passes = bpf_filter(programs_[static_cast<std::size_t>(link)].data(),
+                                reinterpret_cast<const u_char*>(packet.captured.data()),
+                                packet.wire_bytes, static_cast<u_int>(packet.captured.size())) != 0;
+        }
+        passed |= passes ? bit : 0;
+        bit <<= 1U;
+    }
+    return passed;
+}
+
+}  // namespace tributary

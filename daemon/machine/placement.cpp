@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/machine/placement.hpp"
+
+#include <sysexits.h>
+
+#include <map>
+#include <tuple>
+
+#include "daemon/base/startup_error.hpp"
+
+namespace tributary {
+namespace {
+
+std::string node_text(const NumaNode& node) {
+    return node ? "NUMA node " + std::to_string(*node) : std::string("an unknown NUMA node");
+}
+
+std::string queue_text(const QueueToPlace& queue) {
+    return "input " + queue.input + " queue " + std::to_string(queue.queue);
+}
+
+class Placer {
+public:
+    Placer(const CoreOptions& options, const Topology& topology)
+        : options_(options), topology_(topology) {}
+
+    CorePlan place(std::span<const QueueToPlace> queues) {
+        // What is configured comes first, so that what is automatic keeps away from it.
+        if (!options_.export_cores.empty()) {
+            plan_.export_cpu = take(options_.export_cores.front(), "cores.export");
+        }
+        for (std::size_t i = 0; i < queues.size(); ++i) {
+            plan_.input_cpus.push_back(options_.input_cores.empty()
+                                           ? choose_input(queues[i])
+                                           : configured_input(queues[i], i));
+        }
+        if (options_.export_cores.empty()) {
+            plan_.export_cpu = choose_export(queues);
+        }
+        warn_unused(queues.size());
+        warn_shared();
+        return std::move(plan_);
+    }
+
+private:
+    std::uint32_t take(std::uint32_t id, const std::string& key) {
+        if (topology_.find(id) == nullptr) {
+            throw StartupError(EX_CONFIG, key + ": core " + std::to_string(id) +
+                                              " is not online on this machine (see lscpu -e)");
+        }
+        ++threads_on_[id];
+        return id;
+    }
+
+    std::uint32_t configured_input(const QueueToPlace& queue, std::size_t position) {
+        const auto& cores = options_.input_cores;
+        const std::uint32_t id = take(cores[position % cores.size()], "cores.input");
+        const NumaNode node = topology_.find(id)->node;
+        if (!is_remote(node, queue.node) || options_.numa == NumaPolicy::off) {
+            return id;
+        }
+        const std::string text = "cores.input: core " + std::to_string(id) + " is on " +
+                                 node_text(node) + ", but the NIC of " + queue_text(queue) +
+                                 " is on " + node_text(queue.node);
+        if (options_.numa == NumaPolicy::strict) {
+            throw StartupError(EX_CONFIG, text + "; choose a core of that node, or numa: warn");
+        }
+        plan_.warnings.push_back(text);
+        return id;
+    }
+
+    std::uint32_t choose_input(const QueueToPlace& queue) {
+        const bool strict = options_.numa == NumaPolicy::strict;
+        const Cpu* best = least_busy(queue.node, strict);
+        if (best == nullptr) {
+            throw StartupError(
+                EX_CONFIG,
+                "the NIC of " + queue_text(queue) + " is on " + node_text(queue.node) +
+                    ", where this process may use no core; allow one, or set cores.numa to warn");
+        }
+        if (is_remote(best->node, queue.node) && options_.numa == NumaPolicy::warn) {
+            plan_.warnings.push_back(queue_text(queue) + ": its NIC is on " +
+                                     node_text(queue.node) + ", which has no free core; core " +
+                                     std::to_string(best->id) + " is on " + node_text(best->node));
+        }
+        ++threads_on_[best->id];
+        return best->id;
+    }
+
+    std::uint32_t choose_export(std::span<const QueueToPlace> queues) {
+        const Cpu* best = least_busy(queues.empty() ? std::nullopt : queues.front().node, false);
+        if (best == nullptr) {
+            throw StartupError(EX_CONFIG, "this process may use no core; name one in cores.export");
+        }
+        ++threads_on_[best->id];
+        return best->id;
+    }
+
+    /// @return  nullptr where no CPU may be used
+    const Cpu* least_busy(const NumaNode& node, bool local_only) {
+        const auto rank = [&](const Cpu& cpu) {
+            return std::tuple(threads_on_[cpu.id], is_remote(cpu.node, node), cpu.sibling, cpu.id);
+        };
+        const Cpu* best = nullptr;
+        for (const Cpu& cpu : topology_.cpus) {
+            const bool usable = cpu.allowed && !(local_only && is_remote(cpu.node, node));
+            if (usable && (best == nullptr || rank(cpu) < rank(*best))) {
+                best = &cpu;
+            }
+        }
+        return best;
+    }
+
+    void warn_unused(std::size_t queues) {
+        if (options_.input_cores.size() > queues) {
+            plan_.warnings.push_back("cores.input names " +
+                                     std::to_string(options_.input_cores.size()) + " cores for " +
+                                     std::to_string(queues) + " queues; the last ones stay unused");
+        }
+        if (options_.export_cores.size() > 1) {
+            plan_.warnings.push_back("cores.export: there is one export thread, it runs on core " +
+                                     std::to_string(plan_.export_cpu));
+        }
+    }
+
+    void warn_shared() {
+        std::string shared;
+        for (const auto& [id, threads] : threads_on_) {
+            if (threads > 1) {
+                shared += (shared.empty() ? "core " : ", core ") + std::to_string(id) + " has " +
+                          std::to_string(threads);
+            }
+        }
+        if (shared.empty()) {
+            return;
+        }
+        plan_.back_off = true;
+        plan_.warnings.push_back("more busy threads than cores: " + shared +
+                                 "; idle threads sleep between polls");
+    }
+
+    const CoreOptions& options_;
+    const Topology& topology_;
+    CorePlan plan_;
+    std::map<std::uint32_t, unsigned> threads_on_;
+};
+
+}  // namespace
+
+CorePlan place_threads(const CoreOptions& options, const Topology& topology,
+                       std::span<const QueueToPlace> queues) {
+    return Placer(options, topology).place(queues);
+}
+
+}  // namespace tributary

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/base/options.hpp"
+#include "daemon/machine/topology.hpp"
+
+namespace tributary {
+
+/// A receive queue that wants a thread.
+struct QueueToPlace {
+    std::string input;      ///< name, for messages
+    std::uint16_t queue{};  ///< within the input
+    NumaNode node;          ///< of its NIC
+};
+
+/// Which thread runs where.
+struct CorePlan {
+    std::vector<std::uint32_t> input_cpus;  ///< one per queue, in the order asked
+    std::uint32_t export_cpu{};
+    bool back_off = false;              ///< threads share a CPU: they must sleep when idle
+    std::vector<std::string> warnings;  ///< for the log
+};
+
+/// Gives every input thread and the export thread a CPU.
+///
+/// Automatic input threads take CPUs of their NIC's node, one hardware thread per core first; the
+/// export thread takes a CPU that no other thread has, if there is one. Where threads outnumber
+/// CPUs they share evenly. With `numa: strict` they would rather share than cross nodes.
+///
+/// @errors  StartupError(78): a configured CPU is not online; with `numa: strict`, a configured CPU
+///          is on another node than its NIC, or automatic placement has no CPU on the NIC's node
+/// @thread  any; pure
+[[nodiscard]] CorePlan place_threads(const CoreOptions& options, const Topology& topology,
+                                     std::span<const QueueToPlace> queues);
+
+}  // namespace tributary

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "daemon/pipeline/ledger.hpp"
+
+namespace tributary {
+
+/// Decides when captures are not read on because no collector can be reached. The records of a
+/// capture wait for a collector that takes them slowly; without one they would wait for ever.
+///
+/// @thread  one
+class CollectorPatience {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    CollectorPatience(Clock::duration patience, Clock::time_point begin) noexcept
+        : patience_(patience), since_(begin) {}
+
+    /// To be called about once a second.
+    ///
+    /// @return  records have waited for all the patience, in which no collector took one, nor was
+    ///          one connected without trouble
+    [[nodiscard]] bool is_over(const Ledger& ledger, Clock::time_point now) noexcept;
+
+private:
+    Clock::duration patience_;
+    Clock::time_point since_;
+    std::uint64_t exported_ = 0;  ///< at that time
+    std::uint64_t troubles_ = 0;  ///< the same
+};
+
+}  // namespace tributary

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/pipeline.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/round_timer.hpp"
+#include "export/memory_reserve.hpp"
+
+namespace tributary {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue>>& queues) {
+    std::vector<RecordSource*> rings;
+    rings.reserve(queues.size());
+    for (const auto& queue : queues) {
+        rings.push_back(&queue->records());
+    }
+    return rings;
+}
+
+/// Records lost by cause.
+NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
+    NamedCounts lost;
+    for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+        const auto loss = static_cast<ExportLoss>(cause);
+        lost[std::string(name_of(loss))] = counters.read_lost(loss).records;
+    }
+    return lost;
+}
+
+}  // namespace
+
+void take_last_bursts(InputQueue& queue) noexcept {
+    constexpr int kLastBursts = 1024;
+    for (int bursts = 0; bursts < kLastBursts && !queue.ended();) {
+        const std::size_t received = queue.step();
+        const bool holds_packets = queue.holds_packets();
+        if (received == 0 && !holds_packets) {
+            return;
+        }
+        bursts += holds_packets ? 0 : 1;
+    }
+}
+
+Pipeline::Pipeline(Parts parts)
+    : parts_(std::move(parts)),
+      accounts_(parts_.export_options.collectors),
+      export_counters_(parts_.queues.size(), CollectorAccounts::kMost),
+      export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
+                     export_counters_, parts_.on_collector_event),
+      loads_(parts_.queues.size() + 1) {}
+
+Pipeline::~Pipeline() { stop(); }
+
+void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_ended) {
+    on_all_ended_ = std::move(on_all_ended);
+    loads_.back().thread = places.export_thread.name;
+    export_thread_ = std::make_unique<PinnedThread>(places.export_thread, [this] { run_export(); });
+    // All of them count from the start: the first could end before the last has begun.
+    inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
+    try {
+        start_inputs(places);
+    } catch (...) {
+        const std::size_t never_started = parts_.queues.size() - input_threads_.size();
+        inputs_running_.fetch_sub(never_started, std::memory_order_release);
+        throw;
+    }
+}
+
+void Pipeline::start_inputs(const PipelinePlaces& places) {
+    for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
+        InputQueue& queue = *parts_.queues[index];
+        ThreadLoad& load = loads_[index];
+        load.thread = places.inputs[index].name;
+        IdleWait idle_wait = places.idle_waits.empty() ? IdleWait{} : places.idle_waits[index];
+        input_threads_.push_back(std::make_unique<PinnedThread>(
+            places.inputs[index],
+            [this, &queue, &load, wait = std::move(idle_wait)] { run_input(queue, load, wait); }));
+    }
+}
+
+void Pipeline::wait_until_polled() const {
+    while (inputs_polled_.load(std::memory_order_relaxed) < parts_.queues.size()) {
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
+    // A polling thread is done before; one that waits takes longer for the first order only.
+    constexpr auto kLook = 50us;
+    const std::lock_guard lock(orders_mutex_);
+    InputOrderBox& box = parts_.queues[queue]->orders;
+    if (orders_are_closed_.load(std::memory_order_relaxed) || !box.post(order)) {
+        return false;
+    }
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    while (!box.is_done()) {
+        const bool is_over = orders_are_closed_.load(std::memory_order_relaxed) ||
+                             std::chrono::steady_clock::now() >= end;
+        if (is_over && (box.withdraw() || !box.is_done())) {
+            return false;
+        }
+        std::this_thread::sleep_for(kLook);
+    }
+    order = box.done();
+    return true;
+}
+
+std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
+    CollectorAccounts wanted = accounts_;
+    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    bool is_answered = export_orders_.post({.options = options,
+                                            .accounts = wanted.choose(options.collectors),
+                                            .with_new_files = {},
+                                            .error = {}});
+    while (is_answered && !export_orders_.is_done()) {
+        // What the thread has begun it brings to its end.
+        is_answered = std::chrono::steady_clock::now() < end || !export_orders_.withdraw();
+        std::this_thread::sleep_for(1ms);
+    }
+    if (!is_answered) {
+        throw ExportError("the export thread does not answer");
+    }
+    if (const std::string& error = export_orders_.done().error; !error.empty()) {
+        throw ExportError(error);
+    }
+    parts_.export_options.drain_timeout = options.drain_timeout;
+    const std::lock_guard lock(accounts_mutex_);
+    accounts_ = std::move(wanted);
+    return export_orders_.done().with_new_files;
+}
+
+/// Does what change_export() asks for.
+void Pipeline::obey_export_order() noexcept {
+    if (wants_tries_.load(std::memory_order_relaxed)) {
+        wants_tries_.store(false, std::memory_order_relaxed);
+        export_worker_.try_now();
+    }
+    ExportOrder* const order = export_orders_.current();
+    if (order == nullptr) {
+        return;
+    }
+    try {
+        order->with_new_files = export_worker_.change(order->options, order->accounts);
+    } catch (const std::bad_alloc&) {
+        order->error = "no memory";  // short enough for a string to hold without memory of its own
+    } catch (const std::exception& error) {
+        order->error = error.what();
+    }
+    export_orders_.finish();
+}
+
+std::vector<CollectorAccounts::Account> Pipeline::accounts() const {
+    const std::lock_guard lock(accounts_mutex_);
+    return accounts_.all();
+}
+
+std::vector<const ThreadLoad*> Pipeline::threads() const {
+    std::vector<const ThreadLoad*> threads;
+    threads.reserve(loads_.size());
+    for (const ThreadLoad& load : loads_) {
+        threads.push_back(&load);
+    }
+    return threads;
+}
+
+std::vector<RingFill> Pipeline::rings() const {
+    std::vector<RingFill> rings;
+    rings.reserve(parts_.queues.size());
+    for (const auto& queue : parts_.queues) {
+        rings.push_back(queue->ring());
+    }
+    return rings;
+}
+
+void Pipeline::stop() noexcept {
+    stop_inputs_.store(true, std::memory_order_relaxed);
+    // The export thread begins to drain now, not after the inputs: a collector that takes nothing
+    // would keep the rings full, and the inputs could never hand over their last records.
+    drain_export_.store(true, std::memory_order_relaxed);
+    input_threads_.clear();
+    export_thread_.reset();
+    export_worker_.close();  // what fails while files are finished belongs into the ledger
+}
+
+void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept {
+    IdleBackOff idle(idle_wait);
+    RoundTimer timer(load);
+    queue.step();
+    inputs_polled_.fetch_add(1, std::memory_order_relaxed);
+    while (!stop_inputs_.load(std::memory_order_relaxed) && !queue.ended()) {
+        const bool found = queue.step() > 0;
+        idle.after_poll(found || queue.has_work());
+        timer.after_round(found);
+    }
+    take_last_bursts(queue);
+    while (!queue.drain()) {
+        std::this_thread::yield();
+    }
+    // Release: whoever reads 0 also sees every record that was pushed (acquire in run_export).
+    if (inputs_running_.fetch_sub(1, std::memory_order_release) == 1) {
+        on_all_ended_();
+    }
+}
+
+void Pipeline::run_export() noexcept {
+    // Rings hold milliseconds of records at full rate (32,768 slots, below 20 million a second), so
+    // this thread may sleep whenever they are empty. Each sleep costs some microseconds.
+    constexpr auto kIdleSleep = 500us;
+    // Short against what a batch takes to be sent; a collector may let the drain wait for long.
+    constexpr auto kDrainSleep = 20us;
+    RoundTimer timer(loads_.back());
+    while (!drain_export_.load(std::memory_order_relaxed)) {
+        obey_export_order();
+        const bool found = step_export();
+        if (!found) {
+            std::this_thread::sleep_for(kIdleSleep);
+        }
+        timer.after_round(found);
+    }
+    while (!finish_export()) {
+        if (ends_now_.load(std::memory_order_relaxed)) {
+            export_worker_.end_now();
+        }
+        std::this_thread::sleep_for(export_worker_.is_held_back() ? kIdleSleep : kDrainSleep);
+    }
+}
+
+bool Pipeline::step_export() noexcept {
+    try {
+        const bool found = export_worker_.step(now());
+        tell_memory();
+        return found;
+    } catch (...) {
+        note_export_fault();
+        return false;
+    }
+}
+
+/// Says that memory is short, once in a while.
+void Pipeline::tell_memory() {
+    if (!MemoryReserve::is_given_out()) [[likely]] {
+        return;
+    }
+    constexpr auto kRepeatAfter = 60s;
+    const auto now = std::chrono::steady_clock::now();
+    if (!short_told_at_ || now - *short_told_at_ >= kRepeatAfter) {
+        short_told_at_ = now;
+        spdlog::warn(
+            "export: the system gives no more memory, which counts as a full buffer: records wait");
+    }
+}
+
+/// @return  nothing is left, or a fault comes again and again
+bool Pipeline::finish_export() noexcept {
+    constexpr int kMostFaults = 10'000;  // without memory, 100 s: it may come back
+    // Asked before finish(): only what was pushed before the last input ended is sure to be drained
+    // by it.
+    const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
+    try {
+        return export_worker_.finish(now(), inputs_ended);
+    } catch (const std::bad_alloc&) {
+        note_export_fault();
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    } catch (...) {
+        note_export_fault();
+    }
+    return ++end_faults_ >= kMostFaults;
+}
+
+/// An exception must not end the export thread, because the ledger would end with it. Without
+/// memory it goes on, and tries again; any other one is a defect, and ends the probe in order.
+void Pipeline::note_export_fault() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        spdlog::error("export: not enough memory");
+    } catch (const std::exception& error) {
+        if (!export_is_faulty_.exchange(true)) {
+            spdlog::error("export: {}, which is a defect of tributaryd", error.what());
+        }
+    }
+}
+
+ExportTime Pipeline::now() const {
+    return {.wall = parts_.wall_clock(),
+            .uptime = std::chrono::steady_clock::now().time_since_epoch()};
+}
+
+void Pipeline::read(Ledger& ledger) const {
+    for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
+        QueueLedger& queue = ledger.queues[index];
+        const QueueExportCounters& counters = export_counters_.queues[index];
+        queue.exported = counters.exported.read();
+        queue.spooled = counters.spooled.read();
+        for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+            const auto loss = static_cast<ExportLoss>(cause);
+            queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
+        }
+        const InputQueue& input = *parts_.queues[index];
+        read_cache(input.cache_counters, queue);
+        read_input(input.input_counters(), queue);
+    }
+    read_collectors(ledger);
+}
+
+/// What has gone is read before what has come.
+void Pipeline::read_group_spool(Ledger& ledger) const {
+    const CollectorCounters& counters = export_counters_.group_spool;
+    if (counters.spool_max_octets.read() == 0) {
+        return;
+    }
+    GroupSpoolLedger& spool = ledger.spool.emplace();
+    spool.lost_by_cause = lost_by_cause_of(counters);
+    spool.handed_over = counters.records.read().records;
+    spool.spooled = counters.spooled.read().records;
+    spool.estimated = counters.spool_estimated.read();
+    spool.octets = counters.spool_octets.read();
+    spool.max_octets = counters.spool_max_octets.read();
+    spool.errors = counters.errors.read();
+    spool.inherited = counters.inherited.read().records;
+    spool.stored = export_counters_.group_spool_stored.read().records;
+}
+
+void Pipeline::read_collectors(Ledger& ledger) const {
+    read_group_spool(ledger);
+    const std::chrono::nanoseconds uptime = now().uptime;
+    for (const CollectorAccounts::Account& account : accounts()) {
+        const CollectorCounters& counters = export_counters_.collectors[ledger.collectors.size()];
+        NamedCounts lost_by_cause = lost_by_cause_of(counters);
+        std::uint64_t lost = 0;
+        for (const auto& [cause, records] : lost_by_cause) {
+            lost += records;
+        }
+        ledger.collectors.push_back({account.name,
+                                     {{"connected", counters.connected.read()},
+                                      {"errors", counters.errors.read()},
+                                      {"failed", counters.failed.read()},
+                                      {"inherited", counters.inherited.read().records},
+                                      {"lost", lost},
+                                      {"messages", counters.messages.read()},
+                                      {"octets", counters.octets.read()},
+                                      {"pace", counters.pace.read()},
+                                      {"reconnects", counters.reconnects.read()},
+                                      {"records", counters.records.read().records},
+                                      {"refused", counters.refused.read()},
+                                      {"spool_estimated", counters.spool_estimated.read()},
+                                      {"spool_octets", counters.spool_octets.read()},
+                                      {"spooled", counters.spooled.read().records},
+                                      {"standby", counters.standby.read()},
+                                      {"waiting_octets", counters.waiting_octets.read()}},
+                                     std::move(lost_by_cause),
+                                     !account.is_in_use});
+        if (const std::chrono::nanoseconds next{counters.next_try.read()}; next.count() > 0) {
+            const auto left = std::max(next - uptime, std::chrono::nanoseconds{0});
+            ledger.collectors.back().counts["next_try_in"] =
+                static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(left).count());
+        }
+    }
+}
+
+std::vector<CollectorFigures> Pipeline::collector_figures() const {
+    std::vector<CollectorFigures> figures;
+    const std::vector<CollectorAccounts::Account> accounts = this->accounts();
+    for (std::size_t index = 0; index < accounts.size(); ++index) {
+        if (accounts[index].is_in_use) {
+            const CollectorCounters& counters = export_counters_.collectors[index];
+            figures.push_back({.name = accounts[index].name,
+                               .latency = counters.latency.read(),
+                               .spool_max_octets = counters.spool_max_octets.read()});
+        }
+    }
+    return figures;
+}
+
+std::string Pipeline::export_failure() const { return export_worker_.error(); }
+
+bool Pipeline::export_has_failed() const {
+    if (export_is_faulty()) {
+        return true;
+    }
+    const std::vector<CollectorAccounts::Account> accounts = this->accounts();
+    bool all_failed = true;
+    for (std::size_t index = 0; index < accounts.size(); ++index) {
+        const bool has_failed = export_counters_.collectors[index].failed.read() != 0;
+        all_failed = all_failed && (has_failed || !accounts[index].is_in_use);
+    }
+    return all_failed;
+}
+
+}  // namespace tributary

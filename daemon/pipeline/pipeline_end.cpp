@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/pipeline_end.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "export/collector/collector_group.hpp"
+#include "export/memory_reserve.hpp"
+
+namespace tributary {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::uint64_t count_of(const CollectorLedger& collector, const char* name) {
+    const auto found = collector.counts.find(name);
+    return found == collector.counts.end() ? 0 : found->second;
+}
+
+bool is_away(const CollectorLedger& collector) { return count_of(collector, "connected") == 0; }
+
+std::string name_of(const CollectorLedger& collector) {
+    return collector.name + (is_away(collector) ? " (not connected)" : "");
+}
+
+/// Collectors for which messages wait, with commas between them; where no message is closed yet,
+/// those that are away, if `records` wait.
+std::string awaited_collectors(const Ledger& ledger, std::uint64_t records) {
+    std::vector<std::string> waiting;
+    std::vector<std::string> away;
+    for (const CollectorLedger& collector : ledger.collectors) {
+        if (count_of(collector, "waiting_octets") > 0) {
+            waiting.push_back(name_of(collector));
+        } else if (is_away(collector) && !collector.is_removed) {
+            away.push_back(name_of(collector));
+        }
+    }
+    if (waiting.empty() && records > 0) {
+        waiting = away.empty() ? std::vector<std::string>{"the collectors"} : std::move(away);
+    }
+    return fmt::format("{}", fmt::join(waiting, ", "));
+}
+
+/// The main thread's part of the end. Without memory for a line the end comes all the same.
+class EndWatch {
+public:
+    EndWatch(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger)
+        : pipeline_(pipeline), signals_(signals), ledger_(ledger) {}
+
+    /// Returns when the pipeline has stopped.
+    void run(const std::atomic<bool>& stopped) noexcept {
+        while (!stopped.load(std::memory_order_acquire)) {
+            const std::optional<int> signal = signals_.wait_for(is_told_ ? kPause : kUntoldEnd);
+            if (stopped.load(std::memory_order_acquire)) {
+                return;
+            }
+            try {
+                look(signal);
+            } catch (const std::bad_alloc&) {
+                spdlog::error("not enough memory to tell what the end waits for");
+            }
+        }
+    }
+
+private:
+    static constexpr std::chrono::seconds kPause{1};
+
+    void look(const std::optional<int>& signal) {
+        if (signal == SIGUSR1) {
+            spdlog::info("statistics: {}", to_line(ledger_()));
+        } else if (signal == SIGINT || signal == SIGTERM) {
+            obey(*signal);
+        }
+        if (!is_told_ && steady_clock::now() - began_ >= kUntoldEnd) {
+            is_told_ = true;
+            spdlog::warn("{}; SIGINT or SIGTERM once more ends the wait for collectors now",
+                         wait_of_end(ledger_(), pipeline_.drain_timeout()));
+        }
+    }
+
+    /// What comes before the line that promises an end is the first signal once more: `timeout`
+    /// sends it to the process and to its group.
+    void obey(int signal) {
+        if (is_told_ && !ends_now_) {
+            ends_now_ = true;
+            spdlog::warn("SIG{} again: no collector is waited for any more",
+                         ::sigabbrev_np(signal));
+            pipeline_.end_now();
+        }
+    }
+
+    Pipeline& pipeline_;
+    Signals& signals_;
+    const std::function<Ledger()>& ledger_;
+    const steady_clock::time_point began_ = steady_clock::now();
+    bool is_told_ = false;
+    bool ends_now_ = false;
+};
+
+}  // namespace
+
+std::string wait_of_end(const Ledger& ledger, std::chrono::milliseconds drain_timeout) {
+    const std::uint64_t records = ledger.total().active().records;
+    const std::string collectors = awaited_collectors(ledger, records);
+    if (collectors.empty()) {
+        return "the end waits until files are finished";
+    }
+    const double patience = std::chrono::duration<double>(drain_timeout).count();
+    return fmt::format(
+        "the end waits: {} are to leave for {}; a collector is given up after {:g} s without a "
+        "sign of life, and after {:g} s in any case (export.drain-timeout)",
+        records > 0 ? fmt::format("{} flow records", records)
+                    : "records that other collectors have",
+        collectors, patience, CollectorGroup::kSlowestDrain * patience);
+}
+
+void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger) {
+    std::atomic<bool> stopped{false};
+    std::jthread stopping;
+    try {
+        stopping = std::jthread([&] {
+            MemoryReserve reserve;
+            reserve.fill();
+            pipeline.stop();
+            stopped.store(true, std::memory_order_release);
+            signals.wake();
+        });
+    } catch (const std::exception&) {  // no thread: signals wait until it is done
+        pipeline.stop();
+        return;
+    }
+    EndWatch(pipeline, signals, ledger).run(stopped);
+}
+
+}  // namespace tributary

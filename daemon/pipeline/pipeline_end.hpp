@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "daemon/base/signals.hpp"
+#include "daemon/pipeline/ledger.hpp"
+#include "daemon/pipeline/pipeline.hpp"
+
+namespace tributary {
+
+/// When the end takes longer than this, the log says what the end waits for. A UDP collector may
+/// take 200 ms of it to refuse the last message.
+inline constexpr std::chrono::milliseconds kUntoldEnd{500};
+
+/// What the end of a run waits for: how many flow records, which collectors, and for how long.
+///
+/// @param ledger  read while the pipeline stops
+[[nodiscard]] std::string wait_of_end(const Ledger& ledger,
+                                      std::chrono::milliseconds drain_timeout);
+
+/// Stops a probe's pipeline. When that takes longer than kUntoldEnd the log says what it waits for;
+/// SIGINT or SIGTERM after that line ends the wait for collectors. SIGUSR1 logs statistics.
+///
+/// @param ledger  called by the main thread while the pipeline stops
+/// @thread        main
+void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger);
+
+}  // namespace tributary

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/base/options.hpp"
+#include "daemon/machine/placement.hpp"
+#include "daemon/machine/topology.hpp"
+#include "daemon/plan/probe_plan.hpp"
+
+namespace tributary {
+
+/// A thread of a probe, where it had best run, and why there.
+struct PlannedThread {
+    std::string name;
+    std::uint32_t cpu{};
+    NumaNode node;  ///< of the CPU
+    std::string why;
+};
+
+/// The best that can be made of a machine for a configuration.
+struct MachinePlan {
+    std::vector<PlannedThread> threads;  ///< input threads in their order, the export thread last
+    NumaPolicy numa = NumaPolicy::strict;
+    std::vector<std::string> warnings;
+
+    /// The placement as the configuration says it.
+    [[nodiscard]] CoreOptions cores() const;
+};
+
+/// Chooses a CPU for each thread: on its NIC's node, alone on its core, isolated from the
+/// scheduler if there are such, and not on core 0, which the kernel uses for itself; in this order.
+/// What cannot be had is a warning. Automatic placement at the start is more careful: it leaves
+/// isolated CPUs to those who ask for them.
+///
+/// @param memory  of the probe, by node; nodes that have too few huge pages are warned of
+/// @thread  any; pure
+[[nodiscard]] MachinePlan plan_machine(const Topology& topology,
+                                       std::span<const QueueToPlace> queues,
+                                       std::span<const NodeMemory> memory);
+
+/// The machine as a table, the threads with their reasons, a `cores:` block to be pasted into the
+/// configuration, and the warnings.
+[[nodiscard]] std::string to_text(const MachinePlan& plan, const Topology& topology,
+                                  std::span<const NodeMemory> memory);
+
+}  // namespace tributary

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "daemon/port/burst_clock.hpp"
+#include "daemon/port/eth_port.hpp"
+#include "daemon/port/unmap_hold.hpp"
+#include "parsers/packet.hpp"
+
+struct rte_mbuf;
+
+namespace tributary {
+
+/// What a queue's clock is for.
+enum class ClockOf : std::uint8_t { packets, records };
+
+/// One receive queue of a port, as a PacketSource.
+///
+/// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
+/// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
+/// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
+/// the captured length only. Of a frame that they may have cut (octets_of_cut_frame()) it is what
+/// its own header says, where that is more. VLAN tags are in the bytes: stripping is off (EthPort
+/// sees to it). Where the driver says what a packet carries, that is its `nic_hint`, in debug
+/// builds. The RSS hash is used for nothing: FlowHasher says why.
+///
+/// @thread  one input thread
+class DpdkQueue {
+public:
+    /// @param port  must be started before the first receive(), and outlive the last
+    /// @errors      StartupError(71): no room for the timestamp in packet buffers
+    /// @param clock_of  whose time Burst::now is: packets, or the host's clock as it is, for frames
+    ///                  whose records bring their times
+    DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
+              ClockOf clock_of = ClockOf::packets);
+    DpdkQueue(const DpdkQueue&) = delete;
+    DpdkQueue& operator=(const DpdkQueue&) = delete;
+
+    /// Takes up to kBurstPackets packets; release() must come before the next call.
+    [[nodiscard]] Burst receive() noexcept;
+    /// Gives the last burst's buffers back.
+    void release() noexcept;
+
+    /// Asks the input thread to let go of the port once it finds it empty: from then on receive()
+    /// brings nothing, until resume(). For a port that takes nothing any more.
+    ///
+    /// @return  whether the input thread has let go; ask again where not
+    /// @thread  main
+    [[nodiscard]] bool pause() noexcept;
+    /// Takes the port again, which may have another id by now. Only after pause() was true.
+    /// @thread main
+    void resume() noexcept;
+
+    /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any
+    [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
+    /// Frames that announce more octets than came, because they were longer than the buffer.
+    /// @thread  any
+    [[nodiscard]] const Counter& frames_cut() const noexcept { return frames_cut_; }
+    /// Frames that fill the buffer and announce no length, so that they may have been cut.
+    /// @thread  any
+    [[nodiscard]] const Counter& length_unknown() const noexcept { return length_unknown_; }
+    /// @thread  any, its readings
+    [[nodiscard]] const HostTime& host_time() const noexcept { return clock_.host_time(); }
+
+private:
+    /// Whether the input thread may use the port.
+    enum class Hold : std::uint8_t {
+        none,
+        wanted,  ///< by the main thread
+        held,    ///< by the input thread's leave
+    };
+
+    [[nodiscard]] Burst receive_nothing() noexcept;
+    void let_go_if_wanted() noexcept;
+    [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
+        return packet.captured.size() >= octets_of_cut_frame_;
+    }
+    void judge_full_frames() noexcept;
+    [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
+
+    const EthPort& eth_port_;
+    std::uint16_t port_;  ///< changes while it is held
+    std::uint16_t queue_;
+    std::uint16_t count_ = 0;
+    InterfaceIndex ingress_interface_;
+    std::uint32_t octets_of_cut_frame_;
+    int timestamp_offset_ = -1;
+    std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
+    bool tells_host_clock_;
+    UnmapHold unmap_hold_;
+    BurstClock clock_;
+    Counter frames_cut_;
+    Counter length_unknown_;
+    std::atomic<Hold> hold_{Hold::none};
+    std::array<rte_mbuf*, kBurstPackets> buffers_{};
+    std::array<PacketView, kBurstPackets> packets_{};
+};
+static_assert(PacketSource<DpdkQueue>);
+
+}  // namespace tributary

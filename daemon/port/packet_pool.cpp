@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/port/packet_pool.hpp"
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <string>
+
+#include "daemon/base/startup_error.hpp"
+#include "daemon/machine/device.hpp"
+#include "parsers/packet.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint32_t kThreadCache = 256;
+// A thread's cache holds up to one and a half times its size before it gives buffers back
+// (rte_mempool.h).
+constexpr std::uint32_t kBeyondRing = 2 * kBurstPackets + kThreadCache * 3 / 2;
+
+std::uint32_t buffers_for(const InputOptions& input) {
+    if (input.mempool_size != 0) {
+        return input.mempool_size;
+    }
+    return input.queues * (input.rx_descriptors + kBeyondRing);
+}
+
+std::string node_text(const NumaNode& node) {
+    return node ? "NUMA node " + std::to_string(*node) : std::string("any NUMA node");
+}
+
+}  // namespace
+
+std::uint64_t PoolSize::memory() const noexcept {
+    constexpr std::uint64_t kObjectHeader =
+        2ULL * RTE_CACHE_LINE_SIZE;  // and the padding between objects
+    return std::uint64_t{buffers} *
+           (octets + RTE_PKTMBUF_HEADROOM + sizeof(rte_mbuf) + kObjectHeader);
+}
+
+std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
+                                 std::span<const NumaNode> nodes) {
+    std::vector<PoolSize> pools;
+    std::vector<std::uint32_t> threads;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        auto pool = std::find_if(pools.begin(), pools.end(),
+                                 [&](const PoolSize& p) { return p.node == nodes[i]; });
+        if (pool == pools.end()) {
+            pool = pools.insert(pools.end(), PoolSize{.node = nodes[i]});
+            threads.push_back(0);
+        }
+        pool->buffers += buffers_for(inputs[i]);
+        pool->octets = std::max(pool->octets, buffer_octets(inputs[i]));
+        threads[static_cast<std::size_t>(pool - pools.begin())] += inputs[i].queues;
+    }
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        // A small pool must not end up in the threads' caches.
+        pools[i].cached = std::min(kThreadCache, pools[i].buffers / (4 * threads[i]));
+    }
+    return pools;
+}
+
+PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
+    const std::uint32_t buffers = buffers_for(input);
+    return {.node = node,
+            .buffers = buffers,
+            .cached = std::min(kThreadCache, buffers / (4U * input.queues)),
+            .octets = input.trim_length};
+}
+
+PacketPool::PacketPool(const PoolSize& size, const std::string& name)
+    : size_(size), pool_(nullptr) {
+    const std::string full_name = name + "_" + (size.node ? std::to_string(*size.node) : "any");
+    pool_ = rte_pktmbuf_pool_create(full_name.c_str(), size.buffers, size.cached, 0,
+                                    static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
+                                    size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY);
+    if (pool_ == nullptr) {
+        throw StartupError(EX_OSERR, "no memory for " + std::to_string(size.buffers) +
+                                         " packet buffers (" +
+                                         std::to_string(size.memory() >> 20U) + " MiB) on " +
+                                         node_text(size.node) + ": " + rte_strerror(rte_errno) +
+                                         "; reserve huge pages there, or lower rx-descriptors, "
+                                         "mempool-size or mtu");
+    }
+}
+
+PacketPool::~PacketPool() { rte_mempool_free(pool_); }
+
+}  // namespace tributary

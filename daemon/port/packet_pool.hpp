@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/base/options.hpp"
+#include "daemon/machine/topology.hpp"
+
+struct rte_mempool;
+
+namespace tributary {
+
+/// The packet buffers that the inputs of one NUMA node share.
+struct PoolSize {
+    NumaNode node;
+    std::uint32_t buffers{};
+    std::uint32_t cached{};  ///< buffers that each thread keeps at hand
+    std::uint16_t octets{};  ///< packet bytes per buffer, without headroom
+
+    /// Memory that the pool takes, in octets; a little more than DPDK's own count.
+    [[nodiscard]] std::uint64_t memory() const noexcept;
+    friend bool operator==(const PoolSize&, const PoolSize&) = default;
+};
+
+/// One pool per NUMA node used: buffers for full receive rings, bursts in flight and the threads'
+/// caches, or what `mempool-size` says.
+///
+/// @param nodes  of the inputs' NICs, in the inputs' order
+/// @thread       any; pure
+[[nodiscard]] std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
+                                               std::span<const NumaNode> nodes);
+
+/// Small buffers for the first octets of an input's packets, as many as for the packets themselves.
+///
+/// @thread  any; pure
+[[nodiscard]] PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node);
+
+/// A DPDK mempool of packet buffers. Its ports must be closed before it goes.
+class PacketPool {
+public:
+    /// @param name  tells pools of one NUMA node apart; at most 16 characters
+    /// @errors      StartupError(71): not enough memory on that node
+    explicit PacketPool(const PoolSize& size, const std::string& name = "packets");
+    ~PacketPool();
+    PacketPool(const PacketPool&) = delete;
+    PacketPool& operator=(const PacketPool&) = delete;
+
+    [[nodiscard]] const PoolSize& size() const noexcept { return size_; }
+    [[nodiscard]] rte_mempool* get() const noexcept { return pool_; }
+
+private:
+    PoolSize size_;
+    rte_mempool* pool_;
+};
+
+}  // namespace tributary

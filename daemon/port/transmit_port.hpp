@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "daemon/base/frame_sink.hpp"
+#include "daemon/base/options.hpp"
+#include "daemon/machine/device.hpp"
+#include "daemon/port/packet_pool.hpp"
+#include "daemon/port/unmap_hold.hpp"
+#include "parsers/units.hpp"
+
+struct rte_mbuf;
+struct rte_eth_dev_info;
+
+namespace tributary {
+
+using MacAddress = std::array<std::byte, 6>;
+
+/// A NIC port, or what a virtual device makes of one, that frames are sent to: configured with the
+/// object, stopped and closed with it. It receives nothing.
+class TransmitPort {
+public:
+    /// @param output  device, number of transmit queues (`queues`), transmit descriptors for each
+    ///                (`rx_descriptors`), and mtu
+    /// @errors        StartupError(78): more queues than the driver has, or a larger mtu; (69): the
+    ///                driver refuses the set-up
+    /// @thread        main, like all of this class
+    TransmitPort(EthPortId id, const InputOptions& output, const PacketPool& pool);
+    ~TransmitPort();
+    TransmitPort(const TransmitPort&) = delete;
+    TransmitPort& operator=(const TransmitPort&) = delete;
+
+    /// @errors  StartupError(69, 77): the driver refuses
+    void start();
+    /// Whether the other end is there, as far as the driver can tell.
+    [[nodiscard]] bool is_up() const;
+
+    /// Waits for what was sent to leave, because a driver that is stopped may throw it away, and
+    /// the other end of a memif what it has not read: until no descriptor is still to be sent,
+    /// where the driver tells (memif does not); one second at most.
+    /// @thread  main, after the last send()
+    void linger() const noexcept;
+
+    [[nodiscard]] EthPortId id() const noexcept { return id_; }
+    [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
+    [[nodiscard]] const PacketPool& pool() const noexcept { return pool_; }
+    [[nodiscard]] MacAddress mac_address() const;
+    /// Octets of the longest frame that the port sends, without FCS.
+    [[nodiscard]] std::size_t frame_octets() const noexcept;
+
+private:
+    void configure(const rte_eth_dev_info& info);
+    void set_up_queues(const rte_eth_dev_info& info);
+    [[nodiscard]] bool is_known_to_be_empty(std::uint16_t queue) const noexcept;
+
+    EthPortId id_;
+    InputOptions output_;
+    const PacketPool& pool_;
+    std::string driver_;
+    std::uint16_t descriptors_ = 0;  ///< of each queue
+};
+
+/// One transmit queue of a port.
+class TransmitQueue final : public FrameSink {
+public:
+    /// @param port         must be started before the first send(), and outlive the last
+    /// @param destination  of the frames
+    /// @param waits        while it is true, a full ring, or a pool without a free buffer, holds
+    ///                     up the stream; otherwise the ring is given a moment, then the frame is
+    ///                     lost
+    TransmitQueue(const TransmitPort& port, std::uint16_t queue, const MacAddress& destination,
+                  const std::atomic<bool>& waits);
+    /// Gives back what begin() took last.
+    ~TransmitQueue() override;
+
+    [[nodiscard]] std::span<std::byte> begin() noexcept override;
+    [[nodiscard]] FrameFate send(std::size_t octets, Timestamp now) noexcept override;
+    [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
+
+private:
+    [[nodiscard]] bool try_send() noexcept;
+
+    std::uint16_t port_;
+    std::uint16_t queue_;
+    std::uint16_t frame_octets_;
+    bool was_full_ = false;
+    UnmapHold unmap_hold_;
+    const PacketPool& pool_;
+    const std::atomic<bool>& waits_;
+    MacAddresses addresses_{};
+    rte_mbuf* buffer_ = nullptr;  ///< of the frame that was begun
+};
+
+}  // namespace tributary

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/preparse/preparse.hpp"
+
+#include <rte_ether.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/awaited_capture.hpp"
+#include "daemon/capture/capture_files.hpp"
+#include "daemon/capture/capture_report.hpp"
+#include "daemon/capture/capture_writer.hpp"
+#include "daemon/filter/awaited_filter.hpp"
+#include "daemon/machine/pinned_thread.hpp"
+#include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/input_stages.hpp"
+#include "daemon/pipeline/source_ledger.hpp"
+#include "daemon/port/dpdk_queue.hpp"
+#include "daemon/port/eal.hpp"
+#include "daemon/port/eth_port.hpp"
+#include "daemon/port/input_watch.hpp"
+#include "daemon/preparse/capture_feed.hpp"
+#include "daemon/preparse/preparse_ledger.hpp"
+#include "daemon/preparse/preparse_plan.hpp"
+#include "daemon/telemetry/clock_watch.hpp"
+#include "daemon/telemetry/report.hpp"
+#include "export/memory_reserve.hpp"
+
+namespace tributary {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
+    return plan.devices.empty() ? nullptr : std::make_unique<Eal>(eal_options(plan));
+}
+
+/// Everything a running preparse consists of, in the order in which it depends on each other.
+class PreparseRun {
+public:
+    PreparseRun(const PreparseJob& job, const Config& config, Signals& signals)
+        : job_(job),
+          config_(config),
+          signals_(signals),
+          input_(input_of(job, config)),
+          plan_(plan_preparse(job, config, input_.streams)),
+          files_(job.captures, 1),
+          early_signal_(await_first_capture(files_, signals)),
+          eal_(start_eal(plan_)),
+          filter_(await_filter(input_.filter, input_.links, signals)),
+          output_may_wait_(!job.captures.empty()) {
+        for (const std::string& warning : plan_.cores.warnings) {
+            spdlog::warn(warning);
+        }
+        for (const PoolSize& size : plan_.pools) {
+            pools_.push_back(std::make_unique<PacketPool>(size));
+        }
+        open_ports();
+        for (std::uint16_t number = 0; number < input_.streams; ++number) {
+            streams_.push_back(make_stream(number));
+        }
+    }
+    ~PreparseRun() { stop(); }
+    PreparseRun(const PreparseRun&) = delete;
+    PreparseRun& operator=(const PreparseRun&) = delete;
+
+    /// @return  the signal that ended the reading of captures early; 0: none did
+    int run() {
+        if (output_) {
+            output_->start();
+            wait_for_link();
+        }
+        if (input_port_) {
+            input_port_->start();
+            idle_waits_ = input_port_->idle_waits(plan_.cores.back_off);
+            watch_input();
+        }
+        for (const auto& stream : streams_) {
+            start_thread(*stream);
+        }
+        reserve_.fill();
+        spdlog::info("ready: {} stream(s)", streams_.size());
+        const int interrupted = watch();
+        const int again = finish_pipe();
+        if (writer_) {  // who reads what it writes may hold up the rest for ever
+            signals_.let_go();
+            if (again != 0) {
+                std::raise(again);
+            }
+        }
+        stop();
+        if (output_) {
+            output_->linger();
+        }
+        return interrupted;
+    }
+
+    [[nodiscard]] PreparseLedger ledger() const {
+        PreparseLedger ledger;
+        ledger.captures_cut = files_.cut_count();
+        for (const auto& stream : streams_) {
+            StreamLedger& entry = ledger.streams.emplace_back();
+            entry.input.name = stream->name;
+            entry.stream = stream->number;
+            read_stream(stream->counters, entry);
+            if (stream->source) {
+                read_source(*stream->source, entry.input);
+            }
+            if (stream->feed) {
+                entry.input.bad_timestamp = stream->feed->bad_timestamps().read();
+                const std::uint64_t unknown = stream->feed->unknown_interface().read();
+                entry.lost["unknown_capture_interface"] = unknown;
+                entry.input.received += unknown;
+            }
+        }
+        if (input_port_) {
+            ledger.nic = input_port_->counters();
+        }
+        return ledger;
+    }
+
+    [[nodiscard]] const CaptureFiles& files() const noexcept { return files_; }
+    [[nodiscard]] std::string write_failure() const {
+        return writer_ ? writer_->failure() : std::string();
+    }
+    /// Its device was removed for good: nothing is received any more.
+    [[nodiscard]] bool has_lost_input() const {
+        return input_watch_ && input_watch_->are_all_lost();
+    }
+
+private:
+    struct Stream {
+        std::string name;
+        std::uint32_t number{};
+        PreparseCounters counters;
+        std::unique_ptr<InputStages> stages;
+        std::unique_ptr<FrameSink> sink;
+        std::unique_ptr<PreparseStream> stream;
+        std::unique_ptr<DpdkQueue> source;  ///< or
+        std::unique_ptr<CaptureFeed> feed;
+    };
+
+    void open_ports() {
+        const auto pool_of = [this](std::size_t port) -> const PacketPool& {
+            return **std::ranges::find(pools_, plan_.nodes[port],
+                                       [](const auto& pool) { return pool->size().node; });
+        };
+        if (plan_.heads) {
+            head_pool_ = std::make_unique<PacketPool>(*plan_.heads, "heads");
+        }
+        if (job_.captures.empty()) {
+            input_port_ =
+                std::make_unique<EthPort>(eal_->port_of(plan_.devices.front()), plan_.ports.front(),
+                                          plan_.devices.front(), pool_of(0), head_pool_.get());
+        }
+        if (job_.to_device.empty()) {
+            writer_ = std::make_unique<CaptureWriter>(job_.to_capture);
+            return;
+        }
+        output_ =
+            std::make_unique<TransmitPort>(eal_->port_of(plan_.devices.back()), plan_.ports.back(),
+                                           pool_of(plan_.ports.size() - 1));
+    }
+
+    std::unique_ptr<Stream> make_stream(std::uint16_t queue) {
+        auto made = std::make_unique<Stream>();
+        made->number = job_.first_stream + queue;
+        made->stages = std::make_unique<InputStages>(
+            config_.flows, input_.sampling, filter_.get(),
+            input_port_ ? FragmentTable::kFirstSets : FragmentTable::kMostSets);
+        if (output_) {
+            made->sink = std::make_unique<TransmitQueue>(*output_, queue, job_.destination,
+                                                         output_may_wait_);
+        } else {
+            made->sink = std::make_unique<CaptureSink>(*writer_, job_.mtu + RTE_ETHER_HDR_LEN);
+        }
+        made->stream = std::make_unique<PreparseStream>(
+            made->number, made->stages->parts(input_.parse), *made->sink, made->counters);
+        if (input_port_) {
+            made->name = fmt::format("{}/{}", plan_.ports.front().name, queue);
+            made->source =
+                std::make_unique<DpdkQueue>(*input_port_, queue, input_.ingress_interface);
+        } else {
+            made->name = "read";
+            made->feed =
+                std::make_unique<CaptureFeed>(files_, *made->stream, input_.ingress_interface);
+        }
+        return made;
+    }
+
+    /// A NIC needs seconds, a memif moments; what is sent before would be lost.
+    void wait_for_link() {
+        const auto end = std::chrono::steady_clock::now() + job_.link_wait;
+        while (early_signal_ == 0 && !output_->is_up() && std::chrono::steady_clock::now() < end) {
+            if (const auto signal = signals_.wait_for(10ms); signal && *signal != SIGUSR1) {
+                early_signal_ = *signal;
+            }
+        }
+        link_is_up_ = output_->is_up();
+        if (!link_is_up_ && early_signal_ == 0) {
+            spdlog::warn("output {}: link down", job_.to_device);
+        }
+    }
+
+    void watch_input() {
+        InputWatch::Input input{
+            plan_.ports.front().name, plan_.devices.front(), input_port_.get(), {}};
+        for (const auto& stream : streams_) {
+            input.queues.push_back(stream->source.get());
+        }
+        input_watch_.emplace(*eal_, std::vector{std::move(input)});
+    }
+
+    void look_at_devices_and_clock() {
+        if (input_watch_) {
+            input_watch_->look();
+            ClockLedger worst;
+            for (const auto& stream : streams_) {
+                worst.worsen(clock_of(*stream->source));
+            }
+            if (const std::optional<std::string> change = clock_watch_.look(worst)) {
+                spdlog::warn(*change);
+            }
+        }
+        if (output_ && output_->is_up() != link_is_up_) {
+            link_is_up_ = !link_is_up_;
+            spdlog::warn("output {}: link {}", job_.to_device, link_is_up_ ? "up" : "down");
+        }
+    }
+
+    void start_thread(Stream& stream) {
+        const std::size_t index = threads_.size();
+        ThreadPlace place{.name = fmt::format("pre-{}", index), .cpu = {}};
+        if (eal_) {
+            place.cpu = plan_.cores.input_cpus[index];
+            place.uses_dpdk = true;
+        }
+        IdleWait idle_wait = stream.feed ? IdleWait{} : idle_waits_[index];
+        threads_.push_back(std::make_unique<PinnedThread>(
+            place, [this, &stream, idle_wait = std::move(idle_wait)] {
+                if (stream.feed) {
+                    stream.feed->run(stop_);
+                    ended_.store(true, std::memory_order_relaxed);
+                    signals_.wake();
+                } else {
+                    run_queue(*stream.source, *stream.stream, idle_wait);
+                }
+            }));
+    }
+
+    void run_queue(DpdkQueue& source, PreparseStream& stream, const IdleWait& idle_wait) noexcept {
+        IdleBackOff idle(idle_wait);
+        while (!stop_.load(std::memory_order_relaxed)) {
+            idle.after_poll(poll(source, stream) > 0);
+        }
+        // What the NIC has already taken is sent too.
+        constexpr int kLastBursts = 1024;
+        for (int burst = 0; burst < kLastBursts && poll(source, stream) > 0; ++burst) {
+        }
+        stream.flush();
+    }
+
+    /// @return  packets that came; where there are none, what is there is sent
+    static std::size_t poll(DpdkQueue& source, PreparseStream& stream) noexcept {
+        const Burst burst = source.receive();
+        const std::size_t packets = burst.packets.size();
+        stream.take(burst.packets);
+        source.release();
+        if (packets == 0) {
+            stream.flush();
+        }
+        return packets;
+    }
+
+    /// The main thread's life. @return  the signal that ended it; 0: captures or output did, or a
+    /// probe's life ended as it should
+    int watch() {
+        int signal_seen = early_signal_;
+        while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
+               write_failure().empty() && !has_lost_input()) {
+            if (const std::optional<int> signal = signal_to_end()) {
+                signal_seen = *signal;
+                spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
+            }
+            look_at_devices_and_clock();
+        }
+        return job_.captures.empty() ? 0 : signal_seen;
+    }
+
+    /// Sends what a pipe has brought: all of it into a capture, to a device what it takes in time.
+    /// @return  another signal, which came before the end; 0: none did
+    int finish_pipe() {
+        using Clock = std::chrono::steady_clock;
+        const auto end = output_ ? Clock::now() + kPipeToDevice : Clock::time_point::max();
+        const bool has_pipe = files_.cancel();
+        while (has_pipe && !ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
+               Clock::now() < end) {
+            if (const std::optional<int> signal = signal_to_end()) {
+                return *signal;
+            }
+        }
+        return 0;
+    }
+    /// Waits a second at the most, and answers SIGUSR1.
+    std::optional<int> signal_to_end() {
+        const auto signal = signals_.wait_for(input_watch_ ? input_watch_->pause() : 1s);
+        if (signal != SIGUSR1) {
+            return signal;
+        }
+        reserve_.fill();
+        try {
+            spdlog::info("statistics: {}", to_line(ledger()));
+        } catch (const std::bad_alloc&) {
+            spdlog::error("not enough memory for statistics");
+        }
+        return std::nullopt;
+    }
+
+    void stop() noexcept {
+        output_may_wait_.store(false, std::memory_order_relaxed);
+        stop_.store(true, std::memory_order_relaxed);
+        static_cast<void>(files_.cancel());
+        threads_.clear();
+    }
+
+    static constexpr std::chrono::seconds kPipeToDevice{5};
+
+    MemoryReserve reserve_;  ///< of the main thread
+    const PreparseJob& job_;
+    const Config& config_;
+    Signals& signals_;
+    PreparseInput input_;
+    PreparsePlan plan_;
+    CaptureFiles files_;  // before any output is opened
+    int early_signal_;    ///< that ends the run before it began; 0: none
+    std::unique_ptr<Eal> eal_;
+    std::vector<std::unique_ptr<PacketPool>> pools_;
+    std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
+    std::unique_ptr<EthPort> input_port_;    ///< none: captures
+    std::optional<InputWatch> input_watch_;  ///< of it, once it is started
+    ClockWatch clock_watch_;                 ///< of live streams
+    std::vector<IdleWait> idle_waits_;       ///< one per queue of input_port_
+    std::unique_ptr<TransmitPort> output_;   ///< none: writer_
+    std::unique_ptr<CaptureWriter> writer_;
+    std::unique_ptr<PacketFilter> filter_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    bool link_is_up_ = true;  ///< the output's
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> ended_{false};                      ///< the captures
+    std::atomic<bool> output_may_wait_;                   ///< a capture does for its reader
+    std::vector<std::unique_ptr<PinnedThread>> threads_;  ///< last: they use the rest
+};
+
+int report(const PreparseLedger& ledger, const std::string& stats_path) {
+    spdlog::info("ledger: {}", to_line(ledger));
+    for (const auto& [cause, count] : ledger.total().lost) {
+        if (count > 0) {
+            spdlog::warn("lost: {} packets: {}", count, cause);
+        }
+    }
+    const int code = write_stats(to_json(ledger), stats_path);
+    if (const std::string text = imbalance(ledger); !text.empty()) {
+        spdlog::error("the ledger does not add up, which is a defect of tributary: {}", text);
+        return EX_SOFTWARE;
+    }
+    return code;
+}
+
+}  // namespace
+
+int run_preparse(const PreparseJob& job, const Config& config, Signals& signals) {
+    protect_captures(job, config);
+    const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
+    PreparseRun run(job, config, signals);
+    const int interrupted = run.run();
+    const bool all_read = interrupted != 0 || report_captures(run.files(), "sent");
+    const int reported = report(run.ledger(), job.stats_path);
+    if (const std::string failure = run.write_failure(); !failure.empty()) {
+        spdlog::error(failure);
+        return EX_IOERR;
+    }
+    if (interrupted != 0) {
+        return 128 + interrupted;
+    }
+    if (run.has_lost_input()) {
+        return reported == EX_OK ? EX_UNAVAILABLE : reported;
+    }
+    return all_read ? reported : EX_NOINPUT;
+}
+
+}  // namespace tributary

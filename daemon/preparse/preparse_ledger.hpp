@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/pipeline/ledger.hpp"
+#include "daemon/port/eth_port.hpp"
+#include "daemon/preparse/preparse_stream.hpp"
+
+namespace tributary {
+
+/// Where the packets of one stream are (or of all, summed up). Always, after a flush:
+///
+///     received = filtered + sent + lost (by cause)
+struct StreamLedger {
+    QueueLedger input;       ///< received, filtered and what the parser says; it meters nothing.
+                             ///< What it ignored is sent, as records that say no more than why
+    std::uint32_t stream{};  ///< its number
+    std::uint64_t sent{};
+    NamedCounts lost;  ///< by cause
+    std::uint64_t frames_sent{};
+    std::uint64_t frames_lost{};
+
+    [[nodiscard]] std::uint64_t lost_sum() const noexcept;
+    StreamLedger& operator+=(const StreamLedger& other);
+};
+
+/// What `tributary preparse` counts.
+struct PreparseLedger {
+    std::size_t captures_cut{};  ///< capture files that end, or are damaged, inside a frame
+    std::vector<StreamLedger> streams;
+    NicCounters nic;  ///< of the input
+
+    [[nodiscard]] StreamLedger total() const;
+};
+
+/// Adds what a stream counts to its ledger.
+void read_stream(const PreparseCounters& counters, StreamLedger& ledger);
+
+/// The ledger as JSON, indented, in the shape of tributaryd's.
+[[nodiscard]] std::string to_json(const PreparseLedger& ledger);
+
+/// The ledger in one line for the log.
+[[nodiscard]] std::string to_line(const PreparseLedger& ledger);
+
+/// What does not add up after a flush, in one line; empty when everything does.
+[[nodiscard]] std::string imbalance(const PreparseLedger& ledger);
+
+}  // namespace tributary

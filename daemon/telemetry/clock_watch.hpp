@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/pipeline/ledger.hpp"
+
+namespace tributary {
+
+/// Tells the log when the host's clock is set back by more than kFurthestAhead, and when that is
+/// over. All queues follow the same clock.
+///
+/// @thread  main
+class ClockWatch {
+public:
+    /// @param clock  the worst of all queues
+    /// @return       what has changed since the last look, in one line
+    [[nodiscard]] std::optional<std::string> look(const ClockLedger& clock);
+
+private:
+    std::uint64_t times_set_back_ = 0;
+    bool is_set_back_ = false;
+};
+
+}  // namespace tributary

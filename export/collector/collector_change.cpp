@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/collector/collector_change.hpp"
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tributary {
+namespace {
+
+/// Words in one line: "a, b and c".
+class Words {
+public:
+    void add(bool is_one, std::string_view word) {
+        if (!is_one) {
+            return;
+        }
+        if (!last_.empty()) {
+            text_ += (text_.empty() ? "" : ", ") + last_;
+        }
+        last_ = word;
+    }
+    [[nodiscard]] std::string text() const {
+        return text_.empty() ? last_ : text_ + " and " + last_;
+    }
+
+private:
+    std::string text_;
+    std::string last_;
+};
+
+bool is_one_path(const std::string& a, const std::string& b) {
+    std::error_code unknown;  // no working directory: then paths are what they are
+    const auto normal = [&](const std::string& path) {
+        return std::filesystem::absolute(path + "/", unknown).lexically_normal();
+    };
+    return !a.empty() && !b.empty() && normal(a) == normal(b);
+}
+
+bool is_stream(const CollectorOptions& collector) noexcept {
+    return collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
+}
+
+/// `wanted` with all of `today` but what a reload changes: equal to it where nothing else differs.
+CollectorOptions with_movable(CollectorOptions today, const CollectorOptions& wanted) {
+    today.buffer = wanted.buffer;
+    today.spool.max_octets = wanted.spool.max_octets;
+    if (today.rotation.is_on() && wanted.rotation.is_on()) {
+        today.rotation = wanted.rotation;
+    }
+    if (is_stream(today) && is_stream(wanted)) {
+        today.transport = wanted.transport;
+        today.host = wanted.host;
+        today.port = wanted.port;
+        today.source_address = wanted.source_address;
+        today.tls = wanted.tls;
+    }
+    return today;
+}
+
+}  // namespace
+
+bool share_place(const CollectorOptions& a, const CollectorOptions& b) {
+    const bool are_files = a.transport == TransportKind::file && b.transport == TransportKind::file;
+    return (are_files && is_one_path(a.path, b.path)) ||
+           is_one_path(a.spool.directory, b.spool.directory);
+}
+
+std::string fixed_changes(const CollectorOptions& today, const CollectorOptions& wanted) {
+    const CollectorOptions moved = with_movable(today, wanted);
+    Words words;
+    words.add(moved.transport != wanted.transport, "transport");
+    words.add(moved.path != wanted.path, "path");
+    words.add(moved.observation_domain != wanted.observation_domain, "observation-domain");
+    words.add(moved.timestamps != wanted.timestamps, "timestamps");
+    words.add(moved.direction != wanted.direction, "direction");
+    words.add(moved.sampling != wanted.sampling, "sampling");
+    words.add(moved.tcp_control_bits != wanted.tcp_control_bits, "tcp-control-bits");
+    words.add(moved.enterprise_elements != wanted.enterprise_elements, "enterprise-elements");
+    words.add(moved.cert_elements != wanted.cert_elements, "cert-elements");
+    words.add(moved.options != wanted.options, "options records");
+    words.add(moved.mtu != wanted.mtu, "mtu");
+    words.add(moved.rate != wanted.rate, "rate");
+    words.add(moved.spool.directory != wanted.spool.directory, "spool.directory");
+    words.add(moved.rotation != wanted.rotation, "rotation");
+    words.add(words.text().empty() && moved.profile != wanted.profile, "profile");
+    const std::string named = words.text();
+    return named.empty() && moved != wanted ? "another key" : named;
+}
+
+std::string common_changes(const ExportOptions& today, const ExportOptions& wanted) {
+    const auto keeps_records = [](const ExportOptions& options) {
+        return options.mode == ExportMode::failover;
+    };
+    Words words;
+    words.add(today.observation_domain != wanted.observation_domain, "export.observation-domain");
+    words.add(today.template_refresh != wanted.template_refresh, "export.template-refresh");
+    words.add(today.template_refresh_packets != wanted.template_refresh_packets,
+              "export.template-refresh-packets");
+    words.add(today.options_interval != wanted.options_interval, "export.options-interval");
+    words.add(today.flush_interval != wanted.flush_interval, "export.flush-interval");
+    words.add(keeps_records(today) != keeps_records(wanted), "export.mode");
+    words.add(today.timestamps != wanted.timestamps, "export.timestamps");
+    words.add(today.fields != wanted.fields || today.partial != wanted.partial, "export.fields");
+    words.add(today.enterprise_number != wanted.enterprise_number, "export.enterprise-number");
+    words.add(today.ntop_elements != wanted.ntop_elements, "export.ntop-elements");
+    return words.text();
+}
+
+}  // namespace tributary

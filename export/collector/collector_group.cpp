@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/collector/collector_group.hpp"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "flowcache/record/flow_direction.hpp"
+
+namespace tributary {
+namespace {
+
+/// The same in every run, so that a flow's records stay with their collector over a restart.
+constexpr std::uint64_t kBalanceSeed = 0;
+
+}  // namespace
+
+CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
+                               ExportCounters& counters, CollectorEventHandler handler)
+    : options_(options),
+      metering_(metering),
+      handler_(std::move(handler)),
+      record_bytes_(record_size(metering.layout)),
+      book_(counters, copies_of(options)),
+      spool_(options, metering.layout, book_, handler_),
+      hasher_(kBalanceSeed) {
+    std::vector<std::size_t> accounts(options.collectors.size());
+    std::iota(accounts.begin(), accounts.end(), 0);
+    options_.collectors.clear();
+    change(options, accounts);
+}
+
+/// Goes on with the ends of retired collectors.
+void CollectorGroup::retire_some(ExportTime now) {
+    for (Member& member : retired_) {
+        member.session->advance(now);
+        const bool is_stranded = options_.mode == ExportMode::failover &&
+                                 member.session->keeps_records() &&
+                                 !member.session->has_session() && member.session->is_waiting();
+        if (is_stranded && session(active_).is_up()) {
+            rescue(*member.session, now);
+        }
+        // One that is still wanted has its records when it is back, from the old session first.
+        const bool is_patient = !is_finishing_ && has_account(member.account);
+        if (is_patient ? member.session->flush(now) : end_member(member, true, now)) {
+            member.session->close();
+            member.session.reset();
+        }
+    }
+    for (const Member& member : retired_) {
+        show_state(member.account);  // what happens to the retired one is not its successor's
+    }
+    std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
+}
+
+/// Whether a collector that is wanted has this account.
+bool CollectorGroup::has_account(std::size_t account) const noexcept {
+    return std::ranges::any_of(members_,
+                               [&](const Member& member) { return member.account == account; });
+}
+
+/// Makes the gauges of a retired session's account those of the member that has the account now.
+void CollectorGroup::show_state(std::size_t account) noexcept {
+    book_.account(account).connected.set(0);
+    for (const Member& member : members_) {
+        if (member.account == account) {
+            member.session->show_state();
+        }
+    }
+}
+
+void CollectorGroup::advance(ExportTime now) {
+    spool_.advance(now);
+    for (const Member& member : members_) {
+        member.session->advance(now);
+    }
+    if (options_.mode == ExportMode::failover) {
+        choose_active(now);
+    }
+    if (!retired_.empty()) {
+        retire_some(now);
+    }
+    if (spool_.is_on()) {
+        look_after_spool(now);
+    }
+}
+
+void CollectorGroup::try_now() noexcept {
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            member.session->try_now();
+        }
+    }
+}
+
+bool CollectorGroup::ready() const noexcept {
+    if (is_for_spool_) {
+        return spool_.takes_records();
+    }
+    bool all_dead = true;
+    bool has_room = false;
+    for (const Member& member : members_) {
+        if (waits_for_pace(member)) {
+            return false;
+        }
+        has_room = has_room || member.session->has_room();
+        all_dead = all_dead && member.session->is_dead();
+    }
+    return has_room || all_dead || spool_.takes_records();
+}
+
+/// Whether a collector's buffer is full because its messages leave at a pace, and records are not
+/// to pass it by: a pace of its own soon follows, and with failover no other one is to have them.
+bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
+    const bool is_active = &member == &members_[active_];
+    return member.session->is_full_by_pace() &&
+           (options_.mode == ExportMode::failover ? is_active : member.session->has_own_pace());
+}
+
+bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime now) {
+    if (!ready() || (options_.mode == ExportMode::failover && !choose_for_record(now))) {
+        return false;
+    }
+    const RecordTally tally = tally_of(record, metering_.layout);
+    const std::optional<std::uint64_t> number = begin_record(queue, tally);
+    if (!number) {
+        return is_finishing_ && lose_unbegun(queue, tally);
+    }
+    const RecordToSend sent{
+        .bytes = record,
+        .entry = {
+            .number = *number, .queue = queue, .packets = tally.packets, .octets = tally.octets}};
+    switch (options_.mode) {
+        case ExportMode::balance:
+            add_to(share_of(record), sent, now);
+            break;
+        case ExportMode::failover:
+            add_to_active(sent, now);
+            break;
+        case ExportMode::copy:
+            for (std::size_t index = 0; index < members_.size(); ++index) {
+                add_to(index, sent, now);
+            }
+    }
+    return true;
+}
+
+/// @return  nothing: there is no memory for its account
+std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
+                                                          const RecordTally& tally) noexcept {
+    try {
+        return book_.begin(queue, tally);
+    } catch (const std::bad_alloc&) {
+        return std::nullopt;
+    }
+}
+
+/// At the end a record that finds no memory for its account waits no longer. @return  true
+bool CollectorGroup::lose_unbegun(std::size_t queue, const RecordTally& record) noexcept {
+    for (const Member& member : members_) {
+        book_.account(member.account).lose(ExportLoss::buffer_full, record);
+    }
+    book_.lost_unbegun(queue, record, ExportLoss::buffer_full);
+    return true;
+}
+
+void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, ExportTime now) {
+    if (session(index).has_room() || session(index).is_dead()) {
+        session(index).add(record, now);
+    } else {
+        book_.lost(members_[index].account, record.entry, ExportLoss::buffer_full);
+    }
+}
+
+std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
+    FlowKey key = reinterpret_cast<const FlowRecordCore*>(record)->key;
+    key.ingress_interface = {};  // a tap's two directions come through two
+    key = turned(key, std::tie(key.destination, key.destination_port) <
+                          std::tie(key.source, key.source_port));
+    std::size_t share = (hasher_(key) >> 32U) * members_.size() >> 32U;
+    for (std::size_t tries = 1; session(share).is_dead() && tries < members_.size(); ++tries) {
+        share = share + 1 < members_.size() ? share + 1 : 0;
+    }
+    return share;
+}
+
+/// The index of the first collector that `is_good`; none: how many there are.
+template <class IsGood>
+std::size_t CollectorGroup::first(IsGood is_good) const {
+    const auto found = std::ranges::find_if(
+        members_, [&](const Member& member) { return is_good(*member.session); });
+    return static_cast<std::size_t>(found - members_.begin());
+}
+
+/// Ends the session of a collector that takes nothing while another one can have what waits.
+void CollectorGroup::leave_stalled(ExportTime now) {
+    CollectorSession& active = session(active_);
+    if (!active.has_stalled(now)) {
+        return;
+    }
+    const std::size_t other = first([&](const CollectorSession& each) {
+        return &each != &active && each.is_up() && each.has_room() && !each.has_stalled(now);
+    });
+    if (other < members_.size()) {
+        active.leave(now);
+    }
+}
+
+/// Decides who has the records from now on, and gives it what waits for those who are away.
+void CollectorGroup::choose_active(ExportTime now) {
+    leave_stalled(now);
+    const std::size_t best = best_member(now);
+    active_ = best;
+    tell_change(now);
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+        const bool is_stranded =
+            index != active_ && !session(index).has_session() && session(index).is_waiting();
+        if (is_stranded && session(active_).is_up()) {
+            rescue(session(index), now);
+        }
+    }
+    if (session(active_).is_dead()) {  // then they all are
+        for (const Member& member : members_) {
+            abandon(*member.session, now);
+        }
+    }
+    is_for_spool_ = is_for_spool(now);
+    show_standby();
+}
+
+/// Has the log say which collector has the records, where that has changed: one that has been
+/// reached, or none.
+void CollectorGroup::tell_change(ExportTime now) {
+    if (session(active_).is_up()) {
+        if (told_active_ != active_) {
+            told_active_ = active_;
+            session(active_).tell_takes_over(now);
+        }
+        return;
+    }
+    const bool is_any_up =
+        first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
+    if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
+        !is_finishing_) {
+        told_active_.reset();
+        spool_.tell_none_reached(now);
+    }
+}
+
+/// The first that can send and has room; if there is none, whoever has the records now, as long as
+/// it has room, and then the first that has.
+std::size_t CollectorGroup::best_member(ExportTime now) {
+    began_ = began_.value_or(now.uptime);
+    const std::size_t up = first([](const CollectorSession& each) {
+        return each.is_up() && (each.has_room() || each.is_full_by_pace());
+    });
+    if (up < members_.size() && (up == 0 || has_had_time(now))) {
+        was_up_ = true;
+        return up;
+    }
+    if (session(active_).has_room() || session(active_).is_full_by_pace()) {
+        return active_;
+    }
+    const std::size_t roomy = first([](const CollectorSession& each) { return each.has_room(); });
+    if (roomy < members_.size()) {
+        return roomy;
+    }
+    const std::size_t living = first([](const CollectorSession& each) { return !each.is_dead(); });
+    return living < members_.size() && session(active_).is_dead() ? living : active_;
+}
+
+/// Gives the records that wait for a collector to the one that has them now, unless memory is
+/// short: then they wait on.
+void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
+    if (MemoryReserve::is_given_out()) {
+        return;
+    }
+    MessageStages::Stage messages = from.hand_back(now);
+    for (; !messages.empty(); messages.pop_front()) {
+        const OutgoingMessage& message = messages.front();
+        if (message.place) {
+            session(active_).begin_batch(now);
+        }
+        for (std::size_t i = 0; i < message.entries.size(); ++i) {
+            session(active_).add(
+                {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},
+                now);
+        }
+        if (message.place) {
+            session(active_).end_batch(message.place, now);
+        }
+    }
+}
+
+bool CollectorGroup::finish(ExportTime now, bool drained) {
+    is_finishing_ = true;
+    const bool more_comes = !drained || spool_goes_on(now);
+    bool all_ended = retired_.empty();  // step() goes on with them
+    for (Member& member : members_) {
+        all_ended = end_member(member, !more_comes, now) && all_ended;
+    }
+    if (all_ended) {
+        spool_.keep_for_next_process(now);
+        book_.settle_unread();
+    }
+    return all_ended;
+}
+
+void CollectorGroup::end_now() noexcept {
+    options_.drain_timeout = {};
+    ends_now_ = true;
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            member.session->begin_end(options_.drain_timeout);  // no pace of its own holds it back
+        }
+    }
+}
+
+/// @return  nothing is left there, and nothing comes
+bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
+    if (!member.ends_since) {
+        member.ends_since = now.uptime;
+        member.progress_at = now.uptime;
+        member.session->begin_end(options_.drain_timeout);
+        member.session->hurry();
+        member.session->send_what_can_leave(now);  // it may have waited for its pace
+    }
+    if (drained && member.session->flush(now)) {
+        return true;
+    }
+    if (has_failed_to_end(member, drained, now)) {
+        abandon(*member.session, now);
+    }
+    return drained && member.session->flush(now);
+}
+
+/// Whether the collector has let its time pass. Before the rings are drained, a message that is
+/// still open does not wait for it.
+bool CollectorGroup::has_failed_to_end(Member& member, bool drained, ExportTime now) const {
+    const std::uint64_t signs = member.session->signs_of_life();
+    const bool is_held_back = !ends_now_ && member.session->is_held_back();
+    if (std::exchange(member.signs_of_life, signs) != signs || is_held_back) {
+        member.progress_at = now.uptime;
+    }
+    // Even without time for the end, what has left is not taken for lost before it is known to be.
+    const std::chrono::nanoseconds patience = std::max<std::chrono::nanoseconds>(
+        options_.drain_timeout, 2 * member.session->refusal_wait());
+    const bool is_waiting = drained ? member.session->is_waiting() : member.session->has_unsent();
+    const bool is_stalled = now.uptime - member.progress_at >= patience;
+    const bool is_too_slow =
+        now.uptime - member.ends_since.value_or(now.uptime) >= kSlowestDrain * patience;
+    return is_waiting && (is_stalled || is_too_slow);
+}
+
+void CollectorGroup::close() {
+    for (const Member& member : members_) {
+        member.session->close();
+    }
+    spool_.close();
+}
+
+bool CollectorGroup::is_held_back() const noexcept {
+    const auto waits = [](const Member& member) { return member.session->is_held_back(); };
+    return std::ranges::any_of(members_, waits) || std::ranges::any_of(retired_, waits);
+}
+
+std::uint64_t CollectorGroup::progress() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Members* const members : {&members_, &retired_}) {
+        for (const Member& member : *members) {
+            sum += member.session->progress();
+        }
+    }
+    return sum;
+}
+
+std::string CollectorGroup::error() const {
+    for (const Member& member : members_) {
+        if (member.session->error().empty()) {
+            return {};
+        }
+    }
+    return members_.front().session->error();
+}
+
+}  // namespace tributary

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "export/collector/collector_session.hpp"
+#include "export/collector/group_spool.hpp"
+#include "export/delivery_book.hpp"
+#include "flowcache/record/flow_hasher.hpp"
+
+namespace tributary {
+
+/// The collectors of an export, and which of them gets which record:
+///
+///     copy      all of them. What one cannot take while another can is lost to that one alone.
+///     balance   one, by the flow's key: both directions of a conversation, and all their records,
+///               have the same.
+///     failover  the first in order that can send. When a connection is lost, what has not arrived
+///               there goes to the collector that has the records then. One that takes nothing for
+///               Transport::kStall is left while another one can send. While none can send, records
+///               go to the group's spool, if there is one.
+///
+/// A collector that is away never costs another one anything. Only while none can take records, and
+/// no spool does, the records wait where they are. One that has failed for good counts as if it
+/// were not in the list, but for its own account.
+/// @thread  the export thread
+class CollectorGroup {
+public:
+    /// A collector that takes a little now and then has this many drain timeouts in all.
+    static constexpr int kSlowestDrain = 10;
+    /// Failover: so long the first collector may take to be reached for the first time.
+    static constexpr std::chrono::seconds kStartUp{3};
+    /// Sessions that end at the same time; each may have a buffer of records.
+    static constexpr std::size_t kMostRetired = 16;
+
+    /// @param counters  outlive the group; the collectors' accounts are the first ones
+    /// @errors  ExportError
+    CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
+                   ExportCounters& counters, CollectorEventHandler handler);
+
+    /// Records go to other collectors, or in another way, from now on. A collector for which
+    /// nothing changes goes on with its session. Others are retired: what is on its way to them is
+    /// still sent, and given up as finish() does; but while the collector's account is still
+    /// wanted, it waits for the collector as long as that takes.
+    ///
+    /// @param options   of the same layout
+    /// @param accounts  of options.collectors, in their order
+    /// @return  names of collectors that go on, and whose TLS files have changed: they were read
+    ///          anew, and connections that begin from now on use them
+    /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
+    ///          used by another one, nor by itself with other options, until it is retired. TLS
+    ///          files that have changed must be good. A collector
+    ///          with a spool, or whose files are rotated, goes on in its session with other limits
+    ///          and, with a spool, at another address; else it stays to the end.
+    std::vector<std::string> change(const ExportOptions& options,
+                                    std::span<const std::size_t> accounts);
+    /// Whether something may still be on its way to a retired collector.
+    [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
+
+    /// Collectors that are away are tried at once.
+    void try_now() noexcept;
+    /// Does what time or the collectors have made due.
+    void advance(ExportTime now);
+    /// Whether a record may find a collector that takes it.
+    [[nodiscard]] bool ready() const noexcept;
+    /// @param record  of the layout given at construction, aligned to 8
+    /// @return  false: it was not taken, and is the caller's still
+    [[nodiscard]] bool add(const std::byte* record, std::size_t queue, ExportTime now);
+    /// Sends what is left, once no more records come, or gives up collectors that have taken
+    /// nothing for drain_timeout; what is left for them then is lost. To be called again and again
+    /// from the beginning of the end.
+    ///
+    /// @param drained  nothing more will be added
+    /// @return         nothing is left here, and every record is accounted for
+    [[nodiscard]] bool finish(ExportTime now, bool drained);
+    /// The end waits for no collector any more: what it does not take at once is given up.
+    void end_now() noexcept;
+
+    /// Whether messages wait for their pace.
+    [[nodiscard]] bool is_held_back() const noexcept;
+    /// The end, after finish(): what a transport does at its end, it does now.
+    void close();
+
+    /// Grows with every message that arrives.
+    [[nodiscard]] std::uint64_t progress() const noexcept;
+    /// The line that tells of a final failure of all collectors; empty: one can still be written
+    /// to.
+    [[nodiscard]] std::string error() const;
+
+private:
+    struct Member {
+        std::unique_ptr<CollectorSession> session;
+        CollectorOptions options;
+        std::size_t account{};
+        /// For take_over(): of the member whose session it goes on with; nothing: its own is new.
+        std::optional<std::size_t> former{};
+        std::optional<CollectorSession::Move> move{};          ///< what changes then
+        std::shared_ptr<const TlsContext> tls_files{};         ///< read anew for it; or nullptr
+        std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
+        std::uint64_t signs_of_life{};                         ///< as last seen at its end
+        std::chrono::nanoseconds progress_at{};
+    };
+    using Members = std::vector<Member>;
+
+    [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
+        return *members_[index].session;
+    }
+    [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
+    template <class IsGood>
+    [[nodiscard]] std::size_t first(IsGood is_good) const;
+    [[nodiscard]] std::optional<std::uint64_t> begin_record(std::size_t queue,
+                                                            const RecordTally& tally) noexcept;
+    bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
+    void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
+    [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
+    void leave_stalled(ExportTime now);
+    void choose_active(ExportTime now);
+    void show_standby() noexcept;
+    void tell_change(ExportTime now);
+    [[nodiscard]] std::size_t best_member(ExportTime now);
+    [[nodiscard]] bool choose_for_record(ExportTime now);
+    [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;
+    [[nodiscard]] bool has_had_time(ExportTime now) const noexcept {
+        return was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
+    }
+    void add_to_active(const RecordToSend& record, ExportTime now);
+    [[nodiscard]] bool write_to_spool(ExportTime now);
+    [[nodiscard]] bool copies_are_due(ExportTime now) const noexcept;
+    void look_after_spool(ExportTime now);
+    void send_from_spool(ExportTime now);
+    [[nodiscard]] bool spool_goes_on(ExportTime now);
+    [[nodiscard]] std::uint64_t signs_of_life() const noexcept;
+    void abandon(CollectorSession& session, ExportTime now);
+    void rescue(CollectorSession& from, ExportTime now);
+    [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
+    [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
+    [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
+    void retire_some(ExportTime now);
+    [[nodiscard]] bool has_account(std::size_t account) const noexcept;
+    void show_state(std::size_t account) noexcept;
+    [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
+    static_assert(std::is_nothrow_move_constructible_v<CollectorSession::Move>);
+    void prepare_moves(Members& wanted);
+    [[nodiscard]] std::vector<std::string> read_tls_files_anew(Members& wanted) const;
+    void give_tls_files(Members& wanted) const noexcept;
+    void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
+    void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
+    void take_over(Members wanted) noexcept;
+    void refuse_shared_place(const CollectorOptions& collector) const;
+
+    ExportOptions options_;
+    MeteringProcess metering_;
+    CollectorEventHandler handler_;
+    std::size_t record_bytes_;
+    DeliveryBook book_;
+    GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
+    FlowHasher hasher_;
+    Members members_;
+    Members retired_;
+    std::size_t active_ = 0;  ///< failover: the collector that gets the records
+    /// Failover: the collector that the log named last; nothing: the log said that none is reached.
+    std::optional<std::size_t> told_active_ = 0;
+    bool was_up_{};                         ///< failover: a collector was reached before
+    bool is_for_spool_{};                   ///< failover: records that come go to the spool
+    bool spool_gave_up_{};                  ///< the end: no more is sent from it
+    std::chrono::nanoseconds copied_at_{};  ///< uptime of the last try to write to the spool
+    std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
+    std::chrono::nanoseconds spool_progress_at_{};
+    std::uint64_t spool_signs_{};  ///< of life, as last seen at its end
+    bool is_finishing_{};
+    bool ends_now_{};  ///< the end waits for no pace, either
+    std::optional<std::chrono::nanoseconds> began_;
+};
+
+}  // namespace tributary

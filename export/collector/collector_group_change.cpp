@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other collectors, or other options for all of them, while records are exported.
+#include <algorithm>
+#include <utility>
+
+#include "export/collector/collector_change.hpp"
+#include "export/collector/collector_group.hpp"
+
+namespace tributary {
+namespace {
+
+/// What all sessions depend on.
+ExportOptions common_part(ExportOptions options) {
+    options.collectors.clear();
+    options.drain_timeout = {};
+    options.spool = {};
+    // Whether records are kept for another collector is what matters.
+    options.mode = options.mode == ExportMode::failover ? ExportMode::failover : ExportMode::copy;
+    return options;
+}
+
+}  // namespace
+
+/// How many collectors get each record.
+std::size_t CollectorGroup::copies_of(const ExportOptions& options) noexcept {
+    return options.mode == ExportMode::copy ? options.collectors.size() : 1;
+}
+
+std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
+                                                std::span<const std::size_t> accounts) {
+    const bool is_same = options == options_;
+    if (!is_same && retired_.size() >= kMostRetired) {
+        throw ExportError("too many collectors that former reloads took away still get records");
+    }
+    // What may find no memory comes before anything changes.
+    ExportOptions next = options;
+    retired_.reserve(retired_.size() + members_.size());
+    if (options.spool.directory != options_.spool.directory) {
+        throw ExportError("export.spool.directory would change; that needs a restart");
+    }
+    const bool all_anew = common_part(options) != common_part(options_);
+    for (const Member& member : members_) {
+        refuse_end(member, options, all_anew);
+    }
+    Members wanted(options.collectors.size());
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+        wanted[index].options = options.collectors[index];
+        wanted[index].account = accounts[index];
+        wanted[index].former = all_anew ? std::nullopt : former_of(wanted[index].options);
+    }
+    prepare_moves(wanted);
+    std::vector<std::string> with_new_files = read_tls_files_anew(wanted);
+    if (is_same) {
+        give_tls_files(wanted);
+        return with_new_files;
+    }
+    // Files last: what is there gets another name, and another collector may still be refused.
+    begin_sessions(wanted, options, false);
+    begin_sessions(wanted, options, true);
+    give_tls_files(wanted);
+    take_over(std::move(wanted));
+    if (copies_of(options) != copies_of(options_)) {
+        book_.set_copies(copies_of(options));
+    }
+    spool_.set_max_octets(options.spool.max_octets);
+    options_ = std::move(next);
+    show_standby();
+    return with_new_files;
+}
+
+/// Makes the gauges say which collector has the records, where that is one alone.
+void CollectorGroup::show_standby() noexcept {
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+        const bool is_standby = options_.mode == ExportMode::failover && index != active_;
+        book_.account(members_[index].account).standby.set(is_standby ? 1 : 0);
+    }
+}
+
+/// Makes the sessions of those that are new.
+///
+/// @param of_files  those of files, or all others
+void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options, bool of_files) {
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+        Member& member = wanted[index];
+        const bool is_failover = options.mode == ExportMode::failover;
+        const bool is_file = member.options.transport == TransportKind::file;
+        if (!member.former && is_file == of_files) {
+            refuse_shared_place(member.options);
+            member.session = std::make_unique<CollectorSession>(
+                options, metering_, book_,
+                CollectorPlace{.option = index,
+                               .account = member.account,
+                               .group_spool = is_failover ? &spool_.overflow() : nullptr},
+                handler_);
+        }
+    }
+}
+
+/// Puts these members in the place of the present ones, which go on among them or are retired.
+void CollectorGroup::take_over(Members wanted) noexcept {
+    const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
+    for (Member& member : wanted) {
+        if (!member.former) {
+            book_.account(member.account).failed.set(0);
+            continue;
+        }
+        member.session = std::move(members_[*member.former].session);
+        if (member.move) {
+            member.session->move(std::move(*member.move));
+            member.move.reset();
+        }
+    }
+    for (Member& member : members_) {
+        if (member.session != nullptr) {
+            retired_.push_back(std::move(member));
+        }
+    }
+    members_ = std::move(wanted);
+    if (!members_.front().former) {  // it may take a while to be reached, as at the start
+        was_up_ = false;
+        began_.reset();
+    }
+    const auto still_active = std::ranges::find_if(
+        members_, [active](const Member& member) { return member.session.get() == active; });
+    active_ = still_active != members_.end()
+                  ? static_cast<std::size_t>(still_active - members_.begin())
+                  : 0;
+    told_active_ = active_;
+}
+
+/// The member whose session a collector goes on with: that of just these options, or one with the
+/// same spool or the same rotated file.
+std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& collector) const {
+    const auto place_of = [this](auto is_it) -> std::optional<std::size_t> {
+        const auto found = std::ranges::find_if(members_, is_it);
+        return found == members_.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::size_t>(found - members_.begin()));
+    };
+    const auto same = place_of([&](const Member& each) { return each.options == collector; });
+    return same ? same : place_of([&](const Member& each) {
+        return is_bound(each.options) && share_place(each.options, collector);
+    });
+}
+
+/// Makes ready what changes of collectors that go on.
+///
+/// @errors  ExportError: there is no way to another address
+void CollectorGroup::prepare_moves(Members& wanted) {
+    for (Member& member : wanted) {
+        if (member.former && members_[*member.former].options != member.options) {
+            const Member& today = members_[*member.former];
+            member.move = today.session->prepare_move(today.options, member.options);
+        }
+    }
+}
+
+/// Of collectors that go on as they are. Those that are new, or get another address, have just read
+/// their files.
+///
+/// @return  names of those whose files have changed
+/// @errors  ExportError: such files are no good
+std::vector<std::string> CollectorGroup::read_tls_files_anew(Members& wanted) const {
+    std::vector<std::string> names;
+    for (Member& member : wanted) {
+        if (!member.former || (member.move && member.move->transport != nullptr)) {
+            continue;
+        }
+        const std::string name = describe(member.options);
+        try {
+            member.tls_files = members_[*member.former].session->read_tls_files_anew();
+        } catch (const ExportError& fault) {
+            throw ExportError(name + ": " + fault.what() + "; the former ones stay in use");
+        }
+        if (member.tls_files != nullptr) {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// To the sessions that go on, what read_tls_files_anew() has read for them.
+void CollectorGroup::give_tls_files(Members& wanted) const noexcept {
+    for (Member& member : wanted) {
+        if (member.former && member.tls_files != nullptr) {
+            members_[*member.former].session->begin_tls_with(std::move(member.tls_files));
+        }
+    }
+}
+
+/// The end of a rotated file may wait for a disk and a command, and the others' records with it;
+/// what a spool keeps is told of at the end of the process, and was made for its collector.
+void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wanted,
+                                bool all_anew) const {
+    if (!is_bound(member.options)) {
+        return;
+    }
+    const std::string why =
+        std::string(member.options.spool.is_on() ? ", and it has a spool"
+                                                 : ", and its files are rotated") +
+        "; that needs a restart";
+    const std::string name = describe(member.options) + ": ";
+    if (all_anew) {
+        throw ExportError(name + common_changes(options_, wanted) + " would change" + why);
+    }
+    const auto next = std::ranges::find_if(wanted.collectors, [&](const CollectorOptions& each) {
+        return each == member.options || share_place(each, member.options);
+    });
+    if (next == wanted.collectors.end()) {
+        const bool stays =
+            std::ranges::any_of(wanted.collectors, [&](const CollectorOptions& each) {
+                return describe(each) == describe(member.options);
+            });
+        throw ExportError(name +
+                          (!stays                         ? "would be removed"
+                           : member.options.spool.is_on() ? "spool.directory would change"
+                                                          : "path would change") +
+                          why);
+    }
+    if (const std::string fixed = fixed_changes(member.options, *next); !fixed.empty()) {
+        throw ExportError(name + fixed + " would change" + why);
+    }
+}
+
+void CollectorGroup::refuse_shared_place(const CollectorOptions& collector) const {
+    const auto is_in_use = [&collector](const Member& member) {
+        return share_place(collector, member.options);
+    };
+    if (std::ranges::any_of(members_, is_in_use) || std::ranges::any_of(retired_, is_in_use)) {
+        throw ExportError(describe(collector) + " would change, and its file or spool is in use");
+    }
+}
+}  // namespace tributary

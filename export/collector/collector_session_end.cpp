@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a session ends, what is lost then, and how soon a lost connection is tried again.
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "export/collector/collector_session.hpp"
+
+namespace tributary {
+
+bool CollectorSession::flush(ExportTime now) {
+    if (gave_up_) {
+        keep_for_next_process(now);
+    }
+    if (abandoned_ || gave_up_) {
+        return true;
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    send_what_can_leave(now);
+    if (!is_waiting() && !std::exchange(told_last_, true)) {
+        announcer_.want_options();
+        send_what_can_leave(now);
+    }
+    return !is_waiting() && !held_back_;
+}
+
+void CollectorSession::send_what_can_leave(ExportTime now) {
+    pump(now);
+    settle(now);
+    lose_what_failed();
+    show_gauges();
+}
+
+void CollectorSession::abandon(ExportTime now) {
+    settle_last(now);
+    next_.transport.reset();
+    if (overflow_.is_on()) {
+        transport_ = std::make_unique<NoTransport>();
+        follow_session();
+        gave_up_ = true;
+        show_gauges();
+        return;
+    }
+    lose_all(cause_of_abandoning());
+    end_transport();
+}
+
+/// What has left and is not refused by now is not lost because nothing more can be heard.
+void CollectorSession::settle_last(ExportTime now) {
+    settle({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
+}
+
+/// Ends it at once: what is counted as lost must not arrive, nor its fate be told later.
+void CollectorSession::end_transport() {
+    abandoned_ = true;
+    if (!is_file_) {
+        transport_ = std::make_unique<NoTransport>();
+    }
+    show_gauges();
+}
+
+MessageStages::Stage CollectorSession::give_back(ExportTime now) {
+    settle_last(now);
+    next_.transport.reset();
+    end_transport();
+    follow_session();
+    return hand_back(now);
+}
+
+/// The spool has what is left here, and the account knows it.
+void CollectorSession::keep_for_next_process(ExportTime now) {
+    if (std::exchange(kept_for_next_process_, true)) {
+        return;
+    }
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    overflow_.keep_for_next_process(messages_, now);
+    show_gauges();
+}
+
+void CollectorSession::close() {
+    transport_ = std::make_unique<NoTransport>();
+    show_gauges();
+    events_.end();
+}
+
+void CollectorSession::show_gauges() noexcept {
+    account_.waiting_octets.set(messages_.octets());
+    account_.pace.set(pace_.rate());
+    const std::chrono::nanoseconds next =
+        transport_->next_try().value_or(std::chrono::nanoseconds{});
+    account_.next_try.set(static_cast<std::uint64_t>(next.count()));
+}
+
+MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
+    if (!open_.entries.empty()) {
+        close_message(now);
+    }
+    take_back_staged();
+    return messages_.take_all();
+}
+
+void CollectorSession::leave(ExportTime now) {
+    transport_->leave(now.uptime);
+    settle(now);
+    follow_session();
+}
+
+void CollectorSession::tell_takes_over(ExportTime now) {
+    events_.tell(CollectorEventKind::takes_over, now.uptime, {});
+}
+
+/// Tells of a message's records as lost. The message stays where it is, with none.
+void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
+    book_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
+    message.entries.clear();
+    message.records.clear();
+}
+
+void CollectorSession::lose_all(ExportLoss cause) noexcept {
+    for (MessageStages::Stage* const stage : messages_.oldest_first()) {
+        for (OutgoingMessage& message : *stage) {
+            lose(message, cause);
+            release(message);
+        }
+    }
+    messages_.clear();
+    lose(open_, cause);
+    static_cast<void>(encoder_.close());
+}
+
+/// After a final failure nothing waits here, unless another collector may take it over.
+void CollectorSession::lose_what_failed() noexcept {
+    if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
+        lose_all(ExportLoss::write_failed);
+    }
+}
+
+void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
+    release(stage.front());
+    messages_.drop_first(stage);
+}
+
+ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
+    return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
+}
+
+/// Pauses between tries are shorter the more waits.
+void CollectorSession::look_after_pauses() noexcept {
+    const bool fills =
+        messages_.octets() >= buffer_ / 2 || overflow_.holds_messages() || older_in_spool_;
+    using Patience = Transport::Patience;
+    const Patience usual = fills ? Patience::pressed : Patience::usual;
+    transport_->set_patience(is_ending_ ? Patience::last : usual);
+}
+
+}  // namespace tributary

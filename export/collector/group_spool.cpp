@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/collector/group_spool.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "export/spool/spooled_records.hpp"
+
+namespace tributary {
+
+GroupSpool::GroupSpool(const ExportOptions& options, const RecordLayout& layout, DeliveryBook& book,
+                       CollectorEventHandler handler)
+    : layout_(layout),
+      record_bytes_(record_size(layout)),
+      flush_interval_(options.flush_interval),
+      book_(book),
+      events_("failover", book.account(kGroupSpool), std::move(handler)),
+      overflow_(options.spool, kGroupSpool,
+                {.fingerprint = fingerprint_of(layout), .record_bytes = record_bytes_}, book,
+                events_) {
+    if (is_on()) {
+        batch_.records.reserve(kBatchOctets);
+        batch_.entries.reserve(kBatchOctets / record_bytes_);
+    }
+}
+
+void GroupSpool::add(const RecordToSend& record, ExportTime now) noexcept {
+    if (batch_.entries.empty()) {
+        batch_.opened_at = now.uptime;
+    }
+    batch_.entries.push_back(record.entry);
+    batch_.records.insert(batch_.records.end(), record.bytes, record.bytes + record_bytes_);
+    batch_.latest_end = std::max(batch_.latest_end, latest_packet(record.bytes, layout_));
+    book_.stored(record.entry);
+}
+
+bool GroupSpool::is_due(ExportTime now) const noexcept {
+    return !batch_.entries.empty() &&
+           now.uptime - batch_.opened_at.value_or(now.uptime) >= flush_interval_;
+}
+
+bool GroupSpool::write(ExportTime now) {
+    if (batch_.entries.empty()) {
+        return true;
+    }
+    batch_.data_records = static_cast<std::uint32_t>(batch_.entries.size());
+    batch_.octets.swap(batch_.records);  // where the spool expects what it writes
+    const bool is_stored = overflow_.store(batch_, now);
+    batch_.octets.swap(batch_.records);
+    return is_stored;
+}
+
+std::size_t GroupSpool::send_to(CollectorSession& collector, ExportTime now) {
+    if (!holds_on_disk()) {
+        const std::size_t octets = batch_.records.size();
+        hand_over(batch_, batch_.records, collector, now);
+        batch_.clear();
+        return octets;
+    }
+    const std::optional<OutgoingMessage> batch = take(now);
+    if (!batch) {
+        return 0;
+    }
+    hand_over(*batch, batch->octets, collector, now);
+    return batch->octets.size();
+}
+
+/// The oldest batch on the disk that can be sent. Nothing: there is none, or no memory for it.
+std::optional<OutgoingMessage> GroupSpool::take(ExportTime now) {
+    while (holds_on_disk()) {
+        std::optional<OutgoingMessage> batch = overflow_.take(now);
+        if (!batch || make_entries(*batch)) {
+            return batch;
+        }
+        overflow_.refuse(*batch, now);
+    }
+    return std::nullopt;
+}
+
+/// A former process's records have no entries yet. Where there is no memory for them, or the
+/// records are none, they are lost: from the disk they can be had only once.
+///
+/// @return  false: they are none
+bool GroupSpool::make_entries(OutgoingMessage& batch) const {
+    if (!batch.entries.empty()) {
+        return batch.entries.size() * record_bytes_ == batch.octets.size();
+    }
+    if (tally_of_all(batch.octets, layout_) != batch.inherited) {
+        return false;
+    }
+    try {
+        batch.entries.reserve(batch.data_records);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    for (std::size_t at = 0; at < batch.octets.size(); at += record_bytes_) {
+        const RecordTally tally = tally_of(batch.octets.data() + at, layout_);
+        batch.entries.push_back({.number = kNoQueue,
+                                 .queue = kNoQueue,
+                                 .packets = tally.packets,
+                                 .octets = tally.octets});
+    }
+    batch.inherited = {};
+    return true;
+}
+
+/// @param records  of the batch
+void GroupSpool::hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
+                           CollectorSession& collector, ExportTime now) {
+    collector.begin_batch(now);
+    for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+        book_.handed_over(batch.entries[i]);
+        collector.add({.bytes = records.data() + i * record_bytes_, .entry = batch.entries[i]},
+                      now);
+    }
+    collector.end_batch(batch.place, now);
+}
+
+void GroupSpool::take_back(MessageStages::Stage messages, ExportTime now) {
+    while (!messages.empty()) {
+        OutgoingMessage& message = messages.front();
+        for (const RecordEntry& entry : message.entries) {
+            book_.stored(entry);
+        }
+        message.octets.swap(message.records);
+        message.data_records = static_cast<std::uint32_t>(message.entries.size());
+        if (message.place && !message.place->is_shared && overflow_.is_kept(*message.place)) {
+            kept_.waiting.splice(kept_.waiting.end(), messages, messages.begin());
+            continue;
+        }
+        store_again(message, now);
+        messages.pop_front();
+    }
+}
+
+/// A place that it shares with messages which have arrived is not its own: the next process would
+/// send theirs once more.
+void GroupSpool::store_again(OutgoingMessage& message, ExportTime now) {
+    OutgoingMessage former;
+    former.place = std::exchange(message.place, std::nullopt);
+    if (!message.entries.empty() && !overflow_.store(message, now)) {
+        book_.lost(kGroupSpool, message.entries, {}, ExportLoss::write_failed);
+    }
+    overflow_.release(former);
+}
+
+void GroupSpool::keep_for_next_process(ExportTime now) {
+    if (!is_on()) {
+        return;
+    }
+    if (!write(now)) {
+        book_.lost(kGroupSpool, batch_.entries, {}, ExportLoss::write_failed);
+        batch_.clear();
+    }
+    overflow_.keep_for_next_process(kept_, now);
+}
+
+}  // namespace tributary

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "export/collector/collector_session.hpp"
+#include "export/collector_events.hpp"
+#include "export/delivery_book.hpp"
+#include "export/export_time.hpp"
+#include "export/message_stages.hpp"
+#include "export/options.hpp"
+#include "export/spool/overflow.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+/// Mode failover: records on disk while no collector can take them. Which collector will get them
+/// is not known, so they are no messages: they lie there as the cache gave them, in batches, with
+/// the fingerprint of their layout. Whichever collector is reached first gets them, the oldest
+/// first.
+///
+///     add() -> batch --write()--> Overflow --send_to()--> a collector's session
+///                 `--------------------------------------^    where nothing older is on the disk
+///
+/// A batch stays on the disk until the last message with a record of it has arrived, or is lost.
+/// What waits in a collector's memory when the first batch goes to the disk is copied there too.
+/// @thread  the export thread
+class GroupSpool {
+public:
+    /// Octets of records in a batch, at the most.
+    static constexpr std::size_t kBatchOctets = 32'768;
+
+    /// @param options  of the group; there may be no spool
+    /// @param layout   of all records
+    /// @errors         ExportError: the spool cannot be used
+    GroupSpool(const ExportOptions& options, const RecordLayout& layout, DeliveryBook& book,
+               CollectorEventHandler handler);
+
+    [[nodiscard]] bool is_on() const noexcept { return overflow_.is_on(); }
+    /// There is a spool, and its disk has not just refused something.
+    [[nodiscard]] bool takes_records() const noexcept { return overflow_.takes_messages(); }
+    /// Whether records wait here.
+    [[nodiscard]] bool holds_records() const noexcept {
+        return holds_on_disk() || !batch_.entries.empty();
+    }
+    /// Whether records wait on the disk.
+    [[nodiscard]] bool holds_on_disk() const noexcept { return overflow_.holds_messages(); }
+    /// The spool may take so many octets from now on.
+    void set_max_octets(std::uint64_t octets) noexcept { overflow_.set_max_octets(octets); }
+    /// Where the places of messages are.
+    [[nodiscard]] Overflow& overflow() noexcept { return overflow_; }
+
+    /// Does what time has made due, but for write().
+    void advance(ExportTime now) {
+        events_.advance(now.uptime);
+        overflow_.advance(now);
+    }
+    /// Has the log say that no collector can be reached.
+    void tell_none_reached(ExportTime now) noexcept {
+        events_.tell(CollectorEventKind::none_reached, now.uptime, {});
+    }
+    [[nodiscard]] bool has_room() const noexcept {
+        return batch_.records.size() + record_bytes_ <= kBatchOctets;
+    }
+    /// Takes a record; only where has_room().
+    void add(const RecordToSend& record, ExportTime now) noexcept;
+    /// Whether the batch waits for longer than a message would.
+    [[nodiscard]] bool is_due(ExportTime now) const noexcept;
+    /// Writes the batch, when what is in the collectors' memory was copied.
+    ///
+    /// @return  false: the disk refuses it, and it is still here
+    [[nodiscard]] bool write(ExportTime now);
+    /// Gives the oldest batch to a collector.
+    ///
+    /// @return  its octets; 0: there is none, or no memory for it
+    [[nodiscard]] std::size_t send_to(CollectorSession& collector, ExportTime now);
+    /// Takes over what a collector has given back.
+    void take_back(MessageStages::Stage messages, ExportTime now);
+    /// The end: all that is here stays here for the next process; what the disk refuses is lost.
+    void keep_for_next_process(ExportTime now);
+    /// After that, and when nothing more happens: the log has the last lines.
+    void close() noexcept { events_.end(); }
+
+private:
+    [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
+    [[nodiscard]] bool make_entries(OutgoingMessage& batch) const;
+    void hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
+                   CollectorSession& collector, ExportTime now);
+    void store_again(OutgoingMessage& message, ExportTime now);
+
+    RecordLayout layout_;
+    std::size_t record_bytes_;
+    std::chrono::nanoseconds flush_interval_;
+    DeliveryBook& book_;
+    CollectorEvents events_;
+    Overflow overflow_;
+    OutgoingMessage batch_;  ///< its records, before write(); memory is kept
+    MessageStages kept_;     ///< given back, and on the disk
+};
+
+}  // namespace tributary

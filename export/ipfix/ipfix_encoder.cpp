@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix/ipfix_encoder.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "export/ipfix/ipfix_template.hpp"
+#include "export/ipfix/record_shape.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kLargestRecord = 640;  // a biflow with every group
+constexpr std::size_t kMessageHeader = 16;   // RFC 7011 §3.1
+
+std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
+    std::vector<WireTemplate> made;
+    for (const RecordTemplate& each : templates) {
+        if (each.record_octets > kLargestRecord) {
+            throw ExportError("template " + std::to_string(each.id) + " is too large");
+        }
+        WireTemplate& wire = made.emplace_back();
+        wire.id = each.id;
+        for (const TemplateField& field : each.fields) {
+            wire.fields.push_back({.element = field.element,
+                                   .octets = octets_of(field.take),
+                                   .of_enterprise = field.of_enterprise});
+        }
+    }
+    return made;
+}
+
+/// Templates of the same ids for append(), which has data records as they are on the wire.
+std::vector<WireTemplate> framing_templates(const std::vector<RecordTemplate>& templates) {
+    std::vector<WireTemplate> made;
+    made.reserve(templates.size());
+    for (const RecordTemplate& each : templates) {
+        made.push_back(whole_record(each.id, each.record_octets));
+    }
+    return made;
+}
+
+FixbufSession::Settings settings_of(const ExportOptions& options, std::size_t message_limit) {
+    return {.observation_domain = options.observation_domain,
+            .enterprise_number = options.enterprise_number,
+            .message_limit = message_limit};
+}
+
+/// @source  IANA's description of flowKeyIndicator: it speaks of the first 64 fields
+TemplateKeys keys_of(const RecordTemplate& made) {
+    constexpr std::size_t kBits = 64;
+    TemplateKeys keys{.template_id = made.id};
+    for (std::size_t field = 0; field < std::min(made.fields.size(), kBits); ++field) {
+        const std::uint64_t bit = std::uint64_t{1} << field;
+        const KeyRole role = made.fields[field].key;
+        keys.indicator |= role == KeyRole::always ? bit : 0;
+        keys.tunnel |= role == KeyRole::with_tunnel_in_key ? bit : 0;
+    }
+    return keys;
+}
+
+}  // namespace
+
+IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
+                           std::size_t message_limit)
+    : layout_(layout),
+      templates_(make_templates(layout, options.timestamps,
+                                {.partial = options.partial,
+                                 .ntop = options.ntop_elements,
+                                 .selector = options.selector,
+                                 .tcp_control_bits = options.tcp_control_bits,
+                                 .enterprise = options.enterprise_elements,
+                                 .cert = options.cert_elements})),
+      session_(settings_of(options, message_limit), framing_templates(templates_)) {
+    encode_templates(settings_of(options, message_limit));
+    take_memory_of_fixbuf();
+    fingerprint_ = make_fingerprint(options.observation_domain);
+}
+
+void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
+    const std::vector<WireTemplate> templates = wire_templates(templates_);
+    FixbufSession session(settings, templates);
+    const auto plain = std::span(templates).first(kPlainShapes);
+    announced_ = session.encode_templates(plain);
+    announced_.reserve(templates.size());  // announce() allocates nothing
+    keys_.reserve(templates.size());
+    for (std::size_t shape = 0; shape < kPlainShapes; ++shape) {
+        keys_.push_back(keys_of(templates_[shape]));
+    }
+    kept_back_.resize(templates.size());
+    for (std::size_t shape = kPlainShapes; shape < templates.size(); ++shape) {
+        kept_back_[shape] =
+            session.encode_templates(std::span(templates).subspan(shape, 1)).front();
+    }
+}
+
+/// libfixbuf takes memory for each template once, with its first record, and ends the process where
+/// there is none. Records that are not sent make it take that memory now.
+void IpfixEncoder::take_memory_of_fixbuf() noexcept {
+    std::array<std::byte, kLargestRecord> nothing{};
+    for (const RecordTemplate& each : templates_) {
+        if (!session_.has_room(each.id, each.record_octets)) {
+            static_cast<void>(session_.close());
+        }
+        static_cast<void>(session_.append(each.id, std::span(nothing).first(each.record_octets),
+                                          each.record_octets));
+    }
+    static_cast<void>(session_.close());
+}
+
+std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
+    std::uint64_t print = observation_domain;
+    const auto add = [&print](const std::vector<std::byte>& message) {
+        if (message.size() > kMessageHeader) {  // whose time is another one in every run
+            print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
+                                         message.size() - kMessageHeader, print);
+        }
+    };
+    std::ranges::for_each(announced_, add);
+    std::ranges::for_each(kept_back_, add);
+    return print;
+}
+
+std::optional<std::uint32_t> IpfixEncoder::announce_for(MessageView message) noexcept {
+    constexpr std::size_t kSetHeader = FixbufSession::kSetHeader;
+    std::size_t records = 0;
+    for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
+         sets.size() >= kSetHeader;) {
+        const std::uint64_t id = read_unsigned(sets.first(2));
+        const std::uint64_t octets =
+            std::clamp<std::uint64_t>(read_unsigned(sets.subspan(2, 2)), kSetHeader, sets.size());
+        const std::uint64_t shape = id - templates_.front().id;  // of other sets far too large
+        if (shape >= templates_.size()) {
+            return std::nullopt;
+        }
+        const std::size_t of_record = templates_[shape].record_octets;
+        if (octets - kSetHeader < of_record) {
+            return std::nullopt;
+        }
+        records += (octets - kSetHeader) / of_record;
+        announce(static_cast<std::size_t>(shape));
+        sets = sets.subspan(octets);
+    }
+    return static_cast<std::uint32_t>(records);
+}
+
+void IpfixEncoder::announce(std::size_t shape) noexcept {
+    if (!kept_back_[shape].empty()) {
+        announced_.push_back(std::move(kept_back_[shape]));
+        kept_back_[shape].clear();
+        keys_.push_back(keys_of(templates_[shape]));
+    }
+}
+
+AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
+    const std::size_t shape = shape_index(record, layout_);
+    if (!session_.has_room(templates_[shape].id, templates_[shape].record_octets)) {
+        return AppendResult::message_full;
+    }
+    return add(record, shape) ? AppendResult::added : AppendResult::failed;
+}
+
+AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* second) noexcept {
+    const std::size_t shape = shape_index(first, layout_);
+    const std::size_t second_shape = shape_index(second, layout_);
+    // The second one may need a set of its own.
+    const std::size_t octets = templates_[shape].record_octets + FixbufSession::kSetHeader +
+                               templates_[second_shape].record_octets;
+    if (!session_.has_room(templates_[shape].id, octets)) {
+        return AppendResult::message_full;
+    }
+    return add(first, shape) && add(second, second_shape) ? AppendResult::added
+                                                          : AppendResult::failed;
+}
+
+bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
+    const RecordTemplate& chosen = templates_[shape];
+    std::array<std::byte, kLargestRecord> written;
+    chosen.write(record, written.data());
+    if (!session_.append(chosen.id, std::span(written).first(chosen.record_octets),
+                         chosen.record_octets)) {
+        latest_end_ = {};
+        return false;
+    }
+    announce(shape);
+    latest_end_ = std::max(latest_end_, latest_packet(record, layout_));
+    return true;
+}
+
+EncodedMessage IpfixEncoder::close() noexcept {
+    const FixbufSession::Message closed = session_.close();
+    return {.octets = closed.octets,
+            .records = closed.records,
+            .latest_end = std::exchange(latest_end_, Timestamp{})};
+}
+
+}  // namespace tributary

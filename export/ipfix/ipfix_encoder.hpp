@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "export/export_error.hpp"
+#include "export/ipfix/fixbuf_session.hpp"
+#include "export/ipfix/record_template.hpp"
+#include "export/message.hpp"
+#include "export/options.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+enum class AppendResult : std::uint8_t {
+    added,
+    message_full,  ///< not added: close() this message, then append again
+    failed,        ///< not added, and the records of the message that was open are gone with it
+};
+
+/// A closed message, whose header has neither number nor time yet: MessageNumbering writes them.
+struct EncodedMessage {
+    MessageView octets;       ///< good until the encoder's next append(); empty: it has no record
+    std::uint32_t records{};  ///< data records in it
+    Timestamp latest_end{};   ///< of these records
+};
+
+/// Which fields of a template are the flow's key.
+struct TemplateKeys {
+    std::uint16_t template_id{};
+    std::uint64_t indicator{};  ///< flowKeyIndicator (IE 173): bit n for the field n, from 0
+    std::uint64_t tunnel{};     ///< the fields that are in the key with flows.tunnel-in-key
+};
+
+/// Makes IPFIX messages out of flow records, one message at a time:
+///
+///     append()* -> close() -> append()* ...
+///
+/// Template messages stand apart from that and can be had at any time. append() may add one to
+/// them: it has to be sent before the message that the record is in. All templates are encoded
+/// before the first record is. A plain one is announced at once, any other after the first record
+/// of its shape: with every group chosen there are hundreds, of which a network shows a few.
+/// @thread  one; nothing is shared between encoders
+class IpfixEncoder {
+public:
+    /// @param message_limit  octets that no message exceeds, at most 65535
+    /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
+    IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
+                 std::size_t message_limit);
+    /// @param record  of the layout given at construction, aligned to 8
+    [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
+    /// Appends two records that stay together in one message: both of them, or none.
+    [[nodiscard]] AppendResult append_pair(const std::byte* first,
+                                           const std::byte* second) noexcept;
+    /// Closes the open message.
+    [[nodiscard]] EncodedMessage close() noexcept;
+
+    /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
+    [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }
+    /// @param index  0 .. template_messages() - 1
+    /// @return  without number and time; good until the next append()
+    [[nodiscard]] MessageView template_message(std::size_t index) const noexcept {
+        return announced_[index];
+    }
+    /// Announces the templates that a message of an encoder with the same fingerprint needs.
+    ///
+    /// @return  data records in it; nothing: it has sets of other templates, or of no whole records
+    std::optional<std::uint32_t> announce_for(MessageView message) noexcept;
+    /// The same for encoders whose messages and templates go together, in every run.
+    [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+    /// Of the templates in these messages.
+    [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
+
+private:
+    void encode_templates(const FixbufSession::Settings& settings);
+    void take_memory_of_fixbuf() noexcept;
+    [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
+    [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
+    void announce(std::size_t shape) noexcept;
+
+    RecordLayout layout_;
+    std::vector<RecordTemplate> templates_;          ///< by shape
+    FixbufSession session_;                          ///< puts data records into messages
+    std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first
+    std::vector<TemplateKeys> keys_;
+    std::uint64_t fingerprint_{};
+    /// By shape, the message of its template, until that is announced.
+    std::vector<std::vector<std::byte>> kept_back_;
+    Timestamp latest_end_{};  ///< of the open message's records
+};
+
+}  // namespace tributary

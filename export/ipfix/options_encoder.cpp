@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix/options_encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "export/ipfix/enterprise_elements.hpp"
+#include "export/ipfix/fixbuf_memory.hpp"
+#include "export/ipfix/ipfix_template.hpp"
+#include "export/ipfix/reverse_elements.hpp"
+
+namespace tributary {
+namespace {
+
+/// @source  RFC 3954 §8: samplingAlgorithm
+std::uint8_t netflow_algorithm(const SamplingOptions& sampling) {
+    constexpr std::uint8_t kDeterministic = 1;
+    constexpr std::uint8_t kRandom = 2;
+    const bool is_random = sampling.method == SamplingMethod::random && sampling.one_in > 1;
+    return is_random ? kRandom : kDeterministic;
+}
+
+/// Each in a message of its own: pmacct reads one options template of a set, and calls the next one
+/// malformed.
+std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
+                                                     std::span<const WireTemplate> templates) {
+    std::vector<std::vector<std::byte>> messages;
+    for (const WireTemplate& each : templates) {
+        messages.push_back(session.encode_templates(std::span(&each, 1)).front());
+    }
+    return messages;
+}
+
+/// Octets of a text that a record takes: two of them fit the smallest message.
+constexpr std::size_t kLongestText = 200;
+
+/// The beginning of a text that fits, not cut inside a character of UTF-8.
+std::size_t fitting_octets(const std::string& text) {
+    if (text.size() <= kLongestText) {
+        return text.size();
+    }
+    constexpr unsigned kContinuationMask = 0xC0;
+    constexpr unsigned kContinuation = 0x80;
+    std::size_t octets = kLongestText;
+    while (octets > 0 &&
+           (static_cast<unsigned char>(text[octets]) & kContinuationMask) == kContinuation) {
+        --octets;
+    }
+    return octets;
+}
+
+}  // namespace
+
+/// The fields of one record, back to back as FixbufSession takes them.
+class OptionsEncoder::Fields {
+public:
+    explicit Fields(OptionsKind kind) : template_id_(static_cast<std::uint16_t>(kind)) {}
+
+    template <class Value>
+        requires std::is_arithmetic_v<Value>
+    Fields& put(Value value) {
+        put_bytes(&value, sizeof value);
+        octets_ += sizeof value;
+        return *this;
+    }
+    /// @param text  outlives the fields
+    Fields& put(const std::string& text) {
+        const WireString string{.octets = fitting_octets(text), .text = text.data()};
+        put_bytes(&string, sizeof string);
+        octets_ += 1 + string.octets;  // RFC 7011 §7: its length goes ahead
+        return *this;
+    }
+    Fields& put(const RecordTally& tally) {
+        return put(tally.records).put(tally.packets).put(tally.octets);
+    }
+
+    [[nodiscard]] std::uint16_t template_id() const noexcept { return template_id_; }
+    [[nodiscard]] std::size_t octets() const noexcept { return octets_; }
+    [[nodiscard]] std::span<std::byte> bytes() noexcept { return std::span(bytes_).first(used_); }
+
+private:
+    void put_bytes(const void* from, std::size_t count) {
+        std::memcpy(std::span(bytes_).subspan(used_, count).data(), from, count);
+        used_ += count;
+    }
+
+    std::uint16_t template_id_;
+    std::array<std::byte, 64> bytes_{};
+    std::size_t used_ = 0;
+    std::size_t octets_ = 0;  ///< on the wire
+};
+
+OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProcess& metering,
+                               std::size_t message_limit)
+    : observation_domain_(options.observation_domain),
+      enterprise_number_(options.enterprise_number),
+      tunnel_in_key_(metering.tunnel_in_key),
+      groups_(metering.layout.groups()),
+      has_reverse_(metering.layout.reverse_at != 0),
+      has_own_(options.enterprise_elements),
+      has_ntop_(options.ntop_elements && options.enterprise_elements),
+      has_cert_(options.cert_elements),
+      shape_({.choice = options.options,
+              .sampling = options.sampling,
+              .has_selector = differ_in_sampling(metering.interfaces),
+              .knows_drops = metering.knows_drops}),
+      interfaces_(metering.interfaces),
+      session_({.observation_domain = options.observation_domain,
+                .enterprise_number = options.enterprise_number,
+                .message_limit = message_limit},
+               options_templates(shape_)),
+      template_messages_(encode_templates(session_, options_templates(shape_))) {
+    Messages types;
+    if (options.options.types) {
+        append_types(types);
+    }
+    close(types);
+    if (!types.complete) {
+        throw ExportError("libfixbuf refused a record of an element's type");
+    }
+    type_messages_ = std::move(types.messages);
+}
+
+OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
+                                                std::span<const TemplateKeys> templates) {
+    constexpr std::size_t kPlenty = 65'536;  // some hundred octets for a record with a name
+    check_memory_for_fixbuf(kPlenty);
+    try {
+        return encode_all(numbers, templates);
+    } catch (const std::bad_alloc&) {
+        static_cast<void>(session_.close());  // what is begun does not come again
+        throw;
+    }
+}
+
+OptionsEncoder::Messages OptionsEncoder::encode_all(const OptionsNumbers& numbers,
+                                                    std::span<const TemplateKeys> templates) {
+    Messages out;
+    if (shape_.choice.reliability) {
+        append_reliability(out, numbers);
+    }
+    if (shape_.choice.statistics) {
+        append(out, Fields(OptionsKind::statistics)
+                        .put(observation_domain_)
+                        .put(numbers.exported_octets)
+                        .put(numbers.exported_messages)
+                        .put(numbers.exported_records));
+    }
+    if (shape_.choice.interfaces) {
+        for (const ObservedInterface& interface : interfaces_) {
+            append_interface(out, interface);
+        }
+    }
+    append_sampling(out);
+    if (shape_.choice.flow_keys) {
+        append_keys(out, templates);
+    }
+    close(out);
+    return out;
+}
+
+void OptionsEncoder::append_keys(Messages& out, std::span<const TemplateKeys> templates) {
+    for (const TemplateKeys& keys : templates) {
+        append(out, Fields(OptionsKind::flow_keys)
+                        .put(keys.template_id)
+                        .put(keys.indicator | (tunnel_in_key_ ? keys.tunnel : 0)));
+    }
+}
+
+void OptionsEncoder::append_reliability(Messages& out, const OptionsNumbers& numbers) {
+    append(
+        out,
+        Fields(OptionsKind::exporting_reliability).put(observation_domain_).put(numbers.not_sent));
+    Fields metering = Fields(shape_.metering())
+                          .put(observation_domain_)
+                          .put(numbers.metering.ignored_packets)
+                          .put(numbers.metering.ignored_octets);
+    if (!shape_.knows_drops) {
+        append(out, metering);
+    } else if (numbers.metering.dropped_packets) {  // else it is unknown just now
+        append(out, metering.put(*numbers.metering.dropped_packets));
+    }
+}
+
+void OptionsEncoder::append_interface(Messages& out, const ObservedInterface& interface) {
+    append(out, Fields(OptionsKind::interface)
+                    .put(interface.index)
+                    .put(interface.name)
+                    .put(interface.description));
+}
+
+bool differ_in_sampling(const std::vector<ObservedInterface>& interfaces) noexcept {
+    const auto sampling_of = [](const ObservedInterface& each) {
+        const bool is_sampled = each.sampling.one_in > 1;
+        return std::pair(each.sampling.one_in,
+                         is_sampled ? each.sampling.method : SamplingMethod::count);
+    };
+    return std::ranges::any_of(interfaces, [&](const ObservedInterface& each) {
+        return sampling_of(each) != sampling_of(interfaces.front());
+    });
+}
+
+void OptionsEncoder::append_sampling(Messages& out) {
+    for (std::size_t index = 0; index < interfaces_.size(); ++index) {
+        std::vector<Fields> records;
+        const bool is_for_all = index == 0 && !shape_.has_selector;
+        if (shape_.has_netflow() && (shape_.has_selector || is_for_all)) {
+            records.push_back(netflow_sampling(interfaces_[index], false));
+            records.push_back(netflow_sampling(interfaces_[index], true));
+        }
+        if (shape_.has_psamp()) {
+            records.push_back(psamp_sampling(interfaces_[index]));
+        }
+        append_together(out, records);
+    }
+}
+
+OptionsEncoder::Fields OptionsEncoder::netflow_sampling(const ObservedInterface& interface,
+                                                        bool has_algorithm) const {
+    Fields fields(has_algorithm ? OptionsKind::netflow_sampling : OptionsKind::netflow_rate);
+    if (shape_.has_selector) {
+        fields.put(interface.index).put(std::uint64_t{interface.index});
+    } else {
+        fields.put(observation_domain_);
+    }
+    fields.put(interface.sampling.one_in);
+    return has_algorithm ? fields.put(netflow_algorithm(interface.sampling)) : fields;
+}
+
+OptionsEncoder::Fields OptionsEncoder::psamp_sampling(const ObservedInterface& interface) {
+    const SamplingOptions& sampling = interface.sampling;
+    // selectorAlgorithm, as IANA's registry psamp-parameters numbers it
+    constexpr std::uint16_t kSystematicCount = 1;
+    constexpr std::uint16_t kUniformProbabilistic = 4;
+    const bool is_random = sampling.method == SamplingMethod::random && sampling.one_in > 1;
+    Fields fields = Fields(is_random ? OptionsKind::random_sampling : OptionsKind::counted_sampling)
+                        .put(std::uint64_t{interface.index})
+                        .put(interface.index)
+                        .put(is_random ? kUniformProbabilistic : kSystematicCount);
+    return is_random ? fields.put(1.0 / sampling.one_in)
+                     : fields.put(std::uint32_t{1}).put(sampling.one_in - 1);
+}
+
+/// All are in one message, in this order.
+void OptionsEncoder::append_together(Messages& out, std::span<const Fields> records) {
+    std::size_t octets = 0;
+    for (const Fields& each : records) {
+        octets += FixbufSession::kSetHeader + each.octets();
+    }
+    if (!records.empty() && !session_.has_room(records.front().template_id(), octets)) {
+        close(out);
+    }
+    for (const Fields& each : records) {
+        append(out, each);
+    }
+}
+
+/// @source  RFC 5610 §3.9; reverse elements have their own numbers (RFC 5103 §6.2)
+void OptionsEncoder::append_types(Messages& out) {
+    constexpr std::uint8_t kDefaultSemantics = 0;
+    constexpr std::uint16_t kNoUnits = 0;
+    const auto describe = [&](const std::string& name, std::uint16_t number, IpfixType type,
+                              std::uint32_t enterprise) {
+        append(out, Fields(OptionsKind::element_type)
+                        .put(enterprise)
+                        .put(number)
+                        .put(static_cast<std::uint8_t>(type))
+                        .put(kDefaultSemantics)
+                        .put(kNoUnits)
+                        .put(name));
+    };
+    for (const EnterpriseElement& element : kEnterpriseElements) {
+        const auto number = static_cast<std::uint16_t>(element.number);
+        if (!(groups_.*element.group) || !has_own_) {
+            continue;
+        }
+        describe(element.name, number, element.type, enterprise_number_);
+        if (has_reverse_) {
+            describe(ReverseName(element.name).c_str(),
+                     static_cast<std::uint16_t>(number | kReverseBit), element.type,
+                     enterprise_number_);
+        }
+    }
+    for (const NtopElement& element : kNtopElements) {
+        if (has_ntop_) {
+            describe(element.in, element.in_number, IpfixType::unsigned32, kNtopEnterprise);
+        }
+        if (has_ntop_ && has_reverse_) {
+            describe(element.out, element.out_number, IpfixType::unsigned32, kNtopEnterprise);
+        }
+    }
+    if (has_cert_) {
+        describe(kCertElement.name, kCertElement.number, IpfixType::unsigned8, kCertEnterprise);
+    }
+    if (has_cert_ && has_reverse_) {
+        describe(ReverseName(kCertElement.name).c_str(),
+                 static_cast<std::uint16_t>(kCertElement.number | kReverseBit),
+                 IpfixType::unsigned8, kCertEnterprise);
+    }
+}
+
+void OptionsEncoder::append(Messages& out, Fields fields) {
+    if (!session_.has_room(fields.template_id(), fields.octets())) {
+        close(out);
+    }
+    const bool added = session_.append(fields.template_id(), fields.bytes(), fields.octets());
+    out.complete = out.complete && added;
+}
+
+void OptionsEncoder::close(Messages& out) {
+    const FixbufSession::Message closed = session_.close();
+    if (closed.records > 0) {
+        out.messages.push_back(
+            {.octets = {closed.octets.begin(), closed.octets.end()}, .records = closed.records});
+    }
+}
+
+}  // namespace tributary

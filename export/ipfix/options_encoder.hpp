@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "export/export_error.hpp"
+#include "export/ipfix/fixbuf_session.hpp"
+#include "export/ipfix/ipfix_encoder.hpp"
+#include "export/ipfix/options_templates.hpp"
+#include "export/metering_process.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// What one collector's options records say at one moment, beside what never changes.
+struct OptionsNumbers {
+    MeteringTotals metering;
+    RecordTally not_sent;  ///< records that this collector will never get, metering.lost included
+    std::uint64_t exported_octets{};    ///< of the messages below
+    std::uint64_t exported_messages{};  ///< handed to its transport before this one
+    std::uint64_t exported_records{};   ///< flow records that it has or that are under way to it
+};
+
+/// Makes the messages of options records: what the processes lost, what they did, interfaces, their
+/// sampling, and the keys of the templates; and, to be told before the templates that have them,
+/// the types of tributary's own elements.
+///
+/// Sampling is told in the forms that were chosen, also that there is none. `rfc5477` has one
+/// record for each interface. `netflow` is what NetFlow 9 has and most collectors read,
+/// samplingInterval with samplingAlgorithm: for all of the observation domain, or where interfaces
+/// differ for each selector. It stands in a record without the algorithm too, because nfcapd 1.7.1
+/// reads no rate from one that has an algorithm. goflow2 takes the first of 305 and 34 that a
+/// message has, and 305 for the rate: so the records with 34 go ahead of their sibling, in the same
+/// message.
+///
+/// @source  RFC 7011 §4 (reliability, statistics, flow keys), RFC 5477 §8 (sampling), RFC 3954 §8
+///          (elements 34, 35), RFC 5610 (types)
+/// @thread  one
+class OptionsEncoder {
+public:
+    /// A closed message without number and time.
+    struct Message {
+        std::vector<std::byte> octets;
+        std::uint32_t records{};
+    };
+    struct Messages {
+        std::vector<Message> messages;
+        bool complete = true;  ///< libfixbuf refused no record
+    };
+
+    /// @param message_limit  octets that no message exceeds, at least 512
+    /// @errors  ExportError
+    OptionsEncoder(const ExportOptions& options, const MeteringProcess& metering,
+                   std::size_t message_limit);
+
+    /// Without numbers and times.
+    [[nodiscard]] const std::vector<std::vector<std::byte>>& template_messages() const noexcept {
+        return template_messages_;
+    }
+    /// Of the types, in messages of their own.
+    [[nodiscard]] const std::vector<Message>& type_messages() const noexcept {
+        return type_messages_;
+    }
+    /// The first message has the numbers, where they are chosen.
+    /// @errors  std::bad_alloc: nothing is made
+    [[nodiscard]] Messages encode(const OptionsNumbers& numbers,
+                                  std::span<const TemplateKeys> templates);
+
+private:
+    class Fields;
+
+    [[nodiscard]] Messages encode_all(const OptionsNumbers& numbers,
+                                      std::span<const TemplateKeys> templates);
+
+    void append(Messages& out, Fields fields);
+    void append_reliability(Messages& out, const OptionsNumbers& numbers);
+    void append_keys(Messages& out, std::span<const TemplateKeys> templates);
+    void append_interface(Messages& out, const ObservedInterface& interface);
+    void append_sampling(Messages& out);
+    [[nodiscard]] Fields netflow_sampling(const ObservedInterface& interface,
+                                          bool has_algorithm) const;
+    [[nodiscard]] static Fields psamp_sampling(const ObservedInterface& interface);
+    void append_together(Messages& out, std::span<const Fields> records);
+    void append_types(Messages& out);
+    void close(Messages& out);
+
+    std::uint32_t observation_domain_;
+    std::uint32_t enterprise_number_;
+    bool tunnel_in_key_;
+    FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
+    bool has_reverse_;    ///< so are the reverse ones
+    bool has_own_;        ///< tributary's own are
+    bool has_ntop_;       ///< so are ntop's
+    bool has_cert_;       ///< and CERT's
+    OptionsShape shape_;
+    std::vector<ObservedInterface> interfaces_;
+    FixbufSession session_;
+    std::vector<std::vector<std::byte>> template_messages_;
+    std::vector<Message> type_messages_;
+};
+
+/// Whether packets of some interfaces are sampled otherwise than those of others, so that a record
+/// has to tell which.
+[[nodiscard]] bool differ_in_sampling(const std::vector<ObservedInterface>& interfaces) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/listing/element_names.hpp"
+
+#include <fixbuf/public.h>
+
+#include <string_view>
+
+#include "export/ipfix/enterprise_elements.hpp"
+#include "export/ipfix/fixbuf_memory.hpp"
+#include "export/ipfix/reverse_elements.hpp"
+#include "export/listing/printable_text.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint16_t kElementMask = 0x7FFF;
+
+IpfixType to_type(std::uint64_t number) {
+    return number < static_cast<std::uint64_t>(IpfixType::count) ? static_cast<IpfixType>(number)
+                                                                 : IpfixType::octet_array;
+}
+
+bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) != 0; }
+
+/// The element of tributary's own that has this number under its enterprise; of a reverse element
+/// the forward one.
+const EnterpriseElement* own_element(std::uint32_t enterprise, std::uint16_t number) noexcept {
+    return enterprise != 0 ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
+                           : nullptr;
+}
+
+std::string own_name(const EnterpriseElement& own, std::uint16_t number) {
+    return is_reverse(number) ? ReverseName(own.name).c_str() : own.name;
+}
+
+std::string number_name(const IpfixElement& element) {
+    return "e" + std::to_string(element.enterprise) + "id" + std::to_string(element.number);
+}
+
+}  // namespace
+
+/// What a record says about an element.
+struct ElementNames::Description {
+    std::uint32_t enterprise{};
+    std::optional<std::uint16_t> number;
+    IpfixType type{};
+    std::string_view name;
+};
+
+struct ElementRegistry::Model {
+    struct Free {
+        void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
+    };
+    Model() {
+        check_memory_for_fixbuf(kFixbufOctets);
+        elements.reset(fbInfoModelAlloc());
+    }
+
+    std::unique_ptr<fbInfoModel_t, Free> elements;
+
+    [[nodiscard]] const fbInfoElement_t* find(std::uint32_t enterprise,
+                                              std::uint16_t number) const {
+        return fbInfoModelGetElementByID(elements.get(), number, enterprise);
+    }
+};
+
+ElementRegistry::ElementRegistry() : model_(std::make_unique<Model>()) {}
+
+ElementRegistry::~ElementRegistry() = default;
+
+std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterprise,
+                                                            std::uint16_t number) const {
+    const fbInfoElement_t* known = model_->find(enterprise, number);
+    if (known != nullptr) {
+        return Entry{known->ref.name, to_type(known->type)};
+    }
+    if (enterprise == kNtopEnterprise) {
+        if (const char* const name = ntop_element(number)) {
+            return Entry{name, IpfixType::unsigned32};
+        }
+    }
+    if (enterprise == kCertEnterprise && (number & ~kReverseBit) == kCertElement.number) {
+        return Entry{
+            is_reverse(number) ? ReverseName(kCertElement.name).c_str() : kCertElement.name,
+            IpfixType::unsigned8};
+    }
+    const EnterpriseElement* const own = own_element(enterprise, number);
+    if (enterprise == kDocumentationEnterprise && own != nullptr) {
+        return Entry{own_name(*own, number), own->type};
+    }
+    return std::nullopt;
+}
+
+bool ElementRegistry::is_fixed(std::uint32_t enterprise, std::uint16_t number) const {
+    return enterprise == 0 || model_->find(enterprise, number) != nullptr;
+}
+
+const IpfixElement* ElementNames::find(std::uint32_t enterprise, std::uint16_t number) {
+    return element({enterprise, number});
+}
+
+/// @return  nullptr: it is not registered, and there are kMostElements others
+IpfixElement* ElementNames::element(Key key) {
+    const auto found = elements_.find(key);
+    if (found != elements_.end()) {
+        return &found->second;
+    }
+    const auto entry = registry_->find(key.first, key.second);
+    if (!entry && unregistered_ >= kMostElements) {
+        return nullptr;
+    }
+    unregistered_ += entry ? 0 : 1;
+    IpfixElement& made = elements_[key];
+    made.enterprise = key.first;
+    made.number = key.second;
+    if (entry) {
+        made.type = entry->type;
+        made.is_padding = entry->name == "paddingOctets";
+        give_meaning(made, entry->name);
+    }
+    if (!entry || !rename(made, entry->name)) {
+        static_cast<void>(rename(made, number_name(made)));
+    }
+    return &made;
+}
+
+/// @return  false: the name is another element's, and this one keeps its own
+bool ElementNames::rename(IpfixElement& element, const std::string& name) {
+    if (element.name == name) {
+        return true;
+    }
+    if (!taken_.insert(name).second) {
+        return false;
+    }
+    taken_.erase(element.name);
+    element.name = name;
+    return true;
+}
+
+/// An element of tributary's has its meaning by the name that it is told to have, also where that
+/// is already shown for the same element of another enterprise.
+void ElementNames::give_meaning(IpfixElement& element, std::string_view told) {
+    const EnterpriseElement* const own = own_element(element.enterprise, element.number);
+    const bool is_own = own != nullptr && own_name(*own, element.number) == told;
+    const TributaryElement number = is_own ? own->number : TributaryElement::none;
+    element.own = is_reverse(element.number) ? TributaryElement::none : number;
+    element.own_reverse = is_reverse(element.number) ? number : TributaryElement::none;
+}
+
+void ElementNames::learn(const IpfixRecord& record) {
+    Description told;
+    for (std::size_t index = 0; index < record.values.size(); ++index) {
+        const IpfixElement& field = *record.layout->fields[index].element;
+        const std::span<const std::byte> value = record.values[index];
+        if (field.enterprise != 0) {
+            continue;
+        }
+        if (field.number == 303) {  // informationElementId
+            told.number = static_cast<std::uint16_t>(read_unsigned(value) & kElementMask);
+        } else if (field.number == 339) {  // informationElementDataType
+            told.type = to_type(read_unsigned(value));
+        } else if (field.number == 341) {  // informationElementName
+            told.name = {reinterpret_cast<const char*>(value.data()), value.size()};
+        } else if (field.number == 346) {  // privateEnterpriseNumber
+            told.enterprise = static_cast<std::uint32_t>(read_unsigned(value));
+        }
+    }
+    // What IANA has registered is not for an exporter to redefine.
+    if (told.number && !told.name.empty() && !registry_->is_fixed(told.enterprise, *told.number)) {
+        describe(told);
+    }
+}
+
+void ElementNames::describe(const Description& told) {
+    const std::uint16_t number = told.number.value_or(0);  // there is one
+    const Key key{told.enterprise, number};
+    const std::string name = printable(told.name.substr(0, kLongestName + 1));
+    IpfixElement* const element = name.size() <= kLongestName ? this->element(key) : nullptr;
+    if (element == nullptr) {
+        ++refused_names_;
+        return;
+    }
+    const EnterpriseElement* const own = own_element(told.enterprise, number);
+    const auto entry = registry_->find(key.first, key.second);
+    const bool is_known =
+        (own != nullptr && name == own_name(*own, number)) || (entry && name == entry->name);
+    if ((is_known && rename(*element, name)) ||
+        rename(*element, std::to_string(told.enterprise) + '/' + name)) {
+        element->type = told.type;
+        give_meaning(*element, name);
+        return;
+    }
+    ++refused_names_;
+}
+
+}  // namespace tributary

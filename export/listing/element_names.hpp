@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "export/ipfix/ipfix_template.hpp"
+
+namespace tributary {
+
+/// The elements that are registered: those that come with libfixbuf, tributary's own under the
+/// number that they have by default, and ntop's and CERT's that tributary writes.
+/// @thread  any; it does not change
+class ElementRegistry {
+public:
+    struct Entry {
+        std::string name;
+        IpfixType type{};
+    };
+
+    /// @cost  a millisecond: some thousand elements
+    ElementRegistry();
+    ElementRegistry(const ElementRegistry&) = delete;
+    ElementRegistry& operator=(const ElementRegistry&) = delete;
+    ~ElementRegistry();
+
+    /// @return  nothing when the element is not registered
+    [[nodiscard]] std::optional<Entry> find(std::uint32_t enterprise, std::uint16_t number) const;
+    /// Whether no exporter may describe the element in another way.
+    [[nodiscard]] bool is_fixed(std::uint32_t enterprise, std::uint16_t number) const;
+
+private:
+    struct Model;
+    std::unique_ptr<Model> model_;
+};
+
+/// The elements that an input has named so far, in templates or in options records that describe
+/// them (RFC 5610).
+///
+/// An element has one name at a time, and no other element has that name:
+///  * IANA's and other registered elements have their registered names, which no exporter changes;
+///    tributary's own have theirs under 32473 and where a record describes them;
+///  * one that a record describes has its enterprise's number before its name, "12345/peer", so
+///  that
+///    no exporter can take a name that is not its own;
+///  * every other one is "e12345id7".
+/// @thread  one
+class ElementNames {
+public:
+    /// Elements that are kept, registered ones aside: some 150 octets each, and more than any
+    /// exporter has. An input of templates with ever other elements would otherwise be twenty times
+    /// as large in memory.
+    static constexpr std::size_t kMostElements = 65'536;
+    /// Octets of a name that a record tells; IANA's longest has 48. A record of JSON has the name
+    /// of each of its values, which may be one octet long.
+    static constexpr std::size_t kLongestName = 128;
+
+    explicit ElementNames(std::shared_ptr<const ElementRegistry> registry)
+        : registry_(std::move(registry)) {}
+    ElementNames(const ElementNames&) = delete;
+    ElementNames& operator=(const ElementNames&) = delete;
+    ~ElementNames() = default;
+
+    /// @return  good as long as this object, and renamed when a record describes it; nullptr: it is
+    ///          not registered, and there are kMostElements others
+    [[nodiscard]] const IpfixElement* find(std::uint32_t enterprise, std::uint16_t number);
+
+    /// Takes note when an options record describes an enterprise's element.
+    /// @source  RFC 5610 §3.9
+    void learn(const IpfixRecord& record);
+
+    /// Descriptions that were not taken: the name is longer than kLongestName or that of another
+    /// element, or there are kMostElements others.
+    [[nodiscard]] std::uint64_t refused_names() const noexcept { return refused_names_; }
+
+private:
+    using Key = std::pair<std::uint32_t, std::uint16_t>;  ///< enterprise, number
+    struct Description;
+
+    [[nodiscard]] IpfixElement* element(Key key);
+    [[nodiscard]] bool rename(IpfixElement& element, const std::string& name);
+    static void give_meaning(IpfixElement& element, std::string_view told);
+    void describe(const Description& description);
+
+    std::shared_ptr<const ElementRegistry> registry_;  ///< of all inputs that are read
+    // Ordered, because an input could choose numbers that one bucket of a hash table has to take.
+    std::map<Key, IpfixElement> elements_;
+    std::set<std::string> taken_;  ///< the names of all elements
+    std::size_t unregistered_{};   ///< of the elements
+    std::uint64_t refused_names_{};
+};
+
+}  // namespace tributary

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "export/listing/flow_filter.hpp"
+#include "export/listing/flow_measure.hpp"
+#include "export/listing/flow_view.hpp"
+
+namespace tributary {
+
+/// Fields to group by that are not understood.
+struct GroupFieldError : FilterError {
+    using FilterError::FilterError;
+};
+
+struct GroupFieldKind;
+
+/// One field that flows are put together by, for instance src-net/24.
+struct GroupField {
+    std::string name;  ///< as it was asked for
+    const GroupFieldKind* kind{};
+    std::uint8_t ipv4_bits{};
+    std::uint8_t ipv6_bits{};
+
+    /// @return  its value in a flow, as text
+    [[nodiscard]] std::string text(const FlowView& flow) const;
+    /// Whether its values are whole numbers.
+    [[nodiscard]] bool is_number() const noexcept;
+};
+
+/// @param text  names with commas between them: src-host, dst-port, src-net/24, dst-net/24/48 (the
+/// bits
+///              of IPv4 and of IPv6, else 64), ...
+/// @errors      GroupFieldError
+[[nodiscard]] std::vector<GroupField> parse_group_fields(std::string_view text);
+
+/// The names that parse_group_fields() knows, for help.
+[[nodiscard]] std::string group_field_names();
+
+/// Sums of the counts of kTcpCounts, over the flows that tell them; nothing: none does.
+using TcpSums = std::array<std::optional<WideCount>, kTcpCounts.size()>;
+
+/// What flows that agree in all fields have together.
+struct FlowGroup {
+    std::vector<std::string> values;  ///< of the fields, in their order
+    std::uint64_t flows{};
+    WideCount packets{};
+    WideCount octets{};
+    WideCount reverse_packets{};
+    WideCount reverse_octets{};
+    TcpSums tcp{};
+    TcpSums reverse_tcp{};
+    Timestamp start = Timestamp::max();  ///< of those that have times
+    Timestamp end = Timestamp::min();
+
+    void add(const FlowView& flow) noexcept;
+    /// Of both directions; nothing: neither is known.
+    [[nodiscard]] std::optional<WideCount> tcp_count(std::size_t index) const noexcept;
+    [[nodiscard]] bool is_timed() const noexcept { return start <= end; }
+    [[nodiscard]] bool has_reverse() const noexcept { return reverse_packets != 0; }
+};
+
+/// Puts flows together by fields. Memory is in proportion to the groups.
+/// @thread  one
+class FlowGroups {
+public:
+    explicit FlowGroups(std::vector<GroupField> fields) : fields_(std::move(fields)) {}
+
+    void add(const FlowView& flow);
+    [[nodiscard]] const std::vector<GroupField>& fields() const noexcept { return fields_; }
+    /// In the order of their values: independent of the order of the flows.
+    [[nodiscard]] std::vector<const FlowGroup*> groups() const;
+
+private:
+    std::vector<GroupField> fields_;
+    std::unordered_map<std::string, FlowGroup> groups_;  ///< by the values, one after the other
+};
+
+}  // namespace tributary

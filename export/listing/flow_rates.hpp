@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "export/listing/flow_ranking.hpp"
+#include "export/listing/flow_view.hpp"
+#include "flowcache/record/flow_key.hpp"
+
+namespace tributary {
+
+/// What a running flow has sent per second between two looks; both directions of a biflow.
+struct FlowRate {
+    FlowView flow;                       ///< as the latest look has it
+    std::optional<double> octets_rate;   ///< nothing: it was not seen at the look before
+    std::optional<double> packets_rate;  ///< the same
+};
+
+enum class RateOrder : std::uint8_t {
+    octet_rate,   ///< octets per second since the look before
+    packet_rate,  ///< packets per second since the look before
+    octets,       ///< octets since the flow began
+};
+inline constexpr std::size_t kRateOrders = 3;
+
+/// Finds the flows with the highest rates: two looks at all flows that run, matched by key and
+/// start.
+///
+///     begin(10.0)  add(flow) ...  end()     the first look: no rates yet
+///     begin(12.0)  add(flow) ...  end()     rates are differences by two seconds
+///
+/// A flow that the look before did not have, and that began after it, has sent all it has since
+/// then. One that began earlier (the cache moved it, or it was not followed) has no rate yet.
+///
+/// At most `most_flows` flows are followed. Where more run, those with more octets are, and
+/// least_octets() says from how many on: a flow that passes this line has a rate one look later.
+/// @thread  one
+/// @cost    some 110 octets of memory for each flow that is followed
+class FlowRates {
+public:
+    static constexpr std::size_t kMostFlows = std::size_t{1} << 20U;
+
+    /// @param limit       flows in each order
+    /// @param most_flows  that are followed; at least 2
+    explicit FlowRates(std::size_t limit, std::size_t most_flows = kMostFlows)
+        : limit_(limit), most_flows_(most_flows), rankings_{ranking(), ranking(), ranking()} {}
+
+    /// @param seconds  of any clock that is not set
+    void begin(double seconds);
+    void add(const FlowView& flow);
+    /// The look is whole: its flows can be had, and are what the next look is compared with.
+    void end();
+    /// The next look has nothing to be compared with: it is another probe's, or this one was cut.
+    void forget();
+
+    /// The best of the latest whole look, at most `limit`. By a rate, only flows that have sent
+    /// something.
+    [[nodiscard]] const std::vector<FlowRate>& best(RateOrder order) const {
+        return best_.at(static_cast<std::size_t>(order));
+    }
+    /// Flows that the latest whole look had.
+    [[nodiscard]] std::uint64_t flows() const noexcept { return flows_; }
+    /// Seconds between the latest two whole looks; nothing: there is one, or none.
+    [[nodiscard]] std::optional<double> interval() const noexcept { return interval_; }
+    /// Flows with fewer octets are not followed; 0: all are.
+    [[nodiscard]] std::uint64_t least_octets() const noexcept { return least_octets_; }
+
+private:
+    struct Followed {
+        Timestamp start;
+        WideCount octets;
+        WideCount packets;
+        std::uint32_t look;  ///< that it was seen at
+    };
+    struct KeyHash {
+        std::size_t operator()(const FlowKey& key) const noexcept {
+            return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&key), sizeof key});
+        }
+    };
+    /// Two queues may each have a flow of one key.
+    using Flows = std::unordered_multimap<FlowKey, Followed, KeyHash>;
+    struct Counts {
+        WideCount octets;
+        WideCount packets;
+    };
+
+    [[nodiscard]] FlowRanking<FlowRate> ranking() const { return FlowRanking<FlowRate>(limit_); }
+    [[nodiscard]] Followed* find(const FlowView& flow);
+    [[nodiscard]] std::optional<Counts> growth(const FlowView& flow, const Followed* known) const;
+    void follow(const FlowView& flow);
+    void follow_fewer();
+    void rank(const FlowView& flow, const std::optional<Counts>& grown);
+
+    std::size_t limit_;
+    std::size_t most_flows_;
+    Flows followed_;
+    std::uint32_t look_ = 0;
+    std::optional<double> before_;  ///< when the look before began; nothing: there is none
+    double now_ = 0;                ///< when this look began
+    Timestamp latest_before_ = Timestamp::min();  ///< latest packet time of the look before
+    Timestamp latest_ = Timestamp::min();
+    std::uint64_t counted_ = 0;  ///< by this look
+    std::uint64_t flows_ = 0;
+    std::optional<double> interval_;
+    std::uint64_t least_octets_ = 0;
+    std::array<FlowRanking<FlowRate>, kRateOrders> rankings_;
+    std::array<std::vector<FlowRate>, kRateOrders> best_;
+};
+
+}  // namespace tributary

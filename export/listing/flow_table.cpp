@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/listing/flow_table.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <ctime>
+#include <span>
+
+#include "export/listing/flow_words.hpp"
+#include "export/listing/ip_text.hpp"
+
+namespace tributary {
+namespace {
+
+/// @param tail  what follows the address behind its separator: port, type.code; empty: nothing does
+std::string endpoint_text(const FlowKey& key, const IpAddress& address, const std::string& tail) {
+    if (key.ip_version == 0) {
+        return "-";
+    }
+    std::string text =
+        address_text(std::span<const std::byte>(address).first(key.ip_version == 4 ? 4 : 16));
+    if (tail.empty()) {
+        return text;
+    }
+    return (key.ip_version == 6 ? '[' + text + ']' : text) + ':' + tail;  // RFC 5952 §6
+}
+
+/// For instance "VXLAN 42 192.0.2.1 > 192.0.2.2".
+std::string tunnel_text(const TunnelGroup& tunnel) {
+    if (tunnel.kind == TunnelKind::none) {
+        return "-";
+    }
+    std::string text = tunnel_kind_text(tunnel.kind);
+    const bool may_lack_id = tunnel.kind == TunnelKind::ip_in_ip || tunnel.kind == TunnelKind::gre;
+    if (tunnel.id != 0 || !may_lack_id) {
+        text += ' ' + std::to_string(tunnel.id);
+    }
+    if (tunnel.ip_version == 0) {
+        return text;
+    }
+    const std::size_t octets = tunnel.ip_version == 4 ? 4 : 16;
+    return text + ' ' + address_text(std::span(tunnel.source).first(octets)) + " > " +
+           address_text(std::span(tunnel.destination).first(octets));
+}
+
+/// A count of one direction; "-" where the record does not have it, or no segment was analysed.
+std::string tcp_text(const TcpCountsView& tcp, TcpCountsView::Count count) {
+    const std::optional<std::uint64_t>& told = tcp.*count;
+    return told && tcp.segments != 0U ? std::to_string(*told) : "-";
+}
+
+/// For instance "3", or of both directions "3/0".
+std::string tcp_text(const FlowView& flow, TcpCountsView::Count count) {
+    std::string forward = tcp_text(flow.tcp, count);
+    if (!flow.has_reverse() || !(flow.reverse_tcp.*count)) {
+        return forward;
+    }
+    return forward + '/' + tcp_text(flow.reverse_tcp, count);
+}
+
+}  // namespace
+
+std::string source_text(const FlowKey& key) {
+    const bool shows_port = has_ports(key);
+    return endpoint_text(key, key.source,
+                         shows_port ? std::to_string(key.source_port.value) : std::string());
+}
+
+std::string destination_text(const FlowKey& key) {
+    const unsigned port = key.destination_port.value;
+    if (is_icmp(key)) {
+        return endpoint_text(key, key.destination,
+                             std::to_string(port / 256) + '.' + std::to_string(port % 256));
+    }
+    return endpoint_text(key, key.destination,
+                         has_ports(key) ? std::to_string(port) : std::string());
+}
+
+std::string time_text(Timestamp time) {
+    if (time == Timestamp{}) {
+        return "-";
+    }
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
+    const auto milliseconds =
+        std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch() - seconds);
+    const std::time_t calendar = seconds.count();
+    std::tm utc{};
+    gmtime_r(&calendar, &utc);
+    std::array<char, 80> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
+                  utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                  utc.tm_sec, static_cast<int>(milliseconds.count()));
+    return text.data();
+}
+
+std::string seconds_text(std::chrono::nanoseconds duration) {
+    const std::int64_t milliseconds =
+        std::chrono::floor<std::chrono::milliseconds>(duration).count();
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%" PRId64 ".%03d", milliseconds / 1000,
+                  static_cast<int>(milliseconds % 1000));
+    return text.data();
+}
+
+std::string count_text(WideCount count) {
+    std::string digits;
+    do {
+        digits += static_cast<char>('0' + static_cast<int>(count % 10));
+        count /= 10;
+    } while (count != 0);
+    return {digits.rbegin(), digits.rend()};
+}
+
+void FlowTable::add(const FlowView& flow) {
+    rows_.push_back(to_row(flow));
+    unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
+    unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
+    for (const auto& [column, count] : kTcpCounts) {
+        unused_[column] = unused_[column] && !(flow.tcp.*count) && !(flow.reverse_tcp.*count);
+    }
+    unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
+    if (rows_.size() >= rows_per_block_) {
+        flush();
+    }
+}
+
+void FlowTable::flush() {
+    static constexpr std::array<const char*, columns> kTitles{
+        "Start",      "Duration", "Proto",      "Source",    "Destination", "VLAN", "Tunnel",
+        "Flags",      "ToS",      "Packets",    "Octets",    "Retrans",     "Dups", "OutOfOrder",
+        "ZeroWindow", "RevFlags", "RevPackets", "RevOctets", "End"};
+    const auto widen = [this](const Row& row) {
+        for (std::size_t column = 0; column < columns; ++column) {
+            widths_[column] = std::max(widths_[column], row[column].size());
+        }
+    };
+    std::for_each(rows_.begin(), rows_.end(), widen);
+    if (unused_in_header_ != unused_) {
+        Row header;
+        std::copy(kTitles.begin(), kTitles.end(), header.begin());
+        widen(header);
+        print(header);
+        unused_in_header_ = unused_;
+    }
+    for (const Row& row : rows_) {
+        print(row);
+    }
+    rows_.clear();
+}
+
+FlowTable::Row FlowTable::to_row(const FlowView& view) {
+    const FlowRecordCore& flow = view.core;
+    const std::uint16_t reverse_bits = view.reverse.tcp_control_bits;
+    Row row;
+    row[start] = time_text(view.start());
+    row[duration] = view.is_timed() ? seconds_text(view.end() - view.start()) : "-";
+    row[protocol] = protocol_text(flow.key.protocol);
+    row[source] = source_text(flow.key);
+    row[destination] = destination_text(flow.key);
+    row[vlan] = flow.key.vlan.value != 0 ? std::to_string(flow.key.vlan.value) : "-";
+    row[tunnel] = tunnel_text(view.tunnel);
+    row[flags] = tcp_flags_text(flow.key.protocol, flow.tcp_control_bits);
+    row[tos] = std::to_string(flow.ip_class_of_service);
+    row[packets] = std::to_string(flow.packets);
+    row[octets] = std::to_string(flow.octets);
+    for (const auto& [column, count] : kTcpCounts) {
+        row[column] = tcp_text(view, count);
+    }
+    row[reverse_flags] = view.has_reverse() ? tcp_flags_text(flow.key.protocol, reverse_bits) : "-";
+    row[reverse_packets] = std::to_string(view.reverse.packets);
+    row[reverse_octets] = std::to_string(view.reverse.octets);
+    row[end_reason] = end_reason_text(flow.end_reason);
+    return row;
+}
+
+void FlowTable::print(const Row& row) {
+    static constexpr std::bitset<columns> kNumbers = 1U << duration | 1U << vlan | 1U << tos |
+                                                     1U << packets | 1U << octets |
+                                                     1U << reverse_packets | 1U << reverse_octets;
+    std::string line;
+    for (std::size_t column = 0; column < columns; ++column) {
+        if (unused_[column]) {
+            continue;
+        }
+        const bool right = (kTcpColumns | kNumbers)[column];
+        const std::string padding(widths_[column] - row[column].size(), ' ');
+        line += right ? padding + row[column] : row[column] + padding;
+        line += column + 1 < columns ? "  " : "";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_ << line << '\n';
+}
+
+}  // namespace tributary

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/listing/flow_view.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "export/ipfix/ntp_time.hpp"
+#include "export/ipfix/reverse_elements.hpp"
+
+namespace tributary {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// IANA elements that a listing shows.
+enum Ie : std::uint16_t {
+    octet_delta_count = 1,
+    packet_delta_count = 2,
+    protocol_identifier = 4,
+    ip_class_of_service = 5,
+    tcp_control_bits = 6,
+    source_transport_port = 7,
+    source_ipv4_address = 8,
+    destination_transport_port = 11,
+    destination_ipv4_address = 12,
+    ingress_interface = 10,
+    source_ipv6_address = 27,
+    destination_ipv6_address = 28,
+    icmp_type_code_ipv4 = 32,
+    vlan_id = 58,
+    octet_total_count = 85,
+    packet_total_count = 86,
+    flow_end_reason = 136,
+    icmp_type_code_ipv6 = 139,
+    flow_start_seconds = 150,
+    flow_end_seconds = 151,
+    flow_start_milliseconds = 152,
+    flow_end_milliseconds = 153,
+    flow_start_microseconds = 154,
+    flow_end_microseconds = 155,
+    flow_start_nanoseconds = 156,
+    flow_end_nanoseconds = 157,
+    udp_source_port = 180,
+    udp_destination_port = 181,
+    tcp_source_port = 182,
+    tcp_destination_port = 183,
+    dot1q_vlan_id = 243,
+};
+
+/// A time that nanoseconds in 64 bits cannot say becomes the latest that they can.
+Timestamp to_timestamp(std::uint64_t value, std::uint64_t nanoseconds_per_unit) noexcept {
+    const auto limit =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / nanoseconds_per_unit;
+    return Timestamp{std::chrono::nanoseconds{
+        static_cast<std::int64_t>(std::min(value, limit) * nanoseconds_per_unit)}};
+}
+
+Timestamp read_time(std::uint16_t element, Bytes bytes) noexcept {
+    switch (element) {
+        case flow_start_seconds:
+        case flow_end_seconds:
+            return to_timestamp(read_unsigned(bytes), 1'000'000'000);
+        case flow_start_milliseconds:
+        case flow_end_milliseconds:
+            return to_timestamp(read_unsigned(bytes), 1'000'000);
+        case flow_start_microseconds:
+        case flow_end_microseconds:
+            return to_timestamp(static_cast<std::uint64_t>(read_ntp_time(bytes, 1'000'000)), 1000);
+        default:
+            return to_timestamp(static_cast<std::uint64_t>(read_ntp_time(bytes, 1'000'000'000)), 1);
+    }
+}
+
+/// An exporter may fill the addresses of the version that the flow does not have with zeros.
+void set_addresses(FlowKey& key, IpAddress& address, Bytes bytes) noexcept {
+    const bool is_ipv4 = bytes.size() == 4;
+    const bool is_zero = std::all_of(bytes.begin(), bytes.end(),
+                                     [](std::byte octet) { return octet == std::byte{}; });
+    if ((!is_ipv4 && bytes.size() != 16) || (is_zero && key.ip_version != 0)) {
+        return;
+    }
+    std::copy(bytes.begin(), bytes.end(), address.begin());
+    key.ip_version = is_ipv4 ? 4 : 6;
+}
+
+template <std::unsigned_integral Integer>
+Integer read_as(Bytes bytes) noexcept {
+    return static_cast<Integer>(read_unsigned(bytes));
+}
+
+/// The parts that tell flows apart.
+void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
+    switch (element) {
+        case source_ipv4_address:
+        case source_ipv6_address:
+            return set_addresses(key, key.source, bytes);
+        case destination_ipv4_address:
+        case destination_ipv6_address:
+            return set_addresses(key, key.destination, bytes);
+        case source_transport_port:
+        case udp_source_port:
+        case tcp_source_port:
+            key.source_port = {read_as<std::uint16_t>(bytes)};
+            return;
+        case destination_transport_port:
+        case udp_destination_port:
+        case tcp_destination_port:
+        case icmp_type_code_ipv4:
+        case icmp_type_code_ipv6:
+            // Some exporters send both port and type code, one of them 0.
+            key.destination_port = key.destination_port.value != 0
+                                       ? key.destination_port
+                                       : L4Port{read_as<std::uint16_t>(bytes)};
+            return;
+        case protocol_identifier:
+            key.protocol = read_as<std::uint8_t>(bytes);
+            return;
+        case vlan_id:
+        case dot1q_vlan_id:
+            key.vlan = key.vlan.value != 0 ? key.vlan : VlanId{read_as<std::uint16_t>(bytes)};
+            return;
+        case ingress_interface:
+            key.ingress_interface = {read_as<std::uint32_t>(bytes)};
+            return;
+        default:
+            return;
+    }
+}
+
+/// What was measured of one direction: `flow` is FlowRecordCore or ReverseGroup.
+template <class Direction>
+void view_measures(Direction& flow, std::uint16_t element, Bytes bytes) noexcept {
+    switch (element) {
+        case octet_delta_count:
+        case octet_total_count:
+            flow.octets = flow.octets != 0 ? flow.octets : read_unsigned(bytes);
+            return;
+        case packet_delta_count:
+        case packet_total_count:
+            flow.packets = flow.packets != 0 ? flow.packets : read_unsigned(bytes);
+            return;
+        case tcp_control_bits:
+            flow.tcp_control_bits = read_as<std::uint16_t>(bytes);
+            return;
+        case ip_class_of_service:
+            flow.ip_class_of_service = read_as<std::uint8_t>(bytes);
+            return;
+        case flow_start_seconds:
+        case flow_start_milliseconds:
+        case flow_start_microseconds:
+        case flow_start_nanoseconds:
+            flow.start = read_time(element, bytes);
+            return;
+        case flow_end_seconds:
+        case flow_end_milliseconds:
+        case flow_end_microseconds:
+        case flow_end_nanoseconds:
+            flow.end = read_time(element, bytes);
+            return;
+        default:
+            return;
+    }
+}
+
+/// Tributary's own elements. Outer addresses of both versions are in no record.
+void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noexcept {
+    const auto set_address = [&tunnel, bytes](IpAddress& address) {
+        if (bytes.size() == 4 || bytes.size() == 16) {
+            std::copy(bytes.begin(), bytes.end(), address.begin());
+            tunnel.ip_version = bytes.size() == 4 ? 4 : 6;
+        }
+    };
+    switch (element) {
+        case TributaryElement::tunnel_type:
+            tunnel.kind = static_cast<TunnelKind>(read_as<std::uint8_t>(bytes));
+            return;
+        case TributaryElement::tunnel_id:
+            tunnel.id = read_as<std::uint32_t>(bytes);
+            return;
+        case TributaryElement::tunnel_source_ipv4_address:
+        case TributaryElement::tunnel_source_ipv6_address:
+            return set_address(tunnel.source);
+        case TributaryElement::tunnel_destination_ipv4_address:
+        case TributaryElement::tunnel_destination_ipv6_address:
+            return set_address(tunnel.destination);
+        default:
+            return;
+    }
+}
+
+void view_tcp(TcpCountsView& tcp, TributaryElement element, Bytes bytes) noexcept {
+    switch (element) {
+        case TributaryElement::segments:
+            tcp.segments = read_unsigned(bytes);
+            return;
+        case TributaryElement::retransmissions:
+            tcp.retransmissions = read_unsigned(bytes);
+            return;
+        case TributaryElement::duplicates:
+            tcp.duplicates = read_unsigned(bytes);
+            return;
+        case TributaryElement::out_of_order:
+            tcp.out_of_order = read_unsigned(bytes);
+            return;
+        case TributaryElement::zero_window:
+            tcp.zero_windows = read_unsigned(bytes);
+            return;
+        default:
+            return;
+    }
+}
+
+}  // namespace
+
+std::int64_t read_ntp_time(std::span<const std::byte> bytes,
+                           std::uint64_t units_per_second) noexcept {
+    constexpr std::uint64_t kEra = std::uint64_t{1} << 32U;
+    constexpr std::uint64_t kHalf = kEra / 2;
+    const std::uint64_t ntp = read_unsigned(bytes);
+    const std::uint64_t since_1900 = ntp >> 32U;
+    const std::uint64_t seconds =
+        (since_1900 >= kNtpEpochSeconds ? since_1900 : since_1900 + kEra) - kNtpEpochSeconds;
+    // The lowest 11 bits of dateTimeMicroseconds say nothing.
+    const std::uint64_t mask = units_per_second == 1'000'000 ? 0xFFFF'F800U : 0xFFFF'FFFFU;
+    const std::uint64_t units = ((ntp & mask) * units_per_second + kHalf) >> 32U;
+    return static_cast<std::int64_t>(seconds * units_per_second + units);
+}
+
+bool is_icmp(const FlowKey& key) noexcept {
+    return key.protocol == ip_protocol::kIcmp || key.protocol == ip_protocol::kIcmpV6;
+}
+
+bool has_ports(const FlowKey& key) noexcept {
+    switch (key.protocol) {
+        case ip_protocol::kTcp:
+        case ip_protocol::kUdp:
+        case ip_protocol::kDccp:
+        case ip_protocol::kSctp:
+        case ip_protocol::kUdpLite:
+            return true;
+        case ip_protocol::kIcmp:
+        case ip_protocol::kIcmpV6:
+            return false;
+        default:
+            return key.source_port.value != 0 || key.destination_port.value != 0;
+    }
+}
+
+FlowView view_flow(const IpfixRecord& record) noexcept {
+    FlowView flow;
+    for (std::size_t index = 0; index < record.values.size(); ++index) {
+        const IpfixElement& field = *record.layout->fields[index].element;
+        const Bytes value = record.values[index];
+        if (value.empty()) {
+            continue;  // of variable length: not known, rather than 0
+        }
+        if (field.enterprise == kReverseEnterprise) {
+            view_measures(flow.reverse, field.number, value);
+        } else if (field.enterprise != 0) {
+            view_tunnel(flow.tunnel, field.own, value);
+            view_tcp(flow.tcp, field.own, value);
+            view_tcp(flow.reverse_tcp, field.own_reverse, value);
+        } else if (field.number == flow_end_reason) {
+            flow.core.end_reason = static_cast<FlowEndReason>(
+                std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));
+        } else {
+            view_key(flow.core.key, field.number, value);
+            view_measures(flow.core, field.number, value);
+        }
+    }
+    return flow;
+}
+
+}  // namespace tributary

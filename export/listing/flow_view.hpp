@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "export/ipfix/ipfix_template.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+/// Sums of 64-bit counts, which an input may fill to the last bit.
+__extension__ typedef unsigned __int128 WideCount;
+
+/// Counts of analysed TCP of one direction; none: the record does not have that element.
+struct TcpCountsView {
+    std::optional<std::uint64_t> segments;
+    std::optional<std::uint64_t> retransmissions;
+    std::optional<std::uint64_t> duplicates;
+    std::optional<std::uint64_t> out_of_order;
+    std::optional<std::uint64_t> zero_windows;
+
+    using Count = std::optional<std::uint64_t> TcpCountsView::*;
+};
+
+/// The parts of a data record that flows are listed, sorted and filtered by.
+struct FlowView {
+    FlowRecordCore core;
+    ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
+    TunnelGroup tunnel;    ///< kind none: the record names no tunnel
+    TcpCountsView tcp;
+    TcpCountsView reverse_tcp;
+
+    [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
+    /// Of both directions.
+    [[nodiscard]] WideCount packets() const noexcept {
+        return WideCount{core.packets} + reverse.packets;
+    }
+    [[nodiscard]] WideCount octets() const noexcept {
+        return WideCount{core.octets} + reverse.octets;
+    }
+    /// The six bits that lead the class of service, of the forward direction (RFC 2474 §3).
+    [[nodiscard]] unsigned dscp() const noexcept {
+        constexpr unsigned kEcnBits = 2;
+        return unsigned{core.ip_class_of_service} >> kEcnBits;
+    }
+    /// Whether start and end are there, and in their order.
+    [[nodiscard]] bool is_timed() const noexcept {
+        return start() != Timestamp{} && end() >= start();
+    }
+    /// First and last packet time of both directions; 1970 where the record has none.
+    [[nodiscard]] Timestamp start() const noexcept {
+        const bool has_times = core.start != Timestamp{} && reverse.start != Timestamp{};
+        return has_times ? std::min(core.start, reverse.start)
+                         : std::max(core.start, reverse.start);
+    }
+    [[nodiscard]] Timestamp end() const noexcept { return std::max(core.end, reverse.end); }
+};
+
+/// Whether the destination port holds ICMP's type and code.
+[[nodiscard]] bool is_icmp(const FlowKey& key) noexcept;
+
+/// Whether source and destination port mean what their names say: never for ICMP, whose type and
+/// code stand in the destination port.
+[[nodiscard]] bool has_ports(const FlowKey& key) noexcept;
+
+/// Reads these parts. What the record does not have stays at its default: ip_version 0, times at
+/// 1970.
+///
+/// Total counts stand in where there is no delta count. ICMP type and code land in the destination
+/// port, as tributary itself has them.
+/// @param record  of any exporter; of the enterprises' elements only tributary's own are looked at
+[[nodiscard]] FlowView view_flow(const IpfixRecord& record) noexcept;
+
+/// @param bytes  dateTimeMicroseconds or dateTimeNanoseconds: NTP format, 8 octets in network byte
+/// order
+/// @param units_per_second  10^6 or 10^9
+/// @return  units since 1970; NTP times before 1970 are taken as those of the era that begins in
+/// 2036
+/// @source  RFC 7011 §6.1.9, §6.1.10
+[[nodiscard]] std::int64_t read_ntp_time(std::span<const std::byte> bytes,
+                                         std::uint64_t units_per_second) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <istream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "export/listing/flow_listing.hpp"
+#include "export/listing/listing_writer.hpp"
+
+namespace tributary {
+
+/// One listing of any number of inputs. Where they come from is the caller's business: what opens
+/// files links libarchive, which is too much for tributaryd.
+/// @thread  one
+class ListingRun {
+public:
+    /// @param options  outlive the run, like `out` and `warning`
+    ListingRun(const FlowListingOptions& options, std::ostream& out,
+               const std::function<void(const std::string&)>& warning);
+
+    /// Lists all inputs, and tells how it went.
+    ///
+    /// @param read  calls list_stream() for each, or list_input()
+    [[nodiscard]] ListingResult list(const std::function<void()>& read);
+    /// One of several inputs. Where it fails, that is told, and those behind it are listed all the
+    /// same.
+    ///
+    /// @param read    calls list_stream()
+    /// @errors        OutputFailed
+    void list_input(const std::function<void()>& read);
+    /// Lists one input.
+    ///
+    /// @errors  IpfixDataError, IpfixInputError, OutputFailed
+    void list_stream(std::istream& input, const std::string& name);
+
+private:
+    [[nodiscard]] ListingResult read_all(const std::function<void()>& read);
+    void note_failure(ListingStatus status, const char* message);
+
+    ListingWriter listing_;
+    const std::function<void(const std::string&)>& warning_;
+    std::shared_ptr<const ElementRegistry> registry_;
+    std::string refusal_;  ///< the first, of all inputs; empty: all templates were taken
+    std::size_t inputs_{};
+    std::size_t failed_{};   ///< of them
+    ListingResult failure_;  ///< the first one's status, and the last one's message
+};
+
+}  // namespace tributary

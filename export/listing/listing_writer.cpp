@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/listing/listing_writer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "export/listing/flow_csv.hpp"
+#include "export/listing/flow_json.hpp"
+#include "export/listing/group_listing.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// Octets of 2^63 ns at the flow's rate, so that whole numbers tell slow flows apart, too: octets
+/// have 65 bits, and a time less than 2^63 ns. A flow shorter than a second, or without both times,
+/// counts as one of a second.
+WideCount rate_of(const FlowView& flow) {
+    constexpr unsigned kScaleBits = 63;
+    const std::int64_t lasts = flow.is_timed() ? (flow.end() - flow.start()).count() : 0;
+    return (flow.octets() << kScaleBits) / static_cast<std::uint64_t>(std::max(kSecond, lasts));
+}
+
+/// What does not tell its count comes behind what tells 0.
+WideCount rank_of_count(const std::optional<WideCount>& count) {
+    return count ? *count + 1 : WideCount{0};
+}
+
+std::optional<WideCount> tcp_count_of(const FlowView& flow, std::size_t index) {
+    FlowGroup alone;
+    alone.add(flow);
+    return alone.tcp_count(index);
+}
+
+WideCount rank_of(const FlowView& flow, const FlowListingOptions& options) {
+    switch (options.order) {
+        case FlowOrder::tcp_count:
+            return rank_of_count(tcp_count_of(flow, options.tcp_count));
+        case FlowOrder::packets:
+            return flow.packets();
+        case FlowOrder::rate:
+            return rate_of(flow);
+        case FlowOrder::octets:
+        case FlowOrder::as_read:
+        case FlowOrder::flows:
+            break;
+    }
+    return flow.octets();
+}
+
+/// A sum may be of 2^32 flows and more, so a rate is in octets per 1000 seconds here.
+WideCount rank_of(const FlowGroup& group, const FlowListingOptions& options) {
+    constexpr std::uint64_t kScale = 1'000'000'000'000;
+    const std::int64_t lasts = group.is_timed() ? (group.end - group.start).count() : 0;
+    switch (options.order) {
+        case FlowOrder::tcp_count:
+            return rank_of_count(group.tcp_count(options.tcp_count));
+        case FlowOrder::packets:
+            return group.packets + group.reverse_packets;
+        case FlowOrder::rate:
+            return (group.octets + group.reverse_octets) * kScale /
+                   static_cast<std::uint64_t>(std::max(kSecond, lasts));
+        case FlowOrder::flows:
+            return group.flows;
+        case FlowOrder::octets:
+        case FlowOrder::as_read:
+            break;
+    }
+    return group.octets + group.reverse_octets;
+}
+
+}  // namespace
+
+void ListingTotals::add(const FlowView& flow) noexcept {
+    ++records;
+    packets += flow.packets();
+    octets += flow.octets();
+    if (flow.start() != Timestamp{}) {
+        start = std::min(start, flow.start());
+        end = std::max(end, flow.end());
+    }
+}
+
+ListingWriter::ListingWriter(const FlowListingOptions& options, std::ostream& out)
+    : options_(options),
+      out_(out),
+      ranked_(options.top ||
+              (options.order != FlowOrder::as_read && options.order != FlowOrder::flows)),
+      table_(out),
+      ranked_flows_(options.top),
+      ranked_lines_(options.top),
+      groups_(options.by) {}
+
+void ListingWriter::add(const IpfixRecord& record) {
+    print_header();
+    if (record.layout->options) {
+        const bool wants_all = !ranked_ && options_.by.empty() && options_.filter.matches_all() &&
+                               options_.window.is_endless();
+        if (options_.format == ListingFormat::json && wants_all) {
+            print_line(record_json(record));
+        }
+        return;
+    }
+    const FlowView flow = view_flow(record);
+    if (!options_.filter.matches(flow) || !options_.window.has(flow)) {
+        return;
+    }
+    totals_.add(flow);
+    if (options_.by.empty()) {
+        list(flow, record);
+    } else {
+        groups_.add(flow);
+    }
+}
+
+void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
+    const bool in_lines = options_.format != ListingFormat::table;
+    if (!ranked_) {
+        in_lines ? print_line(line_of(flow, record)) : print_row(flow);
+        return;
+    }
+    const WideCount rank = rank_of(flow, options_);
+    if (!in_lines) {
+        ranked_flows_.add(rank, flow);
+    } else if (ranked_lines_.admits(rank)) {
+        ranked_lines_.add(rank, line_of(flow, record));
+    }
+}
+
+std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& record) const {
+    return options_.format == ListingFormat::json ? record_json(record) : flow_csv(flow);
+}
+
+void ListingWriter::finish() {
+    print_header();
+    ranked_lines_.drain([this](const std::string& line) { print_line(line); });
+    ranked_flows_.drain([this](const FlowView& flow) { print_row(flow); });
+    errno = 0;
+    if (!options_.by.empty()) {
+        print_groups();
+    } else if (options_.format == ListingFormat::table) {
+        table_.flush();
+        print_summary(printed_, totals_.records);
+    }
+    out_.flush();
+    check_output();
+}
+
+void ListingWriter::print_groups() {
+    const GroupRows all = groups_.groups();
+    FlowRanking<const FlowGroup*> ranking(options_.top);
+    for (const FlowGroup* const group : all) {
+        ranking.add(rank_of(*group, options_), group);
+    }
+    GroupRows rows;
+    ranking.drain([&rows](const FlowGroup* group) { rows.push_back(group); });
+    if (options_.format == ListingFormat::table) {
+        print_group_table(groups_.fields(), rows, out_);
+        print_summary(rows.size(), all.size());
+        return;
+    }
+    for (const FlowGroup* const group : rows) {
+        print_line(options_.format == ListingFormat::json ? group_json(groups_.fields(), *group)
+                                                          : group_csv(*group));
+    }
+}
+
+/// Once, of CSV: not before there is something to list, so that an input that is none lists
+/// nothing.
+void ListingWriter::print_header() {
+    if (options_.format == ListingFormat::csv && !has_header_) {
+        has_header_ = true;
+        print_line(options_.by.empty() ? flow_csv_header() : group_csv_header(options_.by));
+    }
+}
+
+void ListingWriter::print_line(const std::string& line) {
+    errno = 0;
+    out_ << line << '\n';
+    check_output();
+}
+
+void ListingWriter::print_row(const FlowView& flow) {
+    errno = 0;
+    table_.add(flow);
+    ++printed_;
+    check_output();
+}
+
+/// @param shown  flows or groups, of `all` that there are
+void ListingWriter::print_summary(std::uint64_t shown, std::uint64_t all) {
+    out_ << totals_.records << " records, " << count_text(totals_.packets) << " packets, "
+         << count_text(totals_.octets) << " octets";
+    if (totals_.start <= totals_.end) {
+        out_ << ", " << time_text(totals_.start) << " to " << time_text(totals_.end) << " ("
+             << seconds_text(totals_.end - totals_.start) << " s)";
+    }
+    if (!options_.by.empty()) {
+        out_ << ", " << all << " groups";
+    }
+    if (shown < all) {
+        out_ << "; the first " << shown << " shown";
+    }
+    out_ << '\n';
+}
+
+void ListingWriter::check_output() const {
+    if (!out_) {
+        throw OutputFailed{errno};
+    }
+}
+
+}  // namespace tributary

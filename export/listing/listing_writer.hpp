@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "export/listing/flow_groups.hpp"
+#include "export/listing/flow_listing.hpp"
+#include "export/listing/flow_ranking.hpp"
+#include "export/listing/flow_table.hpp"
+
+namespace tributary {
+
+/// The output has failed; `error` is the errno of its last write.
+struct OutputFailed {
+    int error;
+};
+
+/// What the last line of a table says.
+struct ListingTotals {
+    std::uint64_t records{};
+    WideCount packets{};
+    WideCount octets{};
+    Timestamp start = Timestamp::max();
+    Timestamp end = Timestamp::min();
+
+    void add(const FlowView& flow) noexcept;
+};
+
+/// Takes records one by one and prints those that are asked for, at once or in their order at the
+/// end.
+class ListingWriter {
+public:
+    /// @param options  outlive the writer, like `out`
+    ListingWriter(const FlowListingOptions& options, std::ostream& out);
+
+    /// @errors  OutputFailed
+    void add(const IpfixRecord& record);
+    /// No flow has matched so far.
+    [[nodiscard]] bool is_empty() const noexcept { return totals_.records == 0; }
+    /// Prints what is held back. @errors  OutputFailed
+    void finish();
+
+private:
+    void list(const FlowView& flow, const IpfixRecord& record);
+    [[nodiscard]] std::string line_of(const FlowView& flow, const IpfixRecord& record) const;
+    void print_header();
+    void print_line(const std::string& line);
+    void print_row(const FlowView& flow);
+    void print_groups();
+    void print_summary(std::uint64_t shown, std::uint64_t all);
+    void check_output() const;
+
+    const FlowListingOptions& options_;
+    std::ostream& out_;
+    bool ranked_;
+    bool has_header_{};
+    FlowTable table_;
+    FlowRanking<FlowView> ranked_flows_;
+    FlowRanking<std::string> ranked_lines_;
+    FlowGroups groups_;
+    ListingTotals totals_;
+    std::uint64_t printed_{};
+};
+
+}  // namespace tributary

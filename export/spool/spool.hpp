@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "export/export_error.hpp"
+#include "export/file_descriptor.hpp"
+#include "export/options.hpp"
+#include "export/outgoing_message.hpp"
+#include "export/spool/spool_segment.hpp"
+
+namespace tributary {
+
+/// Messages of one collector on disk, or batches of records for any of a group, in their order,
+/// oldest first:
+///
+///     00000000000000000007.spool   00000000000000000008.spool   ...
+///     header | frame | frame | ...                                  a frame is a message and the
+///               done    taken   untaken                             account of its records
+///
+/// A message that is taken to be sent stays on the disk until done(), so that nothing is lost when
+/// the process is killed; it is marked in its frame then, and a file goes when all in it are done.
+/// What a former process has left is taken first, as inherited, as far as its templates are those
+/// of today. Nothing is forced to the disk: what the kernel had not written when the machine fails
+/// is gone.
+///
+/// The account of each file is in memory (SpoolSegment): records that a damaged file does not give
+/// back are told of exactly. Of a former process's files, what no frame header tells is estimated
+/// from the octets.
+///
+/// The constructor only reads. What it found is counted by the caller, and then adopt() gives up
+/// what is damaged: a start that fails in between leaves the damage for the next one to count.
+/// @thread  the export thread
+class Spool {
+public:
+    /// @errors  ExportError: the directory cannot be made, read or written, or another process
+    ///          uses it
+    Spool(const SpoolOptions& options, const SpoolContent& content);
+    /// Files of a full spool, more or less: each is a descriptor, and the least that is given up.
+    static constexpr std::uint64_t kFiles = 64;
+
+    Spool(const Spool&) = delete;
+    Spool& operator=(const Spool&) = delete;
+    ~Spool();
+
+    /// The accounts have what inherited() and take_damaged() tell after construction: damage is
+    /// covered, and files that nothing is left in go. To be called before messages are appended or
+    /// taken.
+    void adopt() noexcept;
+    /// Records of former processes that can be read and were not taken, whatever their templates.
+    [[nodiscard]] RecordTally inherited() const noexcept;
+    [[nodiscard]] bool has_untaken() const noexcept;
+    /// Whether a message of so many octets fits below max-size, its account included.
+    [[nodiscard]] bool has_room_for(const OutgoingMessage& message) const noexcept;
+    /// Appends a message, and tells it its place.
+    ///
+    /// @param stays_in_memory  it need not be taken; only while nothing is untaken
+    /// @return  false: the disk refused it; errno tells why
+    [[nodiscard]] bool append(OutgoingMessage& message, bool stays_in_memory) noexcept;
+    /// Takes the oldest message that is not taken yet; nothing when there is none that can be read.
+    /// What cannot be read is skipped and counted in damaged().
+    ///
+    /// @errors  std::bad_alloc: no message was taken
+    [[nodiscard]] std::optional<OutgoingMessage> take();
+    /// A message that was taken or appended is needed no more.
+    void done(const SpoolPlace& place) noexcept;
+    /// Whether the file with this place was not given up.
+    [[nodiscard]] bool has(const SpoolPlace& place) const noexcept {
+        return segments_.contains(place.file);
+    }
+    /// Whether it was not, and its path still leads to it, so that the next process will find it.
+    [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept;
+    using Account = SpoolAccount;
+    using AccountHandler = SpoolSegment::AccountHandler;
+
+    /// Gives up the oldest file. Messages that were taken from it have no place any more.
+    ///
+    /// @param handler  told of its messages that were not taken
+    void drop_oldest(const AccountHandler& handler);
+    /// Gives up what former processes have left for other templates than today's.
+    void drop_unusable(const AccountHandler& handler);
+    /// Gives up the files that another program has removed: no later process will find them.
+    void drop_removed(const AccountHandler& handler);
+    /// All records that were not taken.
+    void visit_untaken(const AccountHandler& handler);
+    /// The accounts of records that could not be read, each once: after construction those of
+    /// former processes' files, later what take() has found.
+    [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
+    /// Whether the numbers of records are kept for the DeliveryBook, from now on.
+    void keep_numbers(bool are_kept) noexcept { keeps_numbers_ = are_kept; }
+    /// All files may have so many octets from now on.
+    void set_max_octets(std::uint64_t octets) noexcept {
+        max_octets_ = octets;
+        segment_octets_ = octets / kFiles;
+    }
+    /// Octets in all files.
+    [[nodiscard]] std::uint64_t octets() const noexcept;
+    /// How often something could not be read.
+    [[nodiscard]] std::uint64_t damaged() const noexcept;
+
+private:
+    using Segments = std::map<std::uint64_t, SpoolSegment>;
+
+    void lock();
+    void inherit();
+    void inherit_file(const std::string& name);
+    void estimate_damage();
+    void give_it_a_number(std::string& name);
+    [[nodiscard]] bool begin_segment() noexcept;
+    [[nodiscard]] FileDescriptor create_file(const std::string& path) noexcept;
+    template <class Predicate>
+    void drop_if(Predicate is_to_go, const AccountHandler& handler);
+    void remove_if_done(Segments::iterator segment) noexcept;
+    void remove(Segments::iterator segment) noexcept;
+
+    std::string directory_;
+    std::uint64_t max_octets_;
+    std::uint64_t segment_octets_;
+    SpoolContent content_;
+    FileDescriptor lock_;
+    Segments segments_;  ///< by number
+    std::uint64_t next_number_ = 1;
+    std::uint64_t writing_ = 0;  ///< number of the file that is appended to; 0: none
+    std::uint64_t seed_;         ///< of this process's entries
+    bool keeps_numbers_{};
+    SpoolScan scan_;             ///< of all former processes' files
+    std::uint64_t damaged_ = 0;  ///< of files that are gone
+    std::vector<Account> lost_;  ///< see take_damaged()
+};
+
+}  // namespace tributary

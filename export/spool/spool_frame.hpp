@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "export/outgoing_message.hpp"
+#include "flowcache/record/counter.hpp"
+
+namespace tributary {
+
+/// What a spool's file begins with. Spools are read where they were written, so all is in host byte
+/// order.
+struct SpoolFileHeader {
+    static constexpr std::uint64_t kMagic = 0x3330'4C50'5342'5254;        ///< "TRBSPL03" on disk
+    static constexpr std::uint64_t kFormerMagic = 0x3230'4C50'5342'5254;  ///< "TRBSPL02"
+
+    std::uint64_t magic = kMagic;
+    std::uint64_t fingerprint{};  ///< of the templates, or of the records' layout
+
+    [[nodiscard]] bool is_known() const noexcept {
+        return magic == kMagic || magic == kFormerMagic;
+    }
+};
+
+/// What a frame begins with; the entries of its records and the message follow, or, in the spool of
+/// a group, the records themselves in the place of the message.
+struct SpoolFrame {
+    static constexpr std::uint32_t kMagic = 0x454D'5246;           ///< "FRME"
+    static constexpr std::uint32_t kDone = 0x454E'4F44;            ///< "DONE"
+    static constexpr std::uint32_t kDoneBefore = 1;                ///< of files with kFormerMagic
+    static constexpr std::uint32_t kMostOctets = 65'535;           ///< of an IPFIX message
+    static constexpr std::uint32_t kMostRecordOctets = 1U << 20U;  ///< of the records of one
+    static constexpr std::uint32_t kMostEntries = 65'535;
+    static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
+
+    std::uint32_t magic = kMagic;
+    /// The one thing that changes. A damaged octet does not make kDone of it: what is in doubt is
+    /// sent again.
+    std::uint32_t mark{};
+    std::uint64_t checksum{};          ///< of what follows in this header
+    std::uint64_t entries_checksum{};  ///< of the entries, with the seed of file and place
+    std::uint64_t octets_checksum{};   ///< of the message, or the records
+    std::uint32_t octets{};
+    std::uint32_t entries{};
+    std::uint32_t data_records{};
+    std::uint32_t templates{};  ///< low bits of their fingerprint; 0 in files with kFormerMagic
+    std::int64_t latest_end{};  ///< nanoseconds since 1970
+    RecordTally tally;          ///< of its records
+
+    /// Of the entries and the message.
+    [[nodiscard]] std::uint64_t payload() const noexcept { return payload_of(entries, octets); }
+    [[nodiscard]] static std::uint64_t payload_of(std::uint64_t entries,
+                                                  std::uint64_t octets) noexcept {
+        return entries * sizeof(RecordEntry) + octets;
+    }
+    [[nodiscard]] std::uint64_t size() const noexcept { return sizeof(SpoolFrame) + payload(); }
+    [[nodiscard]] std::uint64_t header_checksum() const noexcept;
+    /// Whether the header is as it was written.
+    [[nodiscard]] bool is_valid() const noexcept;
+};
+static_assert(sizeof(SpoolFrame) == 80);
+
+/// Octets of a spool's file in which there is no frame.
+struct SpoolGap {
+    std::uint64_t end{};     ///< where the next frame is, or the end of the search
+    std::uint64_t octets{};  ///< of it that no mark says are done
+};
+
+/// Looks for the next frame.
+///
+/// @param from  where there is none
+/// @param end   where the search ends
+/// @param is_frame  says whether a header at a place begins a frame
+/// @param is_done   says whether a mark means that a frame is needed no more
+/// @cost  reads the file once; holes are not read
+[[nodiscard]] SpoolGap find_spool_frame(
+    int file, std::uint64_t from, std::uint64_t end,
+    const std::function<bool(const SpoolFrame&, std::uint64_t)>& is_frame,
+    const std::function<bool(std::uint32_t)>& is_done);
+
+/// Covers octets with frames that are done, so that no later process counts them again. Too few
+/// octets for a header stay as they are, and so do more than a gigabyte (a hole) and those that the
+/// disk does not let be written.
+void cover_spool_gap(int file, std::uint64_t from, std::uint64_t end) noexcept;
+
+}  // namespace tributary

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/spool/spool_segment.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <span>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "export/message.hpp"
+#include "export/transport/file_octets.hpp"
+
+namespace tributary {
+namespace {
+
+/// For one more and the rest, so that adding them needs no memory, not even after the one was
+/// added.
+void make_room(std::vector<SpoolAccount>& accounts) {
+    constexpr std::size_t kWanted = 1 + SpoolLedger::kMostRest;
+    if (accounts.capacity() - accounts.size() < kWanted) {
+        accounts.reserve(2 * accounts.size() + kWanted);
+    }
+}
+
+}  // namespace
+
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content,
+                           std::uint64_t seed)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      record_bytes_(content.record_bytes),
+      header_({.fingerprint = content.fingerprint}),
+      origin_(Origin::own),
+      seed_(seed),
+      is_adopted_(true) {}
+
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      record_bytes_(content.record_bytes),
+      origin_(Origin::former) {
+    struct stat status {};
+    octets_ = ::fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (!read_at(file_.get(), header_, 0)) {
+        header_ = {.magic = 0, .fingerprint = 0};
+    }
+    find_frames(content.fingerprint);
+}
+
+/// Finds the frames of a file that a former process has left. What ends it and is no frame is to be
+/// cut off.
+void SpoolSegment::find_frames(std::uint64_t fingerprint) {
+    const std::uint64_t size = octets_;
+    std::uint64_t end = sizeof(SpoolFileHeader);
+    std::optional<std::uint64_t> first_needed;
+    std::optional<std::uint32_t> templates;
+    SpoolFrame frame;
+    for (std::uint64_t at = end; at < size && find_next(at, frame); end = at += frame.size()) {
+        templates = templates.value_or(frame.templates);
+        note_frame(frame);
+        if (is_needed(frame) && !first_needed) {
+            first_needed = at;
+        }
+    }
+    if (!header_.is_known()) {
+        ++scan_.damages;
+    }
+    // A header that is damaged costs nothing where a frame says the same.
+    const bool frames_fit =
+        templates && *templates != 0 && *templates == static_cast<std::uint32_t>(fingerprint);
+    if (header_.fingerprint != fingerprint && !frames_fit) {
+        origin_ = header_.is_known() ? Origin::others : Origin::unknown;
+    }
+    damaged_ = scan_.damages;
+    octets_ = end;
+    read_at_ = first_needed.value_or(end);
+    if (end < size) {
+        cut_at_ = end;
+    }
+}
+
+void SpoolSegment::adopt() noexcept {
+    for (const auto& [from, end] : gaps_) {
+        cover_spool_gap(file_.get(), from, end);
+    }
+    gaps_.clear();
+    if (cut_at_) {
+        // Where the disk does not let it be cut, the next process counts it again.
+        static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(*cut_at_)) == 0);
+        cut_at_.reset();
+    }
+    is_adopted_ = true;
+}
+
+/// Octets without a frame were found, and are counted.
+void SpoolSegment::give_up_gap(std::uint64_t from, std::uint64_t end) {
+    if (is_adopted_) {
+        cover_spool_gap(file_.get(), from, end);
+    } else {
+        gaps_.emplace_back(from, end);
+    }
+}
+
+void SpoolSegment::note_frame(const SpoolFrame& frame) {
+    scan_.whole_octets += frame.size();
+    scan_.whole += records_of(frame);
+    if (is_needed(frame)) {
+        ledger_.inherit(records_of(frame));
+    }
+}
+
+/// Finds the first frame from `at` on, behind damage if there is some.
+///
+/// @return  false: there is none
+bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
+    const auto is_good = [this](const SpoolFrame& header, std::uint64_t place) {
+        return is_frame(header, place);
+    };
+    frame = {};  // the file may end within it
+    if (at >= octets_ || (read_at(file_.get(), frame, at) && is_good(frame, at))) {
+        return at < octets_;
+    }
+    const bool is_cut = frame.is_valid() && origin_ != Origin::own;
+    if (is_cut && is_needed(frame)) {  // its header is there, and the file ends within it
+        scan_.cut += records_of(frame);
+    }
+    const SpoolGap gap =
+        find_spool_frame(file_.get(), at, octets_, is_good,
+                         [this](std::uint32_t mark) { return is_done_mark(mark); });
+    damaged_ += at >= gaps_counted_to_ ? 1 : 0;  // a later look at an own file finds it again
+    gaps_counted_to_ = std::max(gaps_counted_to_, gap.end);
+    ++scan_.damages;
+    scan_.damaged_octets += is_cut ? 0 : gap.octets;
+    if (gap.end < octets_ || origin_ == Origin::own) {  // else it is cut off
+        give_up_gap(at, gap.end);
+    }
+    at = gap.end;
+    return at < octets_ && read_at(file_.get(), frame, at) && is_frame(frame, at);
+}
+
+/// Whether a frame is at this place: of this process, one that it has written there.
+bool SpoolSegment::is_frame(const SpoolFrame& frame, std::uint64_t at) {
+    if (!frame.is_valid() || at + frame.size() > octets_) {
+        return false;
+    }
+    if (origin_ != Origin::own) {
+        return true;  // the entries of a former process mean nothing here
+    }
+    entries_.resize(frame.entries);
+    const auto octets = std::as_writable_bytes(std::span(entries_));
+    return read_all_at(file_.get(), octets, at + sizeof frame) &&
+           XXH3_64bits_withSeed(octets.data(), octets.size(), seed_ + at) == frame.entries_checksum;
+}
+
+/// What this process has not taken is needed, whatever its mark says.
+bool SpoolSegment::is_needed(const SpoolFrame& frame) const noexcept {
+    return origin_ == Origin::own || !is_done_mark(frame.mark);
+}
+
+bool SpoolSegment::is_done_mark(std::uint32_t mark) const noexcept {
+    return mark == SpoolFrame::kDone ||
+           (mark == SpoolFrame::kDoneBefore && header_.magic != SpoolFileHeader::kMagic);
+}
+
+/// A former process's frame without entries has the records that its message is said to have, one
+/// octet each at the least.
+RecordTally SpoolSegment::records_of(const SpoolFrame& frame) const noexcept {
+    RecordTally tally = frame.tally;
+    if (origin_ != Origin::own && frame.entries == 0) {
+        tally.records = std::min(frame.data_records, std::max(frame.octets, 1U));
+    }
+    return tally;
+}
+
+/// Of the frame that is_frame() was asked for last.
+SpoolAccount SpoolSegment::account_of(const SpoolFrame& frame) const {
+    SpoolAccount account{.tally = records_of(frame)};
+    if (origin_ == Origin::own) {
+        account.entries = entries_;
+    }
+    return account;
+}
+
+bool SpoolSegment::append(const OutgoingMessage& message, bool stays_in_memory,
+                          bool keeps_numbers) noexcept {
+    try {
+        write(message, stays_in_memory, keeps_numbers);
+    } catch (const std::system_error& refused) {
+        errno = refused.code().value();
+        return false;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return false;
+    }
+    return true;
+}
+
+/// @errors  std::system_error: the disk refuses it; std::bad_alloc. Nothing has changed then.
+void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers) {
+    static_assert(std::is_trivially_copyable_v<RecordEntry>);
+    SpoolFrame frame;
+    frame.octets = static_cast<std::uint32_t>(message.octets.size());
+    frame.entries = static_cast<std::uint32_t>(message.entries.size());
+    frame.data_records = message.data_records;
+    frame.templates = static_cast<std::uint32_t>(header_.fingerprint);
+    frame.latest_end = message.latest_end.time_since_epoch().count();
+    frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
+    for (const RecordEntry& entry : message.entries) {
+        frame.tally += entry.tally();
+    }
+    buffer_.resize(frame.size());
+    std::byte* out = buffer_.data() + sizeof frame;
+    const std::size_t entries_octets = frame.payload() - frame.octets;
+    std::memcpy(out, message.entries.data(), entries_octets);
+    std::memcpy(out + entries_octets, message.octets.data(), frame.octets);
+    frame.entries_checksum = XXH3_64bits_withSeed(out, entries_octets, seed_ + octets_);
+    frame.checksum = frame.header_checksum();
+    std::memcpy(buffer_.data(), &frame, sizeof frame);
+    const bool is_written = write_at(file_.get(), buffer_, octets_);
+    const int cause = is_written ? ENOMEM : errno;
+    if (!is_written || (!stays_in_memory && !ledger_.write(message.entries, keeps_numbers))) {
+        static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(octets_)) == 0);
+        throw std::system_error(cause, std::generic_category());
+    }
+    octets_ += frame.size();
+    if (stays_in_memory) {
+        read_at_ = octets_;
+        ++taken_;
+    }
+}
+
+std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
+                                                  std::vector<SpoolAccount>& lost) {
+    make_room(lost);  // for the rest, if there is no frame at all
+    std::optional<OutgoingMessage> message;
+    SpoolFrame frame;
+    while (!message && find_next(read_at_, frame)) {
+        const std::uint64_t at = read_at_;
+        if (is_needed(frame)) {
+            message = take_frame(frame, lost);
+        }
+        read_at_ = at + frame.size();
+        if (message) {
+            message->place = SpoolPlace{.file = number, .at = at};
+        }
+    }
+    if (!has_untaken()) {  // the file may go with this message
+        take_rest(lost);
+    }
+    return message;
+}
+
+/// The message of the frame that is read next. @return  nothing: it is damaged
+std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
+                                                        std::vector<SpoolAccount>& lost) {
+    // What needs memory comes before the account changes.
+    make_room(lost);
+    SpoolAccount account = account_of(frame);
+    std::optional<OutgoingMessage> message = read_message(frame, read_at_);
+    // What is not in the ledger is not the frame that was written, or found, here.
+    const bool is_known = ledger_.take(account);
+    if (is_known && message) {
+        message->inherited = account.inherited();
+        message->entries = std::move(account.entries);
+        ++taken_;
+        return message;
+    }
+    ++damaged_;
+    mark_done(read_at_);
+    if (is_known) {
+        account.is_damaged = true;
+        lost.push_back(std::move(account));
+    }
+    return std::nullopt;
+}
+
+/// What was not found in the whole file is damaged. There is room for its accounts.
+void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
+    for (SpoolAccount& rest : ledger_.take_rest()) {
+        if (rest.tally != RecordTally{}) {
+            lost.push_back(std::move(rest));
+        }
+    }
+}
+
+/// @return  nothing: it is damaged, or neither a message nor whole records
+std::optional<OutgoingMessage> SpoolSegment::read_message(const SpoolFrame& frame,
+                                                          std::uint64_t at) {
+    OutgoingMessage message;
+    message.octets.resize(frame.octets);
+    message.data_records = frame.data_records;
+    message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
+    const bool has_time = origin_ == Origin::own || (message.latest_end >= kFirstTimestamp &&
+                                                     message.latest_end <= kLastTimestamp);
+    const bool is_good =
+        has_time && read_all_at(file_.get(), message.octets, at + frame.size() - frame.octets) &&
+        XXH3_64bits(message.octets.data(), frame.octets) == frame.octets_checksum &&
+        is_content(message);
+    return is_good ? std::optional(std::move(message)) : std::nullopt;
+}
+
+bool SpoolSegment::is_content(const OutgoingMessage& read) const noexcept {
+    return record_bytes_ == 0 ? is_data_message(read.octets)
+                              : read.octets.size() == read.data_records * record_bytes_;
+}
+
+void SpoolSegment::done(std::uint64_t at) noexcept {
+    mark_done(at);
+    --taken_;
+}
+
+/// Does nothing where the frame is not there any more.
+void SpoolSegment::mark_done(std::uint64_t at) noexcept {
+    std::uint32_t magic = 0;
+    if (read_at(file_.get(), magic, at) && magic == SpoolFrame::kMagic) {
+        const std::uint32_t mark = header_.magic == SpoolFileHeader::kFormerMagic
+                                       ? SpoolFrame::kDoneBefore
+                                       : SpoolFrame::kDone;
+        static_cast<void>(write_at(file_.get(), std::as_bytes(std::span(&mark, 1)),
+                                   at + offsetof(SpoolFrame, mark)));
+    }
+}
+
+void SpoolSegment::visit(const AccountHandler& handler) {
+    SpoolLedger missing = std::exchange(ledger_, {});
+    bool is_read = true;
+    try {
+        visit_frames(missing, handler);
+    } catch (const std::bad_alloc&) {
+        is_read = false;
+    }
+    // What was not found is damaged, but what was not looked for is still there.
+    for (SpoolAccount& rest : missing.take_rest()) {
+        rest.is_damaged = is_read;
+        if (!is_read) {
+            ledger_.inherit(rest.inherited());
+        }
+        if (rest.tally != RecordTally{}) {
+            handler(rest);
+        }
+    }
+}
+
+/// Takes what is found from `missing`, and what is not taken for good is in the ledger again.
+///
+/// @errors  std::bad_alloc: some frames were not looked at
+void SpoolSegment::visit_frames(SpoolLedger& missing, const AccountHandler& handler) {
+    const bool keeps_numbers = missing.keeps_numbers();
+    SpoolFrame frame;
+    for (std::uint64_t at = read_at_; find_next(at, frame); at += frame.size()) {
+        if (!is_needed(frame)) {
+            continue;
+        }
+        SpoolAccount account{.tally = records_of(frame)};
+        account.entries.swap(entries_);  // with their memory, for the next frame's
+        if (missing.take(account)) {
+            ledger_.inherit(account.inherited());
+            static_cast<void>(ledger_.write(account.entries, keeps_numbers));
+            handler(account);
+        } else {
+            mark_done(at);
+        }
+        account.entries.swap(entries_);
+    }
+}
+
+bool SpoolSegment::is_removed() const noexcept { return !is_file_at(path_, file_.get()); }
+
+void SpoolSegment::remove() const noexcept {
+    if (!is_removed()) {
+        static_cast<void>(::unlink(path_.c_str()) == 0);
+    }
+}
+
+}  // namespace tributary

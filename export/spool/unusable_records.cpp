@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/spool/unusable_records.hpp"
+
+#include <fcntl.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "export/file_descriptor.hpp"
+#include "export/spool/spool_file.hpp"
+
+namespace tributary {
+
+namespace {
+
+/// Of one file.
+std::uint64_t unusable_records_in(const std::filesystem::path& path, const SpoolContent& content) {
+    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file) {
+        return 0;
+    }
+    const SpoolSegment segment(std::move(file), path, content);
+    return segment.is_usable() ? 0 : segment.inherited().records;
+}
+
+}  // namespace
+
+std::uint64_t unusable_records(const std::string& directory, const SpoolContent& content) {
+    std::error_code none;
+    if (!std::filesystem::is_directory(directory, none)) {
+        return 0;
+    }
+    std::uint64_t records = 0;
+    try {
+        for (const std::string& name : spool_files_in(directory)) {
+            records += unusable_records_in(std::filesystem::path(directory) / name, content);
+        }
+    } catch (const std::filesystem::filesystem_error&) {
+        return records;  // this user must not look there
+    }
+    return records;
+}
+
+}  // namespace tributary

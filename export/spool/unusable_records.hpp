@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "export/spool/spool_segment.hpp"
+
+namespace tributary {
+
+/// Records that a Spool of this directory would find and lose, because they were made for other
+/// content. Nothing is changed or made there, and another process may be using it.
+[[nodiscard]] std::uint64_t unusable_records(const std::string& directory,
+                                             const SpoolContent& content);
+
+}  // namespace tributary

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/transport/former_part.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "export/export_error.hpp"
+#include "export/transport/file_octets.hpp"
+#include "export/transport/open_output.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::uint64_t kLongestMessage = 65'535;
+
+/// Where the whole messages of a file end.
+/// @source  RFC 7011 §3.1: version, length
+std::uint64_t end_of_messages(int file, std::uint64_t size) noexcept {
+    constexpr std::uint64_t kMessageHeader = 16;
+    constexpr unsigned kVersion = 10;
+    std::uint64_t at = 0;
+    std::array<unsigned char, 4> head{};
+    while (at + kMessageHeader <= size && read_at(file, head, at)) {
+        const std::uint64_t length = unsigned{head[2]} << 8U | head[3];
+        if ((unsigned{head[0]} << 8U | head[1]) != kVersion || length < kMessageHeader ||
+            length > size - at) {
+            break;
+        }
+        at += length;
+    }
+    return at;
+}
+
+/// Whether a file has only zeros from here on, as after a power cut.
+bool is_zero_from(int file, std::uint64_t at) {
+    std::vector<std::byte> octets(kLongestMessage);
+    for (;;) {
+        const ssize_t got = ::pread(file, octets.data(), octets.size(), static_cast<off_t>(at));
+        if (got <= 0) {
+            return got == 0;
+        }
+        if (std::any_of(octets.begin(), octets.begin() + got,
+                        [](std::byte each) { return each != std::byte{0}; })) {
+            return false;
+        }
+        at += static_cast<std::uint64_t>(got);
+    }
+}
+
+/// @param file  is locked
+FormerPart mend_locked(const std::string& name, int file) {
+    struct stat status {};
+    if (::fstat(file, &status) != 0) {
+        return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return {.is_whole = false, .note = {}, .failure = name + " is not a regular file"};
+    }
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const std::uint64_t end = end_of_messages(file, size);
+    const std::string rest = std::to_string(size - end) + " octets";
+    const bool is_torn = size - end <= kLongestMessage || is_zero_from(file, end);
+    if (end == 0 && is_torn) {
+        if (::unlink(name.c_str()) != 0) {
+            return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+        }
+        return {.is_whole = false,
+                .note = name + " had no whole message, and is removed with its " + rest,
+                .failure = {}};
+    }
+    if (end == 0) {
+        return {.is_whole = false, .note = {}, .failure = name + " is no IPFIX file"};
+    }
+    if (end == size) {
+        return {.is_whole = true, .note = name + " is finished now", .failure = {}};
+    }
+    if (!is_torn) {
+        return {.is_whole = true,
+                .note = name + " is finished now; its last " + rest + " are no messages",
+                .failure = {}};
+    }
+    if (::ftruncate(file, static_cast<off_t>(end)) != 0) {
+        return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+    }
+    return {.is_whole = true,
+            .note = name + " is finished now, without the last " + rest +
+                    ", of a message that was not written to its end",
+            .failure = {}};
+}
+
+}  // namespace
+
+bool claim_new_part(int file, const std::string& name) noexcept {
+    return lock_file(file) && is_file_at(name, file);
+}
+
+void refuse_other_writer(const std::string& path, const std::vector<std::string>& parts,
+                         const std::string& own) {
+    for (const std::string& part : parts) {
+        if (!own.empty() && part >= own) {
+            return;
+        }
+        const FileDescriptor file(::open(part.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (file && is_locked_elsewhere(file.get())) {
+            std::string fault = "export.collectors[].path ";
+            fault.append(path).append(": another process writes files of this rotation");
+            throw ExportError(fault.append(locking_process(file.get())).append(", now ") + part);
+        }
+    }
+}
+
+FormerPart mend_former_part(const std::string& name) {
+    FileDescriptor file = open_patiently(name.c_str(), O_RDWR | O_NONBLOCK);
+    if (!file && errno == ENOENT) {
+        return {};  // its own process has finished it meanwhile
+    }
+    if (!file) {
+        return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+    }
+    if (!lock_file(file.get())) {
+        return {.is_whole = false, .note = name + " is written by another process", .failure = {}};
+    }
+    if (!is_file_at(name, file.get())) {
+        return {};  // the same, after it was opened
+    }
+    FormerPart part = mend_locked(name, file.get());
+    if (part.is_whole) {
+        part.lock = std::move(file);
+    }
+    return part;
+}
+
+}  // namespace tributary

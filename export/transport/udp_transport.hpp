@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "export/transport/socket.hpp"
+#include "export/transport/transport.hpp"
+
+namespace tributary {
+
+/// Sends each message as one datagram through a connected socket, so that the kernel tells when
+/// nobody listens at the collector's port, or its host cannot be reached (ICMP). It tells that
+/// late, with a later datagram or within the time of a round trip, and of some datagrams only: what
+/// was under way then is refused.
+///
+///     waiting for the name -> probing -> open -> pausing -> probing ...
+///
+/// At first and after a refusal one message is sent, the templates; the others follow when that has
+/// left this host and does not come back. So a collector that restarts loses what was under way, no
+/// more, and knows the templates first. Numbers go on all the time: the collector sees one session,
+/// and can tell what it missed.
+class UdpTransport final : public Transport {
+public:
+    static constexpr std::chrono::seconds kRetryAfter{1};  ///< after a refusal, or when the kernel
+                                                           ///< cannot send
+    static constexpr std::chrono::milliseconds kRefusalWait{200};  ///< for an ICMP message
+    /// For the next hop's link-layer address; Linux gives up after 3 s and says EHOSTUNREACH.
+    static constexpr std::chrono::seconds kNeighbourWait{5};
+    static constexpr std::chrono::seconds kResolveAfter{
+        60};  ///< a name again, when there is trouble
+
+    /// @errors  ExportError: source_address is not a local address
+    UdpTransport(const CollectorOptions& collector, CollectorEvents& events);
+
+    void advance(std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] std::uint64_t session() const noexcept override {
+        return socket_ && !pausing() ? session_ : 0;
+    }
+    [[nodiscard]] bool is_proven() const noexcept override { return session() != 0 && !probing_; }
+    [[nodiscard]] bool restarts_numbers() const noexcept override { return false; }
+    [[nodiscard]] std::chrono::nanoseconds refusal_wait() const noexcept override {
+        return kRefusalWait;
+    }
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
+                                  std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+
+private:
+    [[nodiscard]] bool pausing() const noexcept { return retry_at_.has_value(); }
+    void open(const std::vector<SocketAddress>& candidates, std::chrono::nanoseconds now) noexcept;
+    void begin_session() noexcept;
+    void deliver_unsettled() noexcept;
+    void be_open(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] SendStatus cannot_send(int error, std::chrono::nanoseconds now) noexcept;
+    void pause(std::chrono::nanoseconds now) noexcept;
+    void refuse(int error, std::chrono::nanoseconds now) noexcept;
+    void resolve_again(std::chrono::nanoseconds now) noexcept;
+
+    CollectorEvents& events_;
+    std::optional<SocketAddress> source_;
+    Resolver resolver_;
+    FileDescriptor socket_;
+    SocketAddress peer_;
+    std::uint64_t session_{};
+    bool probing_{};           ///< one message goes out; its fate decides on the others
+    bool was_refused_{};       ///< and nobody was seen to listen since
+    std::size_t unsettled_{};  ///< datagrams that may still be refused
+    std::chrono::nanoseconds sent_at_{};
+    std::chrono::nanoseconds probed_at_{};
+    Fates fates_;  ///< that settle() has not told
+    std::optional<std::chrono::nanoseconds> retry_at_;
+    std::chrono::nanoseconds resolved_at_{};
+};
+
+}  // namespace tributary

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <span>
+
+#include "flowcache/input/fragment_table.hpp"
+#include "flowcache/input/input_path.hpp"
+#include "flowcache/input/sampler.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/parse_options.hpp"
+#include "parsers/parse_packet.hpp"
+#include "parsers/plain_packet.hpp"
+
+namespace tributary {
+
+/// What frames go through until they are fields. What it points to outlives the parser.
+struct FrameInputParts {
+    ParseOptions parse{};
+    PacketSelector* filter = nullptr;    ///< nullptr: every frame passes
+    Sampler* sampler = nullptr;          ///< of those that passed; nullptr: takes them all
+    FragmentTable* fragments = nullptr;  ///< nullptr: later fragments have ports 0
+};
+
+/// Filters, samples and parses the frames of one queue, tracks their fragments, and counts what
+/// becomes of them; all but how many are received. Full and trimmed parsing differ by ParseOptions.
+///
+/// @thread  one
+class FrameParser {
+public:
+    /// @param counters  outlives the parser
+    FrameParser(const FrameInputParts& parts, InputCounters& counters) noexcept
+        : parts_(parts), counters_(counters) {}
+
+    /// @param filter  outlives the parser, or its next set_filter(); nullptr: every frame passes
+    void set_filter(PacketSelector* filter) noexcept { parts_.filter = filter; }
+
+    /// @param packets  at most kBurstPackets
+    /// @return         those that pass the filter; the others are filtered, or all are ignored
+    ///                 while the filter is not ready
+    [[nodiscard]] PacketMask filter(std::span<const PacketView> packets) noexcept {
+        const PacketMask all = mask_of_all(packets);
+        if (parts_.filter == nullptr) {
+            return all;
+        }
+        if (!parts_.filter->is_ready()) [[unlikely]] {
+            counters_.count_filter_not_ready(packets);
+            return 0;
+        }
+        const PacketMask passed = parts_.filter->select(packets) & all;
+        counters_.filtered.add(count_of(all ^ passed));
+        return passed;
+    }
+
+    /// @param packets  what filter() was given
+    /// @param passed   what filter() returned
+    /// @return         those of them that are to be parsed; the others are ignored as `not_sampled`
+    [[nodiscard]] PacketMask sample(std::span<const PacketView> packets,
+                                    PacketMask passed) noexcept {
+        if (parts_.sampler == nullptr) {
+            return passed;
+        }
+        const PacketMask taken = parts_.sampler->select(passed);
+        for (PacketMask left = passed ^ taken; left != 0; left &= left - 1) {
+            const auto next = static_cast<std::size_t>(std::countr_zero(left));
+            counters_.count_ignored(ParseStatus::not_sampled, packets[next].wire_bytes);
+        }
+        return taken;
+    }
+
+    /// Inlined, so that a plain packet takes a short way.
+    ///
+    /// @param fields  written when the status is `ok`
+    /// @return        `ok`, or why the packet is ignored
+    [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
+                                                           PacketFields& fields) noexcept {
+        if (!is_checked(packet) && parse_plain(packet, parts_.parse, fields)) [[likely]] {
+            return ParseStatus::ok;  // with no header cut, and no fragment
+        }
+        return parse_any(packet, fields);
+    }
+
+private:
+    /// Whether a packet takes the long way, to be compared with what the NIC says of it.
+    [[nodiscard]] static bool is_checked(const PacketView& packet) noexcept {
+        return kChecksNicHints && packet.nic_hint != PlainKind::none;
+    }
+    [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
+        return static_cast<std::size_t>(std::popcount(packets));
+    }
+
+    [[nodiscard]] [[gnu::noinline]] ParseStatus parse_any(const PacketView& packet,
+                                                          PacketFields& fields) noexcept {
+        const ParseStatus status = parse_fields(packet, fields);
+        if (status != ParseStatus::ok) {
+            counters_.count_ignored(status, packet.wire_bytes);
+            return status;
+        }
+        if (fields.cut_header != CutHeader::none) {
+            counters_.cut_headers[static_cast<std::size_t>(fields.cut_header)].add();
+        }
+        if (parts_.fragments != nullptr && fields.is_fragment()) {
+            parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
+        }
+        return status;
+    }
+    [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
+                                           PacketFields& fields) noexcept {
+        const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
+        if (is_checked(packet) && contradicts(packet.nic_hint, status, fields)) {
+            counters_.nic_hint_mismatches.add();
+        }
+        return status;
+    }
+
+    FrameInputParts parts_;
+    InputCounters& counters_;
+};
+
+}  // namespace tributary

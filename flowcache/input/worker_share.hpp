@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "flowcache/record/address_words.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// Which of `workers` meters the packets between two hosts: the same for both directions, and for
+/// every run.
+///
+/// @return  below `workers`
+/// @cost    no allocation, no loop
+[[nodiscard]] inline std::uint16_t worker_of(const AddressWords& source,
+                                             const AddressWords& destination,
+                                             std::uint16_t workers) noexcept {
+    // XOR and sum are the same both ways round; together they tell pairs apart whose XOR is equal,
+    // such as all of x and x + 1. The multipliers are XXH64's odd primes.
+    std::uint64_t mix = (source.low ^ destination.low) * 0x9E37'79B1'85EB'CA87U;
+    mix = (mix ^ mix >> 32U ^ (source.low + destination.low)) * 0xC2B2'AE3D'27D4'EB4FU;
+    mix = (mix ^ mix >> 32U ^ (source.high ^ destination.high)) * 0x9E37'79B1'85EB'CA87U;
+    mix = (mix ^ mix >> 32U ^ (source.high + destination.high)) * 0xC2B2'AE3D'27D4'EB4FU;
+    mix = (mix ^ mix >> 29U) * 0x1656'67B1'9E37'79F9U;
+    return static_cast<std::uint16_t>((mix >> 32U) * workers >>
+                                      32U);  // top bits, scaled to 0 .. workers-1
+}
+
+/// What one of several workers takes of a stream that each of them walks wholly. Packets that are
+/// in no flow are worker 0's.
+struct WorkerShare {
+    std::uint16_t worker = 0;  ///< below `workers`
+    std::uint16_t workers = 1;
+
+    [[nodiscard]] bool is_everything() const noexcept { return workers == 1; }
+    [[nodiscard]] bool has_packets_without_flow() const noexcept { return worker == 0; }
+    [[nodiscard]] bool has(const PacketFields& fields) const noexcept {
+        return worker_of(words_of(fields.source, fields.ip_version),
+                         words_of(fields.destination, fields.ip_version), workers) == worker;
+    }
+};
+
+}  // namespace tributary

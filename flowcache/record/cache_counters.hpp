@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "flowcache/record/counter.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+/// What one flow cache counts. Written by its input thread, read by anyone.
+struct CacheCounters {
+    Counter flows_created;                           ///< flow records, at their first packet
+    Counter packets;                                 ///< metered: accounted to a record
+    Counter octets;                                  ///< of IP packets, as in octetDeltaCount
+    std::array<Counter, kFlowEndReasonCount> ended;  ///< by FlowEndReason
+    RecordCounter lost_ring_full;   ///< ended, found the ring full, had to make room for a new flow
+    Counter tcp_segments_unread;    ///< TCP analysis: segments whose header was not there
+    Counter tcp_segments_unjudged;  ///< TCP analysis: counted as overflow of their flow
+    Counter entries;  ///< gauge: flows that run, those between two records included, and
+                      ///< records that wait for the ring
+};
+
+}  // namespace tributary

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "flowcache/record/address_words.hpp"
+#include "flowcache/record/flow_key.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+// How the two directions of a conversation become one biflow (RFC 5103): both have one canonical
+// key, under which they are found, and the first packet decides which of the two ends is the
+// record's source. What is turned changes places with the other direction's.
+
+/// IPv6 source and destination of a packet, or of its other direction.
+[[nodiscard]] inline AddressPair turned_addresses(const PacketFields& fields,
+                                                  bool is_turned) noexcept {
+    return {is_turned ? fields.destination : fields.source,
+            is_turned ? fields.source : fields.destination};
+}
+
+/// The same tunnel as the other direction's packets see it, where the id is one for both: a GTP-U
+/// endpoint chooses its TEID alone.
+[[nodiscard]] inline TunnelGroup turned(TunnelGroup tunnel, bool is_turned) noexcept {
+    if (is_turned) {
+        std::swap(tunnel.source, tunnel.destination);
+    }
+    return tunnel;
+}
+
+/// The key of a record, in the other direction.
+[[nodiscard]] inline FlowKey turned(FlowKey key, bool is_turned) noexcept {
+    if (is_turned) {
+        std::swap(key.source, key.destination);
+        std::swap(key.source_port, key.destination_port);
+    }
+    return key;
+}
+
+/// Whether a flow may have another direction. Type and code stand in the destination port of ICMP
+/// and ICMPv6: turned, they would be another flow's ports.
+[[nodiscard]] constexpr bool can_be_paired(std::uint8_t protocol) noexcept {
+    return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
+}
+
+/// Whether a packet's key has to be turned to be canonical: the one whose source is the smaller
+/// pair of address and port. What cannot be paired never is. The order means nothing outside this
+/// machine: it is that of its integers.
+///
+/// @thread  any; pure
+/// @cost    no branch
+[[nodiscard]] inline bool is_backward(const PacketFields& fields) noexcept {
+    const AddressWords source = words_of(fields.source, fields.ip_version);
+    const AddressWords destination = words_of(fields.destination, fields.ip_version);
+
+    const auto less_port = static_cast<unsigned>(fields.destination_port < fields.source_port);
+    const auto less_low = static_cast<unsigned>(destination.low < source.low) |
+                          (static_cast<unsigned>(destination.low == source.low) & less_port);
+    const auto less = static_cast<unsigned>(destination.high < source.high) |
+                      (static_cast<unsigned>(destination.high == source.high) & less_low);
+    return (less & static_cast<unsigned>(can_be_paired(fields.protocol))) != 0;
+}
+
+/// Whether the ports tell who began: clients take high ones.
+[[nodiscard]] inline bool is_decided_by_port(const PacketFields& first,
+                                             bool initiator_by_port) noexcept {
+    return initiator_by_port && can_be_paired(first.protocol) &&
+           first.source_port != first.destination_port;
+}
+
+/// Whether the sender of a flow's first packet is its initiator, as far as that packet tells: of
+/// TCP's handshake the one who sends SYN alone; otherwise, where the options say so, the one with
+/// the higher port; otherwise the sender, of whom we heard first.
+///
+/// @param initiator_by_port  FlowCacheOptions::initiator_by_port
+[[nodiscard]] inline bool is_initiator(const PacketFields& first, bool initiator_by_port) noexcept {
+    if ((first.tcp_control_bits & tcp_flag::kSyn) != 0) {
+        return (first.tcp_control_bits & tcp_flag::kAck) == 0;
+    }
+    return !is_decided_by_port(first, initiator_by_port) ||
+           first.source_port > first.destination_port;
+}
+
+/// What biflowDirection has to say about is_initiator()'s answer: of a TCP connection that is met
+/// in its middle, who happens to be heard first is arbitrary.
+[[nodiscard]] inline BiflowDirection biflow_direction(const PacketFields& first,
+                                                      bool initiator_by_port) noexcept {
+    const bool began_before =
+        first.protocol == ip_protocol::kTcp && (first.tcp_control_bits & tcp_flag::kSyn) == 0;
+    return began_before && !is_decided_by_port(first, initiator_by_port)
+               ? BiflowDirection::arbitrary
+               : BiflowDirection::initiator;
+}
+
+}  // namespace tributary

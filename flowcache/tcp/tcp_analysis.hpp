@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/tcp/tcp_connection.hpp"
+#include "flowcache/tcp/tcp_sequence.hpp"
+#include "flowcache/tcp/tcp_signature.hpp"
+#include "flowcache/tcp/tcp_slice.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
+#include "flowcache/tcp/tcp_troubles.hpp"
+#include "parsers/packet_fields.hpp"
+
+namespace tributary {
+
+/// Finds retransmissions, duplicates and the like among the segments of flows, in the order in
+/// which they come. One for all flows of a cache, whose states it keeps up.
+///
+///     seen:      low ........ next     all octets between them were seen, but those in holes
+///     a segment  begins at next                                    data as it should be
+///                begins behind it                                  leaves a hole
+///                has an octet that was seen                        retransmission
+///                has only octets of holes, or before the first     out of order
+///
+/// What an undisturbed direction needs is TcpState, 64 octets. Where something goes wrong it gets a
+/// TcpTrouble, of which there is one for each eight flows. When none is left, or a direction has
+/// more holes than one holds, the segments that cannot be judged are counted as `overflow`, and as
+/// nothing else. A copy that comes too late to be found counts as a retransmission.
+///
+/// @thread  the one that owns the cache; nothing allocates
+/// @cost    one cache line; in a disturbed direction two more
+/// @source  docs/tcp-records.md; RFC 9293; gpu-tcp-flow-records (2015), 2.3
+class TcpAnalysis {
+public:
+    /// @param memory    of troubles, of no flow yet; outlives the analysis, as the counters do
+    TcpAnalysis(const FlowCacheOptions& options, std::span<TcpTrouble> memory,
+                CacheCounters& counters) noexcept
+        : duplicate_time_(options.tcp_duplicate_time),
+          retransmission_time_(options.tcp_retransmission_time.count() > 0
+                                   ? options.tcp_retransmission_time
+                                   : std::chrono::nanoseconds::max()),
+          shortest_time_(std::min(duplicate_time_, retransmission_time_)),
+          troubles_(memory),
+          counters_(counters) {}
+
+    /// A direction that has no segment yet.
+    static void begin(TcpState& state) noexcept {
+        state = {};
+        state.trouble = TcpState::kNoTrouble;
+    }
+
+    /// No shorter silence makes it forget anything.
+    [[nodiscard]] Timestamp::duration shortest_time() const noexcept { return shortest_time_; }
+
+    /// The direction's next segment comes after so long a time; negative when packets are late.
+    /// This, add() and just_goes_on() are always inlined: as calls they cost 3 ns a packet.
+    [[gnu::always_inline]] void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
+        if (silence > shortest_time_) [[unlikely]] {
+            forget_after(state, silence);
+        }
+    }
+
+    /// @param state  of the direction or of any other; or an entry's bytes that are no state
+    [[gnu::always_inline]] void prefetch_trouble(const TcpState& state) const noexcept {
+        troubles_.prefetch(state.trouble);
+    }
+
+    /// @param segment  with `has_tcp_segment`
+    /// @return         whether it just went on: just_goes_on()
+    [[gnu::always_inline]] bool add(TcpState& state, const PacketFields& segment,
+                                    Timestamp seen_at) noexcept {
+        const std::uint32_t signature = signature_of(segment);
+        if (just_goes_on(state, segment, signature)) [[likely]] {
+            ++state.segments;
+            state.data_segments += segment.tcp.payload_bytes > 0 ? 1 : 0;
+            tcp::remember(state.recent, signature);
+            state.go_on_to(state.next + segment.tcp.payload_bytes);
+            return true;
+        }
+        add_any(state, segment, signature, seen_at);
+        return false;
+    }
+
+    /// What a record tells of the direction; the record before it of the same flow told the rest.
+    [[nodiscard]] TcpAnalysisGroup told(const TcpState& state) const noexcept {
+        return tcp::told(state, trouble_if_any(state));
+    }
+    /// Begins the next record of a flow that goes on.
+    void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
+    /// The flow has ended.
+    void end(TcpState& state) noexcept {
+        if (state.trouble != TcpState::kNoTrouble) {
+            give_trouble_back(state);
+        }
+    }
+
+private:
+    using Range = tcp::Range;
+
+    void give_up(TcpState& state) noexcept {
+        tcp::increase(state.overflow);
+        counters_.tcp_segments_unjudged.add();
+    }
+
+    /// Whether a segment changes nothing but what it adds: it follows on those before it in a
+    /// direction in which nothing went wrong. What add_any() makes of it is the same.
+    [[nodiscard, gnu::always_inline]] static bool just_goes_on(const TcpState& state,
+                                                               const PacketFields& segment,
+                                                               std::uint32_t signature) noexcept {
+        return segment.tcp.sequence == state.next && tcp::is_plain(segment) &&
+               state.segments != 0 && state.is_known != 0 &&
+               state.trouble == TcpState::kNoTrouble &&
+               tcp::is_new(segment, signature, state.recent);
+    }
+    /// Never inlined, so that the others' way is short.
+    [[gnu::noinline]] void add_any(TcpState& state, const PacketFields& segment,
+                                   std::uint32_t signature, Timestamp seen_at) noexcept {
+        tcp::count(state, segment);
+        if (is_copy(state, segment, signature)) [[unlikely]] {
+            if (TcpTrouble* const trouble = trouble_of(state)) {
+                ++trouble->duplicates;
+            }
+            return;
+        }
+        remember(state, signature);
+        if (tcp::has(segment, tcp_flag::kSyn)) [[unlikely]] {
+            add_syn(state, segment, seen_at);
+        }
+        add_data(state, segment);
+        if (tcp::has(segment, tcp_flag::kFin)) [[unlikely]] {
+            tcp::add_fin(state, segment, seen_at);
+        }
+    }
+
+    /// Of a segment not long ago. Data that follows on all that was seen is not: is_new().
+    [[nodiscard]] bool is_copy(const TcpState& state, const PacketFields& segment,
+                               std::uint32_t signature) const noexcept {
+        const bool follows = state.is_known != 0 && segment.tcp.sequence == state.next &&
+                             !tcp::has(segment, tcp_flag::kSyn);
+        if (follows && segment.tcp.payload_bytes > 0) {
+            return false;
+        }
+        const TcpTrouble* const trouble = trouble_if_any(state);
+        return tcp::is_among(state.recent, signature) ||
+               (trouble != nullptr &&
+                std::ranges::find(trouble->recent, signature) != trouble->recent.end());
+    }
+    void remember(TcpState& state, std::uint32_t signature) noexcept {
+        const std::uint32_t oldest = tcp::remember(state.recent, signature);
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            trouble->recent[trouble->next_recent] = oldest;
+            trouble->next_recent =
+                static_cast<std::uint16_t>((trouble->next_recent + 1U) % TcpTrouble::kRecent);
+        }
+    }
+    [[gnu::noinline]] void forget_after(TcpState& state,
+                                        std::chrono::nanoseconds silence) noexcept {
+        if (silence > duplicate_time_) {
+            forget_recent(state);
+        }
+        if (silence > retransmission_time_) {
+            forget_octets(state);
+        }
+    }
+    void forget_recent(TcpState& state) noexcept {
+        state.recent = {};
+        TcpTrouble* const trouble = trouble_if_any(state);
+        if (trouble == nullptr) {
+            return;
+        }
+        trouble->recent = {};
+        if (trouble->is_over()) {
+            give_trouble_back(state);
+        }
+    }
+
+    void forget_octets(TcpState& state) noexcept {
+        state.is_known = 0;
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            trouble->hole_count = 0;
+        }
+    }
+    /// These octets are the first that are known to be seen.
+    void know(TcpState& state, const Range& octets) noexcept {
+        forget_octets(state);
+        state.is_known = 1;
+        state.is_low_raised = 0;
+        state.low = octets.begin;
+        state.next = octets.end;
+    }
+
+    /// The first octets, of a direction whose numbers alone were seen before, by SYN or in the
+    /// middle. What lies between was lost, is late, or came before the flow was met: it is no hole,
+    /// but that something went wrong is known from now on.
+    [[gnu::noinline]] void know_behind_gap(TcpState& state, const Range& data) noexcept {
+        take_trouble(state);  // if none is left, nothing but copies further back is missed
+        know(state, data);
+    }
+
+    /// A SYN with another number than the one before begins a new connection.
+    void add_syn(TcpState& state, const PacketFields& segment, Timestamp seen_at) noexcept {
+        const std::uint32_t sequence = segment.tcp.sequence;
+        const bool repeats =
+            state.has_syn != 0 && state.has_size == 0 && state.syn_or_size == sequence;
+        const bool begins_what_is_known =
+            state.is_known != 0 && (state.low == sequence + 1 || begins_below_gap(state, sequence));
+        if (!repeats && !begins_what_is_known) {
+            know(state, {sequence + 1, sequence + 1});
+        }
+        tcp::add_syn(state, segment, repeats, seen_at);
+    }
+
+    /// Whether the record began with this SYN or the number behind it, and its first octets lie
+    /// beyond: know_behind_gap().
+    [[nodiscard]] static bool begins_below_gap(const TcpState& state,
+                                               std::uint32_t sequence) noexcept {
+        const bool is_first =
+            state.first_sequence == sequence || state.first_sequence == sequence + 1;
+        return is_first && state.segments > 1 && tcp::ahead(sequence + 1, state.low) > 0;
+    }
+
+    void add_data(TcpState& state, const PacketFields& segment) noexcept {
+        const Range data = tcp::data_of(segment);
+        if (state.is_known == 0) {
+            know(state, data);
+            return;
+        }
+        const std::int32_t from_next = tcp::ahead(state.next, data.begin);
+        if (from_next == 0) [[likely]] {
+            go_on_to(state, data.end);
+        } else if (tcp::is_probe(segment, state.next)) {
+            if (TcpTrouble* const trouble = trouble_of(state)) {
+                ++trouble->keep_alives;
+            }
+        } else if (segment.tcp.payload_bytes == 0) {
+            return;
+        } else if (from_next > tcp::kFarthest || from_next < -tcp::kFarthest) {
+            give_up(state);
+            know(state, data);
+            state.raise_low(data.begin);
+        } else if (from_next > 0 && state.low == state.next && state.is_low_raised == 0) {
+            know_behind_gap(state, data);
+        } else if (from_next > 0) {
+            insert_hole(state, {state.next, data.begin});
+            go_on_to(state, data.end);
+        } else {
+            add_behind(state, data);
+        }
+    }
+    void go_on_to(TcpState& state, std::uint32_t next) noexcept {
+        if (!state.go_on_to(next)) {
+            if (TcpTrouble* const trouble = trouble_if_any(state)) {
+                trouble->drop_holes_below(state.low);
+            }
+        }
+    }
+
+    /// Data whose first octet at least is not ahead of all that was seen.
+    void add_behind(TcpState& state, const Range& data) noexcept {
+        const bool is_below = tcp::ahead(state.low, data.begin) < 0;
+        if (is_below && state.is_low_raised != 0) {
+            give_up(state);
+            pass_unjudged(state, data);
+            return;
+        }
+        TcpTrouble* const trouble = trouble_of(state);
+        if (trouble == nullptr) {
+            if (is_below) {
+                state.raise_low(state.low);
+            }
+            pass_unjudged(state, data);
+            return;
+        }
+        const std::uint32_t known_end = tcp::earlier(state.next, data.end);
+        std::uint32_t repeated = known_end - data.begin;
+        if (is_below) {
+            repeated -= lower(state, data);
+        }
+        const TcpTrouble::Filled filled = trouble->fill_holes(data);
+        repeated -= filled.octets;
+        if (filled.rest.begin != filled.rest.end) {
+            insert_hole(state, filled.rest);
+        }
+        if (repeated > 0) {
+            ++trouble->retransmissions;
+            trouble->retransmitted_octets += repeated;
+        } else {
+            ++trouble->out_of_order;
+        }
+        if (tcp::ahead(state.next, data.end) > 0) {
+            go_on_to(state, data.end);
+        }
+    }
+    /// Data that cannot be judged was seen nevertheless.
+    void pass_unjudged(TcpState& state, const Range& data) noexcept {
+        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            const TcpTrouble::Filled filled = trouble->fill_holes(data);
+            if (filled.rest.begin != filled.rest.end) {
+                insert_hole(state, filled.rest);
+            }
+        }
+        if (tcp::ahead(state.next, data.end) > 0) {
+            go_on_to(state, data.end);
+        }
+    }
+    /// Takes data that begins before all that was seen. @return  its octets before them
+    [[nodiscard]] std::uint32_t lower(TcpState& state, const Range& data) noexcept {
+        const std::uint32_t low = state.low;
+        state.low = data.begin;
+        if (tcp::ahead(data.end, low) <= 0) {
+            return low - data.begin;
+        }
+        insert_hole(state, {data.end, low});
+        return data.end - data.begin;
+    }
+    /// Where there is no room for it, the lowest hole goes, and what lies below it is not judged
+    /// any more.
+    void insert_hole(TcpState& state, const Range& hole) noexcept {
+        TcpTrouble* const trouble = trouble_of(state);
+        if (trouble == nullptr) {
+            state.raise_low(hole.end);
+        } else if (const auto dropped = trouble->insert_hole(hole)) {
+            give_up(state);
+            state.raise_low(dropped->end);
+        }
+    }
+
+    /// Lets the direction have one, if one is left.
+    void take_trouble(TcpState& state) noexcept {
+        if (state.trouble == TcpState::kNoTrouble) {
+            state.trouble = troubles_.take() & TcpState::kNoTrouble;
+        }
+    }
+    void give_trouble_back(TcpState& state) noexcept {
+        troubles_.give_back(state.trouble);
+        state.trouble = TcpState::kNoTrouble;
+    }
+    /// The direction's own; nullptr: it has none.
+    [[nodiscard]] TcpTrouble* trouble_if_any(const TcpState& state) const noexcept {
+        return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];
+    }
+    /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
+    [[nodiscard]] TcpTrouble* trouble_of(TcpState& state) noexcept {
+        take_trouble(state);
+        if (state.trouble == TcpState::kNoTrouble) {
+            give_up(state);
+            return nullptr;
+        }
+        return &troubles_[state.trouble];
+    }
+
+    std::chrono::nanoseconds duplicate_time_;
+    std::chrono::nanoseconds retransmission_time_;
+    std::chrono::nanoseconds shortest_time_;  ///< of both; no shorter silence changes anything
+    TcpTroubles troubles_;
+    CacheCounters& counters_;
+};
+
+}  // namespace tributary

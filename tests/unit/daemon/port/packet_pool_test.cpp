@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/port/packet_pool.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+
+namespace tributary {
+namespace {
+
+InputOptions input(std::uint16_t queues, std::uint16_t descriptors) {
+    InputOptions options;
+    options.device = "0000:81:00.0";
+    options.queues = queues;
+    options.rx_descriptors = descriptors;
+    return options;
+}
+
+TEST_CASE("plan_pools: full rings, two bursts and the threads' caches fit", "[daemon][unit]") {
+    const std::array inputs{input(2, 4096)};
+    const std::array nodes{NumaNode{0}};
+    CHECK(plan_pools(inputs, nodes) ==
+          std::vector<PoolSize>{
+              {.node = 0, .buffers = 2 * (4096 + 2 * 64 + 384), .cached = 256, .octets = 2048}});
+}
+
+TEST_CASE("plan_pools: inputs of one node share a pool, whose buffers fit the largest mtu",
+          "[daemon][unit]") {
+    std::array inputs{input(1, 1024), input(1, 1024), input(1, 2048)};
+    inputs[2].mtu = 9000;
+    const std::array nodes{NumaNode{1}, NumaNode{}, NumaNode{1}};
+    CHECK(plan_pools(inputs, nodes) ==
+          std::vector<PoolSize>{
+              {.node = 1, .buffers = 1024 + 2048 + 2 * 512, .cached = 256, .octets = 9216},
+              {.node = std::nullopt, .buffers = 1024 + 512, .cached = 256, .octets = 2048}});
+}
+
+TEST_CASE("plan_pools: mempool-size replaces an input's share, and caches stay a part of it",
+          "[daemon][unit]") {
+    std::array inputs{input(4, 4096)};
+    inputs[0].mempool_size = 800;
+    const std::array nodes{NumaNode{}};
+    CHECK(plan_pools(inputs, nodes) ==
+          std::vector<PoolSize>{
+              {.node = std::nullopt, .buffers = 800, .cached = 50, .octets = 2048}});
+}
+
+TEST_CASE("plan_head_pool: as many buffers as for the packets, of trim-length", "[daemon][unit]") {
+    InputOptions trimmed = input(2, 1024);
+    trimmed.trim_length = 96;
+    CHECK(plan_head_pool(trimmed, NumaNode{1}) ==
+          PoolSize{.node = 1, .buffers = 2 * (1024 + 512), .cached = 256, .octets = 96});
+    trimmed.mempool_size = 800;
+    CHECK(plan_head_pool(trimmed, NumaNode{}) ==
+          PoolSize{.node = std::nullopt, .buffers = 800, .cached = 100, .octets = 96});
+}
+
+}  // namespace
+}  // namespace tributary

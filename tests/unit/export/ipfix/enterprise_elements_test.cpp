@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix/enterprise_elements.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/support/encoder_pair.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+TEST_CASE("Enterprise elements: number, name and type, as docs/fields.md tells collectors",
+          "[export][unit]") {
+    std::string listed;
+    for (const EnterpriseElement& element : kEnterpriseElements) {
+        listed += std::to_string(static_cast<unsigned>(element.number)) + ' ' + element.name + ' ' +
+                  std::to_string(static_cast<unsigned>(element.type)) + ' ' +
+                  std::to_string(element.octets) + '\n';
+    }
+    // Types are numbered as informationElementDataType: 1 unsigned8, 3 unsigned32, 18 and 19
+    // addresses.
+    CHECK(listed ==
+          "1 tunnelType 1 1\n"
+          "2 tunnelId 3 4\n"
+          "3 tunnelSourceIPv4Address 18 4\n"
+          "4 tunnelDestinationIPv4Address 18 4\n"
+          "5 tunnelSourceIPv6Address 19 16\n"
+          "6 tunnelDestinationIPv6Address 19 16\n"
+          "7 segments 3 4\n"
+          "8 dataSegments 3 4\n"
+          "9 retransmissions 3 4\n"
+          "10 retransmittedOctets 4 8\n"
+          "11 duplicates 3 4\n"
+          "12 outOfOrder 3 4\n"
+          "13 zeroWindow 2 2\n"
+          "14 keepAlives 3 4\n"
+          "15 flowSize 3 4\n"
+          "16 flowDurationNanoseconds 4 8\n"
+          "17 tcpAnalysisOverflow 2 2\n"
+          "18 tcpHandshakeNanoseconds 3 4\n");
+}
+
+TEST_CASE("Enterprise elements: found by number and by name", "[export][unit]") {
+    REQUIRE(enterprise_element(2) != nullptr);
+    CHECK(enterprise_element(2)->name == std::string("tunnelId"));
+    CHECK(enterprise_element(0) == nullptr);
+    CHECK(enterprise_element(kEnterpriseElements.size() + 1) == nullptr);
+    CHECK(tributary_element("tunnelDestinationIPv6Address") ==
+          TributaryElement::tunnel_destination_ipv6_address);
+    CHECK(tributary_element("sourceIPv4Address") == TributaryElement::none);
+}
+
+TEST_CASE("Enterprise elements: ntop's are told beside tributary's own, where they are wanted",
+          "[export][unit]") {
+    const auto told = [](FlowDirection direction) {
+        ExportOptions options;
+        options.fields = {.tcp_analysis = true};
+        options.ntop_elements = true;
+        EncoderPair pair(options, 1400, direction);
+        Record record = record_of(1);
+        record.core.key.protocol = 6;
+        record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at) = {.retransmissions = 3,
+                                                                       .out_of_order = 5};
+        if (direction == FlowDirection::biflow) {
+            record.group<ReverseGroup>(pair.layout.reverse_at).packets = 1;
+            record.group<TcpAnalysisGroup>(pair.layout.reverse_tcp_analysis_at) = {
+                .retransmissions = 30, .out_of_order = 50};
+        }
+        const auto got = pair.round_trip(record);
+        std::vector<std::uint64_t> values;
+        for (const auto& field : pair.decoder.templates().at(got.template_id)) {
+            if (field.enterprise == 35632) {
+                values.push_back(field.element & ~kOfEnterprise);
+                values.push_back(got.number(field.element));
+            }
+        }
+        return values;
+    };
+    CHECK(told(FlowDirection::uniflow) == std::vector<std::uint64_t>{109, 3, 111, 5});
+    CHECK(told(FlowDirection::biflow) ==
+          std::vector<std::uint64_t>{109, 3, 111, 5, 110, 30, 112, 50});
+}
