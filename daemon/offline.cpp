@@ -23,15 +23,14 @@
 #include "daemon/filter/awaited_filter.hpp"
 #include "daemon/log/log.hpp"
 #include "daemon/pipeline/collector_patience.hpp"
-#include "daemon/pipeline/input_parsing.hpp"
-#include "daemon/pipeline/input_stages.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "export/memory_reserve.hpp"
-#include "flowcache/input/frame_input.hpp"
+#include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "flowcache/input/worker_share.hpp"
 
 namespace tributary {
@@ -54,11 +53,11 @@ struct OfflineSource {
         return {files, counters, worker, InterfaceIndex{config.read.interface_index},
                 parse_of(config)};
     }
-    std::unique_ptr<InputPath> make_path(const Config& config, WorkerShare share) {
+    std::unique_ptr<PacketReader> make_path(const Config& config, WorkerShare share) {
         if (config.read.parse == ParseMode::unified_header) {
-            return std::make_unique<UnifiedHeaderInput<CaptureSource, PacketTimes>>(source, share);
+            return std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(source, share);
         }
-        return std::make_unique<FrameInput<CaptureSource>>(source, stages.parts(parse_of(config)));
+        return std::make_unique<FrameReader<CaptureSource>>(source, stages.parts(parse_of(config)));
     }
     static ParseOptions parse_of(const Config& config) {
         return parse_options(config.flows, config.read.parse, config.read.trim_length);
@@ -66,8 +65,8 @@ struct OfflineSource {
 
     CaptureCounters counters;
     CaptureSource source;
-    InputStages stages;
-    std::unique_ptr<InputPath> path;
+    FrameStages stages;
+    std::unique_ptr<PacketReader> path;
 };
 
 /// The captures as the one interface that they are to a collector.
@@ -113,17 +112,17 @@ public:
         const RecordLayout layout = RecordLayout::of(
             effective_groups(config.export_.fields, config.flows), config.flows.direction);
         const FlowHasher hasher = FlowHasher::random();
-        std::vector<std::unique_ptr<InputQueue>> queues;
+        std::vector<std::unique_ptr<QueueWorker>> queues;
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
             sources_.push_back(
                 std::make_unique<OfflineSource>(files_, worker, config, filter_.get()));
-            queues.push_back(make_input_queue(*sources_.back()->path,
-                                              {.flows = config.flows,
-                                               .layout = layout,
-                                               .numa_node = {},
-                                               .pages = PageUse::offline,
-                                               .when_ring_full = WhenRingFull::wait},
-                                              hasher));
+            queues.push_back(make_queue_worker(*sources_.back()->path,
+                                               {.flows = config.flows,
+                                                .layout = layout,
+                                                .numa_node = {},
+                                                .pages = PageUse::offline,
+                                                .when_ring_full = WhenRingFull::wait},
+                                               hasher));
             clocks_.push_back(&queues.back()->clock);
         }
         ExportOptions export_options = export_options_of(job, config);

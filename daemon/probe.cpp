@@ -19,8 +19,8 @@
 #include "daemon/machine/node_heap.hpp"
 #include "daemon/machine/placement.hpp"
 #include "daemon/machine/topology.hpp"
-#include "daemon/pipeline/input_parsing.hpp"
-#include "daemon/pipeline/input_stages.hpp"
+#include "daemon/main_loop.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/live_flows.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
@@ -31,12 +31,11 @@
 #include "daemon/port/eal.hpp"
 #include "daemon/port/eth_port.hpp"
 #include "daemon/port/packet_pool.hpp"
-#include "daemon/probe_watch.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "daemon/telemetry/service_manager.hpp"
 #include "export/memory_reserve.hpp"
-#include "flowcache/input/frame_input.hpp"
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/frame_reader.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "flowcache/input/worker_share.hpp"
 
 namespace tributary {
@@ -115,8 +114,8 @@ private:
     struct Queue {
         std::string name;
         std::unique_ptr<DpdkQueue> source;
-        std::unique_ptr<InputStages> stages;
-        std::unique_ptr<InputPath> path;
+        std::unique_ptr<FrameStages> stages;
+        std::unique_ptr<PacketReader> path;
     };
 
     void start() {
@@ -151,22 +150,22 @@ private:
         int code = EX_OK;
         try {
             InputWatch inputs(eal_, watched_inputs());
-            ProbeWatch({.pipeline = *pipeline_,
-                        .service = service_manager_,
-                        .signals = signals_,
-                        .reserve = reserve_,
-                        .layout = layout_,
-                        .stored = layout_.groups(),
-                        .ledger = [this] { return ledger(); },
-                        .inputs = [this] { return input_figures(); },
-                        .input_watch = inputs,
-                        .filters = filters_,
-                        .give_filter =
-                            [this](std::size_t input, const LiveFilter& filter) {
-                                set_live_filter(*pipeline_, queues_of(input), filter);
-                            },
-                        .clock = [this] { return worst_clock(); }},
-                       config_, options_)
+            MainLoop({.pipeline = *pipeline_,
+                      .service = service_manager_,
+                      .signals = signals_,
+                      .reserve = reserve_,
+                      .layout = layout_,
+                      .stored = layout_.groups(),
+                      .ledger = [this] { return ledger(); },
+                      .inputs = [this] { return input_figures(); },
+                      .input_watch = inputs,
+                      .filters = filters_,
+                      .give_filter =
+                          [this](std::size_t input, const LiveFilter& filter) {
+                              set_live_filter(*pipeline_, queues_of(input), filter);
+                          },
+                      .clock = [this] { return worst_clock(); }},
+                     config_, options_)
                 .run();
             if (inputs.are_all_lost()) {
                 code = EX_UNAVAILABLE;
@@ -220,7 +219,7 @@ private:
         for (std::uint16_t queue = 0; queue < input.queues; ++queue) {
             auto source = std::make_unique<DpdkQueue>(*ports_.back(), queue,
                                                       InterfaceIndex{interface}, clock_of);
-            auto stages = std::make_unique<InputStages>(
+            auto stages = std::make_unique<FrameStages>(
                 config_.flows, sampling, filters_.selector(index), FragmentTable::kFirstSets);
             auto path = make_path(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
@@ -234,28 +233,29 @@ private:
         }
     }
 
-    [[nodiscard]] std::unique_ptr<InputPath> make_path(const InputOptions& input, DpdkQueue& source,
-                                                       InputStages& stages) const {
+    [[nodiscard]] std::unique_ptr<PacketReader> make_path(const InputOptions& input,
+                                                          DpdkQueue& source,
+                                                          FrameStages& stages) const {
         if (input.parse == ParseMode::unified_header) {
             // The source tells this host's clock; time comes with the records.
             constexpr bool kPacketTimes = true;
-            return std::make_unique<UnifiedHeaderInput<DpdkQueue, BurstClock>>(
+            return std::make_unique<UnifiedHeaderReader<DpdkQueue, BurstClock>>(
                 source, WorkerShare{}, kPacketTimes);
         }
-        return std::make_unique<FrameInput<DpdkQueue>>(
+        return std::make_unique<FrameReader<DpdkQueue>>(
             source, stages.parts(parse_options(config_.flows, input.parse, input.trim_length)));
     }
 
     void make_pipeline() {
         const FlowHasher hasher = FlowHasher::random();
-        std::vector<std::unique_ptr<InputQueue>> input_queues;
+        std::vector<std::unique_ptr<QueueWorker>> input_queues;
         bool huge_pages = true;
         std::uint64_t cache_bytes = 0;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
             const NodeHeap heap(queue_nodes_[queue]);
             const QueueParts parts{
                 .flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]};
-            input_queues.push_back(make_input_queue(*queues_[queue].path, parts, hasher));
+            input_queues.push_back(make_queue_worker(*queues_[queue].path, parts, hasher));
             cache_bytes += queue_memory(parts).front();
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }

@@ -22,7 +22,7 @@ struct ObservedInterface {
 };
 
 /// What was lost before records could be exported, since the start; the same as in the ledger.
-struct MeteringTotals {
+struct PreExportLosses {
     std::uint64_t ignored_packets{};
     std::uint64_t ignored_octets{};  ///< of these, on the wire
     /// By the NIC: missed, and without a buffer; nothing: unknown.
@@ -34,9 +34,9 @@ struct MeteringTotals {
 struct MeteringProcess {
     RecordLayout layout;
     bool tunnel_in_key{};
-    bool knows_drops = true;  ///< MeteringTotals::dropped_packets is there
+    bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
-    std::function<MeteringTotals()>
+    std::function<PreExportLosses()>
         totals{};  ///< asked by the export thread; empty: nothing is lost
 };
 

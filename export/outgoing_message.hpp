@@ -18,7 +18,7 @@ inline constexpr std::size_t kNoQueue = std::numeric_limits<std::size_t>::max();
 
 /// One flow record on its way, as the account of records knows it.
 struct RecordEntry {
-    std::uint64_t number{};  ///< that the DeliveryBook gave it
+    std::uint64_t number{};  ///< that the RecordAccounting gave it
     std::size_t queue{};     ///< that it came from, or kNoQueue
     std::uint64_t packets{};
     std::uint64_t octets{};
@@ -33,7 +33,7 @@ struct SpoolPlace {
     bool is_shared{};      ///< messages before this one have records of the same frame
 };
 
-/// A message of one collector, from its closing until its fate is known.
+/// A message of one collector, from its closing until its outcome is known.
 struct OutgoingMessage {
     std::vector<std::byte> octets;
     std::vector<RecordEntry> entries;  ///< its flow records, as long as they are not told of

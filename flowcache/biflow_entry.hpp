@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "flowcache/flow_line.hpp"
+#include "flowcache/hot_entry.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_record.hpp"
@@ -19,7 +19,7 @@ namespace tributary {
 class BiflowEntry {
 public:
     /// @param line, groups  of the entry, which outlives this
-    BiflowEntry(FlowLine& line, GroupBytes groups, const RecordLayout& layout) noexcept
+    BiflowEntry(HotEntry& line, GroupBytes groups, const RecordLayout& layout) noexcept
         : line_(line), groups_(groups), layout_(layout) {}
 
     [[nodiscard]] ReverseGroup& reverse() const noexcept {
@@ -75,7 +75,7 @@ private:
     void turn() const noexcept {
         ReverseGroup& back = reverse();
         PacketSpan& there = forward_span();
-        line_.is_turned = line_.is_turned == 0 ? 1 : 0;
+        line_.starts_swapped = line_.starts_swapped == 0 ? 1 : 0;
         const std::uint32_t finished = line_.finished;
         line_.finished = (finished >> 1U | finished << 1U) & 3U;
         std::swap(line_.packets, back.packets);
@@ -102,7 +102,7 @@ private:
         auto& there = groups_.get<TunnelGroup>(layout_.tunnel_at);
         auto& back = groups_.get<TunnelGroup>(layout_.reverse_tunnel_at);
         if (line_.packets == 0) {
-            there = turned(back, true);
+            there = swapped(back, true);
         }
         if (reverse().packets == 0) {
             back = {};
@@ -114,7 +114,7 @@ private:
                          &groups_.get<std::byte>(static_cast<std::uint16_t>(b)));
     }
 
-    FlowLine& line_;
+    HotEntry& line_;
     GroupBytes groups_;
     const RecordLayout& layout_;
 };

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "flowcache/burst_counts.hpp"
-#include "flowcache/cache_tour.hpp"
-#include "flowcache/flow_line.hpp"
+#include "flowcache/cache_scan.hpp"
+#include "flowcache/hot_entry.hpp"
+#include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/flow_record.hpp"
 
@@ -59,7 +59,7 @@ public:
     static void renew_base(Cache& cache, Timestamp now) noexcept {
         if (cache.due_.needs_new_base(now)) {
             cache.due_.set_base(now);
-            static_cast<void>(CacheTour().schedule_some(cache, cache.entries_.used()));
+            static_cast<void>(CacheScan().schedule_some(cache, cache.entries_.used()));
         }
     }
     /// Ends an entry whose deadline is before `clock`, or that has a packet from after it.
@@ -67,7 +67,7 @@ public:
     template <class Cache, class Sink>
     [[nodiscard]] static bool goes_on(Cache& cache, EntryIndex entry, Timestamp clock,
                                       Sink& sink) noexcept {
-        if (!cache.outlasts(entry, clock, sink)) {
+        if (!cache.expire_if_due(entry, clock, sink)) {
             return false;
         }
         const bool is_overtaken = cache.entries_.line(entry).end > clock;
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    CacheTour tour_;  ///< after the clock has gone back
+    CacheScan tour_;  ///< after the clock has gone back
     bool is_turning_back_ = false;
 };
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "flowcache/deadline.hpp"
-#include "flowcache/flow_line.hpp"
+#include "flowcache/deadlines.hpp"
+#include "flowcache/hot_entry.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_signature.hpp"
@@ -30,7 +30,7 @@ namespace tributary {
 /// Nothing is lost by that: packets are as many as segments, and what is added in the line has few
 /// bits each, so that it is moved to the state after kMostPackets. Whatever else happens to a flow
 /// expands it first: a segment that does not just go on, one that comes after a silence or near a
-/// deadline, and everybody who wants its counts or its start. A flow with a TcpTrouble stays
+/// deadline, and everybody who wants its counts or its start. A flow with a TcpLossState stays
 /// expanded, and so does one that is hours old. Biflows and flows with other groups always are.
 ///
 /// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
@@ -39,7 +39,7 @@ namespace tributary {
 ///
 /// @thread  the one that owns the cache
 /// @cost    one cache line per segment; to compact or expand, the state's line too
-class [[gnu::may_alias]] CompactTcp {  // it lies where FlowLine has members of other types
+class [[gnu::may_alias]] CompactTcp {  // it lies where HotEntry has members of other types
 public:
     /// How long a compact flow is added to without a look at its deadlines and its memory of
     /// segments.
@@ -63,7 +63,7 @@ public:
     ///
     /// @param state  its own, of which TcpAnalysis::add() has said that it just went on
     /// @param clock  of the packet
-    [[gnu::always_inline]] static void compact(FlowLine& line, TcpState& state,
+    [[gnu::always_inline]] static void compact(HotEntry& line, TcpState& state,
                                                Timestamp clock) noexcept {
         constexpr std::uint32_t kMost = 0xFFFF'FFFF - kMostPackets;
         if (line.packets != state.segments || state.segments > kMost ||
@@ -80,7 +80,7 @@ public:
         line.is_compact = 1;
     }
     /// Makes a compact flow what it would be if each packet had been added to it expanded.
-    static void expand(FlowLine& line, TcpState& state) noexcept {
+    static void expand(HotEntry& line, TcpState& state) noexcept {
         CompactTcp compact;
         Moved moved;
         std::memcpy(&compact, &place_in(line), sizeof compact);
@@ -97,7 +97,7 @@ public:
     }
 
     /// Whether a packet of a compact flow comes so soon that add() does not fail for that.
-    [[nodiscard, gnu::always_inline]] static bool comes_soon(const FlowLine& line,
+    [[nodiscard, gnu::always_inline]] static bool comes_soon(const HotEntry& line,
                                                              const KeyedPacket& packet,
                                                              const Limits& limits) noexcept {
         return static_cast<std::uint64_t>((packet.packet->seen_at - line.end).count()) <=
@@ -106,7 +106,7 @@ public:
     /// Adds a packet of a compact flow that just goes on.
     ///
     /// @return  false: it does not, and nothing was added
-    [[nodiscard, gnu::always_inline]] static bool add(FlowLine& line, const KeyedPacket& packet,
+    [[nodiscard, gnu::always_inline]] static bool add(HotEntry& line, const KeyedPacket& packet,
                                                       const Limits& limits) noexcept {
         CompactTcp& flow = place_in(line);
         const PacketFields& segment = *packet.fields;
@@ -153,10 +153,10 @@ private:
     };
     static_assert(sizeof(Moved) == offsetof(TcpState, low) && offsetof(TcpState, next) == 0);
 
-    [[nodiscard]] static CompactTcp& place_in(FlowLine& line) noexcept {
-        static_assert(sizeof(CompactTcp) == offsetof(FlowLine, end) - offsetof(FlowLine, packets));
+    [[nodiscard]] static CompactTcp& place_in(HotEntry& line) noexcept {
+        static_assert(sizeof(CompactTcp) == offsetof(HotEntry, end) - offsetof(HotEntry, packets));
         return *reinterpret_cast<CompactTcp*>(reinterpret_cast<std::byte*>(&line) +
-                                              offsetof(FlowLine, packets));
+                                              offsetof(HotEntry, packets));
     }
     [[nodiscard]] static std::uint64_t ticks(Timestamp time) noexcept {
         return static_cast<std::uint64_t>(time.time_since_epoch().count()) >> kTickShift;
@@ -167,7 +167,7 @@ private:
 
     /// Whether neither deadlines nor the analysis' memory can have passed, and the packet is not
     /// late.
-    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const FlowLine& line,
+    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const HotEntry& line,
                                                      const KeyedPacket& packet) const noexcept {
         const Timestamp clock = packet.packet->clock;
         const auto age = static_cast<std::uint32_t>(ticks(clock) - (counts_ >> kTickAt))

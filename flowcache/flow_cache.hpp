@@ -8,26 +8,21 @@
 #include <optional>
 #include <span>
 
-#include "flowcache/burst_counts.hpp"
 #include "flowcache/cache_clock.hpp"
-#include "flowcache/cache_size.hpp"
-#include "flowcache/cache_tour.hpp"
-#include "flowcache/due_search.hpp"
-#include "flowcache/due_times.hpp"
-#include "flowcache/eviction_cursor.hpp"
+#include "flowcache/cache_room.hpp"
+#include "flowcache/cache_scan.hpp"
+#include "flowcache/deadlines.hpp"
+#include "flowcache/entry_update.hpp"
 #include "flowcache/flow_entries.hpp"
-#include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
-#include "flowcache/flow_meter.hpp"
+#include "flowcache/key_matcher.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/look_ahead.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/prefetch.hpp"
 #include "flowcache/record/record_stream.hpp"
-#include "flowcache/slice_map.hpp"
 #include "flowcache/tcp_end.hpp"
 
 namespace tributary {
@@ -40,7 +35,8 @@ namespace tributary {
 //
 // A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
 // still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
-// the cache accounts, with a LookAhead. It tests the guess: a packet before may have moved things.
+// the cache accounts, with a BurstPrefetch. It tests the candidate: a packet before may have moved
+// things.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of the entry it finds, however far the walk has come.
@@ -58,7 +54,7 @@ public:
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
-               Entries::bytes_needed(entries) + sizeof(TcpTrouble) * (troubles_for(options) + 1) +
+               Entries::bytes_needed(entries) + sizeof(TcpLossState) * (troubles_for(options) + 1) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1) +
                sizeof(SliceMap::Word) * (SliceMap::words_for(entries) + 1);
     }
@@ -68,19 +64,19 @@ public:
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
-          identity_(hasher, layout, options.tunnel_in_key),
+          matcher_(hasher, layout, options.tunnel_in_key),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
           entries_(memory, entries_for(options), layout, counters.entries),
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
           slices_(take<SliceMap::Word>(memory, SliceMap::words_for(entries_for(options)))),
-          meter_(options, layout, entries_.groups(),
-                 take<TcpTrouble>(memory, troubles_for(options)), counters),
+          update_(options, layout, entries_.groups(),
+                  take<TcpLossState>(memory, troubles_for(options)), counters),
           eviction_(most_slices(options)) {}
 
     /// What makes packets ready for this cache. It stays good as long as the cache does.
     [[nodiscard]] KeyedBurst burst() const noexcept {
-        return {options_, identity_, index_, entries_.places()};
+        return {options_, matcher_, index_, entries_.places()};
     }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
@@ -95,10 +91,10 @@ public:
             return;
         }
         BurstCounts counts(packets.data());
-        LookAhead look_ahead(meter_, packets);
+        BurstPrefetch prefetch(update_, packets);
         const KeyedPacket* const last = packets.data() + packets.size();
         for (const KeyedPacket* packet = packets.data(); packet != last; ++packet) {
-            look_ahead.step({packet, last});
+            prefetch.step({packet, last});
             account(*packet, counts, sink);
         }
         counts.move_to(counters_, last);
@@ -133,9 +129,9 @@ public:
         return last_tour_.end_some(*this, entries_.capacity(), now, sink) && entries_.taken() == 0;
     }
 
-    /// From now on records end by other timeouts. A CacheTour must then schedule_some() to its end;
+    /// From now on records end by other timeouts. A CacheScan must then schedule_some() to its end;
     /// until then a flow that has become due may leave as late as it would have.
-    void set_timeouts(const Timeouts& timeouts) noexcept { meter_.set_timeouts(timeouts); }
+    void set_timeouts(const Timeouts& timeouts) noexcept { update_.set_timeouts(timeouts); }
 
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
@@ -156,8 +152,8 @@ public:
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
-        if (!is_running(handle) || !outlasts(handle.entry, span.start, sink) ||
-            !meter_.add_counted(entries_.line(handle.entry), handle.is_backward, counts, span)) {
+        if (!is_running(handle) || !expire_if_due(handle.entry, span.start, sink) ||
+            !update_.add_counted(entries_.line(handle.entry), handle.is_swapped, counts, span)) {
             return false;
         }
         schedule(handle.entry);
@@ -177,7 +173,7 @@ public:
 
 private:
     friend class CacheClock;
-    friend class CacheTour;
+    friend class CacheScan;
     using Entries = FlowEntries<kRecordBytes>;
     /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
@@ -187,10 +183,10 @@ private:
     [[gnu::always_inline]] void account(const KeyedPacket& packet, BurstCounts& counts,
                                         Sink& sink) noexcept {
         counts.add(packet);
-        FlowLine* const line = packet.guess;
-        if (line == nullptr || !identity_.is_same(entries_, *line, packet) ||
+        HotEntry* const line = packet.candidate;
+        if (line == nullptr || !matcher_.is_same(entries_, *line, packet) ||
             (options_.tcp_end && TcpEnd::concerns(*line, packet)) ||
-            !meter_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
+            !update_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
             counts.move_to(counters_, &packet + 1);
             account_change(packet, sink);
         }
@@ -201,23 +197,23 @@ private:
         EntryIndex entry = find(packet);
         bool goes_on =
             entry != kNoEntry && CacheClock::goes_on(*this, entry, packet.packet->clock, sink);
-        if (goes_on && options_.tcp_end && meter_.is_of_next(entries_.line(entry), packet)) {
+        if (goes_on && options_.tcp_end && update_.is_of_next(entries_.line(entry), packet)) {
             end(entry, FlowEndReason::end_of_flow, sink);
             goes_on = false;
         }
         if (!goes_on) {
             entry = open(packet, sink);
         }
-        FlowLine& line = entries_.line(entry);
+        HotEntry& line = entries_.line(entry);
         // The first one's deadline is new, and one that is late moves the active one forward.
         bool moves_deadline = packet.packet->seen_at < line.start;
-        if (meter_.is_empty(line)) {
+        if (update_.is_empty(line)) {
             slices_.remove(entry);
             counters_.flows_created.add();
-            meter_.begin_record(line, packet);
+            update_.begin_record(line, packet);
         }
-        meter_.add(line, packet);
-        moves_deadline |= options_.tcp_end && meter_.note_tcp_end(line, packet);
+        update_.add(line, packet);
+        moves_deadline |= options_.tcp_end && update_.note_tcp_end(line, packet);
         if (moves_deadline) {
             schedule(entry);
         }
@@ -225,9 +221,9 @@ private:
 
     /// Ends an entry whose deadline is before `clock`. Returns whether it still runs.
     template <class Sink>
-    [[nodiscard]] bool outlasts(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
-        FlowLine& line = entries_.line(entry);
-        for (Deadline due = meter_.deadline(line); clock > due.at; due = meter_.deadline(line)) {
+    [[nodiscard]] bool expire_if_due(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
+        HotEntry& line = entries_.line(entry);
+        for (Deadline due = update_.deadline(line); clock > due.at; due = update_.deadline(line)) {
             end(entry, due.reason, sink);
             if (!line.is_running()) {
                 return false;
@@ -238,7 +234,7 @@ private:
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
         return index_.find(packet.home, [&](EntryIndex entry) {
-            return identity_.is_same(entries_, entries_.line(entry), packet);
+            return matcher_.is_same(entries_, entries_.line(entry), packet);
         });
     }
 
@@ -252,8 +248,8 @@ private:
         while (!index_.insert(packet.home, entry, place)) {
             end(index_.any_in(packet.home), FlowEndReason::lack_of_resources, sink);
         }
-        meter_.open(entries_, entry, packet);
-        FlowLine& line = entries_.line(entry);
+        update_.open(entries_, entry, packet);
+        HotEntry& line = entries_.line(entry);
         line.bucket = place.bucket;
         static_assert(FlowIndex::kGroupBuckets <= 1U << 4U);
         line.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
@@ -261,7 +257,7 @@ private:
     }
 
     void schedule(EntryIndex entry) noexcept {
-        const Timestamp deadline = meter_.deadline(entries_.line(entry)).at;
+        const Timestamp deadline = update_.deadline(entries_.line(entry)).at;
         due_.grow(entries_.used());
         due_.set(entry, deadline);
         search_.scheduled(deadline);
@@ -288,17 +284,17 @@ private:
     /// entry is free, unless the flow outlives its record.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
-        FlowLine& line = entries_.line(entry);
+        HotEntry& line = entries_.line(entry);
         line.end_reason = reason;
         bool has_left = true;
-        if (meter_.is_empty(line)) {
+        if (update_.is_empty(line)) {
             slices_.remove(entry);
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
-            meter_.write_record(entries_, entry, record);
+            update_.write_record(entries_, entry, record);
             has_left = entries_.first_waiting() == kNoEntry && sink.try_push(record);
-            if (meter_.outlives(reason) && (has_left || entries_.has_room())) {
+            if (update_.outlives(reason) && (has_left || entries_.has_room())) {
                 cut(entry, has_left);
                 return;
             }
@@ -306,7 +302,7 @@ private:
         index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
         due_.clear(entry);
         line.make_handles_stale();
-        meter_.close(line, !has_left);
+        update_.close(line, !has_left);
         if (has_left) {
             entries_.free(entry);
         } else {
@@ -316,9 +312,9 @@ private:
     /// Begins an empty slice after a record that has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
         if (!has_left) {
-            meter_.settle(entries_.line(entries_.set_apart(entry)));
+            update_.finish_record(entries_.line(entries_.set_apart(entry)));
         }
-        meter_.start_empty_slice(entries_.line(entry));
+        update_.start_empty_slice(entries_.line(entry));
         slices_.insert(entry);
         schedule(entry);
     }
@@ -328,7 +324,7 @@ private:
     void release_waiting(std::size_t budget, Sink& sink) noexcept {
         for (; entries_.first_waiting() != kNoEntry && budget > 0; --budget) {
             Record record;
-            meter_.write_waiting(entries_, entries_.first_waiting(), record);
+            update_.write_waiting(entries_, entries_.first_waiting(), record);
             if (!sink.try_push(record)) {
                 return;
             }
@@ -348,8 +344,9 @@ private:
         const bool only_glances = had_room || entries_.capacity() > kSmallCache;
         end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && !has_waiting()) {
-            const EntryIndex victim = eviction_.choose(entries_, meter_, slices_);
-            if (outlasts(victim, now, sink)) {  // its deadline comes first; if that cuts, both go
+            const EntryIndex victim = eviction_.choose(entries_, update_, slices_);
+            if (expire_if_due(victim, now,
+                              sink)) {  // its deadline comes first; if that cuts, both go
                 end(victim, FlowEndReason::lack_of_resources, sink);
             }
         }
@@ -357,7 +354,7 @@ private:
             end(slices_.next(), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
-            counters_.lost_ring_full.add(meter_.tally(entries_.line(entries_.first_waiting())));
+            counters_.lost_ring_full.add(update_.tally(entries_.line(entries_.first_waiting())));
             entries_.free_first_waiting();
         }
     }
@@ -382,17 +379,17 @@ private:
     }
 
     FlowCacheOptions options_;
-    FlowIdentity identity_;
+    KeyMatcher matcher_;
     CacheCounters& counters_;
     FlowIndex index_;
     Entries entries_;
     DueTimes due_;
     SliceMap slices_;
-    FlowMeter<kRecordBytes> meter_;
+    EntryUpdate<kRecordBytes> update_;
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;
-    CacheTour last_tour_;  ///< how far end_all() has come
+    CacheScan last_tour_;  ///< how far end_all() has come
     CacheClock clock_;
     EvictionCursor eviction_;
 };

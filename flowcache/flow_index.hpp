@@ -85,7 +85,7 @@ public:
 
     /// The first entry with the home's tag, most likely the flow's; or kNoEntry. Buckets behind the
     /// second one are not looked into.
-    [[nodiscard]] EntryIndex guess(IndexHome home) const noexcept {
+    [[nodiscard]] EntryIndex candidate(IndexHome home) const noexcept {
         const Bucket& bucket = buckets_[home.bucket];
         const std::uint32_t found = slots_with(bucket, home.tag);
         if (found == 0) [[unlikely]] {
@@ -150,8 +150,8 @@ public:
     }
 
 private:
-    /// guess() for a flow that its home bucket has passed on. Never inlined, so that the others'
-    /// way is short.
+    /// candidate() for a flow that its home bucket has passed on. Never inlined, so that the
+    /// others' way is short.
     [[nodiscard, gnu::noinline]] EntryIndex guess_in_second(IndexHome home) const noexcept {
         return find_in(buckets_[home.bucket ^ 1U], home.tag, [](EntryIndex) { return true; });
     }

@@ -3,14 +3,21 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "flowcache/compact_tcp.hpp"
 #include "flowcache/flow_entries.hpp"
-#include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
+#include "flowcache/hot_entry.hpp"
+#include "flowcache/key_matcher.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/options.hpp"
+#include "flowcache/record/prefetch.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
 
 namespace tributary {
 
@@ -21,8 +28,8 @@ namespace tributary {
 ///                   buckets, which are there by now, it guesses the entries of an earlier group,
 ///                   and asks for the entries' lines
 ///
-/// The guess is only that: the cache compares the whole key when the packet's turn comes, because a
-/// packet before it may have moved things.
+/// The candidate is only that: the cache compares the whole key when the packet's turn comes,
+/// because a packet before it may have moved things.
 ///
 /// Requests leave in groups, because one whose page is not in the TLB holds up what follows until
 /// the page was walked to, and walks overlap only where requests stand close together. Where
@@ -37,8 +44,8 @@ namespace tributary {
 /// that: fields of two bursts crowd the first-level cache, and few flows took 1.05 to 1.1 times as
 /// long.
 ///
-/// Lines come into the second-level cache, and LookAhead fetches each from there. Straight into the
-/// first one, and asked for two groups behind their buckets instead of five, a packet took 1.1
+/// Lines come into the second-level cache, and BurstPrefetch fetches each from there. Straight into
+/// the first one, and asked for two groups behind their buckets instead of five, a packet took 1.1
 /// times as long at a million flows, and 1.2 times where a tenth of them is replaced each second.
 ///
 /// Keys are made a group at a time too, in a loop whose secrets and settings stay in registers:
@@ -53,11 +60,11 @@ class KeyedBurst {
 public:
     /// FlowCache::burst() makes one. Settings and seed are copied; index and entries lead into the
     /// cache.
-    KeyedBurst(const FlowCacheOptions& options, const FlowIdentity& identity,
-               const FlowIndex& index, const EntryPlaces& entries) noexcept
+    KeyedBurst(const FlowCacheOptions& options, const KeyMatcher& identity, const FlowIndex& index,
+               const EntryPlaces& entries) noexcept
         : index_(index),
           entries_(entries),
-          identity_(identity),
+          matcher_(identity),
           direction_(options.direction),
           vlan_in_key_(options.vlan_in_key) {}
 
@@ -69,7 +76,7 @@ public:
         end_ = packets_.data();
         group_end_ = end_ + kGroup;
         keyed_ = packets_.data();
-        guessed_ = packets_.data();
+        without_candidate_ = packets_.data();
     }
 
     /// Adds a packet; at most kBurstPackets since clear().
@@ -104,7 +111,7 @@ private:
         } else {
             key_until<FlowDirection::biflow>(end_);
         }
-        if (end_ - guessed_ <= ahead) {
+        if (end_ - without_candidate_ <= ahead) {
             return;
         }
         if (entries_.has_groups()) {
@@ -119,7 +126,7 @@ private:
     template <FlowDirection kDirection>
     [[gnu::always_inline]] void key_until(KeyedPacket* end) noexcept {
         const bool vlan_in_key = vlan_in_key_;
-        const FlowIdentity identity = identity_;
+        const KeyMatcher identity = matcher_;
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
             key_packet(*packet, kDirection, vlan_in_key);
@@ -134,21 +141,21 @@ private:
     }
     /// Never inlined, so that the others' way is short.
     [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
-        return identity_.extended(hash, packet);
+        return matcher_.extended(hash, packet);
     }
     template <bool kHasGroups>
     [[gnu::always_inline]] void guess_until(KeyedPacket* end) noexcept {
         const FlowIndex index = index_;
         const EntryPlaces entries = entries_;
-        for (KeyedPacket* packet = guessed_; packet != end; ++packet) {
-            const EntryIndex guess = index.guess(packet->home);
-            if (guess == kNoEntry) {
-                packet->guess = nullptr;
+        for (KeyedPacket* packet = without_candidate_; packet != end; ++packet) {
+            const EntryIndex candidate = index.candidate(packet->home);
+            if (candidate == kNoEntry) {
+                packet->candidate = nullptr;
                 continue;
             }
-            packet->guess = entries.prefetch<kHasGroups>(guess, packet->key);
+            packet->candidate = entries.prefetch<kHasGroups>(candidate, packet->key);
         }
-        guessed_ = end;
+        without_candidate_ = end;
     }
 
     // In an order that leaves no gaps. One group more, which is never used, lies behind the last
@@ -156,13 +163,101 @@ private:
     std::array<KeyedPacket, kBurstPackets + kGroup> packets_;
     KeyedPacket* end_ = packets_.data();                 ///< behind the last one
     KeyedPacket* keyed_ = packets_.data();               ///< the first one without a key
-    KeyedPacket* guessed_ = packets_.data();             ///< the first one without a guess
+    KeyedPacket* without_candidate_ = packets_.data();   ///< the first one without a candidate
     KeyedPacket* group_end_ = packets_.data() + kGroup;  ///< when it is full, the next step comes
     FlowIndex index_;
     EntryPlaces entries_;
-    FlowIdentity identity_;
+    KeyMatcher matcher_;
     FlowDirection direction_;
     bool vlan_in_key_;
+};
+
+/// What a burst adds to a cache's counters, in registers until a record may leave: nobody is to see
+/// one with packets that were never counted. Inlined, or it would go through memory.
+///
+/// @thread  the one that owns the cache
+class BurstCounts {
+public:
+    explicit BurstCounts(const KeyedPacket* first) noexcept : from_(first) {}
+
+    [[gnu::always_inline]] void add(const KeyedPacket& packet) noexcept {
+        octets_ += packet.fields->ip_bytes;
+    }
+    /// @param until  behind the last packet that was added
+    [[gnu::always_inline]] void move_to(CacheCounters& counters,
+                                        const KeyedPacket* until) noexcept {
+        counters.packets.add(static_cast<std::uint64_t>(until - from_));
+        counters.octets.add(octets_);
+        *this = BurstCounts(until);
+    }
+
+private:
+    const KeyedPacket* from_;  ///< the first packet that is not in the counters
+    std::uint64_t octets_ = 0;
+};
+
+/// Asks for what a burst's later packets will touch: their entries' lines, which KeyedBurst has
+/// asked for as far as the second-level cache; where TCP is analysed, TcpStates of flows that are
+/// not compact, or will be expanded because they were silent, and then their troubles. Lines and
+/// troubles of a burst's first four are not asked for. Guesses may be wrong, and troubles too.
+///
+/// @tparam Update  EntryUpdate
+template <class Update>
+class BurstPrefetch {
+public:
+    /// @param update    outlives this
+    /// @param packets  of the burst
+    BurstPrefetch(const Update& update, std::span<const KeyedPacket> packets) noexcept
+        : update_(update) {
+        if (update.has_analysis()) {
+            for (std::size_t i = 0; i < kState; ++i) {  // as many notes for a shorter burst
+                note(i < packets.size() && prefetch_state(packets[i]));
+            }
+        }
+    }
+
+    /// @param packets  those that are not added yet, one fewer each time
+    [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
+        if (packets.size() > kLine) {
+            prefetch_to_write(
+                packets[kLine].candidate);  // nullptr: in vain, but no test is cheaper
+        }
+        if (!update_.has_analysis()) {
+            return;
+        }
+        note(packets.size() > kState && prefetch_state(packets[kState]));
+        if ((expanded_ >> (kState - kTrouble) & 1U) != 0) [[unlikely]] {
+            update_.analysis().prefetch_trouble(update_.state_for(packets[kTrouble]));
+        }
+    }
+
+private:
+    // Packets between asking and adding.
+    static constexpr std::size_t kState = 8;
+    static constexpr std::size_t kLine = 4;
+    static constexpr std::size_t kTrouble = 4;
+
+    void note(bool is_expanded) noexcept { expanded_ = expanded_ << 1U | (is_expanded ? 1 : 0); }
+    /// @return  whether the packet has a candidate whose state it will touch
+    [[nodiscard, gnu::always_inline]] bool prefetch_state(
+        const KeyedPacket& packet) const noexcept {
+        if (packet.candidate == nullptr || packet.key.protocol != ip_protocol::kTcp) {
+            return false;
+        }
+        if (!update_.may_be_compact()) {
+            return true;  // KeyedBurst has asked for it, behind its line
+        }
+        const bool will_touch =
+            packet.candidate->is_compact == 0 ||
+            !CompactTcp::comes_soon(*packet.candidate, packet, update_.limits());
+        if (will_touch) {
+            prefetch_to_write(&update_.state_for(packet));
+        }
+        return will_touch;
+    }
+
+    const Update& update_;
+    std::uint32_t expanded_ = 0;  ///< what was noted, one bit each, the last one lowest
 };
 
 }  // namespace tributary

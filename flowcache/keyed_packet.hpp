@@ -10,36 +10,36 @@
 
 namespace tributary {
 
-struct FlowLine;
+struct HotEntry;
 
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
 /// A cache line, so that the next one is found without a multiplication.
 struct alignas(64) KeyedPacket {
-    ShortKey key;        ///< of biflows: the canonical one, which both directions have
-    bool is_backward{};  ///< of biflows: it goes from the key's destination to its source
-    IndexHome home;      ///< of its hash, in the cache's index
-    FlowLine* guess{};   ///< line of its flow, most likely; nullptr: no guess
+    ShortKey key;           ///< of biflows: the canonical one, which both directions have
+    bool is_swapped{};      ///< of biflows: it goes from the key's destination to its source
+    IndexHome home;         ///< of its hash, in the cache's index
+    HotEntry* candidate{};  ///< line of its flow, most likely; nullptr: no candidate
     const PacketView* packet{};
     const PacketFields* fields{};
 };
 
 static_assert(sizeof(KeyedPacket) == 64);
 
-/// Makes a packet's key of its view and its fields. Of uniflows `is_backward` is left alone: it is
+/// Makes a packet's key of its view and its fields. Of uniflows `is_swapped` is left alone: it is
 /// false from the start.
 [[gnu::always_inline]] inline void key_packet(KeyedPacket& keyed, FlowDirection direction,
                                               bool vlan_in_key) noexcept {
     const PacketFields& fields = *keyed.fields;
-    const bool is_turned = direction == FlowDirection::biflow && is_backward(fields);
+    const bool is_swapped = direction == FlowDirection::biflow && needs_swap(fields);
     if (direction == FlowDirection::biflow) {
-        keyed.is_backward = is_turned;
+        keyed.is_swapped = is_swapped;
     }
-    write_key(keyed.key, fields, keyed.packet->ingress_interface, vlan_in_key, is_turned);
+    write_key(keyed.key, fields, keyed.packet->ingress_interface, vlan_in_key, is_swapped);
 }
 
 /// The IPv6 addresses that belong to the packet's key.
 [[nodiscard]] inline AddressPair ipv6_addresses(const KeyedPacket& packet) noexcept {
-    return turned_addresses(*packet.fields, packet.is_backward);
+    return swapped_addresses(*packet.fields, packet.is_swapped);
 }
 
 }  // namespace tributary

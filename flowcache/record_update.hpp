@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "flowcache/flow_line.hpp"
+#include "flowcache/hot_entry.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/flow_record.hpp"
 
@@ -124,7 +124,7 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
 }
 
 /// Makes a flow's line one that has counted nothing.
-inline void clear_counts(FlowLine& line) noexcept {
+inline void clear_counts(HotEntry& line) noexcept {
     line.tcp_control_bits = 0;
     line.ip_class_of_service = 0;
     line.end_reason = FlowEndReason::none;
@@ -144,7 +144,7 @@ struct PacketCounts {
     return {1, keyed.fields->ip_bytes, keyed.fields->tcp_control_bits};
 }
 
-/// @param direction  FlowLine or ReverseGroup
+/// @param direction  HotEntry or ReverseGroup
 template <class Direction>
 void add_counts(Direction& direction, const PacketCounts& counts) noexcept {
     direction.packets += counts.packets;

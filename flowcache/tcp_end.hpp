@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "flowcache/flow_line.hpp"
+#include "flowcache/hot_entry.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -20,7 +20,7 @@ namespace tributary {
 struct TcpEnd {
     /// Whether a packet may end a connection, or find its record ended. Others are added as without
     /// `tcp_end`.
-    [[nodiscard, gnu::always_inline]] static bool concerns(const FlowLine& line,
+    [[nodiscard, gnu::always_inline]] static bool concerns(const HotEntry& line,
                                                            const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0 ||
                line.end_was_seen != 0;
@@ -28,7 +28,7 @@ struct TcpEnd {
     /// Takes note of a packet that was just added.
     ///
     /// @return  whether the record's deadline may be earlier now
-    [[nodiscard]] static bool note(FlowLine& line, const KeyedPacket& packet,
+    [[nodiscard]] static bool note(HotEntry& line, const KeyedPacket& packet,
                                    bool is_biflow) noexcept {
         const std::uint16_t flags = packet.fields->tcp_control_bits;
         if ((flags & (tcp_flag::kFin | tcp_flag::kRst)) == 0) {
@@ -47,7 +47,7 @@ struct TcpEnd {
     ///
     /// @param is_empty  the record that the end was seen in has left already: an empty slice, which
     ///                  would tell the next connection's initiator by the one before
-    [[nodiscard]] static bool is_of_next(const FlowLine& line, bool is_empty,
+    [[nodiscard]] static bool is_of_next(const HotEntry& line, bool is_empty,
                                          const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & tcp_flag::kSyn) != 0 &&
                (line.end_was_seen != 0 || (is_empty && line.finished == kBoth));

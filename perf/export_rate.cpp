@@ -77,7 +77,8 @@ public:
         fbTemplate_t* const made = fbTemplateAlloc(model_);
         GError* error = nullptr;
         for (const TemplateField& field : plain.fields) {
-            fbInfoElementSpec_t spec{const_cast<char*>(field.element), octets_of(field.take), 0};
+            fbInfoElementSpec_t spec{const_cast<char*>(field.element), octets_of(field.encoding),
+                                     0};
             demand(fbTemplateAppendSpec(made, &spec, 0, &error) != 0, "libfixbuf: template");
         }
         demand(fbSessionAddTemplate(session, TRUE, kTemplate, made, &error) != 0 &&

@@ -20,11 +20,11 @@
 #include <string_view>
 #include <thread>
 
-#include "daemon/pipeline/input_parsing.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/pipeline.hpp"
-#include "flowcache/input/frame_input.hpp"
+#include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/memory_nic.hpp"
@@ -64,12 +64,12 @@ struct RunTimes {
 /// One queue's pipeline from its start to the end of its source.
 class Run {
 public:
-    Run(const Traffic& traffic, InputPath& path) : traffic_(traffic) {
+    Run(const Traffic& traffic, PacketReader& path) : traffic_(traffic) {
         FlowCacheOptions flows;
         flows.max_flows = 262'144;
         flows.active_timeout = std::chrono::seconds{1};
-        std::vector<std::unique_ptr<InputQueue>> queues;
-        queues.push_back(make_input_queue(
+        std::vector<std::unique_ptr<QueueWorker>> queues;
+        queues.push_back(make_queue_worker(
             path, {.flows = flows, .layout = {}, .numa_node = {}, .pages = PageUse::live},
             FlowHasher(1)));
         ExportOptions options;
@@ -153,13 +153,13 @@ struct Measured {
 Measured run_once(const Traffic& traffic, ParseMode mode) {
     if (mode == ParseMode::unified_header) {
         UnifiedHeaderNic source(traffic);
-        UnifiedHeaderInput<UnifiedHeaderNic, PacketTimes> path(source, WorkerShare{});
+        UnifiedHeaderReader<UnifiedHeaderNic, PacketTimes> path(source, WorkerShare{});
         return {.run = Run(traffic, path).times(),
                 .source = time_source(UnifiedHeaderNic(traffic))};
     }
     const std::size_t most_bytes = mode == ParseMode::trimmed ? kTrimLength : kBufferBytes;
     MemoryNic source(traffic, most_bytes);
-    FrameInput<MemoryNic> path(source, {.parse = parse_options({}, mode, kTrimLength)});
+    FrameReader<MemoryNic> path(source, {.parse = parse_options({}, mode, kTrimLength)});
     return {.run = Run(traffic, path).times(),
             .source = time_source(MemoryNic(traffic, most_bytes))};
 }

@@ -12,16 +12,16 @@
 namespace tributary {
 
 /// What became of a frame of unified headers on its way out.
-enum class FrameFate : std::uint8_t {
+enum class SendOutcome : std::uint8_t {
     sent,
     no_buffer,     ///< no buffer was free to put it into
     tx_full,       ///< the transmit ring stayed full
     write_failed,  ///< the file could not be written, now or before
     count,
 };
-inline constexpr std::size_t kFrameFateCount = static_cast<std::size_t>(FrameFate::count);
+inline constexpr std::size_t kFrameFateCount = static_cast<std::size_t>(SendOutcome::count);
 /// The name under which the ledger counts lost packets, for instance "tx_full".
-[[nodiscard]] std::string_view name_of(FrameFate fate) noexcept;
+[[nodiscard]] std::string_view name_of(SendOutcome fate) noexcept;
 
 /// Where the frames of one stream go. Virtual, because it is called once per frame.
 class FrameSink {
@@ -39,7 +39,7 @@ public:
     /// Sends the first `octets` octets of what begin() gave.
     ///
     /// @param now  the stream's clock
-    [[nodiscard]] virtual FrameFate send(std::size_t octets, Timestamp now) noexcept = 0;
+    [[nodiscard]] virtual SendOutcome send(std::size_t octets, Timestamp now) noexcept = 0;
     /// What stands at the front of each frame.
     [[nodiscard]] virtual const MacAddresses& addresses() const noexcept = 0;
 };

@@ -222,7 +222,7 @@ std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
     return a && b ? std::optional(*a + *b) : std::nullopt;
 }
 
-MeteringTotals metering_totals(const Ledger& ledger) {
+PreExportLosses metering_totals(const Ledger& ledger) {
     const QueueLedger total = ledger.total();
     const PortLedger ports = ledger.all_ports();
     const auto lost = total.lost.find(kRingFull);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "export/metering_process.hpp"
-#include "flowcache/input/input_path.hpp"
+#include "flowcache/input/packet_reader.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "parsers/units.hpp"
 
@@ -141,7 +141,7 @@ struct Ledger {
                                                         std::optional<std::uint64_t> b);
 
 /// What collectors are told of losses before the export.
-[[nodiscard]] MeteringTotals metering_totals(const Ledger& ledger);
+[[nodiscard]] PreExportLosses metering_totals(const Ledger& ledger);
 
 /// The ledger as DESIGN 3 fixes it, indented.
 [[nodiscard]] std::string to_json(const Ledger& ledger);

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "daemon/log/host_clock.hpp"
-#include "daemon/pipeline/input_order.hpp"
+#include "daemon/pipeline/mailbox.hpp"
 #include "export/ipfix/ipfix_encoder.hpp"
 
 namespace tributary {
@@ -19,30 +19,30 @@ namespace {
 constexpr std::size_t kMessageOctets = 16'384;
 constexpr std::size_t kRecordsAtATime = 2048;
 
-/// Has a queue's thread do one order. @return  the order as it left it
-template <class Order>
-Order carried_out(Pipeline& pipeline, std::size_t queue, const Order& order) {
-    InputOrder given = order;
-    if (!pipeline.give_order(queue, given)) {
+/// Has a queue's thread do one command. @return  the command as it left it
+template <class Command>
+Command carried_out(Pipeline& pipeline, std::size_t queue, const Command& command) {
+    InputCommand given = command;
+    if (!pipeline.send_command(queue, given)) {
         throw ThreadHangs("thread " + pipeline.threads()[queue]->thread + " does not answer");
     }
-    return std::get<Order>(given);
+    return std::get<Command>(given);
 }
 
 /// @errors  also std::runtime_error: the records find no room
 void end_flows_of(Pipeline& pipeline, std::size_t queue) {
     using std::chrono::steady_clock;
-    EndFlows order;
+    EndFlows command;
     auto moved_at = steady_clock::now();
-    while (!order.is_through) {
-        const EndFlows next = carried_out(pipeline, queue, order);
-        if (next.tour != order.tour) {
+    while (!command.is_through) {
+        const EndFlows next = carried_out(pipeline, queue, command);
+        if (next.scan != command.scan) {
             moved_at = steady_clock::now();
         } else if (steady_clock::now() - moved_at >= Pipeline::kOrderPatience) {
             throw std::runtime_error(
                 "no collector takes records, and they find no more room; flows go on");
         }
-        order = next;
+        command = next;
     }
 }
 
@@ -96,11 +96,11 @@ private:
     std::vector<std::byte> message_;
 };
 
-/// Gives all queues an order; where one hangs, those before it get the former one again, as far as
-/// they answer.
-template <class Order>
-void set_everywhere(Pipeline& pipeline, QueueRange queues, const Order& wanted,
-                    const Order& former) {
+/// Gives all queues a command; where one hangs, those before it get the former one again, as far
+/// as they answer.
+template <class Command>
+void set_everywhere(Pipeline& pipeline, QueueRange queues, const Command& wanted,
+                    const Command& former) {
     std::size_t queue = queues.first;
     try {
         for (; queue < queues.first + queues.count; ++queue) {
@@ -108,8 +108,8 @@ void set_everywhere(Pipeline& pipeline, QueueRange queues, const Order& wanted,
         }
     } catch (const ThreadHangs&) {
         while (queue-- > queues.first) {
-            InputOrder back = former;
-            static_cast<void>(pipeline.give_order(queue, back));
+            InputCommand back = former;
+            static_cast<void>(pipeline.send_command(queue, back));
         }
         throw;
     }
@@ -125,11 +125,12 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
     const std::shared_ptr<std::byte[]> records(new std::byte[room]);
     bool goes_on = true;
     for (std::size_t queue = 0; queue < pipeline.queue_count() && goes_on; ++queue) {
-        CopyFlows order{.copies = records, .room = room};
-        while (!order.is_through && goes_on) {
-            order.records = 0;
-            order = carried_out(pipeline, queue, order);
-            goes_on = messages.add_all({records.get(), order.records * record_bytes}, record_bytes);
+        CopyFlows command{.copies = records, .room = room};
+        while (!command.is_through && goes_on) {
+            command.records = 0;
+            command = carried_out(pipeline, queue, command);
+            goes_on =
+                messages.add_all({records.get(), command.records * record_bytes}, record_bytes);
         }
     }
     if (goes_on) {

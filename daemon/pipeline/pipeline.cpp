@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<InputQueue>>& queues) {
+std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<QueueWorker>>& queues) {
     std::vector<RecordSource*> rings;
     rings.reserve(queues.size());
     for (const auto& queue : queues) {
@@ -40,7 +40,7 @@ NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
 
 }  // namespace
 
-void take_last_bursts(InputQueue& queue) noexcept {
+void take_last_bursts(QueueWorker& queue) noexcept {
     constexpr int kLastBursts = 1024;
     for (int bursts = 0; bursts < kLastBursts && !queue.ended();) {
         const std::size_t received = queue.step();
@@ -79,7 +79,7 @@ void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_
 
 void Pipeline::start_inputs(const PipelinePlaces& places) {
     for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
-        InputQueue& queue = *parts_.queues[index];
+        QueueWorker& queue = *parts_.queues[index];
         ThreadLoad& load = loads_[index];
         load.thread = places.inputs[index].name;
         IdleWait idle_wait = places.idle_waits.empty() ? IdleWait{} : places.idle_waits[index];
@@ -95,69 +95,70 @@ void Pipeline::wait_until_polled() const {
     }
 }
 
-bool Pipeline::give_order(std::size_t queue, InputOrder& order) {
-    // A polling thread is done before; one that waits takes longer for the first order only.
+bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
+    // A polling thread is done before; one that waits takes longer for the first command only.
     constexpr auto kLook = 50us;
-    const std::lock_guard lock(orders_mutex_);
-    InputOrderBox& box = parts_.queues[queue]->orders;
-    if (orders_are_closed_.load(std::memory_order_relaxed) || !box.post(order)) {
+    const std::lock_guard lock(mailbox_mutex_);
+    InputMailbox& box = parts_.queues[queue]->mailbox;
+    if (mailboxes_are_closed_.load(std::memory_order_relaxed) || !box.post(command)) {
         return false;
     }
     const auto end = std::chrono::steady_clock::now() + kOrderPatience;
     while (!box.is_done()) {
-        const bool is_over = orders_are_closed_.load(std::memory_order_relaxed) ||
+        const bool is_over = mailboxes_are_closed_.load(std::memory_order_relaxed) ||
                              std::chrono::steady_clock::now() >= end;
         if (is_over && (box.withdraw() || !box.is_done())) {
             return false;
         }
         std::this_thread::sleep_for(kLook);
     }
-    order = box.done();
+    command = box.done();
     return true;
 }
 
 std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
     CollectorAccounts wanted = accounts_;
     const auto end = std::chrono::steady_clock::now() + kOrderPatience;
-    bool is_answered = export_orders_.post({.options = options,
-                                            .accounts = wanted.choose(options.collectors),
-                                            .with_new_files = {},
-                                            .error = {}});
-    while (is_answered && !export_orders_.is_done()) {
+    bool is_answered = export_mailbox_.post({.options = options,
+                                             .accounts = wanted.choose(options.collectors),
+                                             .with_new_files = {},
+                                             .error = {}});
+    while (is_answered && !export_mailbox_.is_done()) {
         // What the thread has begun it brings to its end.
-        is_answered = std::chrono::steady_clock::now() < end || !export_orders_.withdraw();
+        is_answered = std::chrono::steady_clock::now() < end || !export_mailbox_.withdraw();
         std::this_thread::sleep_for(1ms);
     }
     if (!is_answered) {
         throw ExportError("the export thread does not answer");
     }
-    if (const std::string& error = export_orders_.done().error; !error.empty()) {
+    if (const std::string& error = export_mailbox_.done().error; !error.empty()) {
         throw ExportError(error);
     }
     parts_.export_options.drain_timeout = options.drain_timeout;
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
-    return export_orders_.done().with_new_files;
+    return export_mailbox_.done().with_new_files;
 }
 
 /// Does what change_export() asks for.
-void Pipeline::obey_export_order() noexcept {
+void Pipeline::carry_out_export_command() noexcept {
     if (wants_tries_.load(std::memory_order_relaxed)) {
         wants_tries_.store(false, std::memory_order_relaxed);
         export_worker_.try_now();
     }
-    ExportOrder* const order = export_orders_.current();
-    if (order == nullptr) {
+    ExportCommand* const command = export_mailbox_.current();
+    if (command == nullptr) {
         return;
     }
     try {
-        order->with_new_files = export_worker_.change(order->options, order->accounts);
+        command->with_new_files = export_worker_.change(command->options, command->accounts);
     } catch (const std::bad_alloc&) {
-        order->error = "no memory";  // short enough for a string to hold without memory of its own
+        command->error =
+            "no memory";  // short enough for a string to hold without memory of its own
     } catch (const std::exception& error) {
-        order->error = error.what();
+        command->error = error.what();
     }
-    export_orders_.finish();
+    export_mailbox_.finish();
 }
 
 std::vector<CollectorAccounts::Account> Pipeline::accounts() const {
@@ -193,7 +194,7 @@ void Pipeline::stop() noexcept {
     export_worker_.close();  // what fails while files are finished belongs into the ledger
 }
 
-void Pipeline::run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept {
+void Pipeline::run_input(QueueWorker& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept {
     IdleBackOff idle(idle_wait);
     RoundTimer timer(load);
     queue.step();
@@ -221,7 +222,7 @@ void Pipeline::run_export() noexcept {
     constexpr auto kDrainSleep = 20us;
     RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
-        obey_export_order();
+        carry_out_export_command();
         const bool found = step_export();
         if (!found) {
             std::this_thread::sleep_for(kIdleSleep);
@@ -307,7 +308,7 @@ void Pipeline::read(Ledger& ledger) const {
             const auto loss = static_cast<ExportLoss>(cause);
             queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
         }
-        const InputQueue& input = *parts_.queues[index];
+        const QueueWorker& input = *parts_.queues[index];
         read_cache(input.cache_counters, queue);
         read_input(input.input_counters(), queue);
     }

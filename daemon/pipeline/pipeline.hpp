@@ -14,10 +14,9 @@
 #include "daemon/machine/pinned_thread.hpp"
 #include "daemon/pipeline/collector_accounts.hpp"
 #include "daemon/pipeline/collector_figures.hpp"
-#include "daemon/pipeline/input_order.hpp"
-#include "daemon/pipeline/input_queue.hpp"
 #include "daemon/pipeline/ledger.hpp"
-#include "daemon/pipeline/order_box.hpp"
+#include "daemon/pipeline/mailbox.hpp"
+#include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
 #include "daemon/pipeline/thread_load.hpp"
 #include "daemon/port/idle_wait.hpp"
@@ -38,7 +37,7 @@ struct PipelinePlaces {
 /// to its end, and at most 1024 of them, which is more than the longest receive ring holds.
 ///
 /// @thread  the queue's input thread
-void take_last_bursts(InputQueue& queue) noexcept;
+void take_last_bursts(QueueWorker& queue) noexcept;
 
 /// The queues, the export worker and their threads: the same live and offline.
 ///
@@ -49,7 +48,7 @@ void take_last_bursts(InputQueue& queue) noexcept;
 class Pipeline {
 public:
     struct Parts {
-        std::vector<std::unique_ptr<InputQueue>> queues;
+        std::vector<std::unique_ptr<QueueWorker>> queues;
         ExportOptions export_options;
         MeteringProcess metering;
         std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
@@ -88,19 +87,21 @@ public:
         return parts_.export_options.drain_timeout;
     }
 
-    /// Has a queue's input thread carry an order out between two bursts.
+    /// Has a queue's input thread carry a command out between two bursts.
     ///
-    /// @param order  as the thread leaves it; only a part of it may be done
+    /// @param command  as the thread leaves it; only a part of it may be done
     /// @return       false: the thread did not answer within kOrderPatience, or has not done what
     ///               was given it before. What it has not begun by then it will not do.
     /// @thread       any but the input threads, between start() and stop(); one waits for another
     /// @cost         a thread that polls answers within microseconds
-    [[nodiscard]] bool give_order(std::size_t queue, InputOrder& order);
-    /// A thread that does not answer for so long hangs, as for ThreadWatch.
+    [[nodiscard]] bool send_command(std::size_t queue, InputCommand& command);
+    /// A thread that does not answer for so long hangs, as for StallDetector.
     static constexpr std::chrono::seconds kOrderPatience{2};
-    /// The end is near: from now on orders are refused, and those that wait come back.
+    /// The end is near: from now on commands are refused, and those that wait come back.
     /// @thread  any
-    void close_orders() noexcept { orders_are_closed_.store(true, std::memory_order_relaxed); }
+    void close_mailboxes() noexcept {
+        mailboxes_are_closed_.store(true, std::memory_order_relaxed);
+    }
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
     /// Has collectors that are away tried at once.
@@ -147,9 +148,9 @@ public:
 
 private:
     void start_inputs(const PipelinePlaces& places);
-    void run_input(InputQueue& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept;
+    void run_input(QueueWorker& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept;
     void run_export() noexcept;
-    void obey_export_order() noexcept;
+    void carry_out_export_command() noexcept;
     [[nodiscard]] bool step_export() noexcept;
     void tell_memory();
     [[nodiscard]] bool finish_export() noexcept;
@@ -160,14 +161,14 @@ private:
     [[nodiscard]] ExportTime now() const;
 
     /// Another way to export, on its way to the export thread and back.
-    struct ExportOrder {
+    struct ExportCommand {
         ExportOptions options;
         std::vector<std::size_t> accounts;
         std::vector<std::string> with_new_files;  ///< see change_export()
         std::string error;                        ///< why it was refused; empty: it was not
     };
 
-    OrderBox<ExportOrder> export_orders_;  // first, because it is aligned to cache lines
+    Mailbox<ExportCommand> export_mailbox_;  // first, because it is aligned to cache lines
     Parts parts_;
     mutable std::mutex accounts_mutex_;
     CollectorAccounts accounts_;
@@ -180,10 +181,10 @@ private:
     std::atomic<bool> drain_export_{false};
     std::atomic<bool> ends_now_{false};
     std::atomic<bool> export_is_faulty_{false};
-    std::atomic<bool> orders_are_closed_{false};
+    std::atomic<bool> mailboxes_are_closed_{false};
     std::atomic<bool> wants_tries_{false};
-    int end_faults_ = 0;       ///< of finish_export()
-    std::mutex orders_mutex_;  ///< lets one give orders at a time
+    int end_faults_ = 0;        ///< of finish_export()
+    std::mutex mailbox_mutex_;  ///< lets one give commands at a time
     std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;

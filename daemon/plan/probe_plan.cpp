@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "daemon/pipeline/input_queue.hpp"
+#include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/trimming.hpp"
 #include "export/metering_process.hpp"

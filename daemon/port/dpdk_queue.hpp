@@ -7,7 +7,7 @@
 
 #include "daemon/port/burst_clock.hpp"
 #include "daemon/port/eth_port.hpp"
-#include "daemon/port/unmap_hold.hpp"
+#include "daemon/port/memif_unmap_guard.hpp"
 #include "parsers/packet.hpp"
 
 struct rte_mbuf;
@@ -90,7 +90,7 @@ private:
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
     bool tells_host_clock_;
-    UnmapHold unmap_hold_;
+    MemifUnmapGuard unmap_hold_;
     BurstClock clock_;
     Counter frames_cut_;
     Counter length_unknown_;

@@ -173,7 +173,7 @@ std::span<std::byte> TransmitQueue::begin() noexcept {
     return {rte_pktmbuf_mtod(buffer_, std::byte*), frame_octets_};
 }
 
-FrameFate TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
+SendOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
     // Some 10 us: what a NIC needs to send a few frames. Without the first try it would be spent
     // again and again while nobody takes anything, and the receive queue would overflow meanwhile.
     constexpr int kTries = 512;
@@ -193,7 +193,7 @@ FrameFate TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
         rte_pktmbuf_free(buffer_);
     }
     buffer_ = nullptr;
-    return is_sent ? FrameFate::sent : FrameFate::tx_full;
+    return is_sent ? SendOutcome::sent : SendOutcome::tx_full;
 }
 
 bool TransmitQueue::try_send() noexcept {

@@ -11,8 +11,8 @@
 #include "daemon/base/frame_sink.hpp"
 #include "daemon/base/options.hpp"
 #include "daemon/machine/device.hpp"
+#include "daemon/port/memif_unmap_guard.hpp"
 #include "daemon/port/packet_pool.hpp"
-#include "daemon/port/unmap_hold.hpp"
 #include "parsers/units.hpp"
 
 struct rte_mbuf;
@@ -80,7 +80,7 @@ public:
     ~TransmitQueue() override;
 
     [[nodiscard]] std::span<std::byte> begin() noexcept override;
-    [[nodiscard]] FrameFate send(std::size_t octets, Timestamp now) noexcept override;
+    [[nodiscard]] SendOutcome send(std::size_t octets, Timestamp now) noexcept override;
     [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
 
 private:
@@ -90,7 +90,7 @@ private:
     std::uint16_t queue_;
     std::uint16_t frame_octets_;
     bool was_full_ = false;
-    UnmapHold unmap_hold_;
+    MemifUnmapGuard unmap_hold_;
     const PacketPool& pool_;
     const std::atomic<bool>& waits_;
     MacAddresses addresses_{};

@@ -21,8 +21,8 @@
 #include "daemon/capture/capture_writer.hpp"
 #include "daemon/filter/awaited_filter.hpp"
 #include "daemon/machine/pinned_thread.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/idle_back_off.hpp"
-#include "daemon/pipeline/input_stages.hpp"
 #include "daemon/pipeline/source_ledger.hpp"
 #include "daemon/port/dpdk_queue.hpp"
 #include "daemon/port/eal.hpp"
@@ -142,7 +142,7 @@ private:
         std::string name;
         std::uint32_t number{};
         PreparseCounters counters;
-        std::unique_ptr<InputStages> stages;
+        std::unique_ptr<FrameStages> stages;
         std::unique_ptr<FrameSink> sink;
         std::unique_ptr<PreparseStream> stream;
         std::unique_ptr<DpdkQueue> source;  ///< or
@@ -174,7 +174,7 @@ private:
     std::unique_ptr<Stream> make_stream(std::uint16_t queue) {
         auto made = std::make_unique<Stream>();
         made->number = job_.first_stream + queue;
-        made->stages = std::make_unique<InputStages>(
+        made->stages = std::make_unique<FrameStages>(
             config_.flows, input_.sampling, filter_.get(),
             input_port_ ? FragmentTable::kFirstSets : FragmentTable::kMostSets);
         if (output_) {

@@ -54,8 +54,8 @@ StreamLedger PreparseLedger::total() const {
 
 void read_stream(const PreparseCounters& counters, StreamLedger& ledger) {
     for (std::size_t i = 0; i < kFrameFateCount; ++i) {
-        const auto fate = static_cast<FrameFate>(i);
-        if (fate == FrameFate::sent) {
+        const auto fate = static_cast<SendOutcome>(i);
+        if (fate == SendOutcome::sent) {
             ledger.sent += counters.packets[i].read();
             ledger.frames_sent += counters.frames[i].read();
         } else {

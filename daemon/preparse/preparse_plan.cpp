@@ -10,7 +10,7 @@
 #include "daemon/base/file_uses.hpp"
 #include "daemon/base/standard_streams.hpp"
 #include "daemon/base/startup_error.hpp"
-#include "daemon/pipeline/input_parsing.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/port/trimming.hpp"
 
 namespace tributary {

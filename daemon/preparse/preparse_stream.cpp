@@ -9,17 +9,17 @@ namespace tributary {
 
 using unified_header::frame_at::kFirstRecord;
 
-std::string_view name_of(FrameFate fate) noexcept {
+std::string_view name_of(SendOutcome fate) noexcept {
     switch (fate) {
-        case FrameFate::sent:
+        case SendOutcome::sent:
             return "sent";
-        case FrameFate::no_buffer:
+        case SendOutcome::no_buffer:
             return "no_buffer";
-        case FrameFate::tx_full:
+        case SendOutcome::tx_full:
             return "tx_full";
-        case FrameFate::write_failed:
+        case SendOutcome::write_failed:
             return "write_failed";
-        case FrameFate::count:
+        case SendOutcome::count:
             break;
     }
     return "unknown";
@@ -47,7 +47,7 @@ void PreparseStream::take(std::span<const PacketView> packets,
 
 void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp time) noexcept {
     if (frame_.empty() && !begin_frame()) {
-        counters_.packets[static_cast<std::size_t>(FrameFate::no_buffer)].add();
+        counters_.packets[static_cast<std::size_t>(SendOutcome::no_buffer)].add();
         ++frame_header_.sequence;
         return;
     }
@@ -82,7 +82,7 @@ void PreparseStream::flush() noexcept {
         return;
     }
     write_unified_frame(frame_header_, sink_.addresses(), frame_.data());
-    const FrameFate fate =
+    const SendOutcome fate =
         sink_.send(kFirstRecord + records * frame_header_.record_bytes(), times_.now());
     counters_.packets[static_cast<std::size_t>(fate)].add(records);
     counters_.frames[static_cast<std::size_t>(fate)].add();

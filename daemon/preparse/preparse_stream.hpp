@@ -8,7 +8,7 @@
 
 #include "daemon/base/frame_sink.hpp"
 #include "flowcache/input/frame_parser.hpp"
-#include "flowcache/input/input_path.hpp"
+#include "flowcache/input/packet_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"
@@ -37,7 +37,7 @@ public:
     /// @param number    of the stream, for the receiver
     /// @param counters  outlives the stream, like the sink
     /// @param parts     where TCP segments are read, frames are of version 2
-    PreparseStream(std::uint32_t number, const FrameInputParts& parts, FrameSink& sink,
+    PreparseStream(std::uint32_t number, const FrameReaderParts& parts, FrameSink& sink,
                    PreparseCounters& counters) noexcept
         : sink_(sink),
           counters_(counters),

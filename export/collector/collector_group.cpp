@@ -23,8 +23,8 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
       metering_(metering),
       handler_(std::move(handler)),
       record_bytes_(record_size(metering.layout)),
-      book_(counters, copies_of(options)),
-      spool_(options, metering.layout, book_, handler_),
+      accounting_(counters, copies_of(options)),
+      spool_(options, metering.layout, accounting_, handler_),
       hasher_(kBalanceSeed) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
@@ -63,7 +63,7 @@ bool CollectorGroup::has_account(std::size_t account) const noexcept {
 
 /// Makes the gauges of a retired session's account those of the member that has the account now.
 void CollectorGroup::show_state(std::size_t account) noexcept {
-    book_.account(account).connected.set(0);
+    accounting_.account(account).connected.set(0);
     for (const Member& member : members_) {
         if (member.account == account) {
             member.session->show_state();
@@ -151,7 +151,7 @@ bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime 
 std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
                                                           const RecordTally& tally) noexcept {
     try {
-        return book_.begin(queue, tally);
+        return accounting_.begin(queue, tally);
     } catch (const std::bad_alloc&) {
         return std::nullopt;
     }
@@ -160,9 +160,9 @@ std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
 /// At the end a record that finds no memory for its account waits no longer. @return  true
 bool CollectorGroup::lose_unbegun(std::size_t queue, const RecordTally& record) noexcept {
     for (const Member& member : members_) {
-        book_.account(member.account).lose(ExportLoss::buffer_full, record);
+        accounting_.account(member.account).lose(ExportLoss::buffer_full, record);
     }
-    book_.lost_unbegun(queue, record, ExportLoss::buffer_full);
+    accounting_.lost_unbegun(queue, record, ExportLoss::buffer_full);
     return true;
 }
 
@@ -170,15 +170,15 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
     if (session(index).has_room() || session(index).is_dead()) {
         session(index).add(record, now);
     } else {
-        book_.lost(members_[index].account, record.entry, ExportLoss::buffer_full);
+        accounting_.lost(members_[index].account, record.entry, ExportLoss::buffer_full);
     }
 }
 
 std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
     FlowKey key = reinterpret_cast<const FlowRecordCore*>(record)->key;
     key.ingress_interface = {};  // a tap's two directions come through two
-    key = turned(key, std::tie(key.destination, key.destination_port) <
-                          std::tie(key.source, key.source_port));
+    key = swapped(key, std::tie(key.destination, key.destination_port) <
+                           std::tie(key.source, key.source_port));
     std::size_t share = (hasher_(key) >> 32U) * members_.size() >> 32U;
     for (std::size_t tries = 1; session(share).is_dead() && tries < members_.size(); ++tries) {
         share = share + 1 < members_.size() ? share + 1 : 0;
@@ -303,7 +303,7 @@ bool CollectorGroup::finish(ExportTime now, bool drained) {
     }
     if (all_ended) {
         spool_.keep_for_next_process(now);
-        book_.settle_unread();
+        accounting_.settle_unread();
     }
     return all_ended;
 }

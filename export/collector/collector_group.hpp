@@ -13,7 +13,7 @@
 
 #include "export/collector/collector_session.hpp"
 #include "export/collector/group_spool.hpp"
-#include "export/delivery_book.hpp"
+#include "export/record_accounting.hpp"
 #include "flowcache/record/flow_hasher.hpp"
 
 namespace tributary {
@@ -160,7 +160,7 @@ private:
     MeteringProcess metering_;
     CollectorEventHandler handler_;
     std::size_t record_bytes_;
-    DeliveryBook book_;
+    RecordAccounting accounting_;
     GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
     FlowHasher hasher_;
     Members members_;

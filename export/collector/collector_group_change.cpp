@@ -60,7 +60,7 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     give_tls_files(wanted);
     take_over(std::move(wanted));
     if (copies_of(options) != copies_of(options_)) {
-        book_.set_copies(copies_of(options));
+        accounting_.set_copies(copies_of(options));
     }
     spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
@@ -72,7 +72,7 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
 void CollectorGroup::show_standby() noexcept {
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const bool is_standby = options_.mode == ExportMode::failover && index != active_;
-        book_.account(members_[index].account).standby.set(is_standby ? 1 : 0);
+        accounting_.account(members_[index].account).standby.set(is_standby ? 1 : 0);
     }
 }
 
@@ -87,10 +87,10 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
         if (!member.former && is_file == of_files) {
             refuse_shared_place(member.options);
             member.session = std::make_unique<CollectorSession>(
-                options, metering_, book_,
+                options, metering_, accounting_,
                 CollectorPlace{.option = index,
                                .account = member.account,
-                               .group_spool = is_failover ? &spool_.overflow() : nullptr},
+                               .group_spool = is_failover ? &spool_.spool_queue() : nullptr},
                 handler_);
         }
     }
@@ -101,7 +101,7 @@ void CollectorGroup::take_over(Members wanted) noexcept {
     const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
         if (!member.former) {
-            book_.account(member.account).failed.set(0);
+            accounting_.account(member.account).failed.set(0);
             continue;
         }
         member.session = std::move(members_[*member.former].session);

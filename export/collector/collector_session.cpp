@@ -27,22 +27,22 @@ MeteringProcess metering_for(MeteringProcess metering,
 }  // namespace
 
 CollectorSession::CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
-                                   DeliveryBook& book, CollectorPlace place,
+                                   RecordAccounting& accounting, CollectorPlace place,
                                    CollectorEventHandler handler)
-    : book_(book),
+    : accounting_(accounting),
       account_index_(place.account),
-      account_(book.account(place.account)),
+      account_(accounting.account(place.account)),
       events_(options.collectors.at(place.option), account_, std::move(handler)),
       transport_(make_transport(options.collectors[place.option], events_)),
       splitter_(splitter_for(options.collectors[place.option], metering.layout)),
       encoder_(encoder_options(options, options.collectors[place.option], metering),
                metering_for(metering, splitter_).layout,
                message_limit(options.collectors[place.option])),
-      announcer_(encoder_options(options, options.collectors[place.option], metering),
+      templates_(encoder_options(options, options.collectors[place.option], metering),
                  options.collectors[place.option].transport, metering_for(metering, splitter_),
                  message_limit(options.collectors[place.option]), encoder_),
-      overflow_(options.collectors[place.option].spool, place.account,
-                {.fingerprint = encoder_.fingerprint()}, book, events_),
+      spool_queue_(options.collectors[place.option].spool, place.account,
+                   {.fingerprint = encoder_.fingerprint()}, accounting, events_),
       group_spool_(place.group_spool),
       pace_(options.collectors[place.option]),
       metering_totals_(metering.totals),
@@ -54,10 +54,10 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
 void CollectorSession::advance(ExportTime now) {
     refilled_octets_ = 0;
     events_.advance(now.uptime);
-    overflow_.advance(now);
+    spool_queue_.advance(now);
     look_after_pauses();
     transport_->advance(now.uptime);
-    settle(now);
+    collect_outcomes(now);
     go_on_with_move(now);
     follow_session();
     lose_what_failed();
@@ -68,7 +68,7 @@ void CollectorSession::advance(ExportTime now) {
         return;  // offline, the clock starts with the first packet
     }
     if (messages_.staged.empty()) {
-        announcer_.refresh_if_due(now.uptime);
+        templates_.refresh_if_due(now.uptime);
     }
     const std::chrono::nanoseconds opened_at = open_.opened_at.value_or(now.uptime);
     if (!open_.entries.empty() && now.uptime - opened_at >= flush_interval_) {
@@ -79,7 +79,7 @@ void CollectorSession::advance(ExportTime now) {
 
 void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     if (is_dead()) {
-        book_.lost(account_index_, record.entry, cause_of_abandoning());
+        accounting_.lost(account_index_, record.entry, cause_of_abandoning());
         return;
     }
     AppendResult result = append(record.bytes);
@@ -91,7 +91,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         result = append(record.bytes);
     }
     if (result == AppendResult::message_full) {  // an empty one: there is no memory
-        book_.lost(account_index_, record.entry, ExportLoss::buffer_full);
+        accounting_.lost(account_index_, record.entry, ExportLoss::buffer_full);
         return;
     }
     if (open_.entries.empty()) {
@@ -165,11 +165,11 @@ void CollectorSession::keep_closed(ExportTime now) {
         pace_.add(open_.octets.size());
     }
     const bool is_full = gave_up_ || messages_.octets() >= buffer_;
-    const bool needs_spool = overflow_.is_on() && (is_full || overflow_.holds_messages());
-    if (needs_spool && overflow_.store(open_, messages_, now)) {
+    const bool needs_spool = spool_queue_.is_on() && (is_full || spool_queue_.holds_messages());
+    if (needs_spool && spool_queue_.store(open_, messages_, now)) {
         return;
     }
-    if (gave_up_ || overflow_.holds_messages()) {  // in memory it would overtake them
+    if (gave_up_ || spool_queue_.holds_messages()) {  // in memory it would overtake them
         lose(open_, ExportLoss::write_failed);
         open_.clear();
         return;
@@ -188,7 +188,7 @@ void CollectorSession::follow_session() noexcept {
     messages_.put_back(messages_.sent);
     session_ = session;
     sessions_ += is_up() ? 1 : 0;  // by UDP one begins whether the collector lives or not
-    announcer_.restart();
+    templates_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();
     }
@@ -205,7 +205,7 @@ void CollectorSession::take_back_staged() noexcept {
 void CollectorSession::pump(ExportTime now) {
     held_back_ = false;
     const bool waits_for_pace = is_up();
-    const bool holds_spool = overflow_.holds_messages() || older_in_spool_;
+    const bool holds_spool = spool_queue_.holds_messages() || older_in_spool_;
     pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
                                .holds_spool = waits_for_pace && holds_spool});
     while (session_ != 0 && next_.transport == nullptr) {
@@ -226,7 +226,7 @@ void CollectorSession::pump(ExportTime now) {
                  transport_->failed() ? ExportLoss::write_failed : ExportLoss::send_failed);
             forget_first(messages_.staged);
         }
-        settle(now);
+        collect_outcomes(now);
         const std::uint64_t session = session_;
         follow_session();
         lose_what_failed();
@@ -242,28 +242,28 @@ void CollectorSession::stage(ExportTime now) {
     const std::size_t most = is_up() ? Transport::kMostMessages : 1;
     while (messages_.staged.size() < most) {
         if (!pace_.allows()) {
-            held_back_ = !messages_.waiting.empty() || announcer_.options_are_due(now.uptime);
+            held_back_ = !messages_.waiting.empty() || templates_.options_are_due(now.uptime);
             tell_pace(now);
             return;
         }
         if (!messages_.waiting.empty()) {
-            announcer_.refresh_if_due(now.uptime);
+            templates_.refresh_if_due(now.uptime);
         }
-        const auto made = announcer_.next_template(now.uptime);
+        const auto made = templates_.next_template(now.uptime);
         if (made && !stage_announcement(*made, now)) {
-            announcer_.take_back_template();
+            templates_.take_back_template();
             return;
         }
         if (made) {
             continue;
         }
-        if (announcer_.options_are_due(now.uptime)) {
+        if (templates_.options_are_due(now.uptime)) {
             make_options(now);
         }
         if (messages_.waiting.empty()) {
             return;
         }
-        announcer_.count_data();
+        templates_.count_data();
         OutgoingMessage& message = messages_.waiting.front();
         numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
         pace_.take(message.octets.size());
@@ -279,7 +279,7 @@ void CollectorSession::tell_pace(ExportTime now) {
 }
 
 /// @return  false: there is no memory
-bool CollectorSession::stage_announcement(const Announcer::Announcement& made,
+bool CollectorSession::stage_announcement(const TemplateScheduler::Announcement& made,
                                           ExportTime now) noexcept {
     try {
         OutgoingMessage message;
@@ -301,12 +301,12 @@ void CollectorSession::make_options(ExportTime now) noexcept {
     try {
         add_options(now);
     } catch (const std::bad_alloc&) {
-        announcer_.want_options();
+        templates_.want_options();
     }
 }
 
 void CollectorSession::add_options(ExportTime now) {
-    OptionsEncoder::Messages made = announcer_.make_options(options_numbers(), now.uptime);
+    OptionsEncoder::Messages made = templates_.make_options(options_numbers(), now.uptime);
     if (!made.complete) {
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
@@ -322,13 +322,13 @@ void CollectorSession::add_options(ExportTime now) {
 /// What the next message can say of all before it.
 OptionsNumbers CollectorSession::options_numbers() const {
     OptionsNumbers numbers;
-    numbers.metering = metering_totals_ ? metering_totals_() : MeteringTotals{};
+    numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
     numbers.not_sent = numbers.metering.lost;
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();
     }
     if (group_spool_ != nullptr) {  // what that has lost no collector of the group gets
-        for (const RecordCounter& cause : book_.account(kGroupSpool).lost) {
+        for (const RecordCounter& cause : accounting_.account(kGroupSpool).lost) {
             numbers.not_sent += cause.read();
         }
     }
@@ -353,13 +353,13 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
     }
 }
 
-/// Learns the fate of messages that were sent.
-void CollectorSession::settle(ExportTime now) {
-    const Fates fates = transport_->settle(now.uptime);
-    for (std::size_t i = 0; i < fates.delivered; ++i) {
+/// Learns the outcome of messages that were sent.
+void CollectorSession::collect_outcomes(ExportTime now) {
+    const SendOutcomes outcomes = transport_->collect_outcomes(now.uptime);
+    for (std::size_t i = 0; i < outcomes.delivered; ++i) {
         const OutgoingMessage& message = messages_.sent.front();
         for (const RecordEntry& record : message.entries) {
-            book_.delivered(account_index_, record);
+            accounting_.delivered(account_index_, record);
         }
         if (message.opened_at) {
             account_.latency.add(now.uptime - *message.opened_at, message.entries.size());
@@ -369,7 +369,7 @@ void CollectorSession::settle(ExportTime now) {
         ++progress_;
         forget_first(messages_.sent);
     }
-    for (std::size_t i = 0; i < fates.refused; ++i) {
+    for (std::size_t i = 0; i < outcomes.refused; ++i) {
         lose(messages_.sent.front(), ExportLoss::send_refused);
         forget_first(messages_.sent);
     }

@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "export/collector_events.hpp"
-#include "export/delivery_book.hpp"
 #include "export/export_counters.hpp"
 #include "export/export_time.hpp"
-#include "export/ipfix/announcer.hpp"
 #include "export/ipfix/biflow_splitter.hpp"
 #include "export/ipfix/ipfix_encoder.hpp"
+#include "export/ipfix/template_scheduler.hpp"
 #include "export/memory_reserve.hpp"
 #include "export/message.hpp"
 #include "export/message_stages.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
-#include "export/spool/overflow.hpp"
+#include "export/record_accounting.hpp"
+#include "export/spool/spool_queue.hpp"
 #include "export/transport/pace.hpp"
 #include "export/transport/transport.hpp"
 
@@ -36,7 +36,7 @@ struct RecordToSend {
 };
 
 /// Everything that concerns one collector: encoder, transport, and the messages on their way. Each
-/// record that it takes is told of once to the DeliveryBook.
+/// record that it takes is told of once to the RecordAccounting.
 ///
 ///     open -> waiting -> staged -> sent -> delivered | refused
 ///                ^          |        |
@@ -52,7 +52,8 @@ public:
     /// @param book  outlives the session
     /// @errors  ExportError
     CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
-                     DeliveryBook& book, CollectorPlace place, CollectorEventHandler handler);
+                     RecordAccounting& accounting, CollectorPlace place,
+                     CollectorEventHandler handler);
 
     /// Does what time or the collector has made due: connection, templates, messages that wait.
     void advance(ExportTime now);
@@ -60,9 +61,9 @@ public:
     /// refuses. While memory is short, one message at a time finds room.
     [[nodiscard]] bool has_room() const noexcept {
         const bool is_short = messages_.octets() > 0 && MemoryReserve::is_given_out();
-        const bool has_memory = messages_.octets() < buffer_ && !overflow_.holds_messages();
+        const bool has_memory = messages_.octets() < buffer_ && !spool_queue_.holds_messages();
         return !is_dead() &&
-               (gave_up_ || (!is_short && (overflow_.takes_messages() || has_memory)));
+               (gave_up_ || (!is_short && (spool_queue_.takes_messages() || has_memory)));
     }
     /// It has failed for good, or was given up: what it is given is lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
@@ -79,7 +80,7 @@ public:
     void leave(ExportTime now);
     /// Whether there is something here that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
-        return messages_.octets() > 0 || !open_.entries.empty() || overflow_.holds_messages();
+        return messages_.octets() > 0 || !open_.entries.empty() || spool_queue_.holds_messages();
     }
     /// Whether it has no room because messages wait for their pace, and for nothing else.
     [[nodiscard]] bool is_full_by_pace() const noexcept {
@@ -130,7 +131,7 @@ public:
     }
     /// Whether there are closed messages that have not arrived.
     [[nodiscard]] bool has_unsent() const noexcept {
-        return messages_.octets() > 0 || overflow_.holds_messages();
+        return messages_.octets() > 0 || spool_queue_.holds_messages();
     }
     /// Nothing is sent any more. What is left here and all that still comes is lost, or goes to the
     /// spool.
@@ -208,11 +209,11 @@ private:
     void release(OutgoingMessage& message) noexcept;
     void follow_session() noexcept;
     void take_back_staged() noexcept;
-    void settle(ExportTime now);
+    void collect_outcomes(ExportTime now);
     void pump(ExportTime now);
     void stage(ExportTime now);
     void tell_pace(ExportTime now);
-    [[nodiscard]] bool stage_announcement(const Announcer::Announcement& made,
+    [[nodiscard]] bool stage_announcement(const TemplateScheduler::Announcement& made,
                                           ExportTime now) noexcept;
     void make_options(ExportTime now) noexcept;
     void add_options(ExportTime now);
@@ -224,7 +225,7 @@ private:
     void forget_first(MessageStages::Stage& stage) noexcept;
     [[nodiscard]] ExportLoss cause_of_abandoning() const noexcept;
 
-    DeliveryBook& book_;
+    RecordAccounting& accounting_;
     std::size_t account_index_;
     CollectorCounters& account_;
     CollectorEvents events_;
@@ -233,11 +234,11 @@ private:
     std::optional<std::chrono::nanoseconds> moves_since_;  ///< uptime
     std::optional<BiflowSplitter> splitter_;  ///< where the collector wants uniflows of biflows
     IpfixEncoder encoder_;
-    Announcer announcer_;
-    Overflow overflow_;
-    Overflow* group_spool_;  ///< nullptr: there is none
+    TemplateScheduler templates_;
+    SpoolQueue spool_queue_;
+    SpoolQueue* group_spool_;  ///< nullptr: there is none
     Pace pace_;
-    std::function<MeteringTotals()> metering_totals_;
+    std::function<PreExportLosses()> metering_totals_;
     MessageNumbering numbering_;
     std::size_t record_bytes_;  ///< kept of each record; 0: none is
     bool is_file_;

@@ -20,7 +20,7 @@ bool CollectorSession::flush(ExportTime now) {
     }
     send_what_can_leave(now);
     if (!is_waiting() && !std::exchange(told_last_, true)) {
-        announcer_.want_options();
+        templates_.want_options();
         send_what_can_leave(now);
     }
     return !is_waiting() && !held_back_;
@@ -28,7 +28,7 @@ bool CollectorSession::flush(ExportTime now) {
 
 void CollectorSession::send_what_can_leave(ExportTime now) {
     pump(now);
-    settle(now);
+    collect_outcomes(now);
     lose_what_failed();
     show_gauges();
 }
@@ -36,7 +36,7 @@ void CollectorSession::send_what_can_leave(ExportTime now) {
 void CollectorSession::abandon(ExportTime now) {
     settle_last(now);
     next_.transport.reset();
-    if (overflow_.is_on()) {
+    if (spool_queue_.is_on()) {
         transport_ = std::make_unique<NoTransport>();
         follow_session();
         gave_up_ = true;
@@ -49,10 +49,10 @@ void CollectorSession::abandon(ExportTime now) {
 
 /// What has left and is not refused by now is not lost because nothing more can be heard.
 void CollectorSession::settle_last(ExportTime now) {
-    settle({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
+    collect_outcomes({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
 }
 
-/// Ends it at once: what is counted as lost must not arrive, nor its fate be told later.
+/// Ends it at once: what is counted as lost must not arrive, nor its outcome be told later.
 void CollectorSession::end_transport() {
     abandoned_ = true;
     if (!is_file_) {
@@ -77,7 +77,7 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message(now);
     }
-    overflow_.keep_for_next_process(messages_, now);
+    spool_queue_.keep_for_next_process(messages_, now);
     show_gauges();
 }
 
@@ -105,7 +105,7 @@ MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
 
 void CollectorSession::leave(ExportTime now) {
     transport_->leave(now.uptime);
-    settle(now);
+    collect_outcomes(now);
     follow_session();
 }
 
@@ -115,7 +115,7 @@ void CollectorSession::tell_takes_over(ExportTime now) {
 
 /// Tells of a message's records as lost. The message stays where it is, with none.
 void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
-    book_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
+    accounting_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
     message.records.clear();
 }
@@ -151,7 +151,7 @@ ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
 /// Pauses between tries are shorter the more waits.
 void CollectorSession::look_after_pauses() noexcept {
     const bool fills =
-        messages_.octets() >= buffer_ / 2 || overflow_.holds_messages() || older_in_spool_;
+        messages_.octets() >= buffer_ / 2 || spool_queue_.holds_messages() || older_in_spool_;
     using Patience = Transport::Patience;
     const Patience usual = fills ? Patience::pressed : Patience::usual;
     transport_->set_patience(is_ending_ ? Patience::last : usual);

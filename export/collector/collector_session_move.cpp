@@ -28,7 +28,7 @@ CollectorSession::Move CollectorSession::prepare_move(const CollectorOptions& to
 
 void CollectorSession::move(Move prepared) noexcept {
     buffer_ = prepared.options.buffer;
-    overflow_.set_max_octets(prepared.options.spool.max_octets);
+    spool_queue_.set_max_octets(prepared.options.spool.max_octets);
     transport_->set_rotation(std::move(prepared.options.rotation));
     if (prepared.transport != nullptr) {
         next_ = std::move(prepared);

@@ -13,16 +13,16 @@ void CollectorSession::refill(ExportTime now) {
     const auto has_memory = [this] {
         return messages_.octets() == 0 || !MemoryReserve::is_given_out();
     };
-    while (overflow_.holds_messages() && messages_.octets() < buffer_ / 2 && has_memory() &&
+    while (spool_queue_.holds_messages() && messages_.octets() < buffer_ / 2 && has_memory() &&
            refilled_octets_ < buffer_ / 2 &&  // other collectors and the rings wait meanwhile
            messages_.make_room()) {
-        std::optional<OutgoingMessage> message = overflow_.take(now);
+        std::optional<OutgoingMessage> message = spool_queue_.take(now);
         if (!message) {
             return;
         }
         refilled_octets_ += message->octets.size();
         if (encoder_.announce_for(message->octets) != message->data_records) {
-            overflow_.refuse(*message, now);
+            spool_queue_.refuse(*message, now);
             continue;
         }
         messages_.add_last(messages_.waiting, *message);
@@ -74,7 +74,7 @@ void CollectorSession::release(OutgoingMessage& message) noexcept {
     if (group_spool_ != nullptr) {
         group_spool_->release(message);
     } else {
-        overflow_.release(message);
+        spool_queue_.release(message);
     }
 }
 

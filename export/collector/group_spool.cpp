@@ -9,16 +9,16 @@
 
 namespace tributary {
 
-GroupSpool::GroupSpool(const ExportOptions& options, const RecordLayout& layout, DeliveryBook& book,
-                       CollectorEventHandler handler)
+GroupSpool::GroupSpool(const ExportOptions& options, const RecordLayout& layout,
+                       RecordAccounting& accounting, CollectorEventHandler handler)
     : layout_(layout),
       record_bytes_(record_size(layout)),
       flush_interval_(options.flush_interval),
-      book_(book),
-      events_("failover", book.account(kGroupSpool), std::move(handler)),
-      overflow_(options.spool, kGroupSpool,
-                {.fingerprint = fingerprint_of(layout), .record_bytes = record_bytes_}, book,
-                events_) {
+      accounting_(accounting),
+      events_("failover", accounting.account(kGroupSpool), std::move(handler)),
+      spool_queue_(options.spool, kGroupSpool,
+                   {.fingerprint = fingerprint_of(layout), .record_bytes = record_bytes_},
+                   accounting, events_) {
     if (is_on()) {
         batch_.records.reserve(kBatchOctets);
         batch_.entries.reserve(kBatchOctets / record_bytes_);
@@ -32,7 +32,7 @@ void GroupSpool::add(const RecordToSend& record, ExportTime now) noexcept {
     batch_.entries.push_back(record.entry);
     batch_.records.insert(batch_.records.end(), record.bytes, record.bytes + record_bytes_);
     batch_.latest_end = std::max(batch_.latest_end, latest_packet(record.bytes, layout_));
-    book_.stored(record.entry);
+    accounting_.stored(record.entry);
 }
 
 bool GroupSpool::is_due(ExportTime now) const noexcept {
@@ -46,7 +46,7 @@ bool GroupSpool::write(ExportTime now) {
     }
     batch_.data_records = static_cast<std::uint32_t>(batch_.entries.size());
     batch_.octets.swap(batch_.records);  // where the spool expects what it writes
-    const bool is_stored = overflow_.store(batch_, now);
+    const bool is_stored = spool_queue_.store(batch_, now);
     batch_.octets.swap(batch_.records);
     return is_stored;
 }
@@ -69,11 +69,11 @@ std::size_t GroupSpool::send_to(CollectorSession& collector, ExportTime now) {
 /// The oldest batch on the disk that can be sent. Nothing: there is none, or no memory for it.
 std::optional<OutgoingMessage> GroupSpool::take(ExportTime now) {
     while (holds_on_disk()) {
-        std::optional<OutgoingMessage> batch = overflow_.take(now);
+        std::optional<OutgoingMessage> batch = spool_queue_.take(now);
         if (!batch || make_entries(*batch)) {
             return batch;
         }
-        overflow_.refuse(*batch, now);
+        spool_queue_.refuse(*batch, now);
     }
     return std::nullopt;
 }
@@ -110,7 +110,7 @@ void GroupSpool::hand_over(const OutgoingMessage& batch, std::span<const std::by
                            CollectorSession& collector, ExportTime now) {
     collector.begin_batch(now);
     for (std::size_t i = 0; i < batch.entries.size(); ++i) {
-        book_.handed_over(batch.entries[i]);
+        accounting_.handed_over(batch.entries[i]);
         collector.add({.bytes = records.data() + i * record_bytes_, .entry = batch.entries[i]},
                       now);
     }
@@ -121,11 +121,11 @@ void GroupSpool::take_back(MessageStages::Stage messages, ExportTime now) {
     while (!messages.empty()) {
         OutgoingMessage& message = messages.front();
         for (const RecordEntry& entry : message.entries) {
-            book_.stored(entry);
+            accounting_.stored(entry);
         }
         message.octets.swap(message.records);
         message.data_records = static_cast<std::uint32_t>(message.entries.size());
-        if (message.place && !message.place->is_shared && overflow_.is_kept(*message.place)) {
+        if (message.place && !message.place->is_shared && spool_queue_.is_kept(*message.place)) {
             kept_.waiting.splice(kept_.waiting.end(), messages, messages.begin());
             continue;
         }
@@ -139,10 +139,10 @@ void GroupSpool::take_back(MessageStages::Stage messages, ExportTime now) {
 void GroupSpool::store_again(OutgoingMessage& message, ExportTime now) {
     OutgoingMessage former;
     former.place = std::exchange(message.place, std::nullopt);
-    if (!message.entries.empty() && !overflow_.store(message, now)) {
-        book_.lost(kGroupSpool, message.entries, {}, ExportLoss::write_failed);
+    if (!message.entries.empty() && !spool_queue_.store(message, now)) {
+        accounting_.lost(kGroupSpool, message.entries, {}, ExportLoss::write_failed);
     }
-    overflow_.release(former);
+    spool_queue_.release(former);
 }
 
 void GroupSpool::keep_for_next_process(ExportTime now) {
@@ -150,10 +150,10 @@ void GroupSpool::keep_for_next_process(ExportTime now) {
         return;
     }
     if (!write(now)) {
-        book_.lost(kGroupSpool, batch_.entries, {}, ExportLoss::write_failed);
+        accounting_.lost(kGroupSpool, batch_.entries, {}, ExportLoss::write_failed);
         batch_.clear();
     }
-    overflow_.keep_for_next_process(kept_, now);
+    spool_queue_.keep_for_next_process(kept_, now);
 }
 
 }  // namespace tributary

@@ -10,11 +10,11 @@
 
 #include "export/collector/collector_session.hpp"
 #include "export/collector_events.hpp"
-#include "export/delivery_book.hpp"
 #include "export/export_time.hpp"
 #include "export/message_stages.hpp"
 #include "export/options.hpp"
-#include "export/spool/overflow.hpp"
+#include "export/record_accounting.hpp"
+#include "export/spool/spool_queue.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -24,7 +24,7 @@ namespace tributary {
 /// the fingerprint of their layout. Whichever collector is reached first gets them, the oldest
 /// first.
 ///
-///     add() -> batch --write()--> Overflow --send_to()--> a collector's session
+///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector's session
 ///                 `--------------------------------------^    where nothing older is on the disk
 ///
 /// A batch stays on the disk until the last message with a record of it has arrived, or is lost.
@@ -38,27 +38,27 @@ public:
     /// @param options  of the group; there may be no spool
     /// @param layout   of all records
     /// @errors         ExportError: the spool cannot be used
-    GroupSpool(const ExportOptions& options, const RecordLayout& layout, DeliveryBook& book,
-               CollectorEventHandler handler);
+    GroupSpool(const ExportOptions& options, const RecordLayout& layout,
+               RecordAccounting& accounting, CollectorEventHandler handler);
 
-    [[nodiscard]] bool is_on() const noexcept { return overflow_.is_on(); }
+    [[nodiscard]] bool is_on() const noexcept { return spool_queue_.is_on(); }
     /// There is a spool, and its disk has not just refused something.
-    [[nodiscard]] bool takes_records() const noexcept { return overflow_.takes_messages(); }
+    [[nodiscard]] bool takes_records() const noexcept { return spool_queue_.takes_messages(); }
     /// Whether records wait here.
     [[nodiscard]] bool holds_records() const noexcept {
         return holds_on_disk() || !batch_.entries.empty();
     }
     /// Whether records wait on the disk.
-    [[nodiscard]] bool holds_on_disk() const noexcept { return overflow_.holds_messages(); }
+    [[nodiscard]] bool holds_on_disk() const noexcept { return spool_queue_.holds_messages(); }
     /// The spool may take so many octets from now on.
-    void set_max_octets(std::uint64_t octets) noexcept { overflow_.set_max_octets(octets); }
+    void set_max_octets(std::uint64_t octets) noexcept { spool_queue_.set_max_octets(octets); }
     /// Where the places of messages are.
-    [[nodiscard]] Overflow& overflow() noexcept { return overflow_; }
+    [[nodiscard]] SpoolQueue& spool_queue() noexcept { return spool_queue_; }
 
     /// Does what time has made due, but for write().
     void advance(ExportTime now) {
         events_.advance(now.uptime);
-        overflow_.advance(now);
+        spool_queue_.advance(now);
     }
     /// Has the log say that no collector can be reached.
     void tell_none_reached(ExportTime now) noexcept {
@@ -96,9 +96,9 @@ private:
     RecordLayout layout_;
     std::size_t record_bytes_;
     std::chrono::nanoseconds flush_interval_;
-    DeliveryBook& book_;
+    RecordAccounting& accounting_;
     CollectorEvents events_;
-    Overflow overflow_;
+    SpoolQueue spool_queue_;
     OutgoingMessage batch_;  ///< its records, before write(); memory is kept
     MessageStages kept_;     ///< given back, and on the disk
 };

@@ -37,15 +37,15 @@ BiflowSplitter::Uniflows BiflowSplitter::split(const std::byte* record) noexcept
     if (back.packets == 0) {
         return {.first = forward_.bytes.data()};
     }
-    FlowRecordCore turned_core = core;
-    turned_core.key = turned(core.key, true);
-    turned_core.tcp_control_bits = back.tcp_control_bits;
-    turned_core.ip_class_of_service = back.ip_class_of_service;
-    turned_core.packets = back.packets;
-    turned_core.octets = back.octets;
-    turned_core.start = back.start;
-    turned_core.end = back.end;
-    std::memcpy(reverse_.bytes.data(), &turned_core, sizeof turned_core);
+    FlowRecordCore swapped_core = core;
+    swapped_core.key = swapped(core.key, true);
+    swapped_core.tcp_control_bits = back.tcp_control_bits;
+    swapped_core.ip_class_of_service = back.ip_class_of_service;
+    swapped_core.packets = back.packets;
+    swapped_core.octets = back.octets;
+    swapped_core.start = back.start;
+    swapped_core.end = back.end;
+    std::memcpy(reverse_.bytes.data(), &swapped_core, sizeof swapped_core);
     take_groups(reverse_, record, &Group::reverse);
     if (core.packets == 0) {
         return {.first = reverse_.bytes.data()};

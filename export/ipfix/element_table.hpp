@@ -34,7 +34,7 @@ enum class Group : std::uint8_t {
 };
 
 /// In which templates an element stands, provided that its group is chosen.
-enum class When : std::uint8_t {
+enum class Condition : std::uint8_t {
     always,
     ipv4,
     ipv6,
@@ -58,9 +58,9 @@ enum class When : std::uint8_t {
 
 struct Element {
     const char* name;
-    Take take;
+    Encoding encoding;
     std::size_t offset;  ///< in its group
-    When when = When::always;
+    Condition condition = Condition::always;
     Group group = Group::common;
 };
 
@@ -73,76 +73,84 @@ inline constexpr std::size_t kOuterDestination = offsetof(TunnelGroup, destinati
 
 /// @param number  of the section, from 1 at the top of the stack
 constexpr Element mpls_section(const char* name, std::size_t number) {
-    return {name, Take::octets3, offsetof(MplsGroup, sections) + 3 * (number - 1),
-            When::mpls_labels, Group::mpls};
+    return {name, Encoding::octets3, offsetof(MplsGroup, sections) + 3 * (number - 1),
+            Condition::mpls_labels, Group::mpls};
 }
 
 constexpr Element tcp_count(const char* name, std::size_t offset) {
-    return {name, Take::unsigned4, offset, When::always, Group::tcp_counts};
+    return {name, Encoding::unsigned4, offset, Condition::always, Group::tcp_counts};
 }
 
-constexpr Element tcp_analysis(const char* name, Take take, std::size_t offset,
-                               When when = When::tcp, Group group = Group::tcp_analysis) {
-    return {name, take, offset, when, group};
+constexpr Element tcp_analysis(const char* name, Encoding encoding, std::size_t offset,
+                               Condition condition = Condition::tcp,
+                               Group group = Group::tcp_analysis) {
+    return {name, encoding, offset, condition, group};
 }
 
 // All that is exported, in the order of the wire. Sizes are those of the record; where the registry
 // has larger ones that is reduced-size encoding (RFC 7011 §6.2).
 inline constexpr std::array kElements{
-    Element{"sourceIPv4Address", Take::octets4, in_key(offsetof(FlowKey, source)), When::ipv4},
-    Element{"destinationIPv4Address", Take::octets4, in_key(offsetof(FlowKey, destination)),
-            When::ipv4},
-    Element{"sourceIPv6Address", Take::octets16, in_key(offsetof(FlowKey, source)), When::ipv6},
-    Element{"destinationIPv6Address", Take::octets16, in_key(offsetof(FlowKey, destination)),
-            When::ipv6},
-    Element{"sourceTransportPort", Take::unsigned2, in_key(offsetof(FlowKey, source_port))},
-    Element{"destinationTransportPort", Take::unsigned2, kDestinationPort},
-    Element{"icmpTypeCodeIPv4", Take::unsigned2, kDestinationPort, When::icmp_over_ipv4},
-    Element{"icmpTypeCodeIPv6", Take::unsigned2, kDestinationPort, When::icmp_over_ipv6},
-    Element{"protocolIdentifier", Take::octets1, in_key(offsetof(FlowKey, protocol))},
-    Element{"ipVersion", Take::octets1, in_key(offsetof(FlowKey, ip_version))},
-    Element{"ipClassOfService", Take::octets1, offsetof(FlowRecordCore, ip_class_of_service),
-            When::always, Group::core},
-    Element{"tcpControlBits", Take::unsigned2, offsetof(FlowRecordCore, tcp_control_bits),
-            When::always, Group::core},
-    Element{"ingressInterface", Take::unsigned4, in_key(offsetof(FlowKey, ingress_interface))},
-    Element{"selectorId", Take::selector, in_key(offsetof(FlowKey, ingress_interface)),
-            When::always, Group::selector},
-    Element{"vlanId", Take::unsigned2, in_key(offsetof(FlowKey, vlan)), When::vlan},
-    Element{"octetDeltaCount", Take::unsigned8, offsetof(FlowRecordCore, octets), When::always,
+    Element{"sourceIPv4Address", Encoding::octets4, in_key(offsetof(FlowKey, source)),
+            Condition::ipv4},
+    Element{"destinationIPv4Address", Encoding::octets4, in_key(offsetof(FlowKey, destination)),
+            Condition::ipv4},
+    Element{"sourceIPv6Address", Encoding::octets16, in_key(offsetof(FlowKey, source)),
+            Condition::ipv6},
+    Element{"destinationIPv6Address", Encoding::octets16, in_key(offsetof(FlowKey, destination)),
+            Condition::ipv6},
+    Element{"sourceTransportPort", Encoding::unsigned2, in_key(offsetof(FlowKey, source_port))},
+    Element{"destinationTransportPort", Encoding::unsigned2, kDestinationPort},
+    Element{"icmpTypeCodeIPv4", Encoding::unsigned2, kDestinationPort, Condition::icmp_over_ipv4},
+    Element{"icmpTypeCodeIPv6", Encoding::unsigned2, kDestinationPort, Condition::icmp_over_ipv6},
+    Element{"protocolIdentifier", Encoding::octets1, in_key(offsetof(FlowKey, protocol))},
+    Element{"ipVersion", Encoding::octets1, in_key(offsetof(FlowKey, ip_version))},
+    Element{"ipClassOfService", Encoding::octets1, offsetof(FlowRecordCore, ip_class_of_service),
+            Condition::always, Group::core},
+    Element{"tcpControlBits", Encoding::unsigned2, offsetof(FlowRecordCore, tcp_control_bits),
+            Condition::always, Group::core},
+    Element{"ingressInterface", Encoding::unsigned4, in_key(offsetof(FlowKey, ingress_interface))},
+    Element{"selectorId", Encoding::selector, in_key(offsetof(FlowKey, ingress_interface)),
+            Condition::always, Group::selector},
+    Element{"vlanId", Encoding::unsigned2, in_key(offsetof(FlowKey, vlan)), Condition::vlan},
+    Element{"octetDeltaCount", Encoding::unsigned8, offsetof(FlowRecordCore, octets),
+            Condition::always, Group::core},
+    Element{"packetDeltaCount", Encoding::unsigned8, offsetof(FlowRecordCore, packets),
+            Condition::always, Group::core},
+    Element{"flowStartMilliseconds", Encoding::milliseconds, kStart, Condition::milliseconds,
             Group::core},
-    Element{"packetDeltaCount", Take::unsigned8, offsetof(FlowRecordCore, packets), When::always,
+    Element{"flowEndMilliseconds", Encoding::milliseconds, kEnd, Condition::milliseconds,
             Group::core},
-    Element{"flowStartMilliseconds", Take::milliseconds, kStart, When::milliseconds, Group::core},
-    Element{"flowEndMilliseconds", Take::milliseconds, kEnd, When::milliseconds, Group::core},
-    Element{"flowStartMicroseconds", Take::ntp_microseconds, kStart, When::microseconds,
+    Element{"flowStartMicroseconds", Encoding::ntp_microseconds, kStart, Condition::microseconds,
             Group::core},
-    Element{"flowEndMicroseconds", Take::ntp_microseconds, kEnd, When::microseconds, Group::core},
-    Element{"flowStartNanoseconds", Take::ntp_nanoseconds, kStart, When::nanoseconds, Group::core},
-    Element{"flowEndNanoseconds", Take::ntp_nanoseconds, kEnd, When::nanoseconds, Group::core},
-    Element{"flowEndReason", Take::octets1, offsetof(FlowRecordCore, end_reason)},
-    Element{"biflowDirection", Take::octets1, offsetof(ReverseGroup, biflow_direction),
-            When::always, Group::biflow},
+    Element{"flowEndMicroseconds", Encoding::ntp_microseconds, kEnd, Condition::microseconds,
+            Group::core},
+    Element{"flowStartNanoseconds", Encoding::ntp_nanoseconds, kStart, Condition::nanoseconds,
+            Group::core},
+    Element{"flowEndNanoseconds", Encoding::ntp_nanoseconds, kEnd, Condition::nanoseconds,
+            Group::core},
+    Element{"flowEndReason", Encoding::octets1, offsetof(FlowRecordCore, end_reason)},
+    Element{"biflowDirection", Encoding::octets1, offsetof(ReverseGroup, biflow_direction),
+            Condition::always, Group::biflow},
 
-    Element{"minimumIpTotalLength", Take::unsigned4,
-            offsetof(ExtremesGroup, minimum_ip_total_length), When::always, Group::extremes},
-    Element{"maximumIpTotalLength", Take::unsigned4,
-            offsetof(ExtremesGroup, maximum_ip_total_length), When::always, Group::extremes},
-    Element{"minimumTTL", Take::octets1, offsetof(ExtremesGroup, minimum_ttl), When::always,
-            Group::extremes},
-    Element{"maximumTTL", Take::octets1, offsetof(ExtremesGroup, maximum_ttl), When::always,
-            Group::extremes},
+    Element{"minimumIpTotalLength", Encoding::unsigned4,
+            offsetof(ExtremesGroup, minimum_ip_total_length), Condition::always, Group::extremes},
+    Element{"maximumIpTotalLength", Encoding::unsigned4,
+            offsetof(ExtremesGroup, maximum_ip_total_length), Condition::always, Group::extremes},
+    Element{"minimumTTL", Encoding::octets1, offsetof(ExtremesGroup, minimum_ttl),
+            Condition::always, Group::extremes},
+    Element{"maximumTTL", Encoding::octets1, offsetof(ExtremesGroup, maximum_ttl),
+            Condition::always, Group::extremes},
 
-    Element{"sourceMacAddress", Take::octets6, offsetof(Layer2Group, source_mac),
-            When::mac_addresses, Group::layer2},
-    Element{"destinationMacAddress", Take::octets6, offsetof(Layer2Group, destination_mac),
-            When::mac_addresses, Group::layer2},
-    Element{"layer2OctetDeltaCount", Take::unsigned8, offsetof(Layer2Group, layer2_octets),
-            When::always, Group::layer2},
-    Element{"dot1qVlanId", Take::unsigned2, offsetof(Layer2Group, dot1q_vlan), When::one_tag,
-            Group::layer2},
-    Element{"dot1qCustomerVlanId", Take::unsigned2, offsetof(Layer2Group, dot1q_customer_vlan),
-            When::two_tags, Group::layer2},
+    Element{"sourceMacAddress", Encoding::octets6, offsetof(Layer2Group, source_mac),
+            Condition::mac_addresses, Group::layer2},
+    Element{"destinationMacAddress", Encoding::octets6, offsetof(Layer2Group, destination_mac),
+            Condition::mac_addresses, Group::layer2},
+    Element{"layer2OctetDeltaCount", Encoding::unsigned8, offsetof(Layer2Group, layer2_octets),
+            Condition::always, Group::layer2},
+    Element{"dot1qVlanId", Encoding::unsigned2, offsetof(Layer2Group, dot1q_vlan),
+            Condition::one_tag, Group::layer2},
+    Element{"dot1qCustomerVlanId", Encoding::unsigned2, offsetof(Layer2Group, dot1q_customer_vlan),
+            Condition::two_tags, Group::layer2},
 
     tcp_count("tcpSynTotalCount", offsetof(TcpCountsGroup, syn)),
     tcp_count("tcpFinTotalCount", offsetof(TcpCountsGroup, fin)),
@@ -151,8 +159,8 @@ inline constexpr std::array kElements{
     tcp_count("tcpAckTotalCount", offsetof(TcpCountsGroup, ack)),
     tcp_count("tcpUrgTotalCount", offsetof(TcpCountsGroup, urg)),
 
-    Element{"flowLabelIPv6", Take::unsigned4, offsetof(FlowLabelGroup, flow_label), When::ipv6,
-            Group::flow_label},
+    Element{"flowLabelIPv6", Encoding::unsigned4, offsetof(FlowLabelGroup, flow_label),
+            Condition::ipv6, Group::flow_label},
 
     mpls_section("mplsTopLabelStackSection", 1),
     mpls_section("mplsLabelStackSection2", 2),
@@ -167,53 +175,55 @@ inline constexpr std::array kElements{
 
     // Not the flow's own address elements once more: a collector that does not expect them twice
     // (RFC 7011 §8) would take the outer addresses for the flow's.
-    Element{"tunnelType", Take::octets1, offsetof(TunnelGroup, kind), When::any_tunnel,
+    Element{"tunnelType", Encoding::octets1, offsetof(TunnelGroup, kind), Condition::any_tunnel,
             Group::tunnel},
-    Element{"tunnelId", Take::unsigned4, offsetof(TunnelGroup, id), When::any_tunnel,
+    Element{"tunnelId", Encoding::unsigned4, offsetof(TunnelGroup, id), Condition::any_tunnel,
             Group::tunnel},
-    Element{"tunnelSourceIPv4Address", Take::octets4, kOuterSource, When::over_ipv4, Group::tunnel},
-    Element{"tunnelDestinationIPv4Address", Take::octets4, kOuterDestination, When::over_ipv4,
+    Element{"tunnelSourceIPv4Address", Encoding::octets4, kOuterSource, Condition::over_ipv4,
             Group::tunnel},
-    Element{"tunnelSourceIPv6Address", Take::octets16, kOuterSource, When::over_ipv6,
+    Element{"tunnelDestinationIPv4Address", Encoding::octets4, kOuterDestination,
+            Condition::over_ipv4, Group::tunnel},
+    Element{"tunnelSourceIPv6Address", Encoding::octets16, kOuterSource, Condition::over_ipv6,
             Group::tunnel},
-    Element{"tunnelDestinationIPv6Address", Take::octets16, kOuterDestination, When::over_ipv6,
-            Group::tunnel},
-    Element{"layer2SegmentId", Take::vxlan_segment, offsetof(TunnelGroup, id), When::vxlan,
+    Element{"tunnelDestinationIPv6Address", Encoding::octets16, kOuterDestination,
+            Condition::over_ipv6, Group::tunnel},
+    Element{"layer2SegmentId", Encoding::vxlan_segment, offsetof(TunnelGroup, id), Condition::vxlan,
             Group::tunnel},
 
-    Element{"fragmentFlags", Take::octets1, offsetof(FragmentsGroup, fragment_flags), When::always,
-            Group::fragments},
+    Element{"fragmentFlags", Encoding::octets1, offsetof(FragmentsGroup, fragment_flags),
+            Condition::always, Group::fragments},
 
-    tcp_analysis("segments", Take::unsigned4, offsetof(TcpAnalysisGroup, segments)),
-    tcp_analysis("dataSegments", Take::unsigned4, offsetof(TcpAnalysisGroup, data_segments)),
-    tcp_analysis("retransmissions", Take::unsigned4, offsetof(TcpAnalysisGroup, retransmissions)),
-    tcp_analysis("retransmittedOctets", Take::unsigned8,
+    tcp_analysis("segments", Encoding::unsigned4, offsetof(TcpAnalysisGroup, segments)),
+    tcp_analysis("dataSegments", Encoding::unsigned4, offsetof(TcpAnalysisGroup, data_segments)),
+    tcp_analysis("retransmissions", Encoding::unsigned4,
+                 offsetof(TcpAnalysisGroup, retransmissions)),
+    tcp_analysis("retransmittedOctets", Encoding::unsigned8,
                  offsetof(TcpAnalysisGroup, retransmitted_octets)),
-    tcp_analysis("duplicates", Take::unsigned4, offsetof(TcpAnalysisGroup, duplicates)),
-    tcp_analysis("outOfOrder", Take::unsigned4, offsetof(TcpAnalysisGroup, out_of_order)),
-    tcp_analysis("zeroWindow", Take::unsigned2, offsetof(TcpAnalysisGroup, zero_windows)),
-    tcp_analysis("keepAlives", Take::unsigned4, offsetof(TcpAnalysisGroup, keep_alives)),
-    tcp_analysis("tcpAnalysisOverflow", Take::unsigned2, offsetof(TcpAnalysisGroup, overflow)),
-    tcp_analysis("flowSize", Take::unsigned4, offsetof(TcpAnalysisGroup, flow_size),
-                 When::tcp_size),
-    tcp_analysis("flowDurationNanoseconds", Take::unsigned8, offsetof(TcpAnalysisGroup, duration),
-                 When::tcp_size),
-    tcp_analysis("tcpSequenceNumber", Take::unsigned4, offsetof(TcpAnalysisGroup, sequence)),
-    tcp_analysis("tcpWindowSize", Take::unsigned2, offsetof(TcpAnalysisGroup, window)),
-    tcp_analysis("tcpSynTotalCount", Take::unsigned2, offsetof(TcpAnalysisGroup, syn), When::tcp,
-                 Group::tcp_flags),
-    tcp_analysis("tcpFinTotalCount", Take::unsigned2, offsetof(TcpAnalysisGroup, fin), When::tcp,
-                 Group::tcp_flags),
-    tcp_analysis("tcpRstTotalCount", Take::unsigned2, offsetof(TcpAnalysisGroup, rst), When::tcp,
-                 Group::tcp_flags),
-    tcp_analysis("tcpHandshakeNanoseconds", Take::unsigned4, offsetof(TcpAnalysisGroup, handshake),
-                 When::tcp, Group::tcp_handshake),
-    Element{kCertElement.name, Take::octets1, offsetof(FlowRecordCore, tcp_control_bits),
-            When::always, Group::cert},
-    tcp_analysis("RETRANSMITTED_IN_PKTS", Take::unsigned4,
-                 offsetof(TcpAnalysisGroup, retransmissions), When::tcp, Group::ntop),
-    tcp_analysis("OOORDER_IN_PKTS", Take::unsigned4, offsetof(TcpAnalysisGroup, out_of_order),
-                 When::tcp, Group::ntop),
+    tcp_analysis("duplicates", Encoding::unsigned4, offsetof(TcpAnalysisGroup, duplicates)),
+    tcp_analysis("outOfOrder", Encoding::unsigned4, offsetof(TcpAnalysisGroup, out_of_order)),
+    tcp_analysis("zeroWindow", Encoding::unsigned2, offsetof(TcpAnalysisGroup, zero_windows)),
+    tcp_analysis("keepAlives", Encoding::unsigned4, offsetof(TcpAnalysisGroup, keep_alives)),
+    tcp_analysis("tcpAnalysisOverflow", Encoding::unsigned2, offsetof(TcpAnalysisGroup, overflow)),
+    tcp_analysis("flowSize", Encoding::unsigned4, offsetof(TcpAnalysisGroup, flow_size),
+                 Condition::tcp_size),
+    tcp_analysis("flowDurationNanoseconds", Encoding::unsigned8,
+                 offsetof(TcpAnalysisGroup, duration), Condition::tcp_size),
+    tcp_analysis("tcpSequenceNumber", Encoding::unsigned4, offsetof(TcpAnalysisGroup, sequence)),
+    tcp_analysis("tcpWindowSize", Encoding::unsigned2, offsetof(TcpAnalysisGroup, window)),
+    tcp_analysis("tcpSynTotalCount", Encoding::unsigned2, offsetof(TcpAnalysisGroup, syn),
+                 Condition::tcp, Group::tcp_flags),
+    tcp_analysis("tcpFinTotalCount", Encoding::unsigned2, offsetof(TcpAnalysisGroup, fin),
+                 Condition::tcp, Group::tcp_flags),
+    tcp_analysis("tcpRstTotalCount", Encoding::unsigned2, offsetof(TcpAnalysisGroup, rst),
+                 Condition::tcp, Group::tcp_flags),
+    tcp_analysis("tcpHandshakeNanoseconds", Encoding::unsigned4,
+                 offsetof(TcpAnalysisGroup, handshake), Condition::tcp, Group::tcp_handshake),
+    Element{kCertElement.name, Encoding::octets1, offsetof(FlowRecordCore, tcp_control_bits),
+            Condition::always, Group::cert},
+    tcp_analysis("RETRANSMITTED_IN_PKTS", Encoding::unsigned4,
+                 offsetof(TcpAnalysisGroup, retransmissions), Condition::tcp, Group::ntop),
+    tcp_analysis("OOORDER_IN_PKTS", Encoding::unsigned4, offsetof(TcpAnalysisGroup, out_of_order),
+                 Condition::tcp, Group::ntop),
 };
 
 /// What each is called in the other direction of a biflow; ntop's have names of their own.

@@ -27,7 +27,7 @@ std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& temp
         wire.id = each.id;
         for (const TemplateField& field : each.fields) {
             wire.fields.push_back({.element = field.element,
-                                   .octets = octets_of(field.take),
+                                   .octets = octets_of(field.encoding),
                                    .of_enterprise = field.of_enterprise});
         }
     }

@@ -18,7 +18,7 @@ namespace tributary {
 
 /// What one collector's options records say at one moment, beside what never changes.
 struct OptionsNumbers {
-    MeteringTotals metering;
+    PreExportLosses metering;
     RecordTally not_sent;  ///< records that this collector will never get, metering.lost included
     std::uint64_t exported_octets{};    ///< of the messages below
     std::uint64_t exported_messages{};  ///< handed to its transport before this one

@@ -13,11 +13,11 @@
 namespace tributary {
 namespace {
 
+using element_table::Condition;
 using element_table::Element;
 using element_table::Group;
 using element_table::kElements;
 using element_table::kReverseNames;
-using element_table::When;
 
 std::optional<std::size_t> chosen(std::size_t at) {
     return at == 0 ? std::nullopt : std::optional<std::size_t>(at);
@@ -73,77 +73,78 @@ std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& lay
     }
 }
 
-bool applies(When when, TunnelShape tunnel) {
+bool applies(Condition condition, TunnelShape tunnel) {
     const bool is_vxlan =
         tunnel == TunnelShape::vxlan_over_ipv4 || tunnel == TunnelShape::vxlan_over_ipv6;
     const bool over_ipv6 =
         tunnel == TunnelShape::over_ipv6 || tunnel == TunnelShape::vxlan_over_ipv6;
-    switch (when) {
-        case When::over_ipv4:
+    switch (condition) {
+        case Condition::over_ipv4:
             return tunnel != TunnelShape::none && !over_ipv6;
-        case When::over_ipv6:
+        case Condition::over_ipv6:
             return over_ipv6;
-        case When::vxlan:
+        case Condition::vxlan:
             return is_vxlan;
         default:
             return tunnel != TunnelShape::none;
     }
 }
 
-bool applies(When when, TimestampUnit timestamps) {
-    switch (when) {
-        case When::milliseconds:
+bool applies(Condition condition, TimestampUnit timestamps) {
+    switch (condition) {
+        case Condition::milliseconds:
             return timestamps == TimestampUnit::milliseconds;
-        case When::microseconds:
+        case Condition::microseconds:
             return timestamps == TimestampUnit::microseconds;
         default:
             return timestamps == TimestampUnit::nanoseconds;
     }
 }
 
-bool applies(When when, const RecordShape& shape, TimestampUnit timestamps) {
-    switch (when) {
-        case When::always:
+bool applies(Condition condition, const RecordShape& shape, TimestampUnit timestamps) {
+    switch (condition) {
+        case Condition::always:
             return true;
-        case When::ipv4:
+        case Condition::ipv4:
             return !shape.ipv6;
-        case When::ipv6:
+        case Condition::ipv6:
             return shape.ipv6;
-        case When::icmp_over_ipv4:
+        case Condition::icmp_over_ipv4:
             return shape.icmp && !shape.ipv6;
-        case When::icmp_over_ipv6:
+        case Condition::icmp_over_ipv6:
             return shape.icmp && shape.ipv6;
-        case When::vlan:
+        case Condition::vlan:
             return shape.vlan;
-        case When::one_tag:
+        case Condition::one_tag:
             return shape.dot1q_tags >= 1;
-        case When::two_tags:
+        case Condition::two_tags:
             return shape.dot1q_tags >= 2;
-        case When::mac_addresses:
+        case Condition::mac_addresses:
             return !shape.no_mac_addresses;
-        case When::mpls_labels:
+        case Condition::mpls_labels:
             return shape.mpls_labels;
-        case When::tcp:
+        case Condition::tcp:
             return shape.tcp != TcpShape::none;
-        case When::tcp_size:
+        case Condition::tcp_size:
             return shape.tcp == TcpShape::with_size;
-        case When::any_tunnel:
-        case When::over_ipv4:
-        case When::over_ipv6:
-        case When::vxlan:
-            return applies(when, shape.tunnel);
-        case When::milliseconds:
-        case When::microseconds:
-        case When::nanoseconds:
+        case Condition::any_tunnel:
+        case Condition::over_ipv4:
+        case Condition::over_ipv6:
+        case Condition::vxlan:
+            return applies(condition, shape.tunnel);
+        case Condition::milliseconds:
+        case Condition::microseconds:
+        case Condition::nanoseconds:
             break;
     }
-    return applies(when, timestamps);
+    return applies(condition, timestamps);
 }
 
 KeyRole key_role_of(const Element& element) {
     if (element.group == Group::tunnel) {
-        return element.when == When::vxlan ? KeyRole::none  // it says the same as tunnelId
-                                           : KeyRole::with_tunnel_in_key;
+        return element.condition == Condition::vxlan
+                   ? KeyRole::none  // it says the same as tunnelId
+                   : KeyRole::with_tunnel_in_key;
     }
     constexpr std::size_t kKey = offsetof(FlowRecordCore, key);
     const bool is_in_key = element.group == Group::common && element.offset >= kKey &&
@@ -184,11 +185,11 @@ bool is_told(const Element& element, const RecordLayout& layout, const ElementCh
 }
 
 /// @source  RFC 7125 §3 and RFC 7011 §6.2: tcpControlBits may be of one octet, the lower one
-Take take_of(const Element& element, const ElementChoice& choice) {
+Encoding encoding_of(const Element& element, const ElementChoice& choice) {
     static_assert(std::endian::native == std::endian::little);
     const bool is_reduced =
         choice.tcp_control_bits == 1 && std::string_view(element.name) == "tcpControlBits";
-    return is_reduced ? Take::octets1 : element.take;
+    return is_reduced ? Encoding::octets1 : element.encoding;
 }
 
 /// What an element is called in the other direction of a biflow.
@@ -206,11 +207,12 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
     for (std::size_t index = 0; index < kElements.size(); ++index) {
         const Element& element = kElements[index];
         const auto place = reverse_place_of(element.group, layout);
-        if (place && applies(element.when, shape, timestamps) && is_told(element, layout, choice)) {
+        if (place && applies(element.condition, shape, timestamps) &&
+            is_told(element, layout, choice)) {
             fields.push_back({.element = reverse_name_of(index),
                               .of_enterprise = true,
                               .key = KeyRole::none,
-                              .take = take_of(element, choice),
+                              .encoding = encoding_of(element, choice),
                               .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
     }
@@ -228,11 +230,12 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
     std::vector<TemplateField> fields;
     for (const Element& element : kElements) {
         const auto place = place_of(element.group, layout, layout.reverse_at != 0);
-        if (place && applies(element.when, shape, timestamps) && is_told(element, layout, choice)) {
+        if (place && applies(element.condition, shape, timestamps) &&
+            is_told(element, layout, choice)) {
             fields.push_back({.element = element.name,
                               .of_enterprise = is_of_enterprise(element),
                               .key = key_role_of(element),
-                              .take = take_of(element, choice),
+                              .encoding = encoding_of(element, choice),
                               .from = static_cast<std::uint16_t>(*place + element.offset)});
         }
     }

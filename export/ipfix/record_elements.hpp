@@ -11,7 +11,7 @@
 namespace tributary {
 
 /// How the encoder takes one value out of a flow record.
-enum class Take : std::uint8_t {
+enum class Encoding : std::uint8_t {
     octets1,  ///< octets1 .. octets16: as they stand in the record
     octets3,
     octets4,
@@ -37,7 +37,7 @@ struct TemplateField {
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
     KeyRole key;
-    Take take;
+    Encoding encoding;
     std::uint16_t from;  ///< offset in the record
 };
 

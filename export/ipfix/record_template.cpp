@@ -50,33 +50,33 @@ std::uint64_t to_segment(std::uint32_t vni) noexcept {
     return kVxlan << 56U | vni;
 }
 
-std::byte* take_value(Take take, const std::byte* from, std::byte* out) noexcept {
-    switch (take) {
-        case Take::octets1:
+std::byte* encode_value(Encoding encoding, const std::byte* from, std::byte* out) noexcept {
+    switch (encoding) {
+        case Encoding::octets1:
             return copy<1>(out, from);
-        case Take::octets3:
+        case Encoding::octets3:
             return copy<3>(out, from);
-        case Take::octets4:
+        case Encoding::octets4:
             return copy<4>(out, from);
-        case Take::octets6:
+        case Encoding::octets6:
             return copy<6>(out, from);
-        case Take::octets16:
+        case Encoding::octets16:
             return copy<16>(out, from);
-        case Take::unsigned2:
+        case Encoding::unsigned2:
             return put(out, get<std::uint16_t>(from));
-        case Take::unsigned4:
+        case Encoding::unsigned4:
             return put(out, get<std::uint32_t>(from));
-        case Take::unsigned8:
+        case Encoding::unsigned8:
             return put(out, get<std::uint64_t>(from));
-        case Take::milliseconds:
+        case Encoding::milliseconds:
             return put(out, to_milliseconds(get<Timestamp>(from)));
-        case Take::ntp_microseconds:
+        case Encoding::ntp_microseconds:
             return put(out, to_ntp_microseconds(get<Timestamp>(from)));
-        case Take::ntp_nanoseconds:
+        case Encoding::ntp_nanoseconds:
             return put(out, to_ntp_nanoseconds(get<Timestamp>(from)));
-        case Take::selector:
+        case Encoding::selector:
             return put(out, std::uint64_t{get<std::uint32_t>(from)});
-        case Take::vxlan_segment:
+        case Encoding::vxlan_segment:
             return put(out, to_segment(get<std::uint32_t>(from)));
     }
     return out;
@@ -84,27 +84,27 @@ std::byte* take_value(Take take, const std::byte* from, std::byte* out) noexcept
 
 }  // namespace
 
-std::uint16_t octets_of(Take take) noexcept {
-    switch (take) {
-        case Take::octets1:
+std::uint16_t octets_of(Encoding encoding) noexcept {
+    switch (encoding) {
+        case Encoding::octets1:
             return 1;
-        case Take::unsigned2:
+        case Encoding::unsigned2:
             return 2;
-        case Take::octets3:
+        case Encoding::octets3:
             return 3;
-        case Take::octets4:
-        case Take::unsigned4:
+        case Encoding::octets4:
+        case Encoding::unsigned4:
             return 4;
-        case Take::octets6:
+        case Encoding::octets6:
             return 6;
-        case Take::octets16:
+        case Encoding::octets16:
             return 16;
-        case Take::unsigned8:
-        case Take::milliseconds:
-        case Take::ntp_microseconds:
-        case Take::ntp_nanoseconds:
-        case Take::selector:
-        case Take::vxlan_segment:
+        case Encoding::unsigned8:
+        case Encoding::milliseconds:
+        case Encoding::ntp_microseconds:
+        case Encoding::ntp_nanoseconds:
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
             break;
     }
     return 8;
@@ -112,7 +112,7 @@ std::uint16_t octets_of(Take take) noexcept {
 
 void RecordTemplate::write(const std::byte* record, std::byte* out) const noexcept {
     for (const TemplateField& field : fields) {
-        out = take_value(field.take, record + field.from, out);
+        out = encode_value(field.encoding, record + field.from, out);
     }
 }
 
@@ -125,7 +125,7 @@ std::vector<RecordTemplate> make_templates(const RecordLayout& layout, Timestamp
         made.id = static_cast<std::uint16_t>(kFirstTemplateId + index);
         made.fields = fields_of(RecordShape::at(index, layout), layout, timestamps, choice);
         for (const TemplateField& field : made.fields) {
-            made.record_octets += octets_of(field.take);
+            made.record_octets += octets_of(field.encoding);
         }
     }
     return templates;

@@ -11,7 +11,7 @@
 
 namespace tributary {
 
-[[nodiscard]] std::uint16_t octets_of(Take take) noexcept;
+[[nodiscard]] std::uint16_t octets_of(Encoding encoding) noexcept;
 
 /// An IPFIX template and the way to fill it from a record.
 struct RecordTemplate {

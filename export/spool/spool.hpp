@@ -91,7 +91,7 @@ public:
     /// The accounts of records that could not be read, each once: after construction those of
     /// former processes' files, later what take() has found.
     [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
-    /// Whether the numbers of records are kept for the DeliveryBook, from now on.
+    /// Whether the numbers of records are kept for the RecordAccounting, from now on.
     void keep_numbers(bool are_kept) noexcept { keeps_numbers_ = are_kept; }
     /// All files may have so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept {

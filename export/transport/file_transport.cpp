@@ -310,7 +310,7 @@ void FileTransport::fail(int cause, std::chrono::nanoseconds now) noexcept {
     events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
 }
 
-Fates FileTransport::settle(std::chrono::nanoseconds) noexcept {
+SendOutcomes FileTransport::collect_outcomes(std::chrono::nanoseconds) noexcept {
     return {.delivered = std::exchange(written_, 0), .refused = 0};
 }
 

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::uint64_t session() const noexcept override { return failed_ ? 0 : session_; }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept override;
     void set_rotation(FileRotation&& rotation) noexcept override {
         rotation_ = std::move(rotation);
     }
@@ -82,7 +82,7 @@ private:
     std::size_t sent_octets_{};  ///< of the message that comes next, which a FIFO took in part
     std::string time_;           ///< in the name of the last file
     int number_{};               ///< of the last file among those of the same time
-    std::size_t written_{};      ///< messages that settle() has not told of
+    std::size_t written_{};      ///< messages that collect_outcomes() has not told of
     int no_room_{};              ///< an errno: at the beginning the disk had no room; 0: it had
     bool told_{};
     bool failed_{};

@@ -231,7 +231,7 @@ bool TcpTransport::expect_end() noexcept {
     return true;
 }
 
-Fates TcpTransport::settle(std::chrono::nanoseconds now) noexcept {
+SendOutcomes TcpTransport::collect_outcomes(std::chrono::nanoseconds now) noexcept {
     const std::uint64_t before = acknowledged_;
     const bool is_under_way = !ends_.empty();
     if (is_under_way) {

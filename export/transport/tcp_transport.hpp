@@ -50,7 +50,7 @@ public:
     }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept override;
     void set_patience(Patience patience) noexcept override;
     void try_now() noexcept override;
     [[nodiscard]] std::optional<std::chrono::nanoseconds> next_try() const noexcept override;
@@ -98,7 +98,7 @@ private:
     std::chrono::nanoseconds moved_at_{};    ///< nothing was under way, or more was acknowledged
     bool told_stall_{};
     std::chrono::nanoseconds held_off_until_{};  ///< after a stall
-    std::size_t delivered_{};                    ///< messages that settle() has not told of
+    std::size_t delivered_{};  ///< messages that collect_outcomes() has not told of
     std::uint64_t session_{};
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
     std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together

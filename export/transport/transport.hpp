@@ -25,12 +25,12 @@ enum class SendStatus : std::uint8_t {
 
 /// What became of messages that were offered.
 struct SendResult {
-    std::size_t taken{};  ///< from the first on; settle() tells their fate
+    std::size_t taken{};  ///< from the first on; collect_outcomes() tells their outcome
     SendStatus rest{};
 };
 
-/// What became of messages that were taken: of the oldest ones whose fate was not told before.
-struct Fates {
+/// What became of messages that were taken: of the oldest ones whose outcome was not told before.
+struct SendOutcomes {
     std::size_t delivered{};  ///< as far as the transport can know; see docs/export.md
     std::size_t refused{};    ///< those after them came back
 };
@@ -50,8 +50,8 @@ public:
     /// Brings name resolution and connection forward, as far as that goes without waiting.
     virtual void advance(std::chrono::nanoseconds now) noexcept = 0;
     /// Number of the transport session that is open, from 1; 0: none is. When it changes, the
-    /// collector knows no template, and messages whose fate settle() has not told by then are
-    /// under way no more.
+    /// collector knows no template, and messages whose outcome collect_outcomes() has not told by
+    /// then are under way no more.
     [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
     /// Whether a session is open, and more than the hope that somebody listens.
     [[nodiscard]] virtual bool is_proven() const noexcept { return session() != 0; }
@@ -86,8 +86,9 @@ public:
     virtual void leave(std::chrono::nanoseconds /*now*/) noexcept {}
     static constexpr std::chrono::seconds kStallPause{60};
     /// What has become of messages since the last call.
-    [[nodiscard]] virtual Fates settle(std::chrono::nanoseconds now) noexcept = 0;
-    /// How long settle() may wait for bad news of what has been sent, where nothing confirms it.
+    [[nodiscard]] virtual SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept = 0;
+    /// How long collect_outcomes() may wait for bad news of what has been sent, where nothing
+    /// confirms it.
     [[nodiscard]] virtual std::chrono::nanoseconds refusal_wait() const noexcept { return {}; }
     /// Files: when this one and those after it end. Those that begin from now on have the rest of
     /// it.
@@ -108,7 +109,9 @@ public:
                                   std::chrono::nanoseconds) noexcept override {
         return {.taken = 0, .rest = SendStatus::would_block};
     }
-    [[nodiscard]] Fates settle(std::chrono::nanoseconds) noexcept override { return {}; }
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds) noexcept override {
+        return {};
+    }
 };
 
 /// Octets that no message to this collector may exceed.

@@ -83,7 +83,7 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
     events_.tell(CollectorEventKind::unreachable, now, words_for(error));
 }
 
-/// Nothing is sent for a while. The session ends, so the fate of what was sent must be told now.
+/// Nothing is sent for a while. The session ends, so the outcome of what was sent must be told now.
 void UdpTransport::pause(std::chrono::nanoseconds now) noexcept {
     deliver_unsettled();
     retry_at_ = now + kRetryAfter;
@@ -95,7 +95,7 @@ void UdpTransport::begin_session() noexcept {
 }
 
 void UdpTransport::deliver_unsettled() noexcept {
-    fates_.delivered += std::exchange(unsettled_, 0);
+    outcomes_.delivered += std::exchange(unsettled_, 0);
 }
 
 SendResult UdpTransport::send(std::span<const MessageView> messages,
@@ -150,7 +150,7 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
     }
 }
 
-Fates UdpTransport::settle(std::chrono::nanoseconds now) noexcept {
+SendOutcomes UdpTransport::collect_outcomes(std::chrono::nanoseconds now) noexcept {
     if (probing_ && unsettled_ > 0 && now - probed_at_ < kNeighbourWait &&
         holds_datagrams(socket_)) {
         sent_at_ = now;  // from when it leaves, a refusal has its time
@@ -162,7 +162,7 @@ Fates UdpTransport::settle(std::chrono::nanoseconds now) noexcept {
             be_open(now);
         }
     }
-    return std::exchange(fates_, {});
+    return std::exchange(outcomes_, {});
 }
 
 /// The collector has not refused what was sent.
@@ -176,7 +176,7 @@ void UdpTransport::be_open(std::chrono::nanoseconds now) noexcept {
 
 /// What was under way has not arrived.
 void UdpTransport::refuse(int error, std::chrono::nanoseconds now) noexcept {
-    fates_.refused += std::exchange(unsettled_, 0);
+    outcomes_.refused += std::exchange(unsettled_, 0);
     was_refused_ = true;
     pause(now);
     events_.tell(CollectorEventKind::refused, now, words_for(error));

@@ -44,7 +44,7 @@ public:
     }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
                                   std::chrono::nanoseconds now) noexcept override;
-    [[nodiscard]] Fates settle(std::chrono::nanoseconds now) noexcept override;
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept override;
 
 private:
     [[nodiscard]] bool pausing() const noexcept { return retry_at_.has_value(); }
@@ -63,12 +63,12 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
-    bool probing_{};           ///< one message goes out; its fate decides on the others
+    bool probing_{};           ///< one message goes out; its outcome decides on the others
     bool was_refused_{};       ///< and nobody was seen to listen since
     std::size_t unsettled_{};  ///< datagrams that may still be refused
     std::chrono::nanoseconds sent_at_{};
     std::chrono::nanoseconds probed_at_{};
-    Fates fates_;  ///< that settle() has not told
+    SendOutcomes outcomes_;  ///< that collect_outcomes() has not told
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::chrono::nanoseconds resolved_at_{};
 };

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "flowcache/input/fragment_table.hpp"
-#include "flowcache/input/input_path.hpp"
+#include "flowcache/input/packet_reader.hpp"
 #include "flowcache/input/sampler.hpp"
 #include "flowcache/packet_selector.hpp"
 #include "parsers/packet.hpp"
@@ -17,7 +17,7 @@
 namespace tributary {
 
 /// What frames go through until they are fields. What it points to outlives the parser.
-struct FrameInputParts {
+struct FrameReaderParts {
     ParseOptions parse{};
     PacketSelector* filter = nullptr;    ///< nullptr: every frame passes
     Sampler* sampler = nullptr;          ///< of those that passed; nullptr: takes them all
@@ -31,7 +31,7 @@ struct FrameInputParts {
 class FrameParser {
 public:
     /// @param counters  outlives the parser
-    FrameParser(const FrameInputParts& parts, InputCounters& counters) noexcept
+    FrameParser(const FrameReaderParts& parts, InputCounters& counters) noexcept
         : parts_(parts), counters_(counters) {}
 
     /// @param filter  outlives the parser, or its next set_filter(); nullptr: every frame passes
@@ -115,7 +115,7 @@ private:
         return status;
     }
 
-    FrameInputParts parts_;
+    FrameReaderParts parts_;
     InputCounters& counters_;
 };
 

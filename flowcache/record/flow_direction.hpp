@@ -15,24 +15,24 @@ namespace tributary {
 // record's source. What is turned changes places with the other direction's.
 
 /// IPv6 source and destination of a packet, or of its other direction.
-[[nodiscard]] inline AddressPair turned_addresses(const PacketFields& fields,
-                                                  bool is_turned) noexcept {
-    return {is_turned ? fields.destination : fields.source,
-            is_turned ? fields.source : fields.destination};
+[[nodiscard]] inline AddressPair swapped_addresses(const PacketFields& fields,
+                                                   bool is_swapped) noexcept {
+    return {is_swapped ? fields.destination : fields.source,
+            is_swapped ? fields.source : fields.destination};
 }
 
 /// The same tunnel as the other direction's packets see it, where the id is one for both: a GTP-U
 /// endpoint chooses its TEID alone.
-[[nodiscard]] inline TunnelGroup turned(TunnelGroup tunnel, bool is_turned) noexcept {
-    if (is_turned) {
+[[nodiscard]] inline TunnelGroup swapped(TunnelGroup tunnel, bool is_swapped) noexcept {
+    if (is_swapped) {
         std::swap(tunnel.source, tunnel.destination);
     }
     return tunnel;
 }
 
 /// The key of a record, in the other direction.
-[[nodiscard]] inline FlowKey turned(FlowKey key, bool is_turned) noexcept {
-    if (is_turned) {
+[[nodiscard]] inline FlowKey swapped(FlowKey key, bool is_swapped) noexcept {
+    if (is_swapped) {
         std::swap(key.source, key.destination);
         std::swap(key.source_port, key.destination_port);
     }
@@ -51,7 +51,7 @@ namespace tributary {
 ///
 /// @thread  any; pure
 /// @cost    no branch
-[[nodiscard]] inline bool is_backward(const PacketFields& fields) noexcept {
+[[nodiscard]] inline bool needs_swap(const PacketFields& fields) noexcept {
     const AddressWords source = words_of(fields.source, fields.ip_version);
     const AddressWords destination = words_of(fields.destination, fields.ip_version);
 

@@ -82,14 +82,14 @@ static_assert(std::has_unique_object_representations_v<AddressPair>);
 /// The key of a packet, or of its other direction.
 ///
 /// @param key        every byte of it is written
-/// @param is_turned  source and destination change places
-/// @cost             no branch on `is_turned`: which direction a packet has is a coin toss to a
+/// @param is_swapped  source and destination change places
+/// @cost             no branch on `is_swapped`: which direction a packet has is a coin toss to a
 ///                   branch predictor
 inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex ingress_interface,
-                      bool vlan_in_key, bool is_turned) noexcept {
+                      bool vlan_in_key, bool is_swapped) noexcept {
     constexpr std::uint64_t kPorts = 0xFFFF'FFFF;
     constexpr std::uint64_t kVlan = std::uint64_t{0xFFFF} << 32U;
-    const auto turn = static_cast<int>(is_turned);
+    const auto turn = static_cast<int>(is_swapped);
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     std::memcpy(&source, fields.source.data(), sizeof source);

@@ -10,11 +10,11 @@
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/tcp/tcp_connection.hpp"
+#include "flowcache/tcp/tcp_loss_state.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_signature.hpp"
 #include "flowcache/tcp/tcp_slice.hpp"
 #include "flowcache/tcp/tcp_state.hpp"
-#include "flowcache/tcp/tcp_troubles.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {
@@ -29,7 +29,7 @@ namespace tributary {
 ///                has only octets of holes, or before the first     out of order
 ///
 /// What an undisturbed direction needs is TcpState, 64 octets. Where something goes wrong it gets a
-/// TcpTrouble, of which there is one for each eight flows. When none is left, or a direction has
+/// TcpLossState, of which there is one for each eight flows. When none is left, or a direction has
 /// more holes than one holds, the segments that cannot be judged are counted as `overflow`, and as
 /// nothing else. A copy that comes too late to be found counts as a retransmission.
 ///
@@ -39,7 +39,7 @@ namespace tributary {
 class TcpAnalysis {
 public:
     /// @param memory    of troubles, of no flow yet; outlives the analysis, as the counters do
-    TcpAnalysis(const FlowCacheOptions& options, std::span<TcpTrouble> memory,
+    TcpAnalysis(const FlowCacheOptions& options, std::span<TcpLossState> memory,
                 CacheCounters& counters) noexcept
         : duplicate_time_(options.tcp_duplicate_time),
           retransmission_time_(options.tcp_retransmission_time.count() > 0
@@ -123,7 +123,7 @@ private:
                                    std::uint32_t signature, Timestamp seen_at) noexcept {
         tcp::count(state, segment);
         if (is_copy(state, segment, signature)) [[unlikely]] {
-            if (TcpTrouble* const trouble = trouble_of(state)) {
+            if (TcpLossState* const trouble = trouble_of(state)) {
                 ++trouble->duplicates;
             }
             return;
@@ -146,17 +146,17 @@ private:
         if (follows && segment.tcp.payload_bytes > 0) {
             return false;
         }
-        const TcpTrouble* const trouble = trouble_if_any(state);
+        const TcpLossState* const trouble = trouble_if_any(state);
         return tcp::is_among(state.recent, signature) ||
                (trouble != nullptr &&
                 std::ranges::find(trouble->recent, signature) != trouble->recent.end());
     }
     void remember(TcpState& state, std::uint32_t signature) noexcept {
         const std::uint32_t oldest = tcp::remember(state.recent, signature);
-        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+        if (TcpLossState* const trouble = trouble_if_any(state)) {
             trouble->recent[trouble->next_recent] = oldest;
             trouble->next_recent =
-                static_cast<std::uint16_t>((trouble->next_recent + 1U) % TcpTrouble::kRecent);
+                static_cast<std::uint16_t>((trouble->next_recent + 1U) % TcpLossState::kRecent);
         }
     }
     [[gnu::noinline]] void forget_after(TcpState& state,
@@ -170,7 +170,7 @@ private:
     }
     void forget_recent(TcpState& state) noexcept {
         state.recent = {};
-        TcpTrouble* const trouble = trouble_if_any(state);
+        TcpLossState* const trouble = trouble_if_any(state);
         if (trouble == nullptr) {
             return;
         }
@@ -182,7 +182,7 @@ private:
 
     void forget_octets(TcpState& state) noexcept {
         state.is_known = 0;
-        if (TcpTrouble* const trouble = trouble_if_any(state)) {
+        if (TcpLossState* const trouble = trouble_if_any(state)) {
             trouble->hole_count = 0;
         }
     }
@@ -235,7 +235,7 @@ private:
         if (from_next == 0) [[likely]] {
             go_on_to(state, data.end);
         } else if (tcp::is_probe(segment, state.next)) {
-            if (TcpTrouble* const trouble = trouble_of(state)) {
+            if (TcpLossState* const trouble = trouble_of(state)) {
                 ++trouble->keep_alives;
             }
         } else if (segment.tcp.payload_bytes == 0) {
@@ -255,7 +255,7 @@ private:
     }
     void go_on_to(TcpState& state, std::uint32_t next) noexcept {
         if (!state.go_on_to(next)) {
-            if (TcpTrouble* const trouble = trouble_if_any(state)) {
+            if (TcpLossState* const trouble = trouble_if_any(state)) {
                 trouble->drop_holes_below(state.low);
             }
         }
@@ -269,7 +269,7 @@ private:
             pass_unjudged(state, data);
             return;
         }
-        TcpTrouble* const trouble = trouble_of(state);
+        TcpLossState* const trouble = trouble_of(state);
         if (trouble == nullptr) {
             if (is_below) {
                 state.raise_low(state.low);
@@ -282,7 +282,7 @@ private:
         if (is_below) {
             repeated -= lower(state, data);
         }
-        const TcpTrouble::Filled filled = trouble->fill_holes(data);
+        const TcpLossState::Filled filled = trouble->fill_holes(data);
         repeated -= filled.octets;
         if (filled.rest.begin != filled.rest.end) {
             insert_hole(state, filled.rest);
@@ -299,8 +299,8 @@ private:
     }
     /// Data that cannot be judged was seen nevertheless.
     void pass_unjudged(TcpState& state, const Range& data) noexcept {
-        if (TcpTrouble* const trouble = trouble_if_any(state)) {
-            const TcpTrouble::Filled filled = trouble->fill_holes(data);
+        if (TcpLossState* const trouble = trouble_if_any(state)) {
+            const TcpLossState::Filled filled = trouble->fill_holes(data);
             if (filled.rest.begin != filled.rest.end) {
                 insert_hole(state, filled.rest);
             }
@@ -322,7 +322,7 @@ private:
     /// Where there is no room for it, the lowest hole goes, and what lies below it is not judged
     /// any more.
     void insert_hole(TcpState& state, const Range& hole) noexcept {
-        TcpTrouble* const trouble = trouble_of(state);
+        TcpLossState* const trouble = trouble_of(state);
         if (trouble == nullptr) {
             state.raise_low(hole.end);
         } else if (const auto dropped = trouble->insert_hole(hole)) {
@@ -342,11 +342,11 @@ private:
         state.trouble = TcpState::kNoTrouble;
     }
     /// The direction's own; nullptr: it has none.
-    [[nodiscard]] TcpTrouble* trouble_if_any(const TcpState& state) const noexcept {
+    [[nodiscard]] TcpLossState* trouble_if_any(const TcpState& state) const noexcept {
         return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];
     }
     /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
-    [[nodiscard]] TcpTrouble* trouble_of(TcpState& state) noexcept {
+    [[nodiscard]] TcpLossState* trouble_of(TcpState& state) noexcept {
         take_trouble(state);
         if (state.trouble == TcpState::kNoTrouble) {
             give_up(state);
@@ -358,7 +358,7 @@ private:
     std::chrono::nanoseconds duplicate_time_;
     std::chrono::nanoseconds retransmission_time_;
     std::chrono::nanoseconds shortest_time_;  ///< of both; no shorter silence changes anything
-    TcpTroubles troubles_;
+    TcpLossPool troubles_;
     CacheCounters& counters_;
 };
 

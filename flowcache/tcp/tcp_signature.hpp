@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "flowcache/record/folded_product.hpp"
+#include "flowcache/record/flow_hasher.hpp"
 #include "parsers/packet_fields.hpp"
 
 namespace tributary {

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/tcp/tcp_loss_state.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_state.hpp"
-#include "flowcache/tcp/tcp_troubles.hpp"
 #include "parsers/packet_fields.hpp"
 
 // One record of a direction, of several where the active timeout cuts: what each of its segments
@@ -53,7 +53,7 @@ inline void count(TcpState& state, const PacketFields& segment) noexcept {
 
 /// @param trouble  the direction's; nullptr: it has none
 [[nodiscard]] inline TcpAnalysisGroup told(const TcpState& state,
-                                           const TcpTrouble* trouble) noexcept {
+                                           const TcpLossState* trouble) noexcept {
     TcpAnalysisGroup group{.segments = state.segments,
                            .data_segments = state.data_segments,
                            .handshake = state.handshake,
@@ -79,7 +79,7 @@ inline void count(TcpState& state, const PacketFields& segment) noexcept {
 }
 
 /// @param trouble  the direction's; nullptr: it has none
-inline void begin_slice(TcpState& state, TcpTrouble* trouble) noexcept {
+inline void begin_slice(TcpState& state, TcpLossState* trouble) noexcept {
     state.segments = 0;
     state.data_segments = 0;
     state.handshake = 0;

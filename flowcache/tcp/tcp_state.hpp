@@ -27,7 +27,7 @@ struct TcpState {
     std::int64_t syn_time_or_duration;  ///< ns since 1970; with `has_size` ns from SYN to FIN
     std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
     std::uint32_t handshake;            ///< ns; 0: unknown
-    std::uint32_t trouble : 24;         ///< which TcpTrouble is its, or kNoTrouble
+    std::uint32_t trouble : 24;         ///< which TcpLossState is its, or kNoTrouble
     std::uint32_t is_known : 1;         ///< `next` and `low` mean something
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "flowcache/cache_size.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/flow_cache.hpp"
 #include "perf/support/huge_memory.hpp"
 #include "perf/support/made_burst.hpp"

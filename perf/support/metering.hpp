@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/pipeline/input_parsing.hpp"
-#include "daemon/pipeline/input_queue.hpp"
-#include "flowcache/input/frame_input.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
+#include "daemon/pipeline/queue_worker.hpp"
+#include "flowcache/input/frame_reader.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/export_side.hpp"
 #include "perf/support/flow_traffic.hpp"
@@ -97,7 +97,7 @@ private:
           nic_(traffic),
           path_(nic_, {.parse = parse_options(parts.flows, ParseMode::full, 0)}),
           parts_(parts),
-          queue_(make_input_queue(path_, parts_, FlowHasher(1))) {}
+          queue_(make_queue_worker(path_, parts_, FlowHasher(1))) {}
 
     [[nodiscard]] static QueueParts parts_of(const FlowCacheOptions& flows) {
         QueueParts parts;
@@ -112,9 +112,9 @@ private:
     static constexpr std::uint64_t kDrainInterval = 128;
 
     FlowNic nic_;
-    FrameInput<FlowNic> path_;
+    FrameReader<FlowNic> path_;
     QueueParts parts_;
-    std::unique_ptr<InputQueue> queue_;
+    std::unique_ptr<QueueWorker> queue_;
     std::uint64_t bursts_ = 0;
 };
 

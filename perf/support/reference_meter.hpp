@@ -9,7 +9,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "flowcache/deadline.hpp"
+#include "flowcache/deadlines.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "parsers/parse_packet.hpp"
@@ -100,10 +100,10 @@ private:
     };
 
     [[nodiscard]] static FlowKey key_of(const PacketFields& fields, InterfaceIndex interface,
-                                        bool is_turned) {
+                                        bool is_swapped) {
         ShortKey key;
-        write_key(key, fields, interface, true, is_turned);
-        return whole_key(key, turned_addresses(fields, is_turned));
+        write_key(key, fields, interface, true, is_swapped);
+        return whole_key(key, swapped_addresses(fields, is_swapped));
     }
     [[nodiscard]] static std::string bytes_of(const FlowKey& key) {
         std::string bytes(sizeof key, '\0');

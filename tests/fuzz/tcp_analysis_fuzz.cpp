@@ -78,9 +78,9 @@ private:
             check_holes(troubles_[state_.trouble]);
         }
     }
-    void check_holes(const TcpTrouble& trouble) const {
-        demand(trouble.hole_count <= TcpTrouble::kHoles);
-        demand(trouble.next_recent < TcpTrouble::kRecent);
+    void check_holes(const TcpLossState& trouble) const {
+        demand(trouble.hole_count <= TcpLossState::kHoles);
+        demand(trouble.next_recent < TcpLossState::kRecent);
         demand(trouble.hole_count == 0 || state_.is_known != 0);
         std::uint32_t behind = state_.low;
         for (const tcp::Range& hole : std::span(trouble.holes).first(trouble.hole_count)) {
@@ -94,7 +94,7 @@ private:
     TcpState other_ = begun();
     std::uint64_t octets_ = 0;  ///< of the record
     std::uint64_t other_octets_ = 0;
-    std::vector<TcpTrouble> troubles_;
+    std::vector<TcpLossState> troubles_;
     CacheCounters counters_;
     TcpAnalysis analysis_{FlowCacheOptions{}, troubles_, counters_};
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "parsers/unified_header.hpp"
 #include "tests/support/cache_harness.hpp"
 
@@ -131,7 +131,7 @@ void check_frame(std::span<const std::byte> frame) {
 /// @return  packets that it received
 std::uint64_t run(std::span<const std::byte> input, WorkerShare share) {
     Frames frames(input);
-    UnifiedHeaderInput<Frames, PacketTimes> path(frames, share);
+    UnifiedHeaderReader<Frames, PacketTimes> path(frames, share);
     std::uint64_t metered = 0;
     Timestamp now = kFirstTimestamp;
     while (!path.ended()) {

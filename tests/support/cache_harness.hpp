@@ -73,7 +73,7 @@ struct CacheHarness {
     }
     void packet(const PacketFields& fields, Timestamp time) { packet(fields, time, time); }
 
-    /// Accounts one burst: the guess of each packet is made before any of them is accounted.
+    /// Accounts one burst: the candidate of each packet is made before any of them is accounted.
     ///
     /// @param all  at most kBurstPackets
     void packets(std::span<const TimedPacket> all) {

@@ -100,7 +100,7 @@ public:
 private:
     TcpState& state() { return states_[chosen_]; }
 
-    std::vector<TcpTrouble> memory_;
+    std::vector<TcpLossState> memory_;
     TcpAnalysis analysis_;
     std::array<TcpState, 4> states_{};
     std::size_t chosen_ = 0;

@@ -51,10 +51,10 @@ TEST_CASE("FlowCache: the initiator is the source, whoever is heard first", "[fl
     struct Case {
         PacketFields first;
         bool by_port;
-        bool is_turned;  // against request()
+        bool is_swapped;  // against request()
         BiflowDirection direction;
     };
-    const auto [first, by_port, is_turned, direction] =
+    const auto [first, by_port, is_swapped, direction] =
         GENERATE(Case{request(0x002), false, false, BiflowDirection::initiator},
                  Case{answer_to(request(), 0x012), false, false, BiflowDirection::initiator},
                  Case{request(), false, false, BiflowDirection::arbitrary},
@@ -69,8 +69,8 @@ TEST_CASE("FlowCache: the initiator is the source, whoever is heard first", "[fl
 
     auto records = end_all(harness, at_ms(1002));
     REQUIRE(records.size() == 1);
-    CHECK(records[0].core.key.source_port.value == (is_turned ? 443 : 40000));
-    CHECK(records[0].core.key.source == ip_address(is_turned ? "198.51.100.2" : "192.0.2.1"));
+    CHECK(records[0].core.key.source_port.value == (is_swapped ? 443 : 40000));
+    CHECK(records[0].core.key.source == ip_address(is_swapped ? "198.51.100.2" : "192.0.2.1"));
     CHECK(records[0].core.packets + reverse_of(records[0]).packets == 3);
     CHECK(reverse_of(records[0]).biflow_direction == direction);
 }
@@ -114,9 +114,9 @@ TEST_CASE("FlowCache: IPv6 biflows have the initiator's addresses", "[flowcache]
     BiflowHarness harness(kOptions, kLayout);
     PacketFields there = request(0x002);
     there.ip_version = 6;
-    const bool is_turned = GENERATE(false, true);
-    there.source = ip_address(is_turned ? "2001:db8::2" : "2001:db8::1");
-    there.destination = ip_address(is_turned ? "2001:db8::1" : "2001:db8::2");
+    const bool is_swapped = GENERATE(false, true);
+    there.source = ip_address(is_swapped ? "2001:db8::2" : "2001:db8::1");
+    there.destination = ip_address(is_swapped ? "2001:db8::1" : "2001:db8::2");
     harness.packet(there, at_ms(1000));
     harness.packet(answer_to(there), at_ms(1001));
     auto records = end_all(harness, at_ms(1001));
@@ -208,7 +208,7 @@ TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[f
         CHECK(reverse_of(record).packets == 2);
         const auto& tunnel = record.group<TunnelGroup>(layout.tunnel_at);
         CHECK(tunnel.source[3] == std::byte{1});
-        CHECK(record.group<TunnelGroup>(layout.reverse_tunnel_at) == turned(tunnel, true));
+        CHECK(record.group<TunnelGroup>(layout.reverse_tunnel_at) == swapped(tunnel, true));
     }
 }
 

@@ -35,10 +35,10 @@ public:
         end_if_due(conversation, talk, time);
         if (talk.packets() == 0) {
             const bool is_forgotten = time > talk.end + options_.idle_timeout;
-            talk = {.is_turned = is_forgotten ? is_from_second : talk.is_turned, .start = time};
+            talk = {.is_swapped = is_forgotten ? is_from_second : talk.is_swapped, .start = time};
         }
         talk.end = time;
-        ++(is_from_second == talk.is_turned ? talk.forward : talk.reverse);
+        ++(is_from_second == talk.is_swapped ? talk.forward : talk.reverse);
     }
     std::vector<Line> finish_all(Timestamp clock) {
         for (auto& [conversation, talk] : talks_) {
@@ -53,7 +53,7 @@ public:
 
 private:
     struct Talk {
-        bool is_turned{};
+        bool is_swapped{};
         Timestamp start{};
         Timestamp end{};
         std::uint64_t forward{};
@@ -69,7 +69,7 @@ private:
         }
     }
     void finish(std::uint32_t conversation, Talk& talk, FlowEndReason reason) {
-        lines_.emplace_back(conversation, talk.is_turned, talk.forward, talk.reverse, talk.start,
+        lines_.emplace_back(conversation, talk.is_swapped, talk.forward, talk.reverse, talk.start,
                             talk.end, reason);
         talk.forward = 0;
         talk.reverse = 0;
@@ -99,13 +99,13 @@ std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<144>>& recor
     for (auto& record : records) {
         const auto& reverse = record.group<ReverseGroup>(kLayout.reverse_at);
         const FlowRecordCore& core = record.core;
-        const bool is_turned = core.key.source_port.value == 443;
-        const IpAddress& address = is_turned ? core.key.destination : core.key.source;
+        const bool is_swapped = core.key.source_port.value == 443;
+        const IpAddress& address = is_swapped ? core.key.destination : core.key.source;
         const std::uint32_t conversation = std::to_integer<std::uint32_t>(address[0]) |
                                            std::to_integer<std::uint32_t>(address[1]) << 8U;
         const bool has_forward = core.packets != 0;
         const bool has_reverse = reverse.packets != 0;
-        lines.emplace_back(conversation, is_turned, core.packets, reverse.packets,
+        lines.emplace_back(conversation, is_swapped, core.packets, reverse.packets,
                            has_reverse ? std::min(core.start, reverse.start) : core.start,
                            has_reverse ? std::max(core.end, reverse.end) : core.end,
                            core.end_reason);

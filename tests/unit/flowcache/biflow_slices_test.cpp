@@ -123,7 +123,7 @@ TEST_CASE("FlowCache: an empty slice makes room first, and without a record", "[
     CHECK(end_all(harness, at_ms(7000)).size() == 3);
 }
 
-TEST_CASE("FlowCache: an empty slice outlasts a shorter active timeout", "[flowcache][unit]") {
+TEST_CASE("FlowCache: an empty slice expire_if_due a shorter active timeout", "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.active_timeout = 20s;
     options.idle_timeout = 30s;
@@ -135,8 +135,8 @@ TEST_CASE("FlowCache: an empty slice outlasts a shorter active timeout", "[flowc
     options.active_timeout = 1s;
     harness.cache.set_timeouts(Timeouts(options));
     if (GENERATE(false, true)) {  // the whole of a reload, or that a packet comes first
-        CacheTour tour;
-        CHECK(tour.schedule_some(harness.cache, options.max_flows));
+        CacheScan scan;
+        CHECK(scan.schedule_some(harness.cache, options.max_flows));
     }
     harness.expire(at_ms(44'000));
     CHECK(harness.counters.entries.read() == 1);

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "flowcache/cache_tour.hpp"
+#include "flowcache/cache_scan.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/tcp_model.hpp"
 
@@ -77,8 +77,8 @@ public:
     void compare_running() {
         const auto look = [](auto& harness, const RecordLayout& layout) {
             std::vector<Told> seen;
-            CacheTour tour;
-            REQUIRE(tour.look_at_some(harness.cache, 1000, [&](const auto& record) {
+            CacheScan scan;
+            REQUIRE(scan.copy_some(harness.cache, 1000, [&](const auto& record) {
                 seen.push_back(told(record, layout));
                 return true;
             }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "flowcache/due_times.hpp"
+#include "flowcache/deadlines.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "flowcache/cache_size.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/flow_cache.hpp"
 #include "tests/support/cache_harness.hpp"
 

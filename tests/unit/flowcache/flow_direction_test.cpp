@@ -39,9 +39,9 @@ PacketFields other_direction(PacketFields fields) {
     return fields;
 }
 
-ShortKey key_of(const PacketFields& fields, bool is_turned = false) {
+ShortKey key_of(const PacketFields& fields, bool is_swapped = false) {
     ShortKey key;
-    write_key(key, fields, {7}, true, is_turned);
+    write_key(key, fields, {7}, true, is_swapped);
     return key;
 }
 
@@ -57,28 +57,28 @@ FlowKey canonical(const PacketFields& fields) {
 
 }  // namespace
 
-TEST_CASE("turned: addresses and ports change places, all else stays", "[flowcache][unit]") {
+TEST_CASE("swapped: addresses and ports change places, all else stays", "[flowcache][unit]") {
     const PacketFields fields = packet_of("192.0.2.1", 40000, "198.51.100.2", 443);
     const ShortKey key = key_of(fields);
     CHECK(key_of(fields, true) == key_of(other_direction(fields)));
     CHECK(key_of(other_direction(fields), true) == key);
     const FlowKey whole = whole_key(key, {});
-    CHECK(turned(whole, true) == whole_key(key_of(fields, true), {}));
-    CHECK(turned(whole, false) == whole);
+    CHECK(swapped(whole, true) == whole_key(key_of(fields, true), {}));
+    CHECK(swapped(whole, false) == whole);
     const TunnelGroup tunnel{.source = ip_address("192.0.2.1"),
                              .destination = ip_address("192.0.2.2"),
                              .id = 5,
                              .kind = TunnelKind::vxlan,
                              .ip_version = 4};
-    CHECK(turned(tunnel, true) == TunnelGroup{.source = ip_address("192.0.2.2"),
-                                              .destination = ip_address("192.0.2.1"),
-                                              .id = 5,
-                                              .kind = TunnelKind::vxlan,
-                                              .ip_version = 4});
-    CHECK(turned(tunnel, false) == tunnel);
+    CHECK(swapped(tunnel, true) == TunnelGroup{.source = ip_address("192.0.2.2"),
+                                               .destination = ip_address("192.0.2.1"),
+                                               .id = 5,
+                                               .kind = TunnelKind::vxlan,
+                                               .ip_version = 4});
+    CHECK(swapped(tunnel, false) == tunnel);
 }
 
-TEST_CASE("is_backward: both directions of a conversation have one key", "[flowcache][unit]") {
+TEST_CASE("needs_swap: both directions of a conversation have one key", "[flowcache][unit]") {
     const PacketFields there = GENERATE(
         packet_of("192.0.2.1", 40000, "198.51.100.2", 443),
         packet_of("192.0.2.1", 1, "192.0.2.1", 2), packet_of("192.0.2.1", 0, "192.0.2.2", 0, 47),
@@ -87,36 +87,36 @@ TEST_CASE("is_backward: both directions of a conversation have one key", "[flowc
         packet_of("2001:db8::1", 7, "2001:db8::1", 65535, kUdp));
     const PacketFields back = other_direction(there);
     CHECK(canonical(there) == canonical(back));
-    CHECK(is_backward(there) != is_backward(back));
-    const PacketFields& forward = is_backward(there) ? back : there;
+    CHECK(needs_swap(there) != needs_swap(back));
+    const PacketFields& forward = needs_swap(there) ? back : there;
     CHECK(canonical(there) == whole_key(key_of(forward), {forward.source, forward.destination}));
 }
 
-TEST_CASE("is_backward: what IPv4 leaves of an address does not count", "[flowcache][unit]") {
+TEST_CASE("needs_swap: what IPv4 leaves of an address does not count", "[flowcache][unit]") {
     PacketFields there = packet_of("192.0.2.1", 40000, "198.51.100.2", 443);
     PacketFields back = other_direction(there);
     there.source[15] = std::byte{0xFF};
     back.source[15] = std::byte{0xFF};
-    CHECK(is_backward(there) != is_backward(back));
+    CHECK(needs_swap(there) != needs_swap(back));
 }
 
-TEST_CASE("is_backward: two equal ends are one direction", "[flowcache][unit]") {
-    CHECK_FALSE(is_backward(packet_of("192.0.2.1", 53, "192.0.2.1", 53, kUdp)));
+TEST_CASE("needs_swap: two equal ends are one direction", "[flowcache][unit]") {
+    CHECK_FALSE(needs_swap(packet_of("192.0.2.1", 53, "192.0.2.1", 53, kUdp)));
 }
 
-TEST_CASE("is_backward: conversations that differ in who has which port stay apart",
+TEST_CASE("needs_swap: conversations that differ in who has which port stay apart",
           "[flowcache][unit]") {
     CHECK_FALSE(canonical(packet_of("192.0.2.1", 1, "192.0.2.2", 2)) ==
                 canonical(packet_of("192.0.2.1", 2, "192.0.2.2", 1)));
 }
 
-TEST_CASE("is_backward: ICMP and ICMPv6 never are", "[flowcache][unit]") {
+TEST_CASE("needs_swap: ICMP and ICMPv6 never are", "[flowcache][unit]") {
     for (const std::uint16_t type_and_code : {std::uint16_t{0x0000}, std::uint16_t{0x0800}}) {
-        CHECK_FALSE(is_backward(packet_of("192.0.2.1", 0, "192.0.2.2", type_and_code, 1)));
-        CHECK_FALSE(is_backward(packet_of("192.0.2.2", 0, "192.0.2.1", type_and_code, 1)));
+        CHECK_FALSE(needs_swap(packet_of("192.0.2.1", 0, "192.0.2.2", type_and_code, 1)));
+        CHECK_FALSE(needs_swap(packet_of("192.0.2.2", 0, "192.0.2.1", type_and_code, 1)));
     }
-    CHECK_FALSE(is_backward(packet_of("2001:db8::2", 0, "2001:db8::1", 0x8000, 58)));
-    CHECK_FALSE(is_backward(packet_of("2001:db8::1", 0, "2001:db8::2", 0x8100, 58)));
+    CHECK_FALSE(needs_swap(packet_of("2001:db8::2", 0, "2001:db8::1", 0x8000, 58)));
+    CHECK_FALSE(needs_swap(packet_of("2001:db8::1", 0, "2001:db8::2", 0x8100, 58)));
 }
 
 TEST_CASE("is_initiator: SYN tells, whatever the ports say", "[flowcache][unit]") {

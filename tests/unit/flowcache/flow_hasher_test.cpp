@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "flowcache/flow_identity.hpp"
 #include "flowcache/flow_index.hpp"
+#include "flowcache/key_matcher.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -43,7 +43,7 @@ PacketFields other_direction(PacketFields fields) {
 }
 
 /// What a cache makes of a packet with these fields.
-FlowHash hash_of(const FlowIdentity& identity, const PacketFields& fields,
+FlowHash hash_of(const KeyMatcher& identity, const PacketFields& fields,
                  FlowDirection direction = FlowDirection::uniflow) {
     const PacketView view{.ingress_interface = {7}};
     KeyedPacket keyed;
@@ -53,11 +53,11 @@ FlowHash hash_of(const FlowIdentity& identity, const PacketFields& fields,
     return identity.hash(keyed);
 }
 FlowHash hash_of(const PacketFields& fields, FlowDirection direction = FlowDirection::uniflow) {
-    return hash_of(FlowIdentity(FlowHasher(1), {}, false), fields, direction);
+    return hash_of(KeyMatcher(FlowHasher(1), {}, false), fields, direction);
 }
 
 /// Changes each bit of some octets in turn, and wants the hash of the packet to change too.
-void check_each_bit(const FlowIdentity& identity, const PacketFields& fields,
+void check_each_bit(const KeyMatcher& identity, const PacketFields& fields,
                     std::span<std::byte> octets) {
     const FlowHash before = hash_of(identity, fields);
     for (std::byte& octet : octets) {
@@ -150,7 +150,7 @@ struct Spread {
         : homes(FlowIndex::buckets_for(kFlows)), tags(32'768) {
         std::vector<FlowIndex::Bucket> memory(homes.size());
         FlowIndex index(memory);
-        const FlowIdentity identity(FlowHasher(seed), {}, false);
+        const KeyMatcher identity(FlowHasher(seed), {}, false);
         std::vector<IndexHome> looked_for(kFlows);
         for (EntryIndex entry = 0; entry < kFlows; ++entry) {
             looked_for[entry] = index.home(hash_of(identity, pattern.flow(entry)));
@@ -164,14 +164,14 @@ struct Spread {
             ++tags[bucket.tags[static_cast<std::size_t>(slot)] / 2];
         }
         for (EntryIndex entry = 0; entry < kFlows; ++entry) {
-            wrong_guesses += index.guess(looked_for[entry]) != entry ? 1 : 0;
+            wrong_guesses += index.candidate(looked_for[entry]) != entry ? 1 : 0;
         }
     }
 
     std::vector<std::uint32_t> homes;  ///< flows of each home bucket
     std::vector<std::uint32_t> tags;   ///< flows with each tag; all are odd
     std::uint32_t passed_on = 0;       ///< flows that their home bucket has no room for
-    std::uint32_t out_of_sight = 0;    ///< of these, those that a guess does not look for
+    std::uint32_t out_of_sight = 0;    ///< of these, those that a candidate does not look for
     std::uint32_t wrong_guesses = 0;   ///< those, and flows with the tag of another one there
 };
 
@@ -258,8 +258,8 @@ TEST_CASE("FlowHasher: flows that meet in a bucket under one seed part under ano
           "[flowcache][unit]") {
     // A thousandth of a million flows; of a hash that cannot be keyed they would meet again.
     constexpr std::size_t kBuckets = 1024;
-    const FlowIdentity one(FlowHasher(1), {}, false);
-    const FlowIdentity other(FlowHasher(2), {}, false);
+    const KeyMatcher one(FlowHasher(1), {}, false);
+    const KeyMatcher other(FlowHasher(2), {}, false);
     std::vector<std::uint32_t> counts(kBuckets);
     std::uint32_t met = 0;
     PacketFields fields = ipv4_packet();
@@ -316,25 +316,25 @@ TEST_CASE("FlowHasher: flows in a row lie in the index as if thrown at random",
     }
 }
 
-TEST_CASE("FlowIdentity: every bit of IPv6 addresses changes the hash", "[flowcache][unit]") {
-    const FlowIdentity identity(FlowHasher(1), {}, false);
+TEST_CASE("KeyMatcher: every bit of IPv6 addresses changes the hash", "[flowcache][unit]") {
+    const KeyMatcher identity(FlowHasher(1), {}, false);
     PacketFields fields = ipv6_packet();
     check_each_bit(identity, fields, fields.source);
     check_each_bit(identity, fields, fields.destination);
     CHECK(hash_of(fields) != hash_of(other_direction(fields)));
 }
 
-TEST_CASE("FlowIdentity: what IPv4 leaves of an address does not count", "[flowcache][unit]") {
+TEST_CASE("KeyMatcher: what IPv4 leaves of an address does not count", "[flowcache][unit]") {
     PacketFields fields = ipv4_packet();
     fields.source[4] = std::byte{1};
     fields.destination[15] = std::byte{1};
     CHECK(hash_of(fields) == hash_of(ipv4_packet()));
 }
 
-TEST_CASE("FlowIdentity: the tunnel changes the hash where it is in the key", "[flowcache][unit]") {
+TEST_CASE("KeyMatcher: the tunnel changes the hash where it is in the key", "[flowcache][unit]") {
     constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true});
-    const FlowIdentity with(FlowHasher(1), kLayout, true);
-    const FlowIdentity without(FlowHasher(1), kLayout, false);
+    const KeyMatcher with(FlowHasher(1), kLayout, true);
+    const KeyMatcher without(FlowHasher(1), kLayout, false);
     PacketFields fields = GENERATE(ipv4_packet(), ipv6_packet());
     const FlowHash outside = hash_of(with, fields);
     std::array<std::byte, 32> addresses{};
@@ -356,7 +356,7 @@ TEST_CASE("FlowIdentity: the tunnel changes the hash where it is in the key", "[
     CHECK(hashes.size() == 34);
 }
 
-TEST_CASE("FlowIdentity: both directions of a biflow have one hash, those of uniflows two",
+TEST_CASE("KeyMatcher: both directions of a biflow have one hash, those of uniflows two",
           "[flowcache][unit]") {
     const auto there = GENERATE(ipv4_packet(), ipv6_packet(), packet_of("2.0.0.0", "1.0.0.0"),
                                 packet_of("192.0.2.1", "192.0.2.1"), packet_of("::1", "::1"));
@@ -366,10 +366,10 @@ TEST_CASE("FlowIdentity: both directions of a biflow have one hash, those of uni
     CHECK(hash_of(there) != hash_of(back));
 }
 
-TEST_CASE("FlowIdentity: both directions of a biflow in a tunnel have one hash",
+TEST_CASE("KeyMatcher: both directions of a biflow in a tunnel have one hash",
           "[flowcache][unit]") {
     constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
-    const FlowIdentity identity(FlowHasher(1), kLayout, true);
+    const KeyMatcher identity(FlowHasher(1), kLayout, true);
     std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},
                                    std::byte{10}, {}, {}, std::byte{2}};
     std::array<std::byte, 8> turned = outer;

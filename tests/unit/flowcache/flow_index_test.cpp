@@ -85,10 +85,10 @@ TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and ar
     CHECK_FALSE(indexed.insert(in_first_bucket(9), 9999, none));
     CHECK(indexed.memory[FlowIndex::kGroupBuckets].overflowed == 0);
     // Guesses come from the first two buckets.
-    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(3))) == 2);
-    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(13))) == 12);
-    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(21))) == kNoEntry);
-    CHECK(indexed.index.guess(indexed.index.home(in_first_bucket(999))) == kNoEntry);
+    CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(3))) == 2);
+    CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(13))) == 12);
+    CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(21))) == kNoEntry);
+    CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(999))) == kNoEntry);
     CHECK(indexed.index.any_in(indexed.index.home(in_first_bucket(9))) == 0);
     // What was passed on goes, and the count with it.
     for (std::size_t n = FlowIndex::kSlots; n < places.size(); ++n) {
@@ -113,5 +113,5 @@ TEST_CASE("FlowIndex: the last bucket passes on to the one before it, of the sam
     const FlowHash with_another_tag = last - 2;
     REQUIRE(indexed.insert(with_another_tag, 11, place));
     CHECK(place.distance == 1);
-    CHECK(indexed.index.guess(indexed.index.home(with_another_tag)) == 11);
+    CHECK(indexed.index.candidate(indexed.index.home(with_another_tag)) == 11);
 }

@@ -99,7 +99,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and gue
     FlowCacheOptions options = kOptions;
     options.direction = direction;
     CacheHarness<144> harness(options, RecordLayout::of({}, direction));
-    const FlowIdentity identity(FlowHasher(7), {}, false);  // the harness's
+    const KeyMatcher identity(FlowHasher(7), {}, false);  // the harness's
     std::vector<FlowIndex::Bucket> buckets(FlowIndex::buckets_for(entries_for(options)));
     const FlowIndex index(buckets);  // as large as the harness's
     std::vector<PacketFields> fields;
@@ -124,12 +124,13 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and gue
         CHECK(keyed[i].packet == &packets.views[i]);
         CHECK(keyed[i].fields == &packets.fields[i]);
         CHECK(keyed[i].key == expected.key);
-        CHECK(keyed[i].is_backward == expected.is_backward);
+        CHECK(keyed[i].is_swapped == expected.is_swapped);
         CHECK(keyed[i].home == index.home(identity.hash(expected)));
         const auto handle = harness.cache.handle_of(keyed[i]);
         CHECK(handle.has_value() == (i % 3 != 1));
-        REQUIRE((keyed[i].guess != nullptr) == handle.has_value());
-        CHECK((!handle || keyed[i].guess - keyed[0].guess == kLinesPerEntry * handle->entry));
+        REQUIRE((keyed[i].candidate != nullptr) == handle.has_value());
+        CHECK(
+            (!handle || keyed[i].candidate - keyed[0].candidate == kLinesPerEntry * handle->entry));
     }
 }
 
@@ -154,9 +155,9 @@ TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[f
         const std::span<const KeyedPacket> keyed = harness.burst.finish();
         REQUIRE(keyed.size() == 2);
         CHECK(keyed[0].fields == few.fields.data());
-        CHECK(keyed[0].guess == nullptr);
-        REQUIRE(keyed[1].guess != nullptr);
-        CHECK(keyed[1].guess->key == keyed[1].key);
+        CHECK(keyed[0].candidate == nullptr);
+        REQUIRE(keyed[1].candidate != nullptr);
+        CHECK(keyed[1].candidate->key == keyed[1].key);
     }
 }
 
@@ -183,8 +184,8 @@ TEST_CASE("FlowCache: a packet whose flow was evicted within its burst opens ano
     CacheHarness<> harness(
         {.max_flows = 1, .idle_timeout = 10s, .active_timeout = 60s, .tcp_end = true});
     harness.packet(mixed_packet(1), at_ms(1000));
-    // Both guess entry 0, which flow 3 has when the second comes, and flow 1 again at the third;
-    // of flows 1 and 3 only the addresses differ.
+    // Both have entry 0 as candidate, which flow 3 has when the second comes, and flow 1 again at
+    // the third; of flows 1 and 3 only the addresses differ.
     harness.packets(std::array<TimedPacket, 4>{{{mixed_packet(3), at_ms(2000), at_ms(2000)},
                                                 {mixed_packet(1), at_ms(2001), at_ms(2001)},
                                                 {mixed_packet(1), at_ms(2002), at_ms(2002)},

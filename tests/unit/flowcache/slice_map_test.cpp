@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "flowcache/slice_map.hpp"
+#include "flowcache/cache_room.hpp"
 
 using namespace tributary;
 

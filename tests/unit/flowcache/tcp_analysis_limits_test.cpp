@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "flowcache/cache_size.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/tcp/tcp_analysis.hpp"
 #include "tests/support/tcp_flows.hpp"
 
@@ -84,7 +84,7 @@ TEST_CASE("TcpAnalysis: a hole on both sides of an acknowledgement's number is o
     flows.add(1000, 0);
     flows.add(900, 10);
     flows.add(1010, 10);
-    for (std::uint32_t more = 1; more < TcpTrouble::kHoles; ++more) {
+    for (std::uint32_t more = 1; more < TcpLossState::kHoles; ++more) {
         flows.add(1010 + 20 * more, 10);
     }
     CHECK(flows.told().overflow == 0);

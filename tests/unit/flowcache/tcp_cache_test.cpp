@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "flowcache/cache_tour.hpp"
+#include "flowcache/cache_scan.hpp"
 #include "tests/support/biflow_harness.hpp"
 #include "tests/support/cache_harness.hpp"
 
@@ -193,8 +193,8 @@ TEST_CASE("TCP in the cache: a look at running flows changes nothing", "[flowcac
     harness.packet(segment(1000, 100), at_ms(0));
     harness.packet(segment(1000, 100), at_ms(1));
     std::uint32_t seen = 0;
-    CacheTour tour;
-    CHECK(tour.look_at_some(harness.cache, 100, [&seen](auto& record) {
+    CacheScan scan;
+    CHECK(scan.copy_some(harness.cache, 100, [&seen](auto& record) {
         seen = tcp_of(record).retransmissions;
         return true;
     }));

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "flowcache/input/frame_input.hpp"
+#include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/unified_frames.hpp"
 
@@ -59,11 +59,11 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
                       int first_bursts = 500) {
     FlowSource first(0, first_bursts);
     FlowSource second(1U << 20U, 500);
-    FrameInput<FlowSource> first_path(first, {});
-    FrameInput<FlowSource> second_path(second, {});
-    std::vector<std::unique_ptr<InputQueue>> queues;
-    queues.push_back(make_input_queue(first_path, parts, FlowHasher(1)));
-    queues.push_back(make_input_queue(second_path, parts, FlowHasher(1)));
+    FrameReader<FlowSource> first_path(first, {});
+    FrameReader<FlowSource> second_path(second, {});
+    std::vector<std::unique_ptr<QueueWorker>> queues;
+    queues.push_back(make_queue_worker(first_path, parts, FlowHasher(1)));
+    queues.push_back(make_queue_worker(second_path, parts, FlowHasher(1)));
     ExportOptions options;
     options.collectors.resize(1);
     options.collectors[0].transport = TransportKind::file;
@@ -168,19 +168,19 @@ TEST_CASE("Pipeline: a queue that is empty at once does not end the others",
     std::filesystem::remove(path);
 }
 
-TEST_CASE("InputQueue: what has ended is in the ring after the step; what it refuses is work",
+TEST_CASE("QueueWorker: what has ended is in the ring after the step; what it refuses is work",
           "[daemon][unit]") {
     const auto slots = GENERATE(8U, 1024U);
     FlowSource source(0, 8);
-    FrameInput<FlowSource> path(source, {});
-    const auto queue = make_input_queue(path,
-                                        {.flows = {.max_flows = 4096, .idle_timeout = 5s},
-                                         .layout = {},
-                                         .ring_slots = slots,
-                                         .numa_node = {},
-                                         .pages = PageUse::offline,
-                                         .when_ring_full = WhenRingFull::refuse},
-                                        FlowHasher(1));
+    FrameReader<FlowSource> path(source, {});
+    const auto queue = make_queue_worker(path,
+                                         {.flows = {.max_flows = 4096, .idle_timeout = 5s},
+                                          .layout = {},
+                                          .ring_slots = slots,
+                                          .numa_node = {},
+                                          .pages = PageUse::offline,
+                                          .when_ring_full = WhenRingFull::refuse},
+                                         FlowHasher(1));
     const auto ended = [&queue] {
         std::uint64_t sum = 0;
         for (const Counter& reason : queue->cache_counters.ended) {
@@ -233,8 +233,8 @@ private:
 
 /// What is metered of a ring when its queue stops.
 std::uint64_t received_last(FrameRing& ring) {
-    UnifiedHeaderInput<FrameRing, PacketTimes> path(ring, {});
-    const auto queue = make_input_queue(
+    UnifiedHeaderReader<FrameRing, PacketTimes> path(ring, {});
+    const auto queue = make_queue_worker(
         path,
         {.flows = {.max_flows = 64}, .layout = {}, .numa_node = {}, .pages = PageUse::offline},
         FlowHasher(1));

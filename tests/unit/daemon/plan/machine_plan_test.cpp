@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conf/config.hpp"
-#include "daemon/pipeline/input_queue.hpp"
+#include "daemon/pipeline/queue_worker.hpp"
 
 using namespace tributary;
 using Catch::Contains;

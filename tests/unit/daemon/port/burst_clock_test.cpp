@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "flowcache/input/unified_header_input.hpp"
+#include "flowcache/input/unified_header_reader.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/host_bench.hpp"
 #include "tests/support/unified_frames.hpp"
@@ -178,7 +178,7 @@ TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it",
     source.frames = {unified_frame({{.time = at(1000)}, {.time = kLastTimestamp}}),
                      unified_frame({{.time = at(1001)}}, 2)};
     constexpr bool kPacketTimes = true;
-    UnifiedHeaderInput<FramePolls, BurstClock> path(source, {}, kPacketTimes);
+    UnifiedHeaderReader<FramePolls, BurstClock> path(source, {}, kPacketTimes);
     const ParsedBurst first = path.receive(test::burst_of_no_use());
     REQUIRE(first.packets.size() == 2);
     CHECK(first.packets[1].packet->seen_at == at(1000));

@@ -21,12 +21,12 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/pipeline/input_parsing.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/port/dpdk_queue.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/packet_pool.hpp"
 #include "daemon/port/transmit_port.hpp"
-#include "flowcache/input/frame_input.hpp"
+#include "flowcache/input/frame_reader.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/exit_code_of.hpp"
 #include "tests/support/packet_builder.hpp"
@@ -139,7 +139,7 @@ void check_hints(Machine& machine, std::size_t index, bool knows) {
     CHECK(burst.packets[2].nic_hint == (seen ? PlainKind::ipv6_tcp : PlainKind::none));
     queue.release();
 
-    FrameInput<DpdkQueue> path(queue, {});
+    FrameReader<DpdkQueue> path(queue, {});
     send(machine, index, udp, kIpv4Udp);
     send(machine, index, tcp6, kIpv4Udp);  // wrong
     const ParsedBurst parsed = path.receive(burst_of_no_use());
@@ -159,8 +159,8 @@ void check_trimmed(Machine& machine, std::size_t index) {
     trimmed.trimmed_by = TrimmedBy::source;
     const auto port = machine.open(index, trimmed);
     DpdkQueue queue(*port, 0, InterfaceIndex{1});
-    FrameInput<DpdkQueue> path(queue,
-                               {.parse = parse_options({}, trimmed.parse, trimmed.trim_length)});
+    FrameReader<DpdkQueue> path(queue,
+                                {.parse = parse_options({}, trimmed.parse, trimmed.trim_length)});
     send(machine, index, ethernet().ipv4().udp(1000, 53).payload(400).build());
     send(machine, index, ethernet().ipv6().extension(60, 16).udp(1, 53).payload(400).build());
     const ParsedBurst parsed = path.receive(burst_of_no_use());

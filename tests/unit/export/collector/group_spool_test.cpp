@@ -151,14 +151,14 @@ TEST_CASE("GroupSpool: records of another layout are lost by name, and never rea
     }
     const RecordLayout biflow = RecordLayout::of({}, FlowDirection::biflow);
     ExportCounters counters(1, 1);
-    DeliveryBook book(counters, 1);
+    RecordAccounting accounting(counters, 1);
     const ExportOptions options = [&] {
         ExportOptions with_spool;
         with_spool.spool.directory = directory.path();
         return with_spool;
     }();
     std::vector<CollectorEventKind> events;
-    GroupSpool spool(options, biflow, book,
+    GroupSpool spool(options, biflow, accounting,
                      [&](const CollectorEvent& event) { events.push_back(event.kind); });
     CHECK_FALSE(spool.holds_records());
     spool.advance(at(milliseconds{0}));

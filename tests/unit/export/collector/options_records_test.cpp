@@ -82,7 +82,7 @@ struct FileWithOptions {
                            .string();
     RecordQueue queue;
     ExportCounters counters{1, 1};
-    MeteringTotals totals;
+    PreExportLosses totals;
     std::unique_ptr<ExportWorker> worker;
 };
 

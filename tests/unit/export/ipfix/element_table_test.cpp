@@ -49,7 +49,7 @@ bool is_integer(IpfixType type) {
     }
 }
 
-bool takes_octets(Take take) { return take <= Take::octets16; }
+bool takes_octets(Encoding encoding) { return encoding <= Encoding::octets16; }
 
 }  // namespace
 
@@ -59,12 +59,12 @@ TEST_CASE("Elements: integers are taken as such, all else as octets, and nothing
     for (const Element& element : kElements) {
         CAPTURE(element.name);
         const auto [type, octets] = registered(model, element);
-        CHECK(octets_of(element.take) <= octets);
-        if (octets_of(element.take) > 1) {
-            CHECK(takes_octets(element.take) != is_integer(type));
+        CHECK(octets_of(element.encoding) <= octets);
+        if (octets_of(element.encoding) > 1) {
+            CHECK(takes_octets(element.encoding) != is_integer(type));
         }
         if (!is_integer(type) && type != IpfixType::octet_array) {
-            CHECK(octets_of(element.take) == octets);
+            CHECK(octets_of(element.encoding) == octets);
         }
     }
     fbInfoModelFree(model);

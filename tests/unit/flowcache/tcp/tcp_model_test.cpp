@@ -20,7 +20,7 @@ constexpr std::size_t kFlows = 8;
 /// Directions that share the troubles of one analysis.
 struct Analysed {
     CacheCounters counters;
-    std::array<TcpTrouble, kFlows> troubles{};
+    std::array<TcpLossState, kFlows> troubles{};
     TcpAnalysis analysis{FlowCacheOptions{}, troubles, counters};
     std::array<TcpState, kFlows> states{};
 

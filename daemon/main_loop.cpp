@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/main_loop.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "conf/config_change.hpp"
+#include "conf/config_error.hpp"
+#include "daemon/control/control_socket.hpp"
+#include "daemon/control/probe_commands.hpp"
+#include "daemon/log/log.hpp"
+#include "daemon/machine/host_time.hpp"
+#include "daemon/pipeline/live_flows.hpp"
+
+namespace tributary {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// The faults of a configuration, one behind the other.
+std::string in_one_line(std::string lines) {
+    for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
+        lines.replace(end, 1, "; ");
+    }
+    return lines;
+}
+
+/// Sends those away at the end who wait in threads of the control socket.
+class Closing {
+public:
+    Closing(MainCalls& calls, Pipeline& pipeline, std::function<void()> drop_reloads)
+        : calls_(calls), pipeline_(pipeline), drop_reloads_(std::move(drop_reloads)) {}
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+    ~Closing() {
+        calls_.close();
+        drop_reloads_();
+        pipeline_.close_mailboxes();
+    }
+
+private:
+    MainCalls& calls_;
+    Pipeline& pipeline_;
+    std::function<void()> drop_reloads_;
+};
+
+}  // namespace
+
+MainLoop::MainLoop(const WatchedProbe& probe, const Config& config, const ProbeOptions& options)
+    : probe_(probe),
+      config_(config),
+      options_(options),
+      started_(
+          std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now())),
+      calls_([&signals = probe.signals] { signals.wake(); }) {}
+
+void MainLoop::run() {
+    WatchdogReporter watchdog(probe_.service, probe_.pipeline.threads(), probe_.ledger,
+                              steady_clock::now().time_since_epoch());
+    look_after(watchdog);  // before its faults are asked for
+    const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(watchdog);
+    const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
+    const std::unique_ptr<ControlServer> control = serve_control();
+    // Before `control` waits for its threads: a promise that is broken tells who waits for it.
+    const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
+    next_statistics_ = steady_clock::now() + options_.stats_interval;
+    while (try_to_look_around(watchdog)) {
+    }
+}
+
+/// Without memory for a second's work metering goes on. @return  false: the end has come
+bool MainLoop::try_to_look_around(WatchdogReporter& watchdog) {
+    try {
+        probe_.reserve.fill();
+        return look_around(watchdog);
+    } catch (const std::bad_alloc&) {
+        spdlog::error("not enough memory to look after the probe; metering goes on");
+        return true;
+    }
+}
+
+/// Waits a second at the most, and does what is due. @return  false: the end has come
+bool MainLoop::look_around(WatchdogReporter& watchdog) {
+    if (probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost()) {
+        return false;
+    }
+    const std::optional<int> signal = probe_.signals.wait_for(pause());
+    if (signal && !obey(*signal)) {
+        return false;
+    }
+    calls_.run_all();
+    while (!reloads_.empty() && go_on_with_reload()) {
+    }
+    probe_.filters.look(probe_.give_filter);
+    if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics_) {
+        next_statistics_ += options_.stats_interval;
+        spdlog::info("statistics: {}", to_line(probe_.ledger()));
+    }
+    probe_.input_watch.look();
+    if (const std::optional<std::string> change = clock_watch_.look(probe_.clock())) {
+        spdlog::warn(*change);
+    }
+    look_after(watchdog);
+    tell_left_out_lines();
+    return true;
+}
+
+void MainLoop::look_after(WatchdogReporter& watchdog) const {
+    watchdog.look(steady_clock::now().time_since_epoch(),
+                  probe_.input_watch.faults() + probe_.filters.faults());
+}
+
+/// How long the main thread may wait for signals and calls.
+std::chrono::milliseconds MainLoop::pause() const {
+    constexpr std::chrono::milliseconds kWhileCompiled{20};
+    const std::chrono::milliseconds longest = probe_.input_watch.pause();
+    const bool comes_soon = reload_ != nullptr || probe_.filters.are_compiled();
+    return comes_soon ? std::min(longest, kWhileCompiled) : longest;
+}
+
+bool MainLoop::obey(int signal) {
+    switch (signal) {
+        case SIGUSR1:
+            spdlog::info("statistics: {}", to_line(probe_.ledger()));
+            return true;
+        case SIGHUP:
+            ask_for_reload(nullptr);
+            return true;
+        default:
+            spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal));
+            return false;
+    }
+}
+
+void MainLoop::ask_for_reload(ReloadAnswer answer) {
+    // A configuration that is yet to be read is that of now for all signals.
+    if (answer == nullptr && reloads_.size() > 1 && reloads_.back() == nullptr) {
+        return;
+    }
+    reloads_.push_back(std::move(answer));
+}
+
+/// @thread  of the control socket
+std::string MainLoop::await_reload() {
+    auto answer = std::make_shared<std::promise<std::string>>();
+    std::future<std::string> result = answer->get_future();
+    calls_.make([this, &answer] {
+        ask_for_reload(std::move(answer));  // the end drops it, and breaks the promise
+        return std::string();
+    });
+    try {
+        return result.get();
+    } catch (const std::future_error&) {
+        throw std::runtime_error("tributaryd is stopping");
+    }
+}
+
+/// Does what can be done now without waiting.
+///
+/// @return  whether the next one may begin
+bool MainLoop::go_on_with_reload() {
+    std::string result;
+    std::exception_ptr fault;
+    try {
+        if (reload_ == nullptr) {
+            begin_reload();
+        }
+        if (!reload_->filters.is_ready()) {
+            return false;
+        }
+        result = take_configuration(reload_->wanted.config, reload_->filters);
+    } catch (const std::exception& error) {
+        result = in_one_line(error.what());
+        fault = std::make_exception_ptr(std::runtime_error(result));
+    }
+    end_reload(result, fault);
+    return true;
+}
+
+/// Reads the configuration of now, and has the filters compiled that it changes.
+void MainLoop::begin_reload() {
+    probe_.service.tell_reloading();
+    reopen_log();
+    LoadedConfig wanted = options_.load();
+    const ConfigChange change = compare(config_, wanted.config);
+    if (!change.needs_restart.empty()) {
+        throw ConfigError(listed(change.needs_restart) +
+                          " would change; that needs a restart, and nothing has changed");
+    }
+    reload_ = std::make_unique<Reload>(config_, std::move(wanted));
+}
+
+/// @param result  what has changed, or what is wrong
+/// @param fault   the same for the one that asked; nullptr: none
+void MainLoop::end_reload(const std::string& result, const std::exception_ptr& fault) {
+    std::string told = result;  // the log has the warnings already
+    if (!fault) {
+        for (const std::string& warning : reload_->wanted.warnings) {
+            told += "\nwarning: " + warning;
+        }
+    }
+    reload_.reset();
+    const ReloadAnswer answer = std::move(reloads_.front());
+    reloads_.pop_front();
+    if (fault) {
+        spdlog::error("not reloaded: {}", result);
+    } else {
+        spdlog::info(result);
+    }
+    probe_.service.tell_ready();
+    if (answer != nullptr && fault) {
+        answer->set_exception(fault);
+    } else if (answer != nullptr) {
+        answer->set_value(told);
+    }
+}
+
+std::string MainLoop::take_configuration(const Config& wanted, FilterChange& filters) {
+    ConfigChange change = compare(config_, wanted);
+    // First what can be refused.
+    const std::vector<std::string> with_new_files = take_export(wanted.export_);
+    if (!with_new_files.empty()) {
+        change.reloadable.push_back("the TLS files of " + listed(with_new_files) +
+                                    " (new connections use them)");
+    }
+    probe_.pipeline.try_collectors();
+    filters.apply(probe_.filters, [this, &wanted](std::size_t input, const LiveFilter& filter) {
+        probe_.give_filter(input, filter);
+        const std::lock_guard lock(config_mutex_);
+        config_.inputs[input].filter = wanted.inputs[input].filter;
+    });
+    probe_.filters.try_now();
+    if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
+        wanted.flows.active_timeout != config_.flows.active_timeout ||
+        wanted.flows.tcp_end_timeout != config_.flows.tcp_end_timeout) {
+        set_live_timeouts(probe_.pipeline, {.wanted = wanted.flows, .former = config_.flows});
+    }
+    set_log_level(options_.log_level.value_or(wanted.log.level));
+    const std::lock_guard lock(config_mutex_);
+    config_ = wanted;
+    return change.reloadable.empty() ? "reloaded: nothing has changed"
+                                     : "reloaded: " + listed(change.reloadable);
+}
+
+/// Also where nothing has changed but the contents of TLS files.
+///
+/// @return  collectors whose TLS files were read anew
+std::vector<std::string> MainLoop::take_export(const ExportOptions& wanted) {
+    const bool has_tls =
+        std::ranges::any_of(wanted.collectors, [](const CollectorOptions& collector) {
+            return collector.transport == TransportKind::tls;
+        });
+    if (!has_tls && wanted == config_.export_) {
+        return {};
+    }
+    refuse_shared_files(options_.files, wanted);
+    std::vector<std::string> with_new_files =
+        probe_.pipeline.change_export(exported_of_stored(wanted));
+    for (const std::string& name : with_new_files) {
+        spdlog::info("{}: its TLS files were read anew; new connections use them", name);
+    }
+    const std::lock_guard lock(config_mutex_);
+    config_.export_ = wanted;
+    return with_new_files;
+}
+
+/// The groups that records have in the caches stay; of those that are not to be exported no element
+/// is.
+///
+/// @errors  ConfigError: a group would have to be stored anew
+ExportOptions MainLoop::exported_of_stored(ExportOptions wanted) const {
+    wanted.fields = effective_groups(wanted.fields, config_.flows);
+    for (const auto group : kFieldGroups) {
+        const bool is_stored = probe_.stored.*group;
+        if (wanted.fields.*group && !is_stored) {
+            throw ConfigError(
+                "export.fields has a group that was not stored since the start; that needs a "
+                "restart, and nothing has changed");
+        }
+        if (is_stored && !(wanted.fields.*group)) {
+            wanted.fields.*group = true;
+            wanted.partial.groups.*group = true;
+        }
+    }
+    return wanted;
+}
+
+/// @return  nothing where there is to be none, or where its socket cannot be had: metering is worth
+/// more
+std::unique_ptr<ControlServer> MainLoop::serve_control() {
+    const std::string& configured = config_.control.socket;
+    if (configured.empty()) {
+        return nullptr;
+    }
+    const std::string path = configured == "auto" ? default_control_socket() : configured;
+    const ProbeAnswers answers{.ledger = probe_.ledger,
+                               .figures = [this] { return figures(); },
+                               .flows =
+                                   [this](const std::function<bool(MessageView)>& write) {
+                                       write_live_flows(probe_.pipeline, export_options(),
+                                                        probe_.layout, write);
+                                   },
+                               .flush = [this] { end_live_flows(probe_.pipeline); },
+                               .reload = [this] { return await_reload(); }};
+    try {
+        auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
+        spdlog::info("control: {}", path);
+        return server;
+    } catch (const std::exception& error) {
+        spdlog::error("no control socket: {}", error.what());
+        return nullptr;
+    }
+}
+
+/// @return  nothing where there is to be none, or where its address cannot be had: metering is
+/// worth more
+std::unique_ptr<TelemetryServer> MainLoop::serve_telemetry(const WatchdogReporter& watchdog) {
+    const std::string& address = config_.telemetry.listen;
+    if (address.empty()) {
+        return nullptr;
+    }
+    try {
+        auto server = std::make_unique<TelemetryServer>(
+            address, TelemetryServer::Pages{
+                         .metrics = [this] { return to_prometheus(probe_.ledger(), figures()); },
+                         .faults = [&watchdog] { return watchdog.faults(); }});
+        spdlog::info("telemetry: http://{}/metrics", address);
+        return server;
+    } catch (const std::exception& error) {
+        spdlog::error("no telemetry: {}", error.what());
+        return nullptr;
+    }
+}
+
+/// @return  nothing where there is to be none
+std::optional<DpdkTelemetry> MainLoop::serve_dpdk_telemetry() const {
+    if (!config_.telemetry.dpdk) {
+        return std::nullopt;
+    }
+    return std::optional<DpdkTelemetry>(
+        std::in_place, DpdkTelemetryAnswers{.ledger = [this] { return to_json(probe_.ledger()); },
+                                            .figures = [this] { return to_json(figures()); }});
+}
+
+/// @thread  any
+ProbeFigures MainLoop::figures() const {
+    const std::lock_guard lock(config_mutex_);
+    return {
+        .rings = probe_.pipeline.rings(),
+        .threads = probe_.pipeline.threads(),
+        .collectors = probe_.pipeline.collector_figures(),
+        .inputs = probe_.inputs(),
+        .heap = read_heap_use(),
+        .max_flows = config_.flows.max_flows,
+        .started = started_,
+        .version = TRIBUTARY_VERSION,
+        .now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()),
+        .host_uptime = host_uptime()};
+}
+
+/// @thread  any
+ExportOptions MainLoop::export_options() const {
+    const std::lock_guard lock(config_mutex_);
+    return exported_of_stored(config_.export_);
+}
+
+}  // namespace tributary

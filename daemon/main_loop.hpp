@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conf/config.hpp"
+#include "conf/load_config.hpp"
+#include "daemon/control/control_server.hpp"
+#include "daemon/control/main_calls.hpp"
+#include "daemon/filter_change.hpp"
+#include "daemon/input_filters.hpp"
+#include "daemon/pipeline/ledger.hpp"
+#include "daemon/pipeline/pipeline.hpp"
+#include "daemon/port/input_watch.hpp"
+#include "daemon/probe.hpp"
+#include "daemon/telemetry/clock_watch.hpp"
+#include "daemon/telemetry/dpdk_telemetry.hpp"
+#include "daemon/telemetry/metrics.hpp"
+#include "daemon/telemetry/service_manager.hpp"
+#include "daemon/telemetry/telemetry_server.hpp"
+#include "daemon/telemetry/watchdog_reporter.hpp"
+#include "export/memory_reserve.hpp"
+
+namespace tributary {
+
+/// The parts of a running probe that its main thread looks after; all outlive the watch.
+struct WatchedProbe {
+    Pipeline& pipeline;
+    ServiceManager& service;
+    Signals& signals;
+    MemoryReserve& reserve;  ///< of the main thread
+    RecordLayout layout;     ///< of the records that the caches make
+    FieldGroups stored;      ///< in that layout, as far as they are configured
+    std::function<Ledger()> ledger;
+    std::function<std::vector<InputFigures>()> inputs;
+    InputWatch& input_watch;
+    InputFilters& filters;
+    InputFilters::Give give_filter;
+    std::function<ClockLedger()> clock;  ///< the worst of all queues
+};
+
+/// The main thread's life while a probe runs: signals, commands, statistics, links, threads that
+/// hang, and other configurations.
+///
+/// A reload takes all that has changed, or leaves everything as it is; only a thread that hangs can
+/// end it halfway, which is an error then. Where it changes filters it lasts until they are
+/// compiled; meanwhile the watch goes on, and further reloads wait for their turn.
+/// @thread  main
+class MainLoop {
+public:
+    /// @param options  outlive the watch
+    MainLoop(const WatchedProbe& probe, const Config& config, const ProbeOptions& options);
+
+    /// Returns when a signal, a final export failure or the loss of all inputs ends the probe.
+    void run();
+
+private:
+    using Time = std::chrono::steady_clock::time_point;
+
+    [[nodiscard]] bool look_around(WatchdogReporter& watchdog);
+    void look_after(WatchdogReporter& watchdog) const;
+    [[nodiscard]] bool try_to_look_around(WatchdogReporter& watchdog);
+    /// @return  false: the signal ends the probe
+    bool obey(int signal);
+    /// Gets what a reload has changed, or why it failed; nullptr: the log alone does.
+    using ReloadAnswer = std::shared_ptr<std::promise<std::string>>;
+    /// The reload that goes on.
+    struct Reload {
+        Reload(const Config& running, LoadedConfig loaded)
+            : wanted(std::move(loaded)), filters(running, wanted) {}
+        LoadedConfig wanted;
+        FilterChange filters;
+    };
+
+    void ask_for_reload(ReloadAnswer answer);
+    [[nodiscard]] std::string await_reload();
+    [[nodiscard]] bool go_on_with_reload();
+    void end_reload(const std::string& result, const std::exception_ptr& fault);
+    void begin_reload();
+    [[nodiscard]] std::string take_configuration(const Config& wanted, FilterChange& filters);
+    [[nodiscard]] std::vector<std::string> take_export(const ExportOptions& wanted);
+    [[nodiscard]] std::chrono::milliseconds pause() const;
+    [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
+    [[nodiscard]] std::optional<DpdkTelemetry> serve_dpdk_telemetry() const;
+    [[nodiscard]] std::unique_ptr<ControlServer> serve_control();
+    [[nodiscard]] std::unique_ptr<TelemetryServer> serve_telemetry(
+        const WatchdogReporter& watchdog);
+    [[nodiscard]] ProbeFigures figures() const;
+    [[nodiscard]] ExportOptions export_options() const;
+
+    WatchedProbe probe_;
+    mutable std::mutex config_mutex_;  ///< for those who read it in other threads
+    Config config_;                    ///< that the probe runs by; written by the main thread
+    const ProbeOptions& options_;
+    std::chrono::sys_seconds started_;
+    Time next_statistics_;
+    ClockWatch clock_watch_;
+    std::deque<ReloadAnswer> reloads_;  ///< that were asked for; the first one goes on
+    std::unique_ptr<Reload> reload_;    ///< nullptr: none has begun
+    MainCalls calls_;                   ///< of the control socket's threads
+};
+
+}  // namespace tributary

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "daemon/base/options.hpp"
+#include "flowcache/input/fragment_table.hpp"
+#include "flowcache/input/frame_reader.hpp"
+#include "flowcache/input/sampler.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "flowcache/record/options.hpp"
+#include "parsers/parse_options.hpp"
+
+namespace tributary {
+
+/// How the frames of an input are parsed.
+///
+/// @param mode         full or trimmed
+/// @param trim_length  octets of a frame that the trimmed path looks at
+[[nodiscard]] constexpr ParseOptions parse_options(const FlowCacheOptions& flows, ParseMode mode,
+                                                   std::uint16_t trim_length) noexcept {
+    ParseOptions options{.tunnel = flows.tunnel,
+                         .mac_addresses = flows.mac_addresses,
+                         .mpls_pseudowires = flows.mpls_pseudowires,
+                         .llc_snap = flows.llc_snap,
+                         .tcp_segments = flows.tcp_analysis};
+    if (mode == ParseMode::trimmed) {
+        options.keep_cut_headers = true;
+        options.most_bytes = trim_length;
+    }
+    return options;
+}
+
+/// What the frames of one queue pass through before and after they are parsed.
+class FrameStages {
+public:
+    /// @param filter         of the input, or nullptr; outlives the stages
+    /// @param fragment_sets  how far a FragmentTable may grow: kFirstSets live, kMostSets offline
+    /// @errors               std::bad_alloc
+    FrameStages(const FlowCacheOptions& flows, const SamplingOptions& sampling,
+                PacketSelector* filter, std::size_t fragment_sets)
+        : filter_(filter) {
+        if (sampling.one_in > 1) {
+            sampler_.emplace(Sampler::seeded(sampling));
+        }
+        if (flows.fragments == FragmentMode::track) {
+            fragments_.emplace(FlowHasher::random(), flows.fragment_timeout, fragment_sets);
+        }
+    }
+    FrameStages(const FrameStages&) = delete;
+    FrameStages& operator=(const FrameStages&) = delete;
+
+    /// What a FrameReader needs; the stages outlive it.
+    [[nodiscard]] FrameReaderParts parts(const ParseOptions& parse) noexcept {
+        return {.parse = parse,
+                .filter = filter_,
+                .sampler = sampler_ ? &*sampler_ : nullptr,
+                .fragments = fragments_ ? &*fragments_ : nullptr};
+    }
+
+private:
+    PacketSelector* filter_;
+    std::optional<Sampler> sampler_;
+    std::optional<FragmentTable> fragments_;
+};
+
+}  // namespace tributary

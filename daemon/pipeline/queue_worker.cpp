@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/queue_worker.hpp"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "daemon/pipeline/record_ring.hpp"
+#include "flowcache/flow_cache.hpp"
+
+namespace tributary {
+namespace {
+
+template <std::size_t kRecordBytes>
+class SizedQueueWorker final : public QueueWorker {
+public:
+    SizedQueueWorker(PacketReader& path, const QueueParts& parts, FlowHasher hasher)
+        : path_(path),
+          memory_(Cache::bytes_needed(parts.flows), parts.numa_node, parts.pages),
+          ring_(parts.ring_slots, parts.numa_node, parts.pages),
+          sink_(ring_, parts.when_ring_full),
+          cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
+          worker_(path, cache_, sink_, clock) {}
+
+    std::size_t step() noexcept override {
+        InputCommand* const command = mailbox.current();
+        if (command != nullptr) [[unlikely]] {
+            carry_out(*command);
+        }
+        if (is_rescheduling_) [[unlikely]] {
+            is_rescheduling_ = !rescheduling_.schedule_some(cache_, entries_at_a_time());
+        }
+        last_received_ = worker_.step();
+        sink_.hand_over();
+        return last_received_;
+    }
+    [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
+    [[nodiscard]] bool has_work() noexcept override {
+        // Deadlines come in crowds: where a flow has ended, more may be due.
+        std::uint64_t ended = 0;
+        for (const Counter& reason : cache_counters.ended) {
+            ended += reason.read();
+        }
+        const bool has_ended = std::exchange(ended_, ended) != ended;
+        const bool holds_records = cache_.has_waiting() || sink_.has_waiting();
+        return has_ended || is_rescheduling_ || holds_records || !mailbox.is_done();
+    }
+    [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
+    [[nodiscard]] bool drain() noexcept override { return worker_.drain() && sink_.hand_over(); }
+    [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
+    [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
+    [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
+    [[nodiscard]] const InputCounters& input_counters() const noexcept override {
+        return path_.counters();
+    }
+
+private:
+    using Cache = FlowCache<kRecordBytes>;
+    /// Entries that a command may visit before a burst: a few dozen nanoseconds each. Beside a
+    /// burst's hundreds that is little; where none came there is time.
+    [[nodiscard]] std::size_t entries_at_a_time() const noexcept {
+        constexpr std::size_t kBesideBursts = 8;
+        constexpr std::size_t kBetweenEmptyPolls = 64;
+        return last_received_ > 0 ? kBesideBursts : kBetweenEmptyPolls;
+    }
+
+    void carry_out(InputCommand& command) noexcept {
+        if (auto* const timeouts = std::get_if<SetTimeouts>(&command)) {
+            carry_out(*timeouts);
+        } else if (auto* const filter = std::get_if<SetFilter>(&command)) {
+            carry_out(*filter);
+        } else if (auto* const end = std::get_if<EndFlows>(&command)) {
+            carry_out(*end);
+        } else if (auto* const copy = std::get_if<CopyFlows>(&command)) {
+            carry_out(*copy);
+        }
+    }
+    void carry_out(SetTimeouts& command) noexcept {
+        cache_.set_timeouts(command.timeouts);
+        rescheduling_ = {};
+        is_rescheduling_ = true;
+        mailbox.finish();
+    }
+    void carry_out(SetFilter& command) noexcept {
+        path_.set_filter(command.filter);
+        mailbox.finish();
+    }
+    void carry_out(EndFlows& command) noexcept {
+        command.is_through =
+            command.scan.end_some(cache_, entries_at_a_time(), clock.read(), sink_);
+        finish_part(command.is_through);
+    }
+    void carry_out(CopyFlows& command) noexcept {
+        bool is_full = false;
+        command.is_through =
+            command.scan.copy_some(cache_, entries_at_a_time(), [&](const auto& record) {
+                std::memcpy(command.copies.get() + command.records * kRecordBytes, &record,
+                            kRecordBytes);
+                ++command.records;
+                is_full = (command.records + 1) * kRecordBytes > command.room;
+                return !is_full;
+            });
+        finish_part(command.is_through || is_full);
+    }
+    /// Whoever waits for the thread learns that it lives, and decides whether to go on.
+    void finish_part(bool is_finished) noexcept {
+        constexpr int kStepsOfAPart = 256;
+        ++steps_of_part_;
+        if (is_finished || steps_of_part_ == kStepsOfAPart) {
+            steps_of_part_ = 0;
+            mailbox.finish();
+        }
+    }
+
+    PacketReader& path_;
+    NumaMemory memory_;
+    RecordRing<kRecordBytes> ring_;
+    RingSink<kRecordBytes> sink_;
+    Cache cache_;
+    MeterLoop<Cache, RingSink<kRecordBytes>> worker_;
+    int steps_of_part_ = 0;          ///< of the command that waits
+    std::size_t last_received_ = 0;  ///< packets of the last burst
+    std::uint64_t ended_ = 0;        ///< flows, when it was last asked for work
+    CacheScan rescheduling_;         ///< after a change of timeouts
+    bool is_rescheduling_ = false;
+};
+
+/// Calls `use` with the size of record, as a constant, that holds the layout.
+template <std::size_t kSize = 0, class Use>
+auto with_record_size(const RecordLayout& layout, Use use) {
+    if constexpr (kSize + 1 < kRecordSizes.size()) {
+        if (layout.bytes > kRecordSizes[kSize]) {
+            return with_record_size<kSize + 1>(layout, use);
+        }
+    }
+    return use(std::integral_constant<std::size_t, kRecordSizes[kSize]>{});
+}
+
+}  // namespace
+
+std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept {
+    return with_record_size(parts.layout, [&](auto size) {
+        return std::array{FlowCache<size()>::bytes_needed(parts.flows),
+                          RecordRing<size()>::bytes_needed(parts.ring_slots)};
+    });
+}
+
+std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& path, const QueueParts& parts,
+                                               FlowHasher hasher) {
+    return with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<QueueWorker> {
+        return std::make_unique<SizedQueueWorker<size()>>(path, parts, hasher);
+    });
+}
+
+}  // namespace tributary

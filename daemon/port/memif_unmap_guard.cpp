@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/port/memif_unmap_guard.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+
+namespace tributary {
+namespace {
+
+// Both are there before the first constructor and after the last destructor: munmap may be called
+// at any time.
+constinit std::mutex all_mutex;
+constinit MemifUnmapGuard* all = nullptr;
+
+}  // namespace
+
+MemifUnmapGuard::MemifUnmapGuard(std::string_view driver) : is_needed_(driver == "net_memif") {
+    const std::lock_guard lock(all_mutex);
+    next_ = all;
+    all = this;
+}
+
+MemifUnmapGuard::~MemifUnmapGuard() {
+    const std::lock_guard lock(all_mutex);
+    MemifUnmapGuard** link = &all;
+    while (*link != this) {
+        link = &(*link)->next_;
+    }
+    *link = next_;
+}
+
+void MemifUnmapGuard::wait_for_bursts() noexcept {
+    constexpr std::chrono::microseconds kPause{10};
+    const std::lock_guard lock(all_mutex);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (const MemifUnmapGuard* hold = all; hold != nullptr; hold = hold->next_) {
+        const pthread_t inside = hold->inside_.load(std::memory_order_acquire);
+        while (inside != pthread_t{} && inside != pthread_self() &&
+               hold->inside_.load(std::memory_order_acquire) == inside) {
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+}
+
+}  // namespace tributary
+
+/// In the place of libc's, for DPDK's drivers too: MemifUnmapGuard says why.
+extern "C" int munmap(void* address, std::size_t octets) noexcept {
+    tributary::MemifUnmapGuard::wait_for_bursts();
+    return static_cast<int>(syscall(SYS_munmap, address, octets));
+}

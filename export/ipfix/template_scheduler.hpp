@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "export/ipfix/ipfix_encoder.hpp"
+#include "export/ipfix/options_encoder.hpp"
+#include "export/message.hpp"
+#include "export/metering_process.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// What one collector has to be told beside flow records, and when: the types of elements before
+/// the templates that have them, and templates before everything that needs them, by UDP again and
+/// again; options records at the beginning of a session, after each interval, and when asked for.
+/// @thread  the export thread; `now` is uptime
+class TemplateScheduler {
+public:
+    /// A message that is to go ahead of data, without number and time.
+    struct Announcement {
+        MessageView octets;       ///< good until the encoder's next append()
+        std::uint32_t records{};  ///< options records in it; 0: it has templates
+    };
+
+    /// @param options   what this collector wants
+    /// @param flows     knows the templates of flow records; outlives the announcer
+    /// @errors  ExportError
+    TemplateScheduler(const ExportOptions& options, TransportKind transport,
+                      const MeteringProcess& metering, std::size_t message_limit,
+                      const IpfixEncoder& flows);
+
+    /// The collector knows nothing any more.
+    void restart() noexcept;
+    /// Templates are told once more from the first on, if it is time since all of them were told:
+    /// however slow the collector's pace is, data goes between two rounds.
+    void refresh_if_due(std::chrono::nanoseconds now) noexcept;
+    /// The next message of templates or types; nothing when all are told.
+    [[nodiscard]] std::optional<Announcement> next_template(std::chrono::nanoseconds now) noexcept;
+    /// The last one that next_template() gave could not be told: it is the next one again.
+    void take_back_template() noexcept { --next_template_; }
+    /// Another message of flow records goes.
+    void count_data() noexcept { ++data_since_templates_; }
+
+    void want_options() noexcept { options_due_ = true; }
+    [[nodiscard]] bool options_are_due(std::chrono::nanoseconds now) const noexcept;
+    [[nodiscard]] OptionsEncoder::Messages make_options(const OptionsNumbers& numbers,
+                                                        std::chrono::nanoseconds now);
+
+private:
+    [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
+    [[nodiscard]] std::size_t types_at() const noexcept;
+    [[nodiscard]] std::size_t flows_at() const noexcept;
+    [[nodiscard]] bool is_all_told() const noexcept;
+    [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
+
+    bool refreshes_templates_;  ///< UDP
+    std::chrono::nanoseconds template_refresh_;
+    std::uint32_t template_refresh_packets_;
+    std::chrono::nanoseconds options_interval_;  ///< 0: there are none
+    const IpfixEncoder& flows_;
+    OptionsEncoder options_;
+
+    std::size_t next_template_{};              ///< announcements before this one are told
+    bool is_in_round_ = true;                  ///< not all were told since the first one
+    std::chrono::nanoseconds templates_at_{};  ///< when the last round had told all
+    std::uint32_t data_since_templates_{};     ///< messages that went since then
+    bool options_due_ = true;                  ///< at once, whatever the interval says
+    std::chrono::nanoseconds options_at_{};    ///< when they were last made
+};
+
+}  // namespace tributary

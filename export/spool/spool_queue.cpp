@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/spool/spool_queue.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "export/file_descriptor.hpp"
+
+namespace tributary {
+
+SpoolQueue::SpoolQueue(const SpoolOptions& spool, std::size_t account, const SpoolContent& content,
+                       RecordAccounting& accounting, CollectorEvents& events)
+    : account_index_(account),
+      accounting_(accounting),
+      account_(accounting.account(account)),
+      events_(events),
+      max_octets_(spool.max_octets),
+      place_("directory " + spool.directory) {
+    if (spool.is_on()) {
+        spool_ = std::make_unique<Spool>(spool, content);
+        told_used_ = spool_->has_untaken();
+    }
+}
+
+/// Counts what former processes have left, and only then lets their files change.
+void SpoolQueue::take_over() noexcept {
+    account_.spool_max_octets.set(max_octets_);
+    account_.inherited.add(spool_->inherited());
+    for (const Spool::Account& former : spool_->take_damaged()) {
+        account_.inherited.add(former.tally);
+        lose(former, ExportLoss::spool_damaged);
+    }
+    spool_->adopt();
+}
+
+void SpoolQueue::advance(ExportTime now) {
+    if (!is_on()) {
+        return;
+    }
+    if (!std::exchange(is_taken_over_, true)) {
+        take_over();
+        if (const std::uint64_t found = spool_->inherited().records; found > 0) {
+            tell_count(CollectorEventKind::spool_found, now, "", found, "");
+        }
+    }
+    if (retry_at_ && now.uptime >= *retry_at_) {
+        retry_at_.reset();
+    }
+    const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
+    if (unusable > 0) {
+        tell_of_disk(CollectorEventKind::spool_unusable, now, {}, unusable);
+    }
+    tell_damage(now);
+    account_.spool_octets.set(spool_->octets());
+}
+
+bool SpoolQueue::store(OutgoingMessage& message, MessageStages& older, ExportTime now) {
+    return copy_all(older, now) && store(message, now);
+}
+
+bool SpoolQueue::store(OutgoingMessage& message, ExportTime now) {
+    if (!write(message, false, now)) {
+        return false;
+    }
+    if (!std::exchange(told_used_, true)) {
+        tell_of_disk(CollectorEventKind::spool_used, now, {});
+    }
+    message.clear();
+    return true;
+}
+
+/// Writes messages that stay in memory; there is nothing newer in the spool then. @return  all
+bool SpoolQueue::copy_all(MessageStages& messages, ExportTime now) {
+    if (holds_messages()) {
+        return true;  // they were written before those
+    }
+    const auto copy = [&](OutgoingMessage& message) {
+        return message.place || message.is_made_anew || write(message, true, now);
+    };
+    return std::ranges::all_of(messages.oldest_first(), [&](MessageStages::Stage* stage) {
+        return std::ranges::all_of(*stage, copy);
+    });
+}
+
+bool SpoolQueue::write(OutgoingMessage& message, bool stays_in_memory, ExportTime now) {
+    if (!takes_messages()) {
+        return false;
+    }
+    while (!spool_->has_room_for(message) && spool_->octets() > 0) {
+        std::uint64_t lost = 0;
+        spool_->drop_oldest([&](const Spool::Account& oldest) {
+            lost += oldest.is_damaged ? 0 : oldest.tally.records;
+            lose(oldest, ExportLoss::spool_full);
+        });
+        if (lost > 0) {
+            tell_full(now, lost);
+        }
+    }
+    spool_->keep_numbers(accounting_.keeps_states());
+    if (spool_->append(message, stays_in_memory)) {
+        if (std::exchange(has_refused_, false)) {
+            tell_of_disk(CollectorEventKind::spool_works, now, {});
+        }
+        return true;
+    }
+    tell_of_disk(CollectorEventKind::spool_failed, now, words_for(errno));
+    has_refused_ = true;
+    retry_at_ = now.uptime + kRetryAfter;
+    return false;
+}
+
+std::optional<OutgoingMessage> SpoolQueue::take(ExportTime now) noexcept {
+    std::optional<OutgoingMessage> message = take_if_possible();
+    lose_damaged();
+    tell_damage(now);
+    if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
+        tell_of_disk(CollectorEventKind::spool_emptied, now, {});
+    }
+    return message;
+}
+
+/// Where there is no memory for a message, nothing is returned: the spool still has the message,
+/// and still has the accounts of the damage that it met on the way.
+std::optional<OutgoingMessage> SpoolQueue::take_if_possible() noexcept {
+    try {
+        return spool_->take();
+    } catch (const std::bad_alloc&) {
+        return std::nullopt;
+    }
+}
+
+void SpoolQueue::lose_damaged() noexcept {
+    for (const Spool::Account& damaged : spool_->take_damaged()) {
+        lose(damaged, ExportLoss::spool_damaged);
+    }
+}
+
+/// Tells when it is known how many records the damage has cost: at the end of its file. Without
+/// memory for the words the next call does.
+void SpoolQueue::tell_damage(ExportTime now) noexcept {
+    const bool is_known = lost_ != told_lost_ || !spool_->has_untaken();
+    if (!is_known || (damaged_ == spool_->damaged() && lost_ == told_lost_)) {
+        return;
+    }
+    try {
+        events_.tell(CollectorEventKind::spool_failed, now.uptime, words_for_damage());
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    damaged_ = spool_->damaged();
+    told_lost_ = lost_;
+}
+
+/// @errors  std::bad_alloc
+std::string SpoolQueue::words_for_damage() const {
+    std::string text = "a part of it is damaged";
+    if (lost_ > 0) {
+        text += ", " + std::to_string(lost_) + " records are lost since the start";
+    }
+    if (estimated_ > 0) {
+        text += ", of which " + std::to_string(estimated_) +
+                " are an estimate from the octets that cannot be read";
+    }
+    return text + "; " + place_;
+}
+
+/// Tells of the spool, with its directory; without memory for the words the event alone.
+///
+/// @param lost  records, where some are
+void SpoolQueue::tell_of_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
+                              std::uint64_t lost) noexcept {
+    std::string text;
+    try {
+        text = cause.empty() ? place_ : cause + "; " + place_;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+    events_.tell_loss(kind, now.uptime, text, lost);
+}
+
+/// Tells which limit is reached.
+void SpoolQueue::tell_full(ExportTime now, std::uint64_t lost) noexcept {
+    const char* const key =
+        account_index_ == kGroupSpool ? "export.spool.max-size" : "its spool.max-size";
+    std::string limit;
+    try {
+        limit = std::string(key) + " is " + std::to_string(max_octets_) + " octets";
+    } catch (const std::bad_alloc&) {
+        limit.clear();
+    }
+    tell_of_disk(CollectorEventKind::spool_full, now, limit, lost);
+}
+
+/// Tells of a number; without memory for the words the event alone.
+void SpoolQueue::tell_count(CollectorEventKind kind, ExportTime now, const char* before,
+                            std::uint64_t count, const char* after) noexcept {
+    std::string text;
+    try {
+        text = before + std::to_string(count) + after;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+    tell_of_disk(kind, now, text);
+}
+
+void SpoolQueue::refuse(OutgoingMessage& message, ExportTime now) noexcept {
+    Spool::Account account{.tally = message.inherited,
+                           .entries = std::move(message.entries),  // without memory
+                           .is_damaged = true};
+    for (const RecordEntry& entry : account.entries) {
+        account.tally += entry.tally();
+    }
+    lose(account, ExportLoss::spool_damaged);
+    release(message);
+    tell_damage(now);
+}
+
+void SpoolQueue::release(OutgoingMessage& message) noexcept {
+    if (message.place && is_on()) {
+        spool_->done(*message.place);
+    }
+    message.place.reset();
+}
+
+void SpoolQueue::set_max_octets(std::uint64_t octets) noexcept {
+    max_octets_ = octets;
+    if (is_on()) {
+        spool_->set_max_octets(octets);
+        account_.spool_max_octets.set(octets);
+    }
+}
+
+void SpoolQueue::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
+    static_cast<void>(copy_all(in_memory, now));
+    MessageStages::Stage messages = in_memory.take_all();
+    for (OutgoingMessage& message : messages) {
+        const Spool::Account account{.tally = message.inherited,
+                                     .entries = std::move(message.entries)};  // without memory
+        if (message.place && spool_->is_kept(*message.place)) {
+            keep(account);
+        } else {
+            lose(account, cause_of_loss(message.place));
+        }
+    }
+    // The account first: it takes no memory, and words do.
+    const std::uint64_t removed = give_up(&Spool::drop_removed, ExportLoss::spool_damaged);
+    spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
+    account_.spool_octets.set(spool_->octets());
+    if (removed > 0) {
+        tell_count(CollectorEventKind::spool_failed, now, "files with ", removed,
+                   " records were removed");
+    }
+    tell_damage(now);
+}
+
+/// Loses what the spool drops. @return  records
+std::uint64_t SpoolQueue::give_up(void (Spool::*drop)(const Spool::AccountHandler&),
+                                  ExportLoss cause) {
+    struct {
+        SpoolQueue& overflow;
+        ExportLoss cause;
+        std::uint64_t records;
+    } given_up{*this, cause, 0};
+    // The handler refers to one object, because a larger handler takes memory.
+    (*spool_.*drop)([&given_up](const Spool::Account& account) {
+        given_up.records += account.tally.records;
+        given_up.overflow.lose(account, given_up.cause);
+    });
+    return given_up.records;
+}
+
+/// Why a message in memory is not in the spool at the end.
+ExportLoss SpoolQueue::cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept {
+    if (!place) {
+        return ExportLoss::write_failed;
+    }
+    return spool_->has(*place) ? ExportLoss::spool_damaged : ExportLoss::spool_full;
+}
+
+/// Of a former process's records the sum is this collector's; its own are in the accounting, too.
+void SpoolQueue::keep(const Spool::Account& account) noexcept {
+    if (account.is_damaged) {
+        lose(account, ExportLoss::spool_damaged);
+        return;
+    }
+    for (const RecordEntry& record : account.entries) {
+        accounting_.spooled(account_index_, record);
+    }
+    accounting_.spooled(account_index_, account.unread);
+    account_.spooled.add(account.inherited());
+}
+
+/// What is damaged is lost by that, whatever else would have become of it.
+void SpoolQueue::lose(const Spool::Account& account, ExportLoss cause) noexcept {
+    const ExportLoss why = account.is_damaged ? ExportLoss::spool_damaged : cause;
+    accounting_.lost(account_index_, account.entries, account.inherited(), why);
+    accounting_.lost(account_index_, account.unread, why);
+    if (account.is_damaged) {
+        lost_ += account.tally.records;
+        estimated_ += account.is_estimate ? account.tally.records : 0;
+        account_.spool_estimated.add(account.is_estimate ? account.tally.records : 0);
+    }
+}
+
+}  // namespace tributary

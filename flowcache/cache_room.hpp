@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include "flowcache/entry_index.hpp"
+#include "flowcache/hot_entry.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/record/prefetch.hpp"
+#include "flowcache/tcp/tcp_state.hpp"
+
+namespace tributary {
+
+/// Flows of a small cache: one that can be searched whole for a single packet.
+inline constexpr std::size_t kSmallCache = 4096;
+
+/// Empty slices, which have no record, that stay in a cache that is full: in a small one none.
+[[nodiscard]] inline std::size_t most_slices(const FlowCacheOptions& options) noexcept {
+    const std::size_t flows = options.max_flows;
+    return flows <= kSmallCache ? 0 : flows / 32;
+}
+
+/// Entries of a cache. A small one has as many as flows. A larger one has a thirty-second more, so
+/// that what is due is found, a few entries per new flow, before they are used up; and
+/// most_slices(), so that slices do not use them up.
+[[nodiscard]] inline std::size_t entries_for(const FlowCacheOptions& options) noexcept {
+    const std::size_t flows = options.max_flows;
+    return flows <= kSmallCache ? flows : flows + flows / 32 + most_slices(options);
+}
+
+/// TcpLossPool of a cache: one for each eight flows where TCP is analysed, and some for a small
+/// one. Each direction of a biflow may take one.
+[[nodiscard]] inline std::size_t troubles_for(const FlowCacheOptions& options) noexcept {
+    constexpr std::size_t kLeast = 64;
+    const std::size_t some = std::max<std::size_t>(options.max_flows / 8, kLeast);
+    return options.tcp_analysis ? std::min<std::size_t>(some, TcpState::kNoTrouble) : 0;
+}
+
+/// Which entries are empty slices: of flows that go on, but have no record. A bit each, so that one
+/// is found wherever it lies: of 20 million entries that is 2.5 MB, read in order.
+class SliceMap {
+public:
+    using Word = std::uint64_t;
+
+    [[nodiscard]] static std::size_t words_for(std::size_t entries) noexcept {
+        return entries / kBits + 1;
+    }
+
+    /// @param words  words_for() the entries, all zeros
+    explicit SliceMap(std::span<Word> words) noexcept : words_(words) {}
+
+    /// @param entry  any; what is an empty slice stays one
+    void insert(EntryIndex entry) noexcept {
+        Word& word = words_[entry / kBits];
+        count_ += (word & bit_of(entry)) == 0 ? 1 : 0;
+        word |= bit_of(entry);
+    }
+    /// @param entry  any; what is no empty slice stays none
+    void remove(EntryIndex entry) noexcept {
+        Word& word = words_[entry / kBits];
+        count_ -= (word & bit_of(entry)) != 0 ? 1 : 0;
+        word &= ~bit_of(entry);
+    }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+    /// One of them; when that was removed, the next one, and behind the last the first again.
+    ///
+    /// @return  kNoEntry: there is none
+    /// @cost    a word for each 64 entries up to the next slice, so at the most all words; but that
+    ///          is one round, in which all slices had their turn
+    [[nodiscard]] EntryIndex next() noexcept {
+        if (count_ == 0) {
+            return kNoEntry;
+        }
+        while (words_[at_] == 0) {
+            at_ = at_ + 1 < words_.size() ? at_ + 1 : 0;
+        }
+        return static_cast<EntryIndex>(at_ * kBits +
+                                       static_cast<std::size_t>(std::countr_zero(words_[at_])));
+    }
+
+private:
+    static constexpr std::size_t kBits = 64;
+    [[nodiscard]] static Word bit_of(EntryIndex entry) noexcept {
+        return Word{1} << (entry % kBits);
+    }
+
+    std::span<Word> words_;
+    std::size_t count_ = 0;
+    std::size_t at_ = 0;  ///< the word where next() looks first
+};
+
+/// Chooses whom a full cache gives up: of a few running flows, one that has run for less than an
+/// active timeout, if there is one; of those the one with the fewest packets, of equal ones the
+/// longest silent. In a flood of single packets that is one of the flood, unless all of the few are
+/// long-lived. The few lie far apart, one in each eighth of the entries, which a cursor goes
+/// through:
+///
+///     entries  |  .        |  .        |  .        | ...        next_ = 2
+///
+/// Rejected: a few in a row, because flows that began together, as those from before a flood did,
+/// lie together, and where the cursor meets only them one of them goes. The longest silent of all
+/// would need a list that every packet reorders, and gives up a slow long-lived flow before the
+/// flood's latest packets.
+///
+/// An empty slice is a long-lived flow, but has no record: while there are more than most_slices(),
+/// one of them goes first, and its history with it. So while a flood lasts, long-lived flows are
+/// safe as long as no more of them than that are cut within one idle timeout, before their next
+/// packets: in a large cache a thirty-second of `max_flows`, in a small one none.
+class EvictionCursor {
+public:
+    /// @param most_slices  of cache_size.hpp
+    explicit EvictionCursor(std::size_t most_slices) noexcept : most_slices_(most_slices) {}
+
+    /// @param entries  all are taken, and at least one of them is running
+    /// @param update    tells how many packets an entry has
+    /// @param slices   the empty ones
+    /// @cost           kCandidates lines, each next to the one of the call before, and states of
+    ///                 compact flows; more only where entries do not run. A slice:
+    ///                 SliceMap::next()
+    template <class Entries, class Update>
+    [[nodiscard]] EntryIndex choose(const Entries& entries, const Update& update,
+                                    SliceMap& slices) noexcept {
+        if (slices.count() > most_slices_) {
+            return slices.next();
+        }
+        const std::size_t part = (entries.used() + kCandidates - 1) / kCandidates;
+        Candidate best;
+        do {
+            for (std::size_t n = 0; n < kCandidates; ++n) {
+                const auto entry = static_cast<EntryIndex>(n * part + next_);
+                best = better(best, candidate(entries, update, entry));
+            }
+            next_ = next_ + 1 < part ? next_ + 1 : 0;
+        } while (best.entry == kNoEntry);
+        return best.entry;
+    }
+
+private:
+    static constexpr std::size_t kCandidates = 8;
+
+    struct Candidate {
+        EntryIndex entry = kNoEntry;
+        bool was_cut{};
+        std::uint64_t packets{};
+        Timestamp end{};
+    };
+    /// @return  kNoEntry: there is none, or it does not run
+    template <class Entries, class Update>
+    [[nodiscard]] static Candidate candidate(const Entries& entries, const Update& update,
+                                             EntryIndex entry) noexcept {
+        if (entry >= entries.used()) {
+            return {};
+        }
+        HotEntry& line = entries.line(entry);
+        constexpr EntryIndex kAhead = 4;
+        prefetch_to_read(&entries.line(std::min(entry + kAhead, entries.used() - 1)));
+        if (!line.is_running()) {
+            return {};
+        }
+        return {entry, line.was_cut != 0, update.tally(line).packets, line.end};
+    }
+    [[nodiscard]] static Candidate better(const Candidate& a, const Candidate& b) noexcept {
+        if (a.entry == kNoEntry || b.entry == kNoEntry) {
+            return a.entry == kNoEntry ? b : a;
+        }
+        return std::tie(b.was_cut, b.packets, b.end) < std::tie(a.was_cut, a.packets, a.end) ? b
+                                                                                             : a;
+    }
+
+    std::size_t most_slices_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace tributary

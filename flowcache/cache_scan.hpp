@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "flowcache/hot_entry.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+
+/// One way through all entries of a cache, some of them at a time, so that packets go on between:
+/// to end the flows, to look at them, or to see to their new deadlines. A flow that begins behind
+/// the scan is not met.
+///
+/// Each of the three returns whether the scan has come to its end.
+/// @thread  the one that owns the cache, between two bursts
+/// @cost    per entry one line of memory, in the order of memory; of a compact flow its state too
+class CacheScan {
+public:
+    /// Ends running flows, with the reason of their deadline where that has passed, else
+    /// `forced_end`. While the sink is full it stays where it is.
+    ///
+    /// @param most  entries that are passed
+    template <class Cache, class Sink>
+    [[nodiscard]] bool end_some(Cache& cache, std::size_t most, Timestamp now,
+                                Sink& sink) noexcept {
+        cache.release_waiting(most, sink);
+        for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
+            const EntryIndex last = cache.entries_.used() - 1;
+            const HotEntry& later = cache.entries_.line(std::min(next_ + EntryIndex{kAhead}, last));
+            cache.index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
+            if (cache.entries_.line(next_).is_running() && cache.expire_if_due(next_, now, sink)) {
+                cache.end(next_, FlowEndReason::forced_end, sink);
+            }
+            ++next_;
+        }
+        return !has_more(cache);
+    }
+
+    /// Copies the records that running flows have now; the reason of their end is `none`.
+    ///
+    /// @param most  entries that are passed
+    /// @param look  called with each record; false: it wants no more, and the scan stays behind it
+    template <class Cache, class Look>
+    [[nodiscard]] bool copy_some(const Cache& cache, std::size_t most, Look look) noexcept {
+        bool wants_more = true;
+        for (; most > 0 && has_more(cache) && wants_more; --most) {
+            const EntryIndex entry = next_++;
+            if (cache.entries_.line(entry).is_running() &&
+                !cache.update_.is_empty(cache.entries_.line(entry))) {
+                typename Cache::Record record;
+                cache.update_.write_record(cache.entries_, entry, record);
+                wants_more = look(record);
+            }
+        }
+        return !has_more(cache);
+    }
+
+    /// Gives running flows the due times of the cache's timeouts of now.
+    ///
+    /// @param most  entries that are passed
+    template <class Cache>
+    [[nodiscard]] bool schedule_some(Cache& cache, std::size_t most) noexcept {
+        for (; most > 0 && has_more(cache); --most) {
+            const EntryIndex entry = next_++;
+            if (cache.entries_.line(entry).is_running()) {
+                cache.schedule(entry);
+            }
+        }
+        return !has_more(cache);
+    }
+
+    /// Gives running flows their due times anew, those that may go on. While records wait for room
+    /// in the sink it stays where it is.
+    ///
+    /// @param most     entries that are passed
+    /// @param goes_on  called with each running entry, which it may end; whether it still runs
+    template <class Cache, class GoesOn>
+    [[nodiscard]] bool sort_out_some(Cache& cache, std::size_t most, GoesOn goes_on) noexcept {
+        for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
+            const EntryIndex entry = next_++;
+            if (cache.entries_.line(entry).is_running() && goes_on(entry)) {
+                cache.schedule(entry);
+            }
+        }
+        return !has_more(cache);
+    }
+
+    friend bool operator==(const CacheScan&, const CacheScan&) = default;
+
+private:
+    /// Entries between asking for a bucket and removing its entry.
+    static constexpr std::size_t kAhead = 16;
+
+    template <class Cache>
+    [[nodiscard]] bool has_more(const Cache& cache) const noexcept {
+        return next_ < cache.entries_.used();
+    }
+
+    EntryIndex next_ = 0;
+};
+
+}  // namespace tributary

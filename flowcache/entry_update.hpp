@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "flowcache/biflow_entry.hpp"
+#include "flowcache/compact_tcp.hpp"
+#include "flowcache/deadlines.hpp"
+#include "flowcache/flow_entries.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/flow_direction.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/record_update.hpp"
+#include "flowcache/tcp/tcp_analysis.hpp"
+#include "flowcache/tcp/tcp_connection.hpp"
+#include "flowcache/tcp_end.hpp"
+
+namespace tributary {
+
+/// What packets make of an entry, and what record it gives; the table around it finds entries, and
+/// says when they end. Of a biflow, an entry holds
+///
+///     line           what the direction from the initiator counts, and the times of both
+///     groups         the group `reverse`, that direction's own times, and each chosen group for
+///                    either direction
+///
+/// A direction begins with its first packet, and is zeros until then.
+///
+/// An entry without a packet gives no record. It was just opened, or is an empty slice: its record
+/// has ended by the active timeout, and no packet has come since. It stays for one idle timeout: it
+/// is a flow that runs, whose handle stays good and whose initiator is known. EvictionCursor tells
+/// how long it stays in a full cache.
+///
+/// Where TCP is analysed, group tcp-analysis of an entry is the TcpState of its direction until its
+/// record is written; CompactTcp uses some of it otherwise.
+///
+/// @thread  the one that owns the cache; nothing allocates
+template <std::size_t kRecordBytes>
+class EntryUpdate {
+public:
+    using Entries = FlowEntries<kRecordBytes>;
+
+    /// @param troubles  as TcpAnalysis wants them
+    EntryUpdate(const FlowCacheOptions& options, const RecordLayout& layout,
+                const typename Entries::Groups& groups, std::span<TcpLossState> troubles,
+                CacheCounters& counters) noexcept
+        : options_(options),
+          timeouts_(options),
+          layout_(layout),
+          reverse_layout_(layout.reversed()),
+          adds_to_groups_(layout.groups() !=
+                          FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0}),
+          counters_(counters),
+          analysis_(options, troubles, counters),
+          compact_limits_(timeouts_, analysis_.shortest_time()),
+          groups_(groups) {}
+
+    void set_timeouts(const Timeouts& timeouts) noexcept {
+        timeouts_ = timeouts;
+        compact_limits_ = CompactTcp::Limits(timeouts_, analysis_.shortest_time());
+    }
+
+    /// Makes an entry that of a packet's flow, without a record.
+    void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+        HotEntry& line = entries.line(entry);
+        line.key = first.key;
+        clear_counts(line);
+        line.is_compact = 0;
+        line.was_cut = 0;
+        line.end_was_seen = 0;
+        line.starts_swapped = 0;
+        line.finished = 0;
+        if (line.key.ip_version != 4) {
+            entries.ipv6(entry) = ipv6_addresses(first);
+        }
+        if (is_biflow()) {
+            const PacketFields& fields = *first.fields;
+            const bool from_initiator = is_initiator(fields, options_.initiator_by_port);
+            line.starts_swapped = first.is_swapped == from_initiator ? 1 : 0;
+            clear_directions(line, biflow_direction(fields, options_.initiator_by_port),
+                             swapped(tunnel_of(fields), !from_initiator));
+        }
+        for_each_tcp_state(line, &TcpAnalysis::begin);
+    }
+    /// Begins the record of an empty entry with its first packet, which it does not count yet.
+    void begin_record(HotEntry& line, const KeyedPacket& first) noexcept {
+        if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
+            analysis_.pause(tcp_state(line, layout_), first.packet->seen_at - line.end);
+        }
+        line.start = first.packet->seen_at;
+        line.end = first.packet->seen_at;
+        if (is_biflow()) {
+            return;  // each direction begins with its own first packet
+        }
+        line.ip_class_of_service = first.fields->ip_class_of_service;
+        if (adds_to_groups()) {
+            start_groups(groups_.of(line), layout_, *first.fields);
+        }
+    }
+
+    [[nodiscard]] bool has_analysis() const noexcept {
+        return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
+    }
+    [[nodiscard]] bool may_be_compact() const noexcept { return groups_.is_apart(); }
+    [[nodiscard]] const CompactTcp::Limits& limits() const noexcept { return compact_limits_; }
+    /// Of the direction that a packet goes in, if its candidate is right.
+    [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
+        const bool is_reverse = is_biflow() && packet.candidate->is_reverse(packet);
+        return tcp_state(*packet.candidate, is_reverse ? reverse_layout_ : layout_);
+    }
+    [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
+
+    /// Adds a packet of a running entry that changes nothing but what it adds: its record has
+    /// begun, no later than the packet, and its deadline() has not passed, which is that of a
+    /// record.
+    /// @return  false: it may change more, and nothing was added
+    [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(HotEntry& line,
+                                                             const KeyedPacket& packet) noexcept {
+        if (may_be_compact() && line.is_compact != 0) {
+            if (CompactTcp::add(line, packet, compact_limits_)) [[likely]] {
+                return true;
+            }
+            expand(line);
+        }
+        if (packet.packet->seen_at < line.start ||  // each packet of an empty entry is
+            packet.packet->clock > deadline_of(line.start, line.end, timeouts_).at) {
+            return false;
+        }
+        add(line, packet);
+        return true;
+    }
+    /// Undoes what add() made compact, before packets, octets, start or a TcpState are touched.
+    void expand(HotEntry& line) const noexcept {
+        if (may_be_compact() && line.is_compact != 0) {
+            CompactTcp::expand(line, tcp_state(line, layout_));
+        }
+    }
+
+    [[gnu::always_inline]] void add(HotEntry& line, const KeyedPacket& packet) noexcept {
+        if (is_biflow()) {
+            add_to_biflow(line, packet);
+            return;
+        }
+        const Timestamp before = line.end;
+        // Read once: for all the compiler knows, stores to the line change it.
+        const Timestamp seen_at = packet.packet->seen_at;
+        // The analysis comes last: what is needed around it would have to be kept for it.
+        add_counts(line, counts_of(packet));
+        widen(line, seen_at, seen_at);
+        if (adds_to_groups()) {
+            add_to_groups(groups_.of(line), layout_, packet);
+        }
+        analyse(line, false, packet, before);
+    }
+
+    /// Adds what a program outside has counted of one direction.
+    ///
+    /// @return  false: nothing was added, the record or that direction has no packet of its own yet
+    [[nodiscard]] bool add_counted(HotEntry& line, bool is_swapped, const PacketCounts& counts,
+                                   const PacketSpan& span) const noexcept {
+        if (is_biflow()) {
+            if (!directions(line).add_counted(line.is_reverse(is_swapped), counts, span)) {
+                return false;
+            }
+        } else if (line.packets == 0) {
+            return false;
+        } else {
+            add_counts(line, counts);
+        }
+        widen(line, span.start, span.end);
+        return true;
+    }
+
+    // With `tcp_end`: TcpEnd.
+    [[nodiscard]] bool note_tcp_end(HotEntry& line, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::note(line, packet, is_biflow());
+    }
+    [[nodiscard]] bool is_of_next(HotEntry& line, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::is_of_next(line, is_empty(line), packet);
+    }
+
+    [[nodiscard]] Deadline deadline(HotEntry& line) const noexcept {
+        expand(line);
+        if (is_empty(line)) {  // only silence ends a slice without a packet
+            return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
+        }
+        if (line.end_was_seen != 0) [[unlikely]] {
+            return deadline_behind_end(line.start, line.end, timeouts_);
+        }
+        return deadline_of(line.start, line.end, timeouts_);
+    }
+
+    /// Packets and octets of a record, of both directions.
+    [[nodiscard]] RecordTally tally(HotEntry& line) const noexcept {
+        expand(line);
+        RecordTally tally{1, line.packets, line.octets};
+        if (is_biflow()) {
+            const ReverseGroup& reverse = reverse_of(line);
+            tally.packets += reverse.packets;
+            tally.octets += reverse.octets;
+        }
+        return tally;
+    }
+    /// Whether the entry has no packet: it was just opened, or is an empty slice.
+    [[nodiscard]] bool is_empty(HotEntry& line) const noexcept {
+        return line.is_compact == 0 && line.packets == 0 &&
+               (!is_biflow() || reverse_of(line).packets == 0);
+    }
+
+    /// The record of an entry that runs, or ends now.
+    void write_record(const Entries& entries, EntryIndex entry,
+                      typename Entries::Record& record) const noexcept {
+        expand(entries.line(entry));
+        write_waiting(entries, entry, record);
+        tell(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
+             entries.line(entry));
+    }
+    /// An entry got a copy of a flow's record, which is to wait there, while the flow goes on.
+    void finish_record(HotEntry& line) const noexcept { tell(groups_.of(line), line); }
+    /// The flow of an entry has ended. @param waits  its record is to wait there
+    void close(HotEntry& line, bool waits) noexcept {
+        if (!has_analysis()) {
+            return;
+        }
+        std::array<TcpState, 2> states;  // they have to be ended when they have told
+        std::size_t count = 0;
+        for_each_tcp_state(line, [&](TcpState& state) { states[count++] = state; });
+        if (waits) {
+            finish_record(line);
+        }
+        std::for_each_n(states.begin(), count, [this](TcpState& state) { analysis_.end(state); });
+    }
+    /// The record of an entry that waits.
+    void write_waiting(const Entries& entries, EntryIndex entry,
+                       typename Entries::Record& record) const noexcept {
+        HotEntry& line = entries.line(entry);
+        entries.write_record(entry, record);
+        if (is_biflow()) {
+            const ReverseGroup& reverse = reverse_of(line);
+            const PacketSpan& span = forward_span(line);
+            record.core.key = swapped(record.core.key, line.starts_swapped != 0);
+            // Without a packet a direction has no times; those of a record are never unset.
+            record.core.start = record.core.packets != 0 ? span.start : reverse.start;
+            record.core.end = record.core.packets != 0 ? span.end : reverse.start;
+            if (reverse.packets == 0) {  // of the slice before
+                record.template group<ReverseGroup>(layout_.reverse_at).end = {};
+            }
+        }
+    }
+
+    /// Whether a flow outlives its record that ends for this reason, as an empty slice.
+    [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
+        return reason == FlowEndReason::active_timeout;
+    }
+    void start_empty_slice(HotEntry& line) noexcept {
+        clear_counts(line);
+        line.was_cut = 1;
+        line.end_was_seen = 0;
+        if (is_biflow()) {
+            const GroupBytes groups = groups_.of(line);
+            const std::uint16_t at = layout_.tunnel_at;
+            const TunnelGroup tunnel = at != 0 ? groups.get<TunnelGroup>(at) : TunnelGroup{};
+            const Timestamp forward_end = forward_span(line).end;
+            const Timestamp reverse_end = reverse_of(line).end;
+            clear_directions(line, reverse_of(line).biflow_direction, tunnel);
+            forward_span(line).end = forward_end;  // what comes next follows on them
+            reverse_of(line).end = reverse_end;
+        }
+        for_each_tcp_state(line, [this](TcpState& state) { analysis_.begin_slice(state); });
+    }
+
+private:
+    /// Whether segments of this flow are analysed.
+    [[nodiscard]] bool analyses(const HotEntry& line) const noexcept {
+        return has_analysis() && line.key.protocol == ip_protocol::kTcp;
+    }
+    [[nodiscard]] TcpState& tcp_state(HotEntry& line, const RecordLayout& layout) const noexcept {
+        return groups_.of(line).template get<TcpState>(layout.tcp_analysis_at);
+    }
+    /// Of each direction of a TCP flow; of others there is none.
+    template <class Use>
+    void for_each_tcp_state(HotEntry& line, Use use) const noexcept {
+        if (analyses(line)) {
+            use(tcp_state(line, layout_));
+            if (is_biflow()) {
+                use(tcp_state(line, reverse_layout_));
+            }
+        }
+    }
+    /// Makes the states among the groups of a record what they tell.
+    void tell(GroupBytes groups, const HotEntry& line) const noexcept {
+        if (!has_analysis()) {
+            return;
+        }
+        for (const RecordLayout* layout : {&layout_, &reverse_layout_}) {
+            const std::uint16_t at = layout->tcp_analysis_at;
+            if (at != 0) {
+                const TcpAnalysisGroup told =
+                    analyses(line) ? analysis_.told(groups.get<TcpState>(at)) : TcpAnalysisGroup{};
+                std::memcpy(&groups.get<std::byte>(at), &told, sizeof told);
+            }
+        }
+    }
+    /// @param is_reverse  of a biflow: the packet goes to the initiator
+    /// @param before      time of its direction's packet before
+    [[gnu::always_inline]] void analyse(HotEntry& line, bool is_reverse, const KeyedPacket& packet,
+                                        Timestamp before) noexcept {
+        const PacketFields& fields = *packet.fields;
+        if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
+            return;
+        }
+        const Timestamp seen_at = packet.packet->seen_at;
+        TcpState& state = tcp_state(line, is_reverse ? reverse_layout_ : layout_);
+        analysis_.pause(state, seen_at - before);
+        if (!fields.has_tcp_segment) {
+            counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
+            return;
+        }
+        if (analysis_.add(state, fields, seen_at) && may_be_compact()) {
+            CompactTcp::compact(line, state, packet.packet->clock);
+        }
+        if (is_biflow()) {
+            const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
+            tcp::add_answer(state, tcp_state(line, other), fields, seen_at);
+        }
+    }
+
+    /// Whether there is a group but the analysis of TCP.
+    [[nodiscard]] bool adds_to_groups() const noexcept {
+        return Entries::kGroupBytes > 0 && adds_to_groups_;
+    }
+    [[nodiscard]] bool is_biflow() const noexcept {
+        if constexpr (Entries::kGroupBytes < sizeof(ReverseGroup)) {
+            return false;
+        } else {
+            return layout_.reverse_at != 0;
+        }
+    }
+    [[gnu::noinline]] void add_to_biflow(HotEntry& line, const KeyedPacket& packet) noexcept {
+        widen(line, packet.packet->seen_at, packet.packet->seen_at);
+        ReverseGroup& reverse = reverse_of(line);
+        if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
+            [[unlikely]] {
+            directions(line).note_syn_or_fin(packet);
+        }
+        if (line.is_reverse(packet)) {
+            analyse(line, true, packet, reverse.end);
+            add_to_direction(reverse, reverse, groups_.of(line), reverse_layout_, packet);
+        } else {
+            PacketSpan& span = forward_span(line);
+            analyse(line, false, packet, span.end);
+            add_to_direction(line, span, groups_.of(line), layout_, packet);
+        }
+    }
+    [[nodiscard]] BiflowEntry directions(HotEntry& line) const noexcept {
+        return {line, groups_.of(line), layout_};
+    }
+    [[nodiscard]] PacketSpan& forward_span(HotEntry& line) const noexcept {
+        return directions(line).forward_span();
+    }
+    [[nodiscard]] ReverseGroup& reverse_of(HotEntry& line) const noexcept {
+        return directions(line).reverse();
+    }
+
+    /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of
+    /// them stays, which lies before group `reverse`.
+    ///
+    /// @param tunnel  as packets from the initiator have it. It is there before they are, because
+    ///                it may be part of the key.
+    void clear_directions(HotEntry& line, BiflowDirection direction,
+                          const TunnelGroup& tunnel) const noexcept {
+        constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
+        static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
+                      kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
+        groups_.clear(line, layout_.reverse_at);
+        reverse_of(line).biflow_direction = direction;
+        if (layout_.tunnel_at != 0) {
+            groups_.of(line).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+        }
+    }
+
+    FlowCacheOptions options_;
+    Timeouts timeouts_;
+    RecordLayout layout_;
+    RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
+    bool adds_to_groups_;
+    CacheCounters& counters_;
+    TcpAnalysis analysis_;
+    CompactTcp::Limits compact_limits_;
+    typename Entries::Groups groups_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "flowcache/flow_cache.hpp"
+#include "flowcache/input/packet_reader.hpp"
+#include "flowcache/keyed_burst.hpp"
+#include "flowcache/record/record_stream.hpp"
+#include "parsers/packet.hpp"
+
+namespace tributary {
+
+/// A worker's clock for other threads. No record that they get from it ends later than what they
+/// read here, unless the clock has gone back since.
+class PublishedClock {
+public:
+    /// @thread  the worker, before it hands on what came with `now`
+    void publish(Timestamp now) noexcept {
+        nanoseconds_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+    /// @thread  any. The ring's release and acquire order this store before the records that follow
+    /// it.
+    [[nodiscard]] Timestamp read() const noexcept {
+        return Timestamp{Timestamp::duration{nanoseconds_.load(std::memory_order_relaxed)}};
+    }
+
+private:
+    std::atomic<Timestamp::rep> nanoseconds_{0};
+};
+
+/// The packet path of one queue: from its input path through its private flow cache to its sink.
+/// One thread owns it and calls step() again and again; nothing in it waits, allocates or throws,
+/// unless the source or sink does.
+template <class Cache, RecordSink<typename Cache::Record> Sink>
+class MeterLoop {
+public:
+    /// All of them outlive the worker.
+    MeterLoop(PacketReader& path, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
+        : keyed_(cache.burst()), path_(path), cache_(cache), sink_(sink), clock_(clock) {}
+
+    /// One burst, start to finish.
+    ///
+    /// @return  packets received; 0 lets the caller back off
+    std::size_t step() noexcept {
+        const ParsedBurst burst = path_.receive(keyed_);
+        clock_.publish(burst.now);
+        cache_.account(burst.packets, sink_);
+        path_.release();
+        cache_.expire_some(burst.now, kExpiryBudget, sink_);
+        return burst.received;
+    }
+
+    /// Ends all records, after the last step(). Call it until it returns true.
+    [[nodiscard]] bool drain() noexcept { return cache_.end_all(clock_.read(), sink_); }
+
+private:
+    /// Entries that expiry may visit per step. Twice a burst: even if every packet opens a flow,
+    /// they are ended faster than they come.
+    static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
+
+    KeyedBurst keyed_;
+    PacketReader& path_;
+    Cache& cache_;
+    Sink& sink_;
+    PublishedClock& clock_;
+};
+
+}  // namespace tributary

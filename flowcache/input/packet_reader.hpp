@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "flowcache/keyed_burst.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "flowcache/record/counter.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+/// What an input path found. Borrowed until the path's release().
+struct ParsedBurst {
+    std::span<const KeyedPacket> packets;  ///< those to be metered; at most kBurstPackets
+    std::size_t received{};  ///< packets that came, also those that are ignored or filtered
+    Timestamp now;           ///< the source's clock after these packets
+};
+
+/// What a FragmentTable does.
+struct FragmentCounters {
+    Counter first;          ///< first fragments, whose ports were kept
+    Counter later;          ///< later fragments
+    Counter without_first;  ///< of these: metered with ports 0, because the first one came later,
+                            ///< too long ago or never, or is forgotten
+    Counter forgotten;      ///< kept ports that had to make room for others before their time
+};
+
+/// What one input path counts. Written by the path's thread, read by anyone.
+/// received = ignored + filtered + packets handed on.
+struct InputCounters {
+    Counter received;
+    Counter filtered;
+    std::array<Counter, kParseStatusCount> ignored;  ///< by ParseStatus; [ok] stays 0
+    Counter filter_not_ready;  ///< ignored because the filter could not decide yet
+    Counter ignored_octets;    ///< of all these, on the wire, as far as the source knows
+    std::array<Counter, kCutHeaderCount> cut_headers;  ///< by CutHeader: metered all the same
+    FragmentCounters fragments;
+    Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
+    Counter bad_timestamp;        ///< unified headers: packets whose time was replaced
+    /// Records that a sender numbered and that never came, not even to be received.
+    Counter unified_headers_missing;
+    Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed
+
+    [[gnu::noinline]] void count_filter_not_ready(std::span<const PacketView> packets) noexcept {
+        filter_not_ready.add(packets.size());
+        for (const PacketView& packet : packets) {
+            ignored_octets.add(packet.wire_bytes);
+        }
+    }
+    /// @param octets  of the packet, on the wire
+    void count_ignored(ParseStatus status, std::uint64_t octets) noexcept {
+        ignored[static_cast<std::size_t>(status)].add();
+        ignored_octets.add(octets);
+    }
+};
+
+/// How packets become fields: full parsing, parsing of trimmed packets, or reading unified headers.
+/// Virtual, because it is called once per burst.
+class PacketReader {
+public:
+    PacketReader() = default;
+    PacketReader(const PacketReader&) = delete;
+    PacketReader& operator=(const PacketReader&) = delete;
+    virtual ~PacketReader() = default;
+
+    /// Takes the next burst from the source; release() comes before the next call.
+    /// @param keyed  gets the packets that are to be metered; what was in it is gone
+    /// @thread       the one thread that owns the path, like all but counters()
+    [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
+    /// Gives the burst's memory back to the source.
+    virtual void release() noexcept = 0;
+    /// From the next burst on packets must match another filter. Where there are no frames, there
+    /// is none.
+    ///
+    /// @param filter  outlives the path, or its next set_filter(); nullptr: all match
+    virtual void set_filter(PacketSelector* /*filter*/) noexcept {}
+    /// Whether packets of the source's last burst are still to come: the next receive() takes no
+    /// other.
+    [[nodiscard]] virtual bool holds_packets() const noexcept { return false; }
+    /// Whether no further packet will come; from a NIC, one always may.
+    [[nodiscard]] virtual bool ended() const noexcept = 0;
+
+    /// @thread  any
+    [[nodiscard]] const InputCounters& counters() const noexcept { return counters_; }
+
+protected:
+    InputCounters counters_;
+};
+
+}  // namespace tributary

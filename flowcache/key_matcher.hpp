@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "flowcache/flow_entries.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_hasher.hpp"
+#include "flowcache/record_update.hpp"
+
+namespace tributary {
+
+/// What makes a packet one of a flow's: the whole key is equal, and so is the tunnel around it
+/// where that is part of the key. The tunnel is not in FlowKey, because few configurations want it
+/// and it would double the key for all.
+class KeyMatcher {
+public:
+    /// @param tunnel_in_key  needs a layout with the group `tunnel`
+    KeyMatcher(FlowHasher hasher, const RecordLayout& layout, bool tunnel_in_key) noexcept
+        : hasher_(hasher),
+          tunnel_at_(tunnel_in_key ? layout.tunnel_at : std::uint16_t{0}),
+          version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0) {}
+
+    /// The hash of a packet.
+    [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
+        const FlowHash of_key = hash_of_key(packet.key);
+        return goes_beyond(packet.key) ? extended(of_key, packet) : of_key;
+    }
+    // The same in steps, for a loop in which few packets take the last one.
+    [[nodiscard]] FlowHash hash_of_key(const ShortKey& key) const noexcept { return hasher_(key); }
+    /// Whether a packet with this key has more that tells its flow: IPv6 addresses, or a tunnel.
+    [[nodiscard]] bool goes_beyond(const ShortKey& key) const noexcept {
+        return key.ip_version != version_of_key_alone_;
+    }
+    /// @param hash  of the packet's key
+    [[nodiscard]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
+        if (packet.key.ip_version != 4) {
+            hash = hasher_(hash, ipv6_addresses(packet));
+        }
+        if (tunnel_at_ != 0) {
+            hash = hasher_(hash, swapped(tunnel_of(*packet.fields), packet.is_swapped));
+        }
+        return hash;
+    }
+    /// @param line  of one of the entries
+    /// @return      whether it runs, and is that of this packet's flow
+    template <class Entries>
+    [[nodiscard]] bool is_same(const Entries& entries, HotEntry& line,
+                               const KeyedPacket& packet) const noexcept {
+        return line.key == packet.key && line.is_running() &&
+               (!goes_beyond(packet.key) || is_same_beyond_key(entries, line, packet));
+    }
+
+private:
+    template <class Entries>
+    [[nodiscard]] bool is_same_beyond_key(const Entries& entries, HotEntry& line,
+                                          const KeyedPacket& packet) const noexcept {
+        return (packet.key.ip_version == 4 ||
+                entries.ipv6(entries.index_of(line)) == ipv6_addresses(packet)) &&
+               (tunnel_at_ == 0 ||
+                entries.groups().of(line).template get<TunnelGroup>(tunnel_at_) ==
+                    swapped(tunnel_of(*packet.fields), line.is_reverse(packet)));
+    }
+
+    FlowHasher hasher_;
+    std::uint16_t tunnel_at_;            ///< 0: not in the key
+    std::uint8_t version_of_key_alone_;  ///< IP version whose keys tell all; 0: none does
+};
+
+}  // namespace tributary

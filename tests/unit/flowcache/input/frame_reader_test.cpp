@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flowcache/input/frame_reader.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/support/cache_harness.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+/// Gives out one burst, then nothing.
+class OneBurst {
+public:
+    explicit OneBurst(std::vector<Frame> frames) : frames_(std::move(frames)) {
+        for (const Frame& frame : frames_) {
+            packets.push_back(frame.view());
+            packets.back().seen_at = packets.back().clock = kFirstTimestamp;
+        }
+    }
+    [[nodiscard]] Burst receive() noexcept {
+        const std::span<const PacketView> burst = given_ ? std::span<const PacketView>{} : packets;
+        given_ = true;
+        return {.packets = burst, .now = kFirstTimestamp};
+    }
+    void release() noexcept {}
+
+    std::vector<PacketView> packets;
+
+private:
+    std::vector<Frame> frames_;
+    bool given_ = false;
+};
+
+/// Lets through what a mask says.
+class MaskFilter final : public PacketSelector {
+public:
+    explicit MaskFilter(PacketMask mask) : mask_(mask) {}
+    [[nodiscard]] PacketMask select(std::span<const PacketView> /*packets*/) noexcept override {
+        return mask_;
+    }
+
+private:
+    PacketMask mask_;
+};
+
+Frame udp(std::uint16_t port) { return ethernet().ipv4().udp(port, 53).payload(8).build(); }
+
+std::uint64_t ignored(const PacketReader& path, ParseStatus status) {
+    return path.counters().ignored[static_cast<std::size_t>(status)].read();
+}
+
+}  // namespace
+
+TEST_CASE("FrameReader: filter, then sampler, then parser; every packet is counted once",
+          "[flowcache][unit]") {
+    std::vector<Frame> frames;
+    for (std::uint16_t port = 0; port < 10; ++port) {
+        frames.push_back(udp(port));
+    }
+    frames[8] = ethernet().ethertype(0x0806).payload(46).build();
+    std::uint64_t ignored_octets = frames[8].view().wire_bytes;
+    for (const std::size_t not_sampled : {3U, 4U, 6U, 7U, 9U}) {
+        ignored_octets += frames[not_sampled].view().wire_bytes;
+    }
+    OneBurst source(std::move(frames));
+    MaskFilter filter(~PacketMask{0b110});  // packets 1 and 2 do not pass
+    Sampler sampler({.one_in = 3}, 0);      // of 0 3 4 5 6 7 8 9 it takes 0 5 8
+    FrameReader<OneBurst> path(source, {.filter = &filter, .sampler = &sampler});
+    const ParsedBurst burst = path.receive(burst_of_no_use());
+    CHECK(burst.received == 10);
+    REQUIRE(burst.packets.size() == 2);
+    CHECK(burst.packets[0].fields->source_port == L4Port{0});
+    CHECK(burst.packets[1].fields->source_port == L4Port{5});
+    CHECK(burst.packets[1].packet->captured.data() == source.packets[5].captured.data());
+    CHECK(path.counters().received.read() == 10);
+    CHECK(path.counters().filtered.read() == 2);
+    CHECK(ignored(path, ParseStatus::not_sampled) == 5);
+    CHECK(path.counters().ignored_octets.read() == ignored_octets);
+    CHECK(ignored(path, ParseStatus::arp) == 1);
+    CHECK(path.receive(burst_of_no_use()).received == 0);
+}
+
+TEST_CASE("FrameReader: later fragments get their ports where a table is given",
+          "[flowcache][unit]") {
+    const std::vector<Frame> frames{
+        ethernet()
+            .ipv4({.more_fragments = true, .identification = 9})
+            .udp(7, 53)
+            .payload(8)
+            .build(),
+        ethernet()
+            .ipv4({.fragment_offset = 2, .protocol = ip_protocol::kUdp, .identification = 9})
+            .payload(8)
+            .build(),
+        ethernet().ipv6().fragment(0, true).udp(8, 54).payload(8).build(),
+        ethernet().ipv6().fragment(2, false).payload(8).build(), udp(1)};
+    {
+        OneBurst source(frames);
+        FragmentTable table(FlowHasher(1), std::chrono::seconds(0));
+        FrameReader<OneBurst> path(source, {.fragments = &table});
+        const ParsedBurst burst = path.receive(burst_of_no_use());
+        REQUIRE(burst.packets.size() == 5);
+        CHECK(burst.packets[1].fields->source_port == L4Port{7});
+        CHECK(burst.packets[1].fields->destination_port == L4Port{53});
+        CHECK(burst.packets[3].fields->source_port == L4Port{8});
+        CHECK(burst.packets[3].fields->destination_port == L4Port{54});
+        CHECK(path.counters().fragments.first.read() == 2);
+        CHECK(path.counters().fragments.later.read() == 2);
+        CHECK(path.counters().fragments.without_first.read() == 0);
+    }
+    OneBurst source(frames);
+    FrameReader<OneBurst> path(source, {});
+    const ParsedBurst burst = path.receive(burst_of_no_use());
+    REQUIRE(burst.packets.size() == 5);
+    CHECK(burst.packets[1].fields->destination_port == L4Port{0});
+    CHECK(burst.packets[3].fields->destination_port == L4Port{0});
+    CHECK(path.counters().fragments.first.read() == 0);
+}
+
+TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and not as filtered",
+          "[flowcache][unit]") {
+    class NotReady final : public PacketSelector {
+    public:
+        NotReady() : PacketSelector(Readiness::not_ready) {}
+        [[nodiscard]] PacketMask select(std::span<const PacketView> /*packets*/) noexcept override {
+            return ~PacketMask{0};  // is not asked
+        }
+    };
+    const std::vector<Frame> frames{udp(1), udp(2), udp(3)};
+    NotReady waiting;
+    MaskFilter second(0b010);
+    OneBurst source(frames);
+    FrameReader<OneBurst> path(source, {.filter = &waiting});
+    CHECK(path.receive(burst_of_no_use()).packets.empty());
+    CHECK(path.counters().received.read() == 3);
+    CHECK(path.counters().filter_not_ready.read() == 3);
+    CHECK(path.counters().ignored_octets.read() == 3 * frames[0].view().wire_bytes);
+    CHECK(path.counters().filtered.read() == 0);
+
+    OneBurst next(frames);
+    FrameReader<OneBurst> ready(next, {.filter = &waiting});
+    ready.set_filter(&second);
+    CHECK(ready.receive(burst_of_no_use()).packets.size() == 1);
+    CHECK(ready.counters().filter_not_ready.read() == 0);
+    CHECK(ready.counters().filtered.read() == 2);
+}
+
+TEST_CASE("FrameReader: what a NIC says wrongly is parsed rightly, and counted in debug builds",
+          "[flowcache][unit]") {
+    OneBurst source({udp(1), udp(2), ethernet().ethertype(0x0806).payload(46).build()});
+    source.packets[0].nic_hint = PlainKind::ipv4_udp;
+    source.packets[1].nic_hint = PlainKind::ipv6_tcp;
+    source.packets[2].nic_hint = PlainKind::ipv4_udp;
+    FrameReader<OneBurst> path(source, {});
+    const ParsedBurst burst = path.receive(burst_of_no_use());
+    REQUIRE(burst.packets.size() == 2);
+    CHECK(burst.packets[0].fields->source_port == L4Port{1});
+    CHECK(burst.packets[1].fields->source_port == L4Port{2});
+    CHECK(burst.packets[1].fields->ip_version == 4);
+    CHECK(ignored(path, ParseStatus::arp) == 1);
+    CHECK(path.counters().nic_hint_mismatches.read() == (kChecksNicHints ? 2 : 0));
+}

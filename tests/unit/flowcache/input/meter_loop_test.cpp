@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flowcache/input/meter_loop.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "flowcache/input/frame_reader.hpp"
+#include "tests/support/allocation_counter.hpp"
+#include "tests/support/cache_harness.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Gives out prepared bursts, then empty ones with the last clock.
+class PacketList {
+public:
+    void add_burst(std::vector<PacketView> packets) {
+        const Timestamp now = packets.back().clock;
+        bursts_.push_back({std::move(packets), now});
+    }
+    void add_silence(Timestamp now) { bursts_.push_back({{}, now}); }
+
+    [[nodiscard]] Burst receive() noexcept {
+        if (next_ == bursts_.size()) {
+            return {{}, bursts_.empty() ? Timestamp{} : bursts_.back().now};
+        }
+        const Prepared& burst = bursts_[next_++];
+        return {burst.packets, burst.now};
+    }
+    void release() noexcept { ++released; }
+
+    int released = 0;
+
+private:
+    struct Prepared {
+        std::vector<PacketView> packets;
+        Timestamp now;
+    };
+    std::vector<Prepared> bursts_;
+    std::size_t next_ = 0;
+};
+
+PacketView seen(const Frame& frame, Timestamp time) {
+    PacketView view = frame.view();
+    view.ingress_interface = InterfaceIndex{3};
+    view.seen_at = view.clock = time;
+    return view;
+}
+
+struct Fixture {
+    FlowCacheOptions options{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
+    std::vector<std::byte> memory = std::vector<std::byte>(FlowCache<80>::bytes_needed(options));
+    CacheCounters counters;
+    PublishedClock clock;
+    FlowCache<80> cache{options, RecordLayout{}, FlowHasher(1), memory, counters};
+    RecordList<FlowRecord<80>> sink;
+    PacketList source;
+    FrameReader<PacketList> path{source, {}};
+    MeterLoop<FlowCache<80>, RecordList<FlowRecord<80>>> worker{path, cache, sink, clock};
+};
+
+}  // namespace
+
+TEST_CASE("MeterLoop: a burst is metered, what is not IP is ignored by name", "[flowcache][unit]") {
+    Fixture fixture;
+    const Frame udp = ethernet().vlan(5).ipv4().udp(1000, 53).payload(20).build();
+    const Frame cut = udp.cut(20);
+    const Frame arp = ethernet().ethertype(0x0806).payload(46).build();
+    const Timestamp time = at_ms(5000);
+    fixture.source.add_burst({seen(udp, time), seen(arp, time), seen(udp, time), seen(cut, time)});
+    CHECK(fixture.worker.step() == 4);
+    CHECK(fixture.source.released == 1);
+    CHECK(fixture.clock.read() == time);
+    CHECK(fixture.path.counters().received.read() == 4);
+    const auto& ignored = fixture.path.counters().ignored;
+    CHECK(ignored[static_cast<std::size_t>(ParseStatus::arp)].read() == 1);
+    CHECK(ignored[static_cast<std::size_t>(ParseStatus::truncated_ipv4_header)].read() == 1);
+    CHECK(fixture.counters.packets.read() == 2);
+
+    CHECK(fixture.worker.drain());
+    REQUIRE(fixture.sink.records.size() == 1);
+    const FlowRecordCore& core = fixture.sink.records[0].core;
+    CHECK(core.packets == 2);
+    CHECK(core.octets == 96);
+    CHECK(core.key.vlan == VlanId{5});
+    CHECK(core.key.ingress_interface == InterfaceIndex{3});
+    CHECK(core.key.source == ip_address("192.0.2.1"));
+    CHECK(core.key.destination_port == L4Port{53});
+}
+
+TEST_CASE("MeterLoop: idle flows leave in steps without packets", "[flowcache][unit]") {
+    Fixture fixture;
+    const Frame udp = ethernet().ipv6().udp(1, 2).build();
+    fixture.source.add_burst({seen(udp, at_ms(5000))});
+    fixture.source.add_silence(at_ms(15000));
+    fixture.source.add_silence(at_ms(15600));
+    fixture.worker.step();
+    fixture.worker.step();
+    CHECK(fixture.sink.records.empty());
+    CHECK(fixture.worker.step() == 0);
+    REQUIRE(fixture.sink.records.size() == 1);
+    CHECK(fixture.sink.records[0].core.end_reason == FlowEndReason::idle_timeout);
+}
+
+TEST_CASE("MeterLoop: no step allocates", "[flowcache][unit]") {
+    Fixture fixture;
+    std::vector<Frame> frames;
+    for (std::uint16_t port = 0; port < 2 * kBurstPackets; ++port) {
+        frames.push_back(ethernet().ipv4().udp(port, 53).build());
+    }
+    for (int burst = 0; burst < 50; ++burst) {  // new flows, hits, timeouts, all in turn
+        std::vector<PacketView> packets;
+        for (std::size_t n = 0; n < kBurstPackets; ++n) {
+            packets.push_back(
+                seen(frames[(n + static_cast<std::size_t>(burst) * 7) % frames.size()],
+                     at_ms(5000 + 1800 * burst)));
+        }
+        fixture.source.add_burst(std::move(packets));
+    }
+    fixture.sink.records.reserve(50 * kBurstPackets);
+    const std::size_t before = allocations();
+    for (int burst = 0; burst < 50; ++burst) {
+        fixture.worker.step();
+    }
+    CHECK(allocations() == before);
+    CHECK(fixture.worker.drain());
+    CHECK(fixture.sink.records.size() > 2 * kBurstPackets);
+}
