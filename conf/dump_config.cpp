@@ -73,9 +73,17 @@ std::string general_path(const std::string& path) {
 }
 
 constexpr std::string_view kReferenceHead =
-    "<!-- Made from the key table by `key_reference`; a test compares the two. -->\n"
-    "# Configuration keys\n"
-    "\n";
+    "<!-- Made from conf/examples and the key table by `key_reference`; a test compares the two. "
+    "-->\n"
+    "# Configuration\n"
+    "\n"
+    "Three whole configurations to begin with. `conf/examples`, in the package\n"
+    "`/usr/share/doc/tributary/examples`, has more. After them come "
+    "[the rules for all keys](#rules-for-all-keys),\n"
+    "every key with its default and its limits, and the "
+    "[profiles of collectors](#profiles-of-collectors).\n";
+
+constexpr std::string_view kIntroductionHead = "\n## Rules for all keys\n\n";
 
 constexpr std::string_view kIntroduction =
     "`tributaryd --config FILE` reads one YAML document. Every key may be left out. `--set "
@@ -109,9 +117,10 @@ constexpr std::string_view kIntroduction =
     "An explicit `cores.input` has one core for each queue. Filters and sampling choose frames, "
     "so\n"
     "they exclude `parse: unified-header`. With `--read`, `inputs` and `export.collectors` are\n"
-    "ignored, and so is a `log.file` unless `--set` gives it: the file's is that of the probe. A "
-    "key that has no effect beside the others, such as a `trim-length` without\n"
-    "`parse: trimmed`, is a warning.\n";
+    "ignored, and so is a `log.file` unless `--set` gives it: the file's is that of the probe. A\n"
+    "key that has no effect beside the others, such as a `trim-length` without `parse: trimmed`, "
+    "is\n"
+    "a warning.\n";
 
 constexpr std::string_view kTableHead =
     "\n"
@@ -143,8 +152,14 @@ std::vector<Setting> documented_keys() {
     return keys;
 }
 
-std::string key_reference() {
-    std::string page = std::string(kReferenceHead) + std::string(kIntroduction);
+std::string key_reference(const std::vector<ExampleFile>& examples) {
+    std::string page(kReferenceHead);
+    for (const ExampleFile& example : examples) {
+        page += "\n## `" + example.name + "`\n\n```yaml\n" +
+                example.text.substr(example.text.find('\n') + 1) + "```\n";
+    }
+    page += kIntroductionHead;
+    page += kIntroduction;
     std::string section;
     for (const Setting& key : documented_keys()) {
         const std::string here = section_of(key.path);

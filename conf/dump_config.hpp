@@ -22,7 +22,14 @@ namespace tributary {
 /// The section that a key is in: inputs[] of inputs[].queues.
 [[nodiscard]] std::string section_of(const std::string& path);
 
+/// A configuration that the reference shows whole.
+struct ExampleFile {
+    std::string name;  ///< its path in the source tree
+    std::string text;  ///< begins with the licence line, which the reference leaves out
+};
+
 /// The page that explains every key (docs/configuration.md), in Markdown.
-[[nodiscard]] std::string key_reference();
+/// @param examples  shown at its beginning, in this order
+[[nodiscard]] std::string key_reference(const std::vector<ExampleFile>& examples);
 
 }  // namespace tributary

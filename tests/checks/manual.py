@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual pages: manual.py PAGE...; man and groff have nothing to say of them, and they know every option that the
-README shows."""
+"""The manual pages: manual.py KEY-REFERENCE PAGE...; man and groff have nothing to say of them, they know every option that
+the documents show, and docs/configuration.md is what the program KEY-REFERENCE writes."""
 import os
 import re
 import shutil
@@ -25,20 +25,34 @@ def page_faults(page):
 
 
 def option_faults(pages):
-    """Options behind `tributaryd` and `tributary` in the README's commands must be in the manual page of that name."""
+    """Options behind `tributaryd` and `tributary` in the documents' commands must be in the manual page of that name."""
     texts = {os.path.basename(page).rsplit(".", 1)[0]: rendered(FORMATTERS[0], page).stdout for page in pages}
-    commands = re.findall(r"(?<![\w/=])(tributaryd?) ([^`\n#]*)", tree.read("README.md"))
-    shown = {(program, option) for program, words in commands for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", words)}
-    if len(shown) < 5:
-        yield "README.md: hardly any option found: %s" % sorted(shown)
-    for program, option in sorted(shown):
+    shown = set()
+    for path in tree.documents():
+        # A command ends with its line, its code, a comment or a pipe; one may go on in the next line.
+        commands = re.findall(r"(?<![\w/=.-])(?<!-u )(tributaryd?) ((?:\\\n|[^`\n#|])*)", tree.read(path))
+        shown |= {(program, option, path) for program, words in commands
+                  for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", words)}
+    if len(shown) < 20:
+        yield "hardly any option found in the documents: %s" % sorted(shown)
+    for program, option, path in sorted(shown):
         if not re.search(r"(?<![\w-])%s(?![\w-])" % option, texts[program]):
-            yield "README.md: %s has no option %s" % (program, option)
+            yield "%s: %s has no option %s" % (path, program, option)
 
 
+def reference_faults(program):
+    examples = os.path.join(tree.ROOT, "conf", "examples")
+    result = subprocess.run([program, examples], capture_output=True, text=True, timeout=60)
+    if result.returncode != 0 or result.stdout != tree.read("docs/configuration.md"):
+        yield "docs/configuration.md is not current: build/conf/key_reference conf/examples > docs/configuration.md"
+
+
+key_reference, *pages = sys.argv[1:]
+faults = list(reference_faults(key_reference))
 missing = [formatter[0] for formatter in FORMATTERS if shutil.which(formatter[0]) is None]
-if missing:
+if missing and not faults:
     print("SKIP: not installed: " + " ".join(missing))
     sys.exit(77)
-pages = sys.argv[1:]
-tree.report([fault for page in pages for fault in page_faults(page)] + list(option_faults(pages)), pages)
+if not missing:
+    faults += [fault for page in pages for fault in page_faults(page)] + list(option_faults(pages))
+tree.report(faults, pages)

@@ -23,6 +23,12 @@ def read(path):
         return source.read()
 
 
+def documents():
+    """Paths of the documents that are written to be read, relative to the root: README.md and docs."""
+    found = ["README.md"] + ["docs/" + name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md")]
+    return sorted(found)
+
+
 def report(faults, checked):
     """Ends the check: one line per fault. A check that looked at nothing fails too."""
     for fault in faults:
