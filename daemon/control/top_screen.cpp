@@ -250,7 +250,7 @@ ScreenLines top_help(ScreenSize size) {
         "  LOAD     share of a thread's time that brought something",
         "  LINK     up, down, gone (the device was removed), unknown",
         "  MISSED   packets that the NIC had no descriptor for",
-        "  LOST     records; docs/control.md and README.md have the causes",
+        "  LOST     records; docs/ledger.md has the causes",
         "  STATE    up, away, failed (for good), removed (by a reload)",
         "  SPOOL    share of the spool's max-size; full and empty as over the last minute",
         "  flows/s begin, records/s leave",

@@ -218,7 +218,7 @@ TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]
     CHECK(memory[0].pages < 2 * 62 + 32 + 40);
 }
 
-TEST_CASE("plan: a flow takes the memory that README names", "[daemon][unit]") {
+TEST_CASE("plan: a flow takes the memory that docs/install.md names", "[daemon][unit]") {
     const auto bytes_per_flow = [](bool all_fields, bool tcp_analysis, FlowDirection direction) {
         FieldGroups groups;
         for (bool FieldGroups::*const group : kFieldGroups) {
