@@ -131,7 +131,7 @@ def main():
     if octets > README_OCTETS:
         faults.append("README.md: %d octets, %d allowed" % (octets, README_OCTETS))
     faults += [*row_faults(documents), *room_faults(), *ledger_faults()]
-    tree.report(faults, documents)
+    tree.report(list(dict.fromkeys(faults)), documents)
 
 
 main()
