@@ -55,7 +55,7 @@ std::size_t CollectorAccounts::account_of(const CollectorOptions& collector) {
     });
     if (known == accounts_.end() && accounts_.size() == kMost) {
         throw ExportError("there have been " + std::to_string(kMost) +
-                          " different collectors since the start; a restart forgets them");
+                          " different collectors since the start; a restart clears them");
     }
     if (known == accounts_.end()) {
         known = accounts_.insert(known, {.name = name});

@@ -9,9 +9,9 @@
 
 namespace tributary {
 
-/// Which account of the export's counters is which collector's, over all changes of collectors: one
-/// that was there before gets the account that it had.
-/// @thread  one at a time
+/// Assigns each collector an account of the export's counters. A collector that returns after a
+/// change gets its former account again.
+/// @thread  any, one at a time
 class CollectorAccounts {
 public:
     /// Different collectors over the whole life of a probe.
@@ -25,11 +25,11 @@ public:
 
     explicit CollectorAccounts(const std::vector<CollectorOptions>& collectors);
 
-    /// The accounts of these collectors, in their order; no other is in use then. One that is used
-    /// now with a spool stays with that, and gets the name of the collector that has the spool.
+    /// The accounts of these collectors, in their order; all others become unused. An account in
+    /// use with a spool stays with the spool, and gets the name of the spool's collector.
     ///
-    /// @errors  ExportError: there have been too many, or another one has had that name; nothing
-    ///          that matters has changed then
+    /// @errors  ExportError: too many collectors since the start, or another account has that name;
+    ///          nothing that matters has changed then
     [[nodiscard]] std::vector<std::size_t> choose(const std::vector<CollectorOptions>& collectors);
     [[nodiscard]] const std::vector<Account>& all() const noexcept { return accounts_; }
 

@@ -8,11 +8,11 @@
 
 namespace tributary {
 
-/// What a probe tells of a collector beside its account.
+/// Figures of a collector beside its account.
 struct CollectorFigures {
     std::string name;  ///< as in the ledger
     LatencyHistogram::Reading latency;
-    std::uint64_t spool_max_octets{};  ///< 0: it has no spool
+    std::uint64_t spool_max_octets{};  ///< 0: no spool
 };
 
 }  // namespace tributary

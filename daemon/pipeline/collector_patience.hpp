@@ -8,8 +8,8 @@
 
 namespace tributary {
 
-/// Decides when captures are not read on because no collector can be reached. The records of a
-/// capture wait for a collector that takes them slowly; without one they would wait for ever.
+/// Decides when to stop reading captures because no collector can be reached. The records of a
+/// capture wait for a slow collector; without any they would wait for ever.
 ///
 /// @thread  one
 class CollectorPatience {
@@ -19,10 +19,10 @@ public:
     CollectorPatience(Clock::duration patience, Clock::time_point begin) noexcept
         : patience_(patience), since_(begin) {}
 
-    /// To be called about once a second.
+    /// Call it about once a second.
     ///
-    /// @return  records have waited for all the patience, in which no collector took one, nor was
-    ///          one connected without trouble
+    /// @return  true: records have waited for the whole patience, no collector has taken a record
+    ///          meanwhile, and none was connected without errors
     [[nodiscard]] bool is_over(const Ledger& ledger, Clock::time_point now) noexcept;
 
 private:

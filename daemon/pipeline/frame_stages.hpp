@@ -33,7 +33,7 @@ namespace tributary {
     return options;
 }
 
-/// What the frames of one queue pass through before and after they are parsed.
+/// The stages of one queue before and after the parser.
 class FrameStages {
 public:
     /// @param filter         of the input, or nullptr; outlives the stages
@@ -52,7 +52,7 @@ public:
     FrameStages(const FrameStages&) = delete;
     FrameStages& operator=(const FrameStages&) = delete;
 
-    /// What a FrameReader needs; the stages outlive it.
+    /// The parts of a FrameReader; the stages outlive it.
     [[nodiscard]] FrameReaderParts parts(const ParseOptions& parse) noexcept {
         return {.parse = parse,
                 .filter = filter_,

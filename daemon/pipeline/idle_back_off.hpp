@@ -10,20 +10,20 @@
 
 namespace tributary {
 
-/// What a polling thread does when a poll brings nothing: it goes on at once, or after some empty
-/// polls waits before each further one.
+/// Decides what a polling thread does after an empty poll: it polls on, or, after several empty
+/// polls, waits before each further one.
 class IdleBackOff {
 public:
     static constexpr std::uint32_t kEmptyPollsBeforeWait = 64;
-    /// What an interrupt has told of may take a while to be seen: net_tap waits for a signal.
+    /// After an interrupt the packets may come a little later: net_tap waits for a signal.
     static constexpr std::uint32_t kEmptyPollsAfterInterrupt = 1024;
 
-    /// @param wait  empty: it polls on
+    /// @param wait  empty: the thread polls on
     explicit IdleBackOff(IdleWait wait) : wait_(std::move(wait)) {}
 
     /// Call after each poll.
     ///
-    /// @param found  whether it brought anything
+    /// @param found  whether the poll brought anything
     void after_poll(bool found) {
         if (found) {
             polls_left_ = kEmptyPollsBeforeWait;
@@ -38,7 +38,7 @@ public:
 private:
     IdleWait wait_;
     std::uint32_t polls_left_ =
-        kEmptyPollsBeforeWait;  ///< empty ones until it waits, this included
+        kEmptyPollsBeforeWait;  ///< empty polls until the wait, this one included
 };
 
 }  // namespace tributary

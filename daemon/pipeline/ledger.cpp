@@ -79,12 +79,12 @@ Json spool_json(const GroupSpoolLedger& spool) {
 
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// At the end: what the next process finds.
+/// Records at the end that the next process finds.
 std::string spooled_text(std::uint64_t records) {
     return records == 0 ? std::string() : fmt::format("{} in the spool, ", records);
 }
 
-/// Where TCP was not analysed, zeros in the records don't mean that all went well.
+/// Where TCP was not analysed, zeros in the records do not mean "no loss".
 std::string unanalysed_text(const NamedCounts& segments) {
     std::string text;
     for (const auto& [why, count] : segments) {

@@ -17,24 +17,23 @@
 
 namespace tributary {
 
-/// Counts by name, in alphabetical order; every name that can occur is there, also at 0.
+/// Counts by name, in alphabetical order; contains every name, also at 0.
 using NamedCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
 /// A live queue's clock beside the host's.
 struct ClockLedger {
-    /// By how much the host's clock was set back, as far as that is not made good.
+    /// By how much the host's clock was set back and has not caught up since.
     Timestamp::duration lead{};
-    std::uint64_t times_set_back{};  ///< by so much that the queue's clock went back too
+    std::uint64_t times_set_back{};  ///< so far that the queue's clock went back too
 
-    /// Of many queues, the worst of each.
+    /// Keeps the worse of each; over all queues the worst.
     void worsen(const ClockLedger& other) noexcept {
         lead = std::max(lead, other.lead);
         times_set_back = std::max(times_set_back, other.times_set_back);
     }
 };
 
-/// Where the packets and records of one queue are (or of all queues, summed up). Always, after a
-/// drain:
+/// The packets and records of one queue, or the sums over all queues. After a drain always:
 ///
 ///     received = metered.packets + ignored (by reason) + filtered
 ///     metered  = exported + lost (by cause) + active     in records, packets and octets
@@ -43,104 +42,102 @@ struct QueueLedger {
     std::uint64_t received{};
     std::uint64_t filtered{};
     std::uint64_t bad_timestamp{};
-    std::uint64_t frames_cut{};        ///< announce more octets than came; live only
-    std::uint64_t length_unknown{};    ///< fill their buffer, and announce no length; live only
+    std::uint64_t frames_cut{};      ///< header announces more octets than received; live only
+    std::uint64_t length_unknown{};  ///< buffer full, and the header announces no length; live only
     std::optional<ClockLedger> clock;  ///< absent offline: a capture brings its own
-    /// Dropped by the NIC for this queue; nothing: unknown, for this queue or for one of the sum.
+    /// Dropped by the NIC for this queue; nullopt: unknown, for this queue or for one of the sum.
     std::optional<std::uint64_t> nic_queue_errors{0};
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
-    std::uint64_t unified_headers_untracked{};  ///< of streams whose missing ones are not known
+    std::uint64_t unified_headers_untracked{};  ///< of streams without known gaps
     NamedCounts ignored;
-    std::uint64_t ignored_octets{};  ///< of all these packets, on the wire
-    NamedCounts
-        cut_headers;        ///< metered although the trimmed path could not read this header whole
-    NamedCounts fragments;  ///< what a FragmentTable does with them; all metered
-    /// Segments that TCP analysis has not read, because the header was not there, or that are
-    /// `tcpAnalysisOverflow` of their flows (`unjudged`); all metered.
+    std::uint64_t ignored_octets{};  ///< of all ignored packets, on the wire
+    NamedCounts cut_headers;         ///< packets with this header cut on the trimmed path; metered
+    NamedCounts fragments;           ///< by outcome in the FragmentTable; all metered
+    /// Segments not analysed: without a whole TCP header, or counted in `tcpAnalysisOverflow` of
+    /// their flows (`unjudged`); all metered.
     NamedCounts tcp_unanalysed;
-    std::uint64_t nic_hint_mismatches{};  ///< packets that are not what the NIC says; metered
+    std::uint64_t nic_hint_mismatches{};  ///< packets of another type than the NIC reports; metered
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
-    RecordTally spooled;  ///< at the end: still active, because a spool keeps them
+    RecordTally spooled;  ///< at the end: records in a spool, which count as active
     std::map<std::string, RecordTally, std::less<>> lost;    ///< by cause
     std::array<std::uint64_t, kFlowEndReasonCount> ended{};  ///< by FlowEndReason
 
     [[nodiscard]] std::uint64_t ignored_sum() const noexcept;
     [[nodiscard]] RecordTally lost_sum() const noexcept;
-    /// Records that have ended, by reason.
+    /// Ended records by reason.
     [[nodiscard]] NamedCounts ended_by_reason() const;
-    /// Records that are in the cache.
+    /// Records in the cache.
     [[nodiscard]] std::uint64_t in_cache() const noexcept;
-    /// In the cache, the ring or an unsent message.
+    /// Records in the cache, the ring or an unsent message.
     [[nodiscard]] RecordTally active() const noexcept;
 
     QueueLedger& operator+=(const QueueLedger& other);
 };
 
-/// Reads what a flow cache counts into `queue`. Call it after the counts of exported and lost
-/// records are in, so that a ledger read at full speed never shows more records gone than created;
-/// for the same reason it reads the ended ones first.
+/// Copies the counters of a flow cache into `queue`. Call it after the exported and lost records
+/// are read: a ledger read at full speed then never shows more records gone than created. For the
+/// same reason it reads the ended records first.
 void read_cache(const CacheCounters& counters, QueueLedger& queue);
-/// Reads what an input path counts into `queue`; after read_cache(), for the same reason.
+/// Copies the counters of an input path into `queue`; after read_cache(), for the same reason.
 void read_input(const InputCounters& counters, QueueLedger& queue);
 
-/// One collector's own account.
+/// The account of one collector.
 struct CollectorLedger {
     std::string name;  ///< transport and address
     NamedCounts counts;
     NamedCounts lost_by_cause;
-    bool is_removed{};  ///< a reload took it away
+    bool is_removed{};  ///< removed by a reload
 };
 
-/// The account of the spool that all collectors of a group have. What it has inherited and stored
-/// was handed over to a collector, lost (by cause), is spooled at the end, or waits.
+/// The account of the spool that a group's collectors share:
+///
+///     inherited + stored = handed_over + lost (by cause) + spooled (at the end) + waiting
 struct GroupSpoolLedger {
-    std::uint64_t inherited{};  ///< records that a former process has left
+    std::uint64_t inherited{};  ///< records of a former process
     std::uint64_t stored{};     ///< records of this process
     std::uint64_t handed_over{};
     NamedCounts lost_by_cause;
     std::uint64_t spooled{};
     std::uint64_t estimated{};   ///< records among inherited and spool_damaged
     std::uint64_t octets{};      ///< on the disk
-    std::uint64_t max_octets{};  ///< may be on the disk
-    std::uint64_t errors{};      ///< the disk refused something, or does not give it back
+    std::uint64_t max_octets{};  ///< limit on the disk
+    std::uint64_t errors{};      ///< failed writes and reads of the disk
 
     [[nodiscard]] std::uint64_t lost() const noexcept;
-    /// 0 where counts that belong together were read while one of them changed.
+    /// 0 where the difference is negative, because the counters changed while they were read.
     [[nodiscard]] std::uint64_t waiting() const noexcept;
 };
 
-/// What the NIC of one input counts beside the packets that it delivers. Few drivers tell it per
-/// queue.
+/// What the NIC of one input counts beside delivered packets. Few drivers report it per queue.
 struct PortLedger {
     std::string name;
-    std::optional<std::uint64_t> missed{0};  ///< no free descriptor; nothing: unknown
+    std::optional<std::uint64_t> missed{0};  ///< no free descriptor; nullopt: unknown
     std::uint64_t no_buffer{};               ///< no free buffer in the mempool
     std::uint64_t errors{};                  ///< broken frames
 };
 
 struct Ledger {
-    std::size_t captures_cut{};  ///< capture files that are cut or damaged
+    std::size_t captures_cut{};  ///< cut or damaged capture files
     std::vector<QueueLedger> queues;
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;
-    std::optional<GroupSpoolLedger> spool{};  ///< nothing: there is none
+    std::optional<GroupSpoolLedger> spool{};  ///< nullopt: no group spool
 
     [[nodiscard]] QueueLedger total() const;
-    /// What one port does not know is unknown of all.
+    /// The sums; a count unknown for one port is unknown for all.
     [[nodiscard]] PortLedger all_ports() const;
 };
 
 /// The number, or "unknown".
 [[nodiscard]] std::string number_text(std::optional<std::uint64_t> number);
-/// The number; where it is a part, and the rest is unknown, "unknown + " the number, if that is
-/// any.
+/// The number. With an unknown rest: "unknown + " and the number, or "unknown" for 0.
 [[nodiscard]] std::string part_text(std::uint64_t number, bool rest_is_unknown);
-/// a + b; unknown where one of them is.
+/// a + b; nullopt where one of them is unknown.
 [[nodiscard]] std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
                                                         std::optional<std::uint64_t> b);
 
-/// What collectors are told of losses before the export.
+/// The losses before the export, for the collectors.
 [[nodiscard]] PreExportLosses metering_totals(const Ledger& ledger);
 
 /// The ledger as DESIGN 3 fixes it, indented.
@@ -149,7 +146,7 @@ struct Ledger {
 /// The ledger in one line for the log.
 [[nodiscard]] std::string to_line(const Ledger& ledger);
 
-/// What does not add up after a drain, in one line; empty when everything does.
+/// The sums that do not add up after a drain, in one line; empty: all add up.
 [[nodiscard]] std::string imbalance(const Ledger& ledger);
 
 }  // namespace tributary

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMessageOctets = 16'384;
 constexpr std::size_t kRecordsAtATime = 2048;
 
-/// Has a queue's thread do one command. @return  the command as it left it
+/// Has a queue's thread carry out one command. @return  the command as the thread left it
 template <class Command>
 Command carried_out(Pipeline& pipeline, std::size_t queue, const Command& command) {
     InputCommand given = command;
@@ -29,7 +29,7 @@ Command carried_out(Pipeline& pipeline, std::size_t queue, const Command& comman
     return std::get<Command>(given);
 }
 
-/// @errors  also std::runtime_error: the records find no room
+/// @errors  also std::runtime_error: no room for the records
 void end_flows_of(Pipeline& pipeline, std::size_t queue) {
     using std::chrono::steady_clock;
     EndFlows command;
@@ -40,20 +40,20 @@ void end_flows_of(Pipeline& pipeline, std::size_t queue) {
             moved_at = steady_clock::now();
         } else if (steady_clock::now() - moved_at >= Pipeline::kOrderPatience) {
             throw std::runtime_error(
-                "no collector takes records, and they find no more room; flows go on");
+                "no collector takes records, rings and caches are full; flows go on");
         }
         command = next;
     }
 }
 
-/// Encodes records, and hands each message on when it is full.
+/// Encodes records, and passes each full message to `write`.
 class MessageWriter {
 public:
     MessageWriter(const ExportOptions& options, const RecordLayout& layout,
                   const std::function<bool(MessageView)>& write)
         : encoder_(options, layout, kMessageOctets), write_(write) {}
 
-    /// @return  false: nobody wants more
+    /// @return  false: `write` has returned false
     [[nodiscard]] bool add(const std::byte* record) {
         const AppendResult result = encoder_.append(record);
         if (result == AppendResult::message_full) {
@@ -64,7 +64,7 @@ public:
         }
         return true;
     }
-    /// @return  false: nobody wants more
+    /// @return  false: `write` has returned false
     [[nodiscard]] bool add_all(std::span<const std::byte> records, std::size_t record_bytes) {
         bool goes_on = true;
         for (; goes_on && !records.empty(); records = records.subspan(record_bytes)) {
@@ -96,8 +96,8 @@ private:
     std::vector<std::byte> message_;
 };
 
-/// Gives all queues a command; where one hangs, those before it get the former one again, as far
-/// as they answer.
+/// Sends all queues a command. Where a thread hangs, the queues before it get the former command
+/// again, as far as they answer.
 template <class Command>
 void set_everywhere(Pipeline& pipeline, QueueRange queues, const Command& wanted,
                     const Command& former) {

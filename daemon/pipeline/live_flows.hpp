@@ -11,26 +11,26 @@
 
 namespace tributary {
 
-/// An input thread that does not do what it is asked: it hangs.
+/// An input thread does not carry out a command: it hangs.
 struct ThreadHangs : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Writes the flows that run now as IPFIX messages, templates first. They are looked at one after
-/// the other while packets go on, so that it is no picture of one moment: a flow that ends
-/// meanwhile may be missing.
+/// Writes the running flows as IPFIX messages, templates first. This is no snapshot: it reads them
+/// one after the other while packets are metered, and a flow that ends meanwhile may be missing.
 ///
-/// @param options  of the export: what records are told in
-/// @param write    gets one message after the other; false: nobody wants more
+/// @param options  of the export: how records are encoded
+/// @param write    gets one message after the other; returns false to end the listing
 /// @errors  ThreadHangs, ExportError
 /// @thread  any but the pipeline's, between its start() and stop()
 /// @cost    for an input thread: eight entries between two bursts
 void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const RecordLayout& layout,
                       const std::function<bool(MessageView)>& write);
 
-/// Ends all flows that run now; their packets to come begin new ones.
+/// Ends all running flows; their next packets begin new ones.
 ///
-/// @errors  ThreadHangs; std::runtime_error: rings and caches are full, and nobody takes records
+/// @errors  ThreadHangs; std::runtime_error: rings and caches are full, and no collector takes
+///          records
 /// @thread  any but the pipeline's, between its start() and stop()
 void end_live_flows(Pipeline& pipeline);
 
@@ -39,14 +39,14 @@ struct LiveTimeouts {
     Timeouts former;
 };
 
-/// Sets the timeouts of all queues' caches. They hold for flows that run, too, once each thread has
+/// Sets the timeouts of all queues' caches. They also apply to running flows, once each thread has
 /// gone through its cache.
 ///
-/// @errors  ThreadHangs: all that answer have the former ones
+/// @errors  ThreadHangs: all threads that answer have the former timeouts
 /// @thread  any but the pipeline's, between its start() and stop()
 void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts);
 
-/// Queues that lie side by side.
+/// Consecutive queues.
 struct QueueRange {
     std::size_t first{};
     std::size_t count{};
@@ -60,7 +60,8 @@ struct LiveFilter {
 /// Sets the filter of some queues' input paths.
 ///
 /// @param filter  outlives the paths, or their next filter
-/// @errors  ThreadHangs: all that answer have the former one, and either may still be used
+/// @errors  ThreadHangs: all threads that answer have the former filter, and either may still be
+///          used
 /// @thread  any but the pipeline's, between its start() and stop()
 void set_live_filter(Pipeline& pipeline, QueueRange queues, const LiveFilter& filter);
 

@@ -12,12 +12,12 @@
 
 namespace tributary {
 
-/// Hands commands to one thread, one at a time, and back when they are done.
+/// Passes commands to one thread, one at a time, and returns each when it is done.
 template <class Command>
 class Mailbox {
 public:
-    /// @return  false: the one before is not done yet, and stays
-    /// @thread  one at a time, like is_done(), done() and withdraw()
+    /// @return  false: the command before is not done yet, and stays
+    /// @thread  the sender, like is_done(), done() and withdraw(); one at a time
     [[nodiscard]] bool post(const Command& command) {
         if (!is_done()) {
             return false;
@@ -29,17 +29,17 @@ public:
     [[nodiscard]] bool is_done() const noexcept {
         return state_.load(std::memory_order_acquire) == State::none;
     }
-    /// The command that was posted, as its thread left it; is_done() was true.
+    /// The posted command as its thread left it. Call it only after is_done() was true.
     [[nodiscard]] const Command& done() const noexcept { return command_; }
-    /// Takes the command back. @return  false: its thread has begun with it, or is done
+    /// Takes the command back. @return  false: its thread has begun it, or is done
     bool withdraw() noexcept {
         State posted = State::posted;
         return state_.compare_exchange_strong(posted, State::none);
     }
 
-    /// @return  nullptr: there is none
-    /// @thread  the one that gets the commands, like finish()
-    /// @cost    one load while there is none
+    /// @return  nullptr: no command
+    /// @thread  the receiver, like finish()
+    /// @cost    one load while there is no command
     [[nodiscard]] Command* current() noexcept {
         State seen = state_.load(std::memory_order_relaxed);
         if (seen == State::none) [[likely]] {
@@ -58,11 +58,11 @@ private:
     Command command_{};
 };
 
-/// Records end by other timeouts from now on.
+/// Applies other timeouts to records from now on.
 struct SetTimeouts {
     Timeouts timeouts;
 };
-/// Packets must match another filter from now on; the former one is not used any more then.
+/// Selects packets by another filter from now on; the former is not used any more.
 struct SetFilter {
     PacketSelector* filter{};  ///< nullptr: all match
 };
@@ -75,15 +75,15 @@ struct EndFlows {
 struct CopyFlows {
     CacheScan scan{};
     /// For `room` octets of records of the queue's size. Shared, because a thread that hangs may
-    /// write into it when nobody waits for it any more.
+    /// write into it after the sender has stopped waiting.
     std::shared_ptr<std::byte[]> copies;
     std::size_t room = 0;
     std::size_t records = 0;  ///< copied
     bool is_through = false;
 };
 
-/// What an input thread can be asked to do between two bursts. None takes it long: those for the
-/// flows do a part of them, and are given again until they are through.
+/// The commands that an input thread carries out between two bursts. Each is short: the commands
+/// for flows do a part, and are sent again until they are through.
 using InputCommand = std::variant<SetFilter, SetTimeouts, EndFlows, CopyFlows>;
 
 using InputMailbox = Mailbox<InputCommand>;

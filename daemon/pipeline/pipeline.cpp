@@ -66,7 +66,7 @@ void Pipeline::start(const PipelinePlaces& places, std::function<void()> on_all_
     on_all_ended_ = std::move(on_all_ended);
     loads_.back().thread = places.export_thread.name;
     export_thread_ = std::make_unique<PinnedThread>(places.export_thread, [this] { run_export(); });
-    // All of them count from the start: the first could end before the last has begun.
+    // All count from the start: the first thread could end before the last has begun.
     inputs_running_.store(parts_.queues.size(), std::memory_order_relaxed);
     try {
         start_inputs(places);
@@ -96,7 +96,7 @@ void Pipeline::wait_until_polled() const {
 }
 
 bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
-    // A polling thread is done before; one that waits takes longer for the first command only.
+    // A polling thread is done sooner; a waiting thread takes longer for the first command only.
     constexpr auto kLook = 50us;
     const std::lock_guard lock(mailbox_mutex_);
     InputMailbox& box = parts_.queues[queue]->mailbox;
@@ -124,7 +124,7 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
                                              .with_new_files = {},
                                              .error = {}});
     while (is_answered && !export_mailbox_.is_done()) {
-        // What the thread has begun it brings to its end.
+        // The thread finishes a command that it has begun.
         is_answered = std::chrono::steady_clock::now() < end || !export_mailbox_.withdraw();
         std::this_thread::sleep_for(1ms);
     }
@@ -140,7 +140,7 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
     return export_mailbox_.done().with_new_files;
 }
 
-/// Does what change_export() asks for.
+/// Carries out the command of change_export().
 void Pipeline::carry_out_export_command() noexcept {
     if (wants_tries_.load(std::memory_order_relaxed)) {
         wants_tries_.store(false, std::memory_order_relaxed);
@@ -191,7 +191,7 @@ void Pipeline::stop() noexcept {
     drain_export_.store(true, std::memory_order_relaxed);
     input_threads_.clear();
     export_thread_.reset();
-    export_worker_.close();  // what fails while files are finished belongs into the ledger
+    export_worker_.close();  // failures while files are finished belong into the ledger
 }
 
 void Pipeline::run_input(QueueWorker& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept {
@@ -208,7 +208,8 @@ void Pipeline::run_input(QueueWorker& queue, ThreadLoad& load, const IdleWait& i
     while (!queue.drain()) {
         std::this_thread::yield();
     }
-    // Release: whoever reads 0 also sees every record that was pushed (acquire in run_export).
+    // Release, for the acquire in finish_export(): the export thread that reads 0 also sees every
+    // record that was pushed.
     if (inputs_running_.fetch_sub(1, std::memory_order_release) == 1) {
         on_all_ended_();
     }
@@ -218,7 +219,7 @@ void Pipeline::run_export() noexcept {
     // Rings hold milliseconds of records at full rate (32,768 slots, below 20 million a second), so
     // this thread may sleep whenever they are empty. Each sleep costs some microseconds.
     constexpr auto kIdleSleep = 500us;
-    // Short against what a batch takes to be sent; a collector may let the drain wait for long.
+    // Short beside the sending of a batch; a collector may delay the drain for long.
     constexpr auto kDrainSleep = 20us;
     RoundTimer timer(loads_.back());
     while (!drain_export_.load(std::memory_order_relaxed)) {
@@ -248,7 +249,7 @@ bool Pipeline::step_export() noexcept {
     }
 }
 
-/// Says that memory is short, once in a while.
+/// Logs that memory is short, at most once in kRepeatAfter.
 void Pipeline::tell_memory() {
     if (!MemoryReserve::is_given_out()) [[likely]] {
         return;
@@ -265,8 +266,8 @@ void Pipeline::tell_memory() {
 /// @return  nothing is left, or a fault comes again and again
 bool Pipeline::finish_export() noexcept {
     constexpr int kMostFaults = 10'000;  // without memory, 100 s: it may come back
-    // Asked before finish(): only what was pushed before the last input ended is sure to be drained
-    // by it.
+    // Read before finish(): it is sure to drain only the records pushed before the last input
+    // ended.
     const bool inputs_ended = inputs_running_.load(std::memory_order_acquire) == 0;
     try {
         return export_worker_.finish(now(), inputs_ended);
@@ -280,7 +281,7 @@ bool Pipeline::finish_export() noexcept {
 }
 
 /// An exception must not end the export thread, because the ledger would end with it. Without
-/// memory it goes on, and tries again; any other one is a defect, and ends the probe in order.
+/// memory the thread tries again; any other exception is a defect, and ends the probe in order.
 void Pipeline::note_export_fault() noexcept {
     try {
         throw;
@@ -315,7 +316,7 @@ void Pipeline::read(Ledger& ledger) const {
     read_collectors(ledger);
 }
 
-/// What has gone is read before what has come.
+/// Reads the records that left before those that came.
 void Pipeline::read_group_spool(Ledger& ledger) const {
     const CollectorCounters& counters = export_counters_.group_spool;
     if (counters.spool_max_octets.read() == 0) {

@@ -30,16 +30,16 @@ namespace tributary {
 struct PipelinePlaces {
     std::vector<ThreadPlace> inputs;  ///< one per queue
     ThreadPlace export_thread;
-    std::vector<IdleWait> idle_waits{};  ///< of the input threads; none: all poll on
+    std::vector<IdleWait> idle_waits{};  ///< of the input threads; empty: all poll on
 };
 
-/// Meters what the source of a queue that stops has already taken: bursts until one is empty, each
-/// to its end, and at most 1024 of them, which is more than the longest receive ring holds.
+/// Meters the packets that a stopping queue's source has already taken: whole bursts until one is
+/// empty, at most 1024, which is more than the longest receive ring holds.
 ///
 /// @thread  the queue's input thread
 void take_last_bursts(QueueWorker& queue) noexcept;
 
-/// The queues, the export worker and their threads: the same live and offline.
+/// The queues, the export worker and their threads, live and offline alike.
 ///
 ///     queue 0: input thread --ring--.
 ///     queue 1: input thread --ring---+--> export thread --> collector
@@ -63,7 +63,7 @@ public:
 
     /// Starts all threads.
     ///
-    /// @param on_all_ended  called by the last input thread whose source has ended by itself
+    /// @param on_all_ended  called by the last input thread, when its source has ended by itself
     /// @errors              StartupError
     /// @thread              main
     void start(const PipelinePlaces& places, std::function<void()> on_all_ended);
@@ -72,13 +72,13 @@ public:
     /// @thread  main, after start()
     void wait_until_polled() const;
 
-    /// Stops receiving, ends all flows, sends what is left and joins the threads. A collector
-    /// that takes nothing holds it up for its drain timeout. Does nothing the second time.
+    /// Stops receiving, ends all flows, sends the remaining records and joins the threads. A
+    /// collector that takes nothing delays it by its drain timeout. Does nothing the second time.
     /// @thread  any, but one at a time; read() may run beside it
     void stop() noexcept;
 
-    /// Makes stop() wait for collectors no longer: what they do not take at once is lost, or stays
-    /// in a spool.
+    /// Ends the wait of stop() for collectors: records that they do not take at once are lost, or
+    /// stay in a spool.
     /// @thread  any, while stop() runs
     void end_now() noexcept { ends_now_.store(true, std::memory_order_relaxed); }
     /// How long stop() waits for a collector's sign of life.
@@ -87,47 +87,48 @@ public:
         return parts_.export_options.drain_timeout;
     }
 
-    /// Has a queue's input thread carry a command out between two bursts.
+    /// Has a queue's input thread carry out a command between two bursts.
     ///
     /// @param command  as the thread leaves it; only a part of it may be done
-    /// @return       false: the thread did not answer within kOrderPatience, or has not done what
-    ///               was given it before. What it has not begun by then it will not do.
-    /// @thread       any but the input threads, between start() and stop(); one waits for another
+    /// @return       false: the thread did not answer within kOrderPatience, or has not finished
+    ///               the command before. A command that it has not begun by then is withdrawn.
+    /// @thread       any but the input threads, between start() and stop(); callers wait for each
+    ///               other
     /// @cost         a thread that polls answers within microseconds
     [[nodiscard]] bool send_command(std::size_t queue, InputCommand& command);
-    /// A thread that does not answer for so long hangs, as for StallDetector.
+    /// A thread that does not answer for so long counts as hanging, as in StallDetector.
     static constexpr std::chrono::seconds kOrderPatience{2};
-    /// The end is near: from now on commands are refused, and those that wait come back.
+    /// For the end: from now on commands are refused, and send_command() returns for those that
+    /// wait.
     /// @thread  any
     void close_mailboxes() noexcept {
         mailboxes_are_closed_.store(true, std::memory_order_relaxed);
     }
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
-    /// Has collectors that are away tried at once.
+    /// Tries the collectors that are away at once.
     void try_collectors() noexcept { wants_tries_.store(true, std::memory_order_relaxed); }
-    /// Exports otherwise from now on; see CollectorGroup::change(). Collectors that were there
-    /// before, whenever that was, keep their accounts.
+    /// Changes the export; see CollectorGroup::change(). Collectors of any time since the start
+    /// keep their accounts.
     ///
     /// @return  collectors whose TLS files were read anew
-    /// @errors  ExportError: nothing has changed. Among the reasons is that the export thread
-    ///          does not begin with it for kOrderPatience.
+    /// @errors  ExportError: nothing has changed; also where the export thread does not begin it
+    ///          within kOrderPatience
     /// @thread  main, between start() and stop()
     std::vector<std::string> change_export(const ExportOptions& options);
 
-    /// What all threads do with their time: one per queue, and the export thread.
+    /// The load of all threads: one per queue, then the export thread.
     /// @thread  any, after start()
     [[nodiscard]] std::vector<const ThreadLoad*> threads() const;
     /// Each queue's ring: records in it, and room.
     /// @thread  any
     [[nodiscard]] std::vector<RingFill> rings() const;
 
-    /// Of the collectors of now.
+    /// Of the present collectors.
     /// @thread  any
     [[nodiscard]] std::vector<CollectorFigures> collector_figures() const;
 
-    /// Adds what became of each queue's packets and records; `ledger.queues` has an entry per
-    /// queue.
+    /// Adds the counts of each queue's packets and records; `ledger.queues` has an entry per queue.
     /// @thread  any
     void read(Ledger& ledger) const;
 
@@ -135,12 +136,12 @@ public:
     /// none.
     /// @thread  main, after stop()
     [[nodiscard]] std::string export_failure() const;
-    /// Whether no record can leave any more: every collector has failed for good, or the export
-    /// thread has.
+    /// true: no record can leave any more, because every collector or the export thread has failed
+    /// for good.
     /// @thread  any
     [[nodiscard]] bool export_has_failed() const;
-    /// Whether the export thread met a fault of its own. What it holds is sent or lost by name all
-    /// the same.
+    /// Whether the export thread met a fault of its own. Its records are still sent, or lost by
+    /// cause.
     /// @thread  any
     [[nodiscard]] bool export_is_faulty() const noexcept {
         return export_is_faulty_.load(std::memory_order_relaxed);
@@ -160,12 +161,12 @@ private:
     void read_group_spool(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
 
-    /// Another way to export, on its way to the export thread and back.
+    /// A change of the export, for the export thread and back.
     struct ExportCommand {
         ExportOptions options;
         std::vector<std::size_t> accounts;
         std::vector<std::string> with_new_files;  ///< see change_export()
-        std::string error;                        ///< why it was refused; empty: it was not
+        std::string error;                        ///< why the change was refused; empty: it was not
     };
 
     Mailbox<ExportCommand> export_mailbox_;  // first, because it is aligned to cache lines
@@ -175,8 +176,9 @@ private:
     ExportCounters export_counters_;
     ExportWorker export_worker_;
     std::function<void()> on_all_ended_;
-    std::atomic<std::size_t> inputs_polled_{0};   ///< queues with their first poll done
-    std::atomic<std::size_t> inputs_running_{0};  ///< threads that may still push records
+    std::atomic<std::size_t> inputs_polled_{0};  ///< queues with their first poll done
+    std::atomic<std::size_t> inputs_running_{
+        0};  ///< threads that may still push records; released by run_input() to finish_export()
     std::atomic<bool> stop_inputs_{false};
     std::atomic<bool> drain_export_{false};
     std::atomic<bool> ends_now_{false};
@@ -184,7 +186,7 @@ private:
     std::atomic<bool> mailboxes_are_closed_{false};
     std::atomic<bool> wants_tries_{false};
     int end_faults_ = 0;        ///< of finish_export()
-    std::mutex mailbox_mutex_;  ///< lets one give commands at a time
+    std::mutex mailbox_mutex_;  ///< for one sender at a time
     std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;

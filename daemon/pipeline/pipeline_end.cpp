@@ -35,8 +35,8 @@ std::string name_of(const CollectorLedger& collector) {
     return collector.name + (is_away(collector) ? " (not connected)" : "");
 }
 
-/// Collectors for which messages wait, with commas between them; where no message is closed yet,
-/// those that are away, if `records` wait.
+/// The collectors with waiting messages, separated by commas. If none has any but `records` wait:
+/// the collectors that are away.
 std::string awaited_collectors(const Ledger& ledger, std::uint64_t records) {
     std::vector<std::string> waiting;
     std::vector<std::string> away;
@@ -53,7 +53,7 @@ std::string awaited_collectors(const Ledger& ledger, std::uint64_t records) {
     return fmt::format("{}", fmt::join(waiting, ", "));
 }
 
-/// The main thread's part of the end. Without memory for a line the end comes all the same.
+/// The main thread's part of the end. It goes on without memory for a log line.
 class EndWatch {
 public:
     EndWatch(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger)
@@ -69,7 +69,7 @@ public:
             try {
                 look(signal);
             } catch (const std::bad_alloc&) {
-                spdlog::error("not enough memory to tell what the end waits for");
+                spdlog::error("not enough memory to log what the end waits for");
             }
         }
     }
@@ -90,8 +90,8 @@ private:
         }
     }
 
-    /// What comes before the line that promises an end is the first signal once more: `timeout`
-    /// sends it to the process and to its group.
+    /// A signal before the log line repeats the first one: `timeout` sends it to the process and to
+    /// its group.
     void obey(int signal) {
         if (is_told_ && !ends_now_) {
             ends_now_ = true;
@@ -137,7 +137,7 @@ void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledg
             stopped.store(true, std::memory_order_release);
             signals.wake();
         });
-    } catch (const std::exception&) {  // no thread: signals wait until it is done
+    } catch (const std::exception&) {  // no thread: signals wait until stop() returns
         pipeline.stop();
         return;
     }

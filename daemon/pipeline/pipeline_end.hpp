@@ -11,18 +11,19 @@
 
 namespace tributary {
 
-/// When the end takes longer than this, the log says what the end waits for. A UDP collector may
-/// take 200 ms of it to refuse the last message.
+/// An end that takes longer is logged, with what it waits for. A UDP collector may take 200 ms of
+/// it to refuse the last message.
 inline constexpr std::chrono::milliseconds kUntoldEnd{500};
 
-/// What the end of a run waits for: how many flow records, which collectors, and for how long.
+/// What the end of a run waits for: the number of flow records, the collectors, and the longest
+/// wait.
 ///
 /// @param ledger  read while the pipeline stops
 [[nodiscard]] std::string wait_of_end(const Ledger& ledger,
                                       std::chrono::milliseconds drain_timeout);
 
-/// Stops a probe's pipeline. When that takes longer than kUntoldEnd the log says what it waits for;
-/// SIGINT or SIGTERM after that line ends the wait for collectors. SIGUSR1 logs statistics.
+/// Stops a probe's pipeline. After kUntoldEnd it logs what it waits for; SIGINT or SIGTERM after
+/// that line ends the wait for collectors. SIGUSR1 logs statistics.
 ///
 /// @param ledger  called by the main thread while the pipeline stops
 /// @thread        main

@@ -37,7 +37,7 @@ public:
     }
     [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
     [[nodiscard]] bool has_work() noexcept override {
-        // Deadlines come in crowds: where a flow has ended, more may be due.
+        // Deadlines cluster: after one flow has ended, more may be due.
         std::uint64_t ended = 0;
         for (const Counter& reason : cache_counters.ended) {
             ended += reason.read();
@@ -57,8 +57,8 @@ public:
 
 private:
     using Cache = FlowCache<kRecordBytes>;
-    /// Entries that a command may visit before a burst: a few dozen nanoseconds each. Beside a
-    /// burst's hundreds that is little; where none came there is time.
+    /// Entries that a command may visit before a burst, at a few dozen nanoseconds each. Beside a
+    /// burst's hundreds of packets that is little; after an empty poll there is time for more.
     [[nodiscard]] std::size_t entries_at_a_time() const noexcept {
         constexpr std::size_t kBesideBursts = 8;
         constexpr std::size_t kBetweenEmptyPolls = 64;
@@ -103,7 +103,8 @@ private:
             });
         finish_part(command.is_through || is_full);
     }
-    /// Whoever waits for the thread learns that it lives, and decides whether to go on.
+    /// Returns the command after so many steps: the sender sees that the thread lives, and decides
+    /// whether to go on.
     void finish_part(bool is_finished) noexcept {
         constexpr int kStepsOfAPart = 256;
         ++steps_of_part_;
@@ -119,14 +120,14 @@ private:
     RingSink<kRecordBytes> sink_;
     Cache cache_;
     MeterLoop<Cache, RingSink<kRecordBytes>> worker_;
-    int steps_of_part_ = 0;          ///< of the command that waits
+    int steps_of_part_ = 0;          ///< of the present command
     std::size_t last_received_ = 0;  ///< packets of the last burst
-    std::uint64_t ended_ = 0;        ///< flows, when it was last asked for work
+    std::uint64_t ended_ = 0;        ///< flows, at the last has_work()
     CacheScan rescheduling_;         ///< after a change of timeouts
     bool is_rescheduling_ = false;
 };
 
-/// Calls `use` with the size of record, as a constant, that holds the layout.
+/// Calls `use` with the record size that holds the layout, as a constant.
 template <std::size_t kSize = 0, class Use>
 auto with_record_size(const RecordLayout& layout, Use use) {
     if constexpr (kSize + 1 < kRecordSizes.size()) {

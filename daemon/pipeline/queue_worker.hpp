@@ -18,18 +18,18 @@
 
 namespace tributary {
 
-/// What a queue is built from, beside its input path.
+/// The parts of a queue beside its input path.
 struct QueueParts {
     FlowCacheOptions flows;
     RecordLayout layout;
     std::uint32_t ring_slots = 1U << 15U;
-    std::optional<unsigned> numa_node{};  ///< where cache and ring live
+    std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
     WhenRingFull when_ring_full = WhenRingFull::refuse;
 };
 
-/// One queue with everything that is private to it: worker, cache and ring. The record size is
-/// hidden behind virtual calls, one per burst.
+/// One queue with its private worker, cache and ring. Virtual calls, one per burst, hide the record
+/// size.
 class QueueWorker {
 public:
     QueueWorker() = default;
@@ -37,17 +37,17 @@ public:
     QueueWorker& operator=(const QueueWorker&) = delete;
     virtual ~QueueWorker() = default;
 
-    /// A burst, and before it a part of the command that waits, if one does.
+    /// Meters one burst; before it, carries out a part of the waiting command, if any.
     /// @thread  the queue's input thread
     virtual std::size_t step() noexcept = 0;
-    /// Whether step() has left packets of the source's last burst to the next one.
+    /// Whether step() has left packets of the source's last burst for the next step().
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool holds_packets() const noexcept = 0;
-    /// Whether something beside packets is left to do, so that the next step() should not wait: an
-    /// command, or flows that end. To be asked once after each step().
+    /// Whether the next step() should come at once even without packets: for a command, or for
+    /// flows that end. Call it once after each step().
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool has_work() noexcept = 0;
-    /// Whether the source has come to its end; a NIC never does.
+    /// Whether the source has ended; a NIC never does.
     /// @thread  the queue's input thread
     [[nodiscard]] virtual bool ended() const noexcept = 0;
     /// @thread  the queue's input thread, after its last step()
@@ -67,11 +67,11 @@ public:
     InputMailbox mailbox;
 };
 
-/// What cache and ring of such a queue take, in octets each.
+/// The memory of such a queue's cache and ring, in octets each.
 /// @thread  any; pure
 [[nodiscard]] std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept;
 
-/// Builds the queue whose record size holds `parts.layout`.
+/// Builds a queue with the record size that holds `parts.layout`.
 ///
 /// @param path  outlives the queue
 /// @errors      std::bad_alloc

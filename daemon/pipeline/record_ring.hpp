@@ -24,7 +24,7 @@
 namespace tributary {
 
 /// The ring from one input thread to the export thread: rte_ring with one producer and one
-/// consumer, records by value, so that nobody has to free anything. It needs no EAL.
+/// consumer. It holds records by value, so that none is freed. It needs no EAL.
 template <std::size_t kRecordBytes>
 class RecordRing final : public RecordSource {
 public:
@@ -44,7 +44,7 @@ public:
         }
     }
 
-    /// Moves records in, from the front, as many as there is room for.
+    /// Moves records in from the front, as far as there is room.
     ///
     /// @return  how many
     /// @thread  the one producer
@@ -74,8 +74,8 @@ public:
         return count;
     }
     [[nodiscard]] std::size_t record_bytes() const noexcept override { return kRecordBytes; }
-    /// From counts of our own: rte_ring_count() reads what the two threads of the ring write, and
-    /// does so without atomics. So it is a little late.
+    /// From our own counters, so it is a little late: rte_ring_count() reads what the ring's two
+    /// threads write, without atomics.
     /// @thread  any
     [[nodiscard]] RingFill fill() const noexcept {
         const std::uint64_t room = rte_ring_get_capacity(ring_);
@@ -94,13 +94,13 @@ private:
 /// The producer's end of a ring. Up to 32 records wait in it until it is full, or hand_over() is
 /// called, as at the end of each step.
 ///
-/// The export thread has read the slots before, so each of their lines has to be got back from its
-/// core. One record at a time, that is waited for: its many narrow stores, and those of the flow's
-/// end, fill the store queue meanwhile, and a request ahead of time (prefetchw) does not help. Out
-/// of a batch the lines come side by side.
+/// The export thread has read the slots before, so each of their cache lines must come back from
+/// its core. With one record at a time the core waits for it: the record's many narrow stores, and
+/// those of the flow's end, fill the store queue meanwhile, and an early request (prefetchw) does
+/// not help. In a batch the lines come in parallel.
 ///
-/// @cost  ending a flow takes 34 to 57 ns, by how far apart the two cores are; with a ring that is
-///        filled record by record it was 43 to 160 (Zen 4, 80 octets a record)
+/// @cost  ending a flow takes 34 to 57 ns, depending on the distance of the two cores; 43 to 160 ns
+///        with a ring filled record by record (Zen 4, 80 octets a record)
 /// @thread  the one producer
 template <std::size_t kRecordBytes>
 class RingSink {
@@ -121,15 +121,15 @@ public:
         ++waiting_;
         return true;
     }
-    /// Moves what waits into the ring, as far as it has room; offline, all of it.
+    /// Moves the waiting records into the ring, as far as it has room; offline, all of them.
     ///
-    /// @return  whether nothing waits any more
+    /// @return  true: no record waits any more
     bool hand_over() noexcept {
         if (waiting_ > 0) {
             move_on();
         }
         while (waiting_ > 0 && when_full_ == WhenRingFull::wait) {
-            // What is in the ring takes the exporter several milliseconds.
+            // The export thread takes several milliseconds for a full ring.
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             move_on();
         }

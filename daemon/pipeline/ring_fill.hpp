@@ -8,12 +8,12 @@ namespace tributary {
 /// How full a record ring is.
 struct RingFill {
     std::uint64_t records{};
-    std::uint64_t room{};  ///< records that it holds at most
+    std::uint64_t room{};  ///< most records that it holds
 };
 
 /// What a producer does when the ring is full.
 enum class WhenRingFull : std::uint8_t {
-    refuse,  ///< live: the record waits in its cache, a receive queue never does
+    refuse,  ///< live: the record waits in its cache, the receive queue does not wait
     wait,    ///< offline: the reader pauses, nothing is lost
 };
 

@@ -10,7 +10,7 @@
 namespace tributary {
 
 /// Times the rounds of one thread's loop.
-/// @thread  the one that is timed
+/// @thread  the timed thread
 /// @cost    one reading of the TSC a round
 class RoundTimer {
 public:
@@ -18,7 +18,7 @@ public:
 
     /// Call at the end of each round.
     ///
-    /// @param found  whether it brought anything
+    /// @param found  whether the round brought anything
     void after_round(bool found) noexcept {
         const std::uint64_t now = rte_rdtsc();
         (found ? load_.busy_cycles : load_.idle_cycles).add(now - last_);

@@ -10,11 +10,12 @@ namespace tributary {
 /// @thread  any
 [[nodiscard]] inline ClockLedger clock_of(const DpdkQueue& source) noexcept {
     const HostTime& time = source.host_time();
-    const std::uint64_t times_set_back = time.times_gone_back();  // first: the lead belongs to it
+    const std::uint64_t times_set_back =
+        time.times_gone_back();  // before the lead, which belongs to it
     return {.lead = time.behind(), .times_set_back = times_set_back};
 }
 
-/// Reads what a receive queue itself counts into its ledger.
+/// Copies a receive queue's own counters into its ledger.
 /// @thread  any
 inline void read_source(const DpdkQueue& source, QueueLedger& queue) noexcept {
     queue.bad_timestamp = source.bad_timestamps().read();

@@ -8,9 +8,9 @@
 
 namespace tributary {
 
-/// What a polling thread does with its time: rounds of its loop, and the CPU's cycles (TSC) in
-/// rounds that brought something and in those that did not, with the sleep after them. In a cache
-/// line of its own, because it is written in each round.
+/// The time of a polling thread: rounds of its loop, and TSC cycles in rounds that brought
+/// something and in empty rounds with the sleep after them. In a cache line of its own, because
+/// each round writes it.
 struct alignas(64) ThreadLoad {
     std::string thread;  ///< written before the thread starts
     Counter rounds{};
