@@ -19,7 +19,7 @@
 namespace tributary {
 namespace {
 
-/// What comes through a pipe.
+/// Reads from a pipe.
 class PipeBuffer final : public std::streambuf {
 public:
     explicit PipeBuffer(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -66,7 +66,7 @@ std::string CaptureTable::path() const {
 }
 
 void CaptureTable::finish() noexcept {
-    write_end_ = FileDescriptor();  // with the run's own closed, the thread reads the end
+    write_end_ = FileDescriptor();  // the run has closed its own: the thread reads the end
     if (thread_.joinable()) {
         thread_.join();
     }
@@ -81,7 +81,7 @@ int CaptureTable::exit_code() const {
     return is_good ? EX_OK : EX_IOERR;
 }
 
-/// When it can print no more, it closes the pipe, and the run's output fails.
+/// After a failed write it closes the pipe, and the run's output fails.
 void CaptureTable::list() noexcept {
     try {
         PipeBuffer buffer(read_end_.get());

@@ -9,8 +9,8 @@
 
 namespace tributary {
 
-/// Prints the flows of a run as `tributary flows` does, while they are metered: a thread lists what
-/// the run writes into a pipe, its output. So it takes no more memory than that command.
+/// Prints the flows of a run as `tributary flows` does, while they are metered. The run writes into
+/// a pipe, and a thread lists the records from it, so it takes no more memory than that command.
 ///
 /// @thread  main
 class CaptureTable {
@@ -21,7 +21,7 @@ public:
     CaptureTable& operator=(const CaptureTable&) = delete;
     ~CaptureTable();
 
-    /// The output of the run, which it may open once.
+    /// The path of the run's output; the run may open it once.
     [[nodiscard]] std::string path() const;
     /// Waits until all is printed, once the run has closed its output.
     void finish() noexcept;

@@ -12,27 +12,27 @@
 
 namespace tributary {
 
-/// The filters that a reload changes, while they are compiled and their host names resolved. Those
-/// that stay as they are cost nothing.
+/// The filters that a reload changes, while they are compiled and their host names resolved. It
+/// skips unchanged filters.
 ///
 /// @thread  main, which never waits
 class FilterChange {
 public:
-    /// A resolver that takes longer makes the reload fail, before `tributary reload` gives up.
+    /// After a longer wait for the resolver the reload fails, before `tributary reload` gives up.
     static constexpr std::chrono::seconds kPatience{20};
 
-    /// Begins to compile what differs.
+    /// Begins to compile the changed filters.
     ///
     /// @param wanted  with the inputs of `running`; outlives this
     FilterChange(const Config& running, const LoadedConfig& wanted);
 
     /// Whether all are compiled.
     ///
-    /// @errors  ConfigError: one cannot be, or not in time
+    /// @errors  ConfigError: one cannot be compiled, or not in time
     [[nodiscard]] bool is_ready();
     /// Gives the inputs their filters, once, when all are ready.
     ///
-    /// @errors  ThreadHangs: those before it have theirs
+    /// @errors  ThreadHangs: the inputs before it have their new filters
     void apply(InputFilters& filters, const InputFilters::Give& give);
 
 private:

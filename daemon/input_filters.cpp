@@ -43,8 +43,8 @@ void InputFilters::await_what_asks_no_resolver() {
         take_outcome(index, nullptr);
         if (input.compilation && input.compilation->asks_resolver()) {
             spdlog::warn(
-                "input {}: its filter waits for the addresses of its host names; until they are "
-                "there its packets are ignored as filter_not_ready",
+                "input {}: its filter waits for the addresses of its host names; until then its "
+                "packets are ignored as filter_not_ready",
                 input.name);
         }
     }
@@ -109,7 +109,7 @@ void InputFilters::replace(std::size_t input, const std::string& expression,
     inputs_[input].compilation.reset();
 }
 
-/// It is told once for each reason.
+/// Logs each reason once.
 void InputFilters::note_failure(Input& input, const std::string& fault) {
     constexpr std::chrono::seconds kLongestPause = 30s;
     if (input.fault != fault) {

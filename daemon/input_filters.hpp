@@ -19,50 +19,49 @@ namespace tributary {
 
 /// The filters of a probe's inputs.
 ///
-/// They are compiled in threads of their own, for Ethernet alone, which is all that ports give.
-/// What needs no resolver is ready before the first packet is received. An input whose filter waits
-/// for addresses of host names, or whose filter libpcap refuses with the addresses of now, ignores
-/// its packets as `filter_not_ready`; the others meter. It is tried again after 1 s, then after
-/// twice as long each time, up to 30 s.
+/// They are compiled in threads of their own, for Ethernet alone: ports receive nothing else.
+/// Filters without host names are ready before the first packet is received. A filter may wait for
+/// addresses of host names, or libpcap may refuse it with the present addresses: then its input
+/// ignores its packets as `filter_not_ready`, and the other inputs meter. A failed filter is
+/// compiled again after 1 s, then after twice as long each time, up to 30 s.
 ///
-/// Addresses are those of the moment at which the filter was compiled: at the start, or at the
-/// reload that changed the expression.
+/// The addresses are those at the time of compilation: at the start, or at the reload that changed
+/// the expression.
 /// @thread  main; the filters themselves serve the input threads
 class InputFilters {
 public:
     /// Gives the threads of an input another filter. @errors  ThreadHangs
     using Give = std::function<void(std::size_t input, const LiveFilter& filter)>;
 
-    /// Begins to compile those that are not empty.
+    /// Begins to compile the filters that are not empty.
     explicit InputFilters(const std::vector<InputOptions>& inputs);
 
-    /// Waits for those that ask no resolver, and tells which ones are still to come. A signal that
-    /// ends the process ends the wait, and is still to be taken: libpcap may need minutes for a
-    /// long expression.
+    /// Waits for the filters that ask no resolver, and logs the others. A signal that ends the
+    /// process ends the wait and stays pending: libpcap may need minutes for a long expression.
     void await_what_asks_no_resolver();
-    /// What an input's packets are to pass now; nullptr: all do. It lives as long as this.
+    /// The present filter of an input; nullptr: all packets pass. It lives as long as this.
     [[nodiscard]] PacketSelector* selector(std::size_t input) noexcept;
-    /// Gives inputs their filters as soon as these are ready, and tries those again that failed.
+    /// Gives inputs their filters when they are ready, and compiles failed ones again.
     ///
-    /// @errors  none of the filters: they are logged, and part of faults()
+    /// @errors  none: failures of filters are logged, and part of faults()
     void look(const Give& give);
-    /// Has those that failed tried at the next look().
+    /// Makes the next look() compile failed filters again.
     void try_now() noexcept;
-    /// Another filter for an input.
+    /// Gives an input another filter.
     ///
     /// @param filter  compiled from `expression`; nullptr for an empty one
-    /// @errors        ThreadHangs: the former one holds for all threads that answer
+    /// @errors        ThreadHangs: the former filter holds for all threads that answer
     void replace(std::size_t input, const std::string& expression,
                  std::unique_ptr<PacketFilter> filter, const Give& give);
     /// Whether an outcome may come any moment.
     [[nodiscard]] bool are_compiled() const noexcept;
-    /// What is wrong, a line each; empty: nothing.
+    /// The faults, a line each; empty: none.
     [[nodiscard]] std::string faults() const;
 
 private:
     using Clock = std::chrono::steady_clock;
 
-    /// What passes before there is a filter: nothing.
+    /// Lets no packet pass, until the filter is ready.
     class NotReady final : public PacketSelector {
     public:
         NotReady() noexcept : PacketSelector(Readiness::not_ready) {}
@@ -71,10 +70,10 @@ private:
     struct Input {
         std::string name;
         std::string expression;
-        bool is_ready = false;  ///< `filter` holds; else there is none yet
+        bool is_ready = false;  ///< false: no filter yet
         std::unique_ptr<PacketFilter> filter;
-        std::optional<FilterCompilation> compilation;  ///< that goes on
-        std::string fault;                             ///< of the last one
+        std::optional<FilterCompilation> compilation;  ///< in progress
+        std::string fault;                             ///< of the last compilation
         std::chrono::seconds pause{1};                 ///< after the next failure
         Clock::time_point next_try;
     };

@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// The faults of a configuration, one behind the other.
+/// The faults of a configuration in one line.
 std::string in_one_line(std::string lines) {
     for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
         lines.replace(end, 1, "; ");
@@ -34,7 +34,7 @@ std::string in_one_line(std::string lines) {
     return lines;
 }
 
-/// Sends those away at the end who wait in threads of the control socket.
+/// Ends the waits of the control socket's threads at the end.
 class Closing {
 public:
     Closing(MainCalls& calls, Pipeline& pipeline, std::function<void()> drop_reloads)
@@ -66,18 +66,18 @@ MainLoop::MainLoop(const WatchedProbe& probe, const Config& config, const ProbeO
 void MainLoop::run() {
     WatchdogReporter watchdog(probe_.service, probe_.pipeline.threads(), probe_.ledger,
                               steady_clock::now().time_since_epoch());
-    look_after(watchdog);  // before its faults are asked for
+    look_after(watchdog);  // before telemetry and control read its faults
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(watchdog);
     const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
     const std::unique_ptr<ControlServer> control = serve_control();
-    // Before `control` waits for its threads: a promise that is broken tells who waits for it.
+    // Destroyed before `control`, which waits for its threads: a broken promise ends their waits.
     const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
     next_statistics_ = steady_clock::now() + options_.stats_interval;
     while (try_to_look_around(watchdog)) {
     }
 }
 
-/// Without memory for a second's work metering goes on. @return  false: the end has come
+/// Metering goes on without memory for a second's work. @return  false: the probe ends
 bool MainLoop::try_to_look_around(WatchdogReporter& watchdog) {
     try {
         probe_.reserve.fill();
@@ -88,7 +88,7 @@ bool MainLoop::try_to_look_around(WatchdogReporter& watchdog) {
     }
 }
 
-/// Waits a second at the most, and does what is due. @return  false: the end has come
+/// Waits a second at the most, and does the work that is due. @return  false: the probe ends
 bool MainLoop::look_around(WatchdogReporter& watchdog) {
     if (probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost()) {
         return false;
@@ -142,7 +142,7 @@ bool MainLoop::obey(int signal) {
 }
 
 void MainLoop::ask_for_reload(ReloadAnswer answer) {
-    // A configuration that is yet to be read is that of now for all signals.
+    // A waiting reload by signal serves further signals: it has not read the configuration yet.
     if (answer == nullptr && reloads_.size() > 1 && reloads_.back() == nullptr) {
         return;
     }
@@ -154,7 +154,7 @@ std::string MainLoop::await_reload() {
     auto answer = std::make_shared<std::promise<std::string>>();
     std::future<std::string> result = answer->get_future();
     calls_.make([this, &answer] {
-        ask_for_reload(std::move(answer));  // the end drops it, and breaks the promise
+        ask_for_reload(std::move(answer));  // at the end it is dropped, which breaks the promise
         return std::string();
     });
     try {
@@ -164,9 +164,9 @@ std::string MainLoop::await_reload() {
     }
 }
 
-/// Does what can be done now without waiting.
+/// Does as much of the reload as goes without waiting.
 ///
-/// @return  whether the next one may begin
+/// @return  true: this reload has ended
 bool MainLoop::go_on_with_reload() {
     std::string result;
     std::exception_ptr fault;
@@ -186,7 +186,7 @@ bool MainLoop::go_on_with_reload() {
     return true;
 }
 
-/// Reads the configuration of now, and has the filters compiled that it changes.
+/// Reads the configuration, and begins to compile its changed filters.
 void MainLoop::begin_reload() {
     probe_.service.tell_reloading();
     reopen_log();
@@ -199,8 +199,8 @@ void MainLoop::begin_reload() {
     reload_ = std::make_unique<Reload>(config_, std::move(wanted));
 }
 
-/// @param result  what has changed, or what is wrong
-/// @param fault   the same for the one that asked; nullptr: none
+/// @param result  the changes, or the fault
+/// @param fault   the same fault for the caller; nullptr: none
 void MainLoop::end_reload(const std::string& result, const std::exception_ptr& fault) {
     std::string told = result;  // the log has the warnings already
     if (!fault) {
@@ -226,7 +226,7 @@ void MainLoop::end_reload(const std::string& result, const std::exception_ptr& f
 
 std::string MainLoop::take_configuration(const Config& wanted, FilterChange& filters) {
     ConfigChange change = compare(config_, wanted);
-    // First what can be refused.
+    // The export first, because it may refuse the change.
     const std::vector<std::string> with_new_files = take_export(wanted.export_);
     if (!with_new_files.empty()) {
         change.reloadable.push_back("the TLS files of " + listed(with_new_files) +
@@ -251,7 +251,7 @@ std::string MainLoop::take_configuration(const Config& wanted, FilterChange& fil
                                      : "reloaded: " + listed(change.reloadable);
 }
 
-/// Also where nothing has changed but the contents of TLS files.
+/// Needed even if only the contents of TLS files have changed.
 ///
 /// @return  collectors whose TLS files were read anew
 std::vector<std::string> MainLoop::take_export(const ExportOptions& wanted) {
@@ -273,10 +273,10 @@ std::vector<std::string> MainLoop::take_export(const ExportOptions& wanted) {
     return with_new_files;
 }
 
-/// The groups that records have in the caches stay; of those that are not to be exported no element
-/// is.
+/// The records in the caches keep their groups; of groups that are not exported, no element is
+/// encoded.
 ///
-/// @errors  ConfigError: a group would have to be stored anew
+/// @errors  ConfigError: a wanted group is not stored in the records
 ExportOptions MainLoop::exported_of_stored(ExportOptions wanted) const {
     wanted.fields = effective_groups(wanted.fields, config_.flows);
     for (const auto group : kFieldGroups) {
@@ -294,8 +294,8 @@ ExportOptions MainLoop::exported_of_stored(ExportOptions wanted) const {
     return wanted;
 }
 
-/// @return  nothing where there is to be none, or where its socket cannot be had: metering is worth
-/// more
+/// @return  nullptr if none is configured, or if its socket cannot be opened: metering goes on
+/// without
 std::unique_ptr<ControlServer> MainLoop::serve_control() {
     const std::string& configured = config_.control.socket;
     if (configured.empty()) {
@@ -321,8 +321,8 @@ std::unique_ptr<ControlServer> MainLoop::serve_control() {
     }
 }
 
-/// @return  nothing where there is to be none, or where its address cannot be had: metering is
-/// worth more
+/// @return  nullptr if none is configured, or if its address cannot be opened: metering goes on
+/// without
 std::unique_ptr<TelemetryServer> MainLoop::serve_telemetry(const WatchdogReporter& watchdog) {
     const std::string& address = config_.telemetry.listen;
     if (address.empty()) {
@@ -341,7 +341,7 @@ std::unique_ptr<TelemetryServer> MainLoop::serve_telemetry(const WatchdogReporte
     }
 }
 
-/// @return  nothing where there is to be none
+/// @return  nullopt if none is configured
 std::optional<DpdkTelemetry> MainLoop::serve_dpdk_telemetry() const {
     if (!config_.telemetry.dpdk) {
         return std::nullopt;

@@ -34,14 +34,14 @@
 
 namespace tributary {
 
-/// The parts of a running probe that its main thread looks after; all outlive the watch.
+/// The parts of a running probe that its main loop uses; all outlive the loop.
 struct WatchedProbe {
     Pipeline& pipeline;
     ServiceManager& service;
     Signals& signals;
     MemoryReserve& reserve;  ///< of the main thread
     RecordLayout layout;     ///< of the records that the caches make
-    FieldGroups stored;      ///< in that layout, as far as they are configured
+    FieldGroups stored;      ///< the configured groups in that layout
     std::function<Ledger()> ledger;
     std::function<std::vector<InputFigures>()> inputs;
     InputWatch& input_watch;
@@ -50,16 +50,16 @@ struct WatchedProbe {
     std::function<ClockLedger()> clock;  ///< the worst of all queues
 };
 
-/// The main thread's life while a probe runs: signals, commands, statistics, links, threads that
-/// hang, and other configurations.
+/// The main thread's loop while a probe runs: signals, commands, statistics, links, hanging threads
+/// and reloads.
 ///
-/// A reload takes all that has changed, or leaves everything as it is; only a thread that hangs can
-/// end it halfway, which is an error then. Where it changes filters it lasts until they are
-/// compiled; meanwhile the watch goes on, and further reloads wait for their turn.
+/// A reload applies all changes or none. Only a hanging thread can end it halfway, which is an
+/// error. A reload that changes filters lasts until they are compiled; meanwhile the loop goes on,
+/// and further reloads wait for their turn.
 /// @thread  main
 class MainLoop {
 public:
-    /// @param options  outlive the watch
+    /// @param options  outlive the loop
     MainLoop(const WatchedProbe& probe, const Config& config, const ProbeOptions& options);
 
     /// Returns when a signal, a final export failure or the loss of all inputs ends the probe.
@@ -73,9 +73,9 @@ private:
     [[nodiscard]] bool try_to_look_around(WatchdogReporter& watchdog);
     /// @return  false: the signal ends the probe
     bool obey(int signal);
-    /// Gets what a reload has changed, or why it failed; nullptr: the log alone does.
+    /// Gets the changes of a reload, or the reason why it failed; nullptr: only the log gets them.
     using ReloadAnswer = std::shared_ptr<std::promise<std::string>>;
-    /// The reload that goes on.
+    /// The reload in progress.
     struct Reload {
         Reload(const Config& running, LoadedConfig loaded)
             : wanted(std::move(loaded)), filters(running, wanted) {}
@@ -100,14 +100,14 @@ private:
     [[nodiscard]] ExportOptions export_options() const;
 
     WatchedProbe probe_;
-    mutable std::mutex config_mutex_;  ///< for those who read it in other threads
-    Config config_;                    ///< that the probe runs by; written by the main thread
+    mutable std::mutex config_mutex_;  ///< for other threads that read `config_`
+    Config config_;                    ///< the present one; written by the main thread
     const ProbeOptions& options_;
     std::chrono::sys_seconds started_;
     Time next_statistics_;
     ClockWatch clock_watch_;
-    std::deque<ReloadAnswer> reloads_;  ///< that were asked for; the first one goes on
-    std::unique_ptr<Reload> reload_;    ///< nullptr: none has begun
+    std::deque<ReloadAnswer> reloads_;  ///< requested; the first is in progress
+    std::unique_ptr<Reload> reload_;    ///< nullptr: not begun
     MainCalls calls_;                   ///< of the control socket's threads
 };
 

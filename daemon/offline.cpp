@@ -36,7 +36,7 @@
 namespace tributary {
 namespace {
 
-/// One worker's source with what it counts, and what its frames pass through.
+/// One worker's source with its counters and its frame stages.
 struct OfflineSource {
     OfflineSource(CaptureFiles& files, std::uint16_t worker, const Config& config,
                   PacketSelector* filter)
@@ -69,7 +69,7 @@ struct OfflineSource {
     std::unique_ptr<PacketReader> path;
 };
 
-/// The captures as the one interface that they are to a collector.
+/// All captures as the one interface that collectors see.
 ObservedInterface observed_captures(const OfflineJob& job, const Config& config) {
     ObservedInterface captures{
         .index = config.read.interface_index,
@@ -83,10 +83,10 @@ ObservedInterface observed_captures(const OfflineJob& job, const Config& config)
     return captures;
 }
 
-/// What the records go to: the collectors, and the file.
+/// The destinations of the records: the collectors, and the file.
 ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
     ExportOptions options = config.export_;
-    options.spool = {};  // it is the probe's
+    options.spool = {};  // for the probe only
     if (options.collectors.empty()) {
         options.drain_timeout = std::chrono::hours(24 * 365);  // the reader of a FIFO has time
     }
@@ -94,7 +94,7 @@ ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
         CollectorOptions output;
         output.transport = TransportKind::file;
         output.path = job.output;
-        output.replaces_file = true;  // the user has named it for just this run
+        output.replaces_file = true;  // the user has named it for this run
         options.mode = ExportMode::copy;
         options.collectors.push_back(output);
     }
@@ -137,8 +137,8 @@ public:
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
 
-    /// @param interrupted  a signal that came already; 0: none did
-    /// @return             the signal that ended the run early; 0: none did
+    /// @param interrupted  the signal that came before; 0: none
+    /// @return             the signal that ended the run early; 0: none
     int run(int interrupted) {
         interrupted_ = interrupted;
         PipelinePlaces places{.inputs = {}, .export_thread = {.name = "export", .cpu = {}}};
@@ -157,7 +157,7 @@ public:
         if (has_given_up_) {
             files_.abandon();
         } else if (inputs_were_cut_ && files_.cancel()) {
-            watch(inputs_ended_);  // what a pipe has brought is metered
+            watch(inputs_ended_);  // packets that came through a pipe are metered
         }
         finish();
         reserve_.fill();
@@ -189,7 +189,7 @@ public:
     [[nodiscard]] bool is_faulty() const noexcept { return pipeline_->export_is_faulty(); }
 
 private:
-    /// The capture's own clock: how far the worker that leads has come.
+    /// The capture's own clock: the time of the most advanced worker.
     [[nodiscard]] Timestamp capture_clock() const {
         Timestamp latest{};  // before the first packet there is none
         for (const PublishedClock* clock : clocks_) {
@@ -198,8 +198,8 @@ private:
         return latest;
     }
 
-    /// Answers signals until something has ended, or the first signal has come that ends the run.
-    /// The second one ends the process.
+    /// Handles signals until `ended`, or until the first signal that ends the run. The second such
+    /// signal ends the process.
     void watch(const std::atomic<bool>& ended) {
         while (!ended.load(std::memory_order_relaxed)) {
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    /// Whether the records of captures wait for collectors in vain. The end has its own patience.
+    /// Whether the captures' records wait for collectors in vain. The end has its own time limit.
     [[nodiscard]] bool has_given_up() {
         if (!has_collectors_ || has_given_up_ || is_finishing_ ||
             !patience_.is_over(ledger(), std::chrono::steady_clock::now())) {
@@ -234,14 +234,14 @@ private:
         return true;
     }
 
-    /// Says once what the end waits for.
+    /// Logs once what the end waits for.
     void tell_wait() noexcept {
         try {
             if (!std::exchange(wait_is_told_, true)) {
                 spdlog::warn(wait_of_end(ledger(), pipeline_->drain_timeout()));
             }
         } catch (const std::bad_alloc&) {
-            spdlog::error("not enough memory to tell what the end waits for");
+            spdlog::error("not enough memory to log what the end waits for");
         }
     }
 
@@ -253,7 +253,7 @@ private:
         }
     }
 
-    /// Writes what has been metered. The reader of a FIFO may keep it waiting for ever.
+    /// Writes the metered flows. The reader of a FIFO may delay it for ever.
     void finish() {
         is_finishing_ = true;
         std::atomic<bool> finished{false};
@@ -266,7 +266,7 @@ private:
                 finished.store(true, std::memory_order_relaxed);
                 signals_.wake();
             });
-        } catch (const std::exception&) {  // no thread: signals wait until it is done
+        } catch (const std::exception&) {  // no thread: signals wait until stop() returns
             pipeline_->stop();
             return;
         }
@@ -276,7 +276,7 @@ private:
     }
 
     void on_event(const CollectorEvent& event) {
-        // A file that opens is no news.
+        // The opening of the output alone is not logged.
         if (event.kind != CollectorEventKind::connected || has_collectors_) {
             log_event(event);
         }
@@ -294,7 +294,7 @@ private:
     bool has_given_up_ = false;
     bool is_finishing_ = false;
     bool wait_is_told_ = false;
-    int interrupted_ = 0;  ///< the first signal that was to end the run; 0: none has come
+    int interrupted_ = 0;  ///< the first signal to end the run; 0: none yet
     bool inputs_were_cut_ = false;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
 };
@@ -303,7 +303,7 @@ private:
 
 namespace {
 
-/// By UDP, what was sent may have been lost on its way.
+/// Logs the records sent to each collector; over UDP they may be lost on the way.
 void tell_collectors(const Ledger& ledger) {
     for (const CollectorLedger& collector : ledger.collectors) {
         spdlog::info("{}: {} flow records, in {} messages", collector.name,

@@ -21,10 +21,10 @@ struct OfflineJob {
 /// Meters captures into an IPFIX file, to collectors, or both: the packet path of the probe without
 /// EAL, huge pages or root.
 ///
-/// @param config  its flows, export and read options and its collectors; inputs are ignored
-/// @return        exit code: 0; 66 a capture could not be read, what came before it is written;
-///                74 the output could not be written, or a record came to no collector; 128 +
-///                signal when interrupted, what came before is written
+/// @param config  its flows, export and read options and collectors; its inputs are ignored
+/// @return        exit code: 0; 66 a capture could not be read, the packets before are written; 74
+///                the output could not be written, or a record reached no collector; 128 + signal
+///                when interrupted, the packets before are written
 /// @errors        ExportError, StartupError: it could not start, also because the first capture
 ///                cannot be read (66): no output is opened then
 /// @thread        main

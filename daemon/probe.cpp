@@ -41,8 +41,8 @@
 namespace tributary {
 namespace {
 
-/// What is exported of records, with the groups that follow from how flows are metered: as a reload
-/// has it, so that these are no change to it.
+/// The export options, with the groups that follow from the metering options, as a reload compares
+/// them.
 ExportOptions exported(const Config& config) {
     ExportOptions options = config.export_;
     options.fields = effective_groups(options.fields, config.flows);
@@ -64,8 +64,8 @@ EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePl
     return options;
 }
 
-/// A probe that was stopped ends with 0, whatever its collectors have missed: the exit code tells
-/// of the program. That not one record has left is worth a line.
+/// A stopped probe ends with 0, whatever its collectors have missed: the exit code is about the
+/// program. If not one record has left, the log says so.
 void tell_vain_run(const QueueLedger& total) {
     const std::uint64_t lost = total.lost_sum().records;
     if (lost > 0 && total.exported.records == 0 && total.spooled.records == 0) {
@@ -73,7 +73,7 @@ void tell_vain_run(const QueueLedger& total) {
     }
 }
 
-/// Everything a running probe consists of, in the order in which it depends on each other.
+/// The parts of a running probe, in the order of their dependencies.
 class Probe {
 public:
     Probe(const Config& config, const ProbeOptions& options, Signals& signals)
@@ -142,8 +142,8 @@ private:
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
     }
 
-    /// The main thread's life until the end begins. Whatever it throws, what is metered leaves, and
-    /// the ledger is written.
+    /// The main thread's work until the end begins. After any exception the metered flows are still
+    /// exported, and the ledger is written.
     ///
     /// @return  exit code
     int watch() noexcept {
@@ -179,8 +179,8 @@ private:
         return code;
     }
 
-    /// @param watched   how the main thread's life ended
-    /// @param reported  what the ledger says of it
+    /// @param watched   exit code of watch()
+    /// @param reported  exit code of the ledger
     [[nodiscard]] int exit_code(int watched, int reported) const {
         if (pipeline_->export_is_faulty()) {
             return EX_SOFTWARE;
@@ -237,7 +237,7 @@ private:
                                                           DpdkQueue& source,
                                                           FrameStages& stages) const {
         if (input.parse == ParseMode::unified_header) {
-            // The source tells this host's clock; time comes with the records.
+            // The source publishes this host's clock; time comes with the records.
             constexpr bool kPacketTimes = true;
             return std::make_unique<UnifiedHeaderReader<DpdkQueue, BurstClock>>(
                 source, WorkerShare{}, kPacketTimes);
@@ -261,8 +261,8 @@ private:
         }
         if (!huge_pages) {
             spdlog::warn(
-                "flow caches need {} MiB in huge pages, and too few are free: what finds none gets "
-                "ordinary memory; `tributary plan` tells how many the whole probe needs "
+                "flow caches need {} MiB in huge pages, and too few are free: the rest gets "
+                "ordinary memory; `tributary plan` shows how many the whole probe needs "
                 "(vm.nr_hugepages)",
                 (cache_bytes >> 20U) + 1);
         }
@@ -323,7 +323,7 @@ private:
     void on_event(const CollectorEvent& event) {
         log_event(event);
         if (event.kind == CollectorEventKind::write_failed) {
-            signals_.wake();  // it may have been the last one
+            signals_.wake();  // it may have been the last
         }
     }
 
@@ -355,13 +355,13 @@ private:
     }
 
     MemoryReserve reserve_;  ///< of the main thread
-    const Config& config_;   ///< as the probe was started
+    const Config& config_;   ///< as at the start
     const ProbeOptions& options_;
     Signals& signals_;
     ProbePlan plan_;
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
-    InputFilters filters_;  ///< before EAL, which takes a while, so that both go on together
+    InputFilters filters_;  ///< before EAL: compilation goes on while EAL starts
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;

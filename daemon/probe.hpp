@@ -17,9 +17,9 @@ namespace tributary {
 struct ProbeOptions {
     std::chrono::seconds stats_interval{60};  ///< between statistics lines; 0: only on SIGUSR1
     std::string stats_path;                   ///< ledger as JSON at exit; empty: none
-    std::vector<FileUse> files;               ///< beside those of collectors, for a reload
+    std::vector<FileUse> files;               ///< beside the collectors' files, for a reload
     std::optional<LogLevel> log_level;        ///< instead of the configuration's
-    /// The configuration of now, for a reload, whose filters have not been tried.
+    /// Loads the present configuration for a reload; its filters are not checked.
     /// @errors  ConfigError
     std::function<LoadedConfig()> load;
 };

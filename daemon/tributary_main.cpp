@@ -19,14 +19,14 @@
 
 namespace {
 
-/// CLI11 either drops an empty word behind the words of `--read`, or never comes back from it.
+/// CLI11 drops an empty word behind the words of `--read`, or hangs on it.
 bool has_empty_word_for_preparse(std::span<char* const> words) {
     const auto is_empty = [](const char* word) { return *word == '\0'; };
     return words.size() > 1 && std::string_view(words[1]) == "preparse" &&
            std::ranges::any_of(words, is_empty);
 }
 
-/// CLI11 says of a word that is no command only that a command is missing.
+/// CLI11 reports an unknown command only as a missing one.
 bool is_unknown_command(const CLI::App& app, const std::string& word) {
     const auto is_it = [&word](const CLI::App* command) { return command->get_name() == word; };
     return !word.empty() && word.front() != '-' &&
@@ -78,7 +78,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         std::ios::sync_with_stdio(false);
-        // A pager that is closed early ends the listing by a failed write.
+        // When a pager closes early, the failed write ends the listing.
         std::signal(SIGPIPE, SIG_IGN);
         return run(argc, argv);
     } catch (const std::exception& error) {

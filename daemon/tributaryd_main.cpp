@@ -127,7 +127,7 @@ int run(const CommandLine& command_line) {
 int main(int argc, char** argv) {
     reserve_standard_streams();
     raise_descriptor_limit();
-    // Until Signals takes them: a wish for statistics or for another configuration ends nothing.
+    // Until Signals handles them: a request for statistics or a reload must not end the process.
     ::signal(SIGUSR1, SIG_IGN);
     ::signal(SIGHUP, SIG_IGN);
     try {
