@@ -15,19 +15,19 @@
 
 namespace tributary {
 
-/// The clock of a live queue. Without packet times it is the host's clock, read once per burst, as
-/// HostTime follows it. With packet times it is the highest of them, and on an empty poll it moves
-/// on by the uptime since the last packet, so that idle flows expire; it stays at 1 s until the
-/// first packet, whose time may lie far in the past.
+/// The clock of a live queue. Without packet times it is the host's clock, read once per burst and
+/// followed by HostTime. With packet times it is the highest packet time, and on an empty poll it
+/// advances by the uptime since the last packet, so that idle flows expire. Until the first packet
+/// it stays at 1 s, because that packet's time may lie far in the past.
 ///
-/// It goes back only where it would be ahead of the host's clock by more than kFurthestAhead,
-/// because that was set back: then it is the host's. Packets that it stamps until the host's clock
-/// is right again, or believed, count as bad_timestamp.
+/// It goes back to the host's clock only if that was set back and it would be ahead by more than
+/// kFurthestAhead. Packets stamped until the host's clock is right again, or believed, count as
+/// bad_timestamp.
 ///
-/// A packet time that is ahead of the host's clock by more than kFurthestAhead is bad. Without that
-/// bound a single one, of a sender with a wrong clock, would take this clock with it for good: each
-/// later packet would be past its own flow's deadline and a record of its own. Where only bad ones
-/// come for more than a second, the last good time, which they get, moves on by the uptime.
+/// A packet time more than kFurthestAhead ahead of the host's clock is bad. Without that bound a
+/// single packet from a sender with a wrong clock would advance this clock for good: each later
+/// packet would be past its own flow's deadline and a record of its own. Bad packets get the last
+/// good time. After more than a second of only bad packets that time advances by the uptime.
 ///
 /// @thread  the queue's input thread; bad_timestamps() and host_time()'s readings any
 class BurstClock {
@@ -49,17 +49,17 @@ public:
         }
         advance(host_);
     }
-    /// For a poll that brought packets, after they were stamped.
+    /// For a poll with packets, after they were stamped.
     void end_burst(std::size_t packets) noexcept {
         if (!packet_times_ && host_time_.is_set_back()) [[unlikely]] {
-            bad_timestamps_.add(times_.is_good(host_) ? packets : 0);  // else each is counted
+            bad_timestamps_.add(times_.is_good(host_) ? packets : 0);  // else stamp() counts each
         }
     }
-    /// @return  the time of a packet that carries none
+    /// @return  the time of a packet without a time of its own
     Timestamp stamp() noexcept { return stamp(host_); }
-    /// @param time  of a packet, as it came
-    /// @return      the same, or the last good one where it is out of range or too far ahead, which
-    ///              is counted
+    /// @param time  of a packet, as received
+    /// @return      the same; or, counted, the last good time if `time` is out of range or too far
+    ///              ahead
     Timestamp stamp(Timestamp time) noexcept {
         const bool is_good = times_.is_good(time);
         if (!is_good) {
@@ -80,7 +80,7 @@ public:
         }
         return bad;
     }
-    /// For a poll that brought nothing, after begin_burst().
+    /// For an empty poll, after begin_burst().
     void end_empty_burst() noexcept {
         if (packet_times_ && any_packet_) {
             advance(moved_on());
@@ -112,7 +112,7 @@ private:
         times_.set_latest_good(std::min(host, kLastTimestamp - kFurthestAhead) + kFurthestAhead);
     }
     void advance(Timestamp time) noexcept { times_.advance(std::min(time, kLastTimestamp)); }
-    /// The clock at the last good packet, and the uptime since.
+    /// The clock at the last good packet, plus the uptime since.
     [[nodiscard]] Timestamp moved_on() const noexcept {
         return std::min(now_at_last_packet_ + (uptime_now_ - uptime_at_last_packet_),
                         times_.latest_good());

@@ -22,7 +22,7 @@ namespace {
 
 bool has_packet_times(const EthPort& port) { return port.driver() == "net_pcap"; }
 
-/// Out of range stays out of range: the factor must not wrap it into range.
+/// A value out of range stays out of range: the factor must not wrap it into range.
 Timestamp from_microseconds(std::uint64_t microseconds) noexcept {
     constexpr std::uint64_t kBeyond = std::uint64_t{1} << 52U;
     return Timestamp{std::chrono::microseconds{std::min(microseconds, kBeyond)}};
@@ -50,7 +50,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
 }
 
 Burst DpdkQueue::receive() noexcept {
-    // Acquire: port_ is what resume() has made it.
+    // Acquire, for the release in resume(): port_ has its new value.
     if (hold_.load(std::memory_order_acquire) == Hold::held) [[unlikely]] {
         return receive_nothing();
     }
@@ -67,7 +67,7 @@ Burst DpdkQueue::receive() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         const rte_mbuf& buffer = *buffers_[i];
         const auto* const frame = rte_pktmbuf_mtod(&buffer, const std::byte*);
-        rte_prefetch0(frame);  // the parser comes to it after the whole burst
+        rte_prefetch0(frame);  // the parser reads it after the whole burst
         const Timestamp seen_at = time_of(buffer);
         packets_[i] = {.captured = {frame, buffer.data_len},
                        .wire_bytes = buffer.pkt_len,
@@ -85,8 +85,8 @@ Burst DpdkQueue::receive() noexcept {
     return {.packets = {packets_.data(), count_}, .now = tells_host_clock_ ? host : clock_.now()};
 }
 
-/// Finds out how long the burst's frames were that fill their buffers. The driver knows the length
-/// of the others, whatever their headers announce.
+/// Judges the lengths of the burst's frames that fill their buffers. For all others the driver's
+/// length holds, whatever their headers announce.
 void DpdkQueue::judge_full_frames() noexcept {
     for (PacketView& packet : std::span(packets_).first(count_)) {
         if (!is_full(packet)) {
@@ -110,11 +110,11 @@ Burst DpdkQueue::receive_nothing() noexcept {
     return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
 }
 
-/// Nothing is left in the queue, and the last burst is over.
+/// Call it when the queue is empty and the last burst is over.
 void DpdkQueue::let_go_if_wanted() noexcept {
     Hold wanted = Hold::wanted;
     if (hold_.load(std::memory_order_relaxed) == Hold::wanted) [[unlikely]] {
-        // Release: what was done with the port so far comes before (acquire in pause()).
+        // Release, for the acquire in pause(): this thread's use of the port comes before.
         hold_.compare_exchange_strong(wanted, Hold::held, std::memory_order_release,
                                       std::memory_order_relaxed);
     }
@@ -123,7 +123,8 @@ void DpdkQueue::let_go_if_wanted() noexcept {
 bool DpdkQueue::pause() noexcept {
     Hold none = Hold::none;
     hold_.compare_exchange_strong(none, Hold::wanted, std::memory_order_relaxed);
-    // Acquire: what the input thread did with the port comes before what is done with it now.
+    // Acquire, for the release in release_if_requested(): the input thread's use of the port comes
+    // before the main thread's.
     return hold_.load(std::memory_order_acquire) == Hold::held;
 }
 

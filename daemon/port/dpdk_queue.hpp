@@ -14,26 +14,26 @@ struct rte_mbuf;
 
 namespace tributary {
 
-/// What a queue's clock is for.
+/// The use of a queue's clock.
 enum class ClockOf : std::uint8_t { packets, records };
 
 /// One receive queue of a port, as a PacketSource.
 ///
 /// Packets carry the host's clock, read once per burst; those of net_pcap carry the capture's own
-/// times (microseconds). Other drivers' timestamps are ticks of a NIC clock that nothing ties to
-/// UTC: they are not used. `wire_bytes` is what the driver says; net_pcap and net_af_packet know
-/// the captured length only. Of a frame that they may have cut (octets_of_cut_frame()) it is what
-/// its own header says, where that is more. VLAN tags are in the bytes: stripping is off (EthPort
-/// sees to it). Where the driver says what a packet carries, that is its `nic_hint`, in debug
-/// builds. The RSS hash is used for nothing: FlowHasher says why.
+/// times (microseconds). Other drivers' timestamps are ticks of a NIC clock without a relation to
+/// UTC, and are not used. `wire_bytes` is the driver's length; net_pcap and net_af_packet have the
+/// captured length only. For a frame that they may have cut (octets_of_cut_frame()) it is the
+/// length in its own header, if that is more. VLAN tags are in the bytes: EthPort turns stripping
+/// off. In debug builds the driver's packet type is the `nic_hint`. The RSS hash is not used, for
+/// the reason in FlowHasher.
 ///
 /// @thread  one input thread
 class DpdkQueue {
 public:
     /// @param port  must be started before the first receive(), and outlive the last
     /// @errors      StartupError(71): no room for the timestamp in packet buffers
-    /// @param clock_of  whose time Burst::now is: packets, or the host's clock as it is, for frames
-    ///                  whose records bring their times
+    /// @param clock_of  the source of Burst::now: packets, or the plain host's clock, for frames
+    ///                  with records that carry their times
     DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
               ClockOf clock_of = ClockOf::packets);
     DpdkQueue(const DpdkQueue&) = delete;
@@ -44,22 +44,23 @@ public:
     /// Gives the last burst's buffers back.
     void release() noexcept;
 
-    /// Asks the input thread to let go of the port once it finds it empty: from then on receive()
-    /// brings nothing, until resume(). For a port that takes nothing any more.
+    /// Requests the input thread to release the port once it is empty: from then on receive()
+    /// returns nothing, until resume(). For a port that receives nothing any more.
     ///
-    /// @return  whether the input thread has let go; ask again where not
+    /// @return  true: the input thread has released it; false: call again
     /// @thread  main
     [[nodiscard]] bool pause() noexcept;
-    /// Takes the port again, which may have another id by now. Only after pause() was true.
+    /// Takes the port again, which may have another id now. Only after pause() was true.
     /// @thread main
     void resume() noexcept;
 
-    /// Packets whose time was replaced, or comes from a host's clock that was set back. @thread any
+    /// Packets with a replaced time, or with the time of a host's clock that was set back.
+    /// @thread  any
     [[nodiscard]] const Counter& bad_timestamps() const noexcept { return clock_.bad_timestamps(); }
-    /// Frames that announce more octets than came, because they were longer than the buffer.
+    /// Frames longer than the buffer: their headers announce more octets than received.
     /// @thread  any
     [[nodiscard]] const Counter& frames_cut() const noexcept { return frames_cut_; }
-    /// Frames that fill the buffer and announce no length, so that they may have been cut.
+    /// Frames that fill the buffer and announce no length: they may have been cut.
     /// @thread  any
     [[nodiscard]] const Counter& length_unknown() const noexcept { return length_unknown_; }
     /// @thread  any, its readings
@@ -69,8 +70,8 @@ private:
     /// Whether the input thread may use the port.
     enum class Hold : std::uint8_t {
         none,
-        wanted,  ///< by the main thread
-        held,    ///< by the input thread's leave
+        wanted,  ///< requested by the main thread
+        held,    ///< released by the input thread
     };
 
     [[nodiscard]] Burst receive_nothing() noexcept;
@@ -82,7 +83,7 @@ private:
     [[nodiscard]] Timestamp time_of(const rte_mbuf& packet) noexcept;
 
     const EthPort& eth_port_;
-    std::uint16_t port_;  ///< changes while it is held
+    std::uint16_t port_;  ///< changes only while held
     std::uint16_t queue_;
     std::uint16_t count_ = 0;
     InterfaceIndex ingress_interface_;

@@ -38,8 +38,8 @@ std::uint64_t free_huge_page_bytes() {
     return bytes;
 }
 
-/// Ordinary memory for the same: an object of a mempool never crosses a page boundary, so in small
-/// pages up to half of each is left unused.
+/// The same in ordinary memory: an object of a mempool never crosses a page boundary, so up to half
+/// of each small page is unused.
 std::uint64_t ordinary_bytes(const EalOptions& options) {
     return 2 * options.memory_bytes + kEalOwnMemory;
 }
@@ -107,8 +107,8 @@ StartupError virtual_refusal(const EalDevice& device, const EalLog& log) {
     return {EX_UNAVAILABLE, "DPDK made no port of device " + device.argument + what_dpdk_says(log)};
 }
 
-/// DPDK makes this folder even where it keeps nothing in it; it is this process's own, by its file
-/// prefix. What the folder of all DPDK programs has beside it stays.
+/// DPDK makes this folder even to keep nothing in it. By its file prefix it belongs to this
+/// process; the other folders of DPDK programs stay.
 void remove_runtime_folder() {
     std::error_code error;
     fs::remove_all(rte_eal_get_runtime_dir(), error);
@@ -137,12 +137,12 @@ std::vector<std::string> eal_arguments(const EalOptions& options, std::uint64_t 
         "--iova-mode=va",    options.has_telemetry ? "--telemetry" : "--no-telemetry",
         "--log-level=error", "--file-prefix=tributary-" + std::to_string(getpid())};
     if (enough_huge_pages(options, huge_page_bytes)) {
-        // The pages are anonymous memory, and no file of a hugetlbfs. Where one is mounted, DPDK
-        // would lock its folder all the same, which needs the right to read it, and remove what
-        // other processes have left there: so it is to look into a folder that is not there.
+        // The pages are anonymous memory, not files of a hugetlbfs. DPDK would still lock the
+        // folder of a mounted hugetlbfs, which needs the right to read it, and remove other
+        // processes' files there. So it gets a folder that does not exist.
         arguments.insert(arguments.end(), {"--in-memory", "--huge-dir=/nonexistent/hugetlbfs"});
     } else {
-        // --no-huge refuses --in-memory; --no-shconf is what is left of it.
+        // --no-huge refuses --in-memory; --no-shconf is the part of it that is allowed.
         const std::uint64_t mebibytes = ordinary_bytes(options) >> 20U;
         arguments.insert(arguments.end(),
                          {"--no-huge", "--no-shconf", "-m", std::to_string(mebibytes + 1)});
@@ -202,7 +202,7 @@ EthPortId Eal::plug_anew(const EalDevice& device) const {
     const std::size_t comma = device.argument.find(',');
     const std::string arguments =
         comma == std::string::npos ? std::string() : device.argument.substr(comma + 1);
-    rte_eal_hotplug_remove("vdev", device.port_name.c_str());  // it may have gone already
+    rte_eal_hotplug_remove("vdev", device.port_name.c_str());  // it may be gone already
     if (rte_eal_hotplug_add("vdev", device.port_name.c_str(), arguments.c_str()) != 0) {
         throw virtual_refusal(device, log_);
     }

@@ -20,7 +20,7 @@ EalLog::EalLog()
                       {.read = nullptr, .write = write_to_log, .seek = nullptr, .close = nullptr}),
           std::fclose) {
     if (stream_ != nullptr) {
-        // DPDK flushes after each message; a buffer would only delay what it prints in pieces.
+        // DPDK flushes after each message; a buffer would only delay messages printed in pieces.
         std::setvbuf(stream_.get(), nullptr, _IONBF, 0);
         rte_openlog_stream(stream_.get());
     }

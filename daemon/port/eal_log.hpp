@@ -9,8 +9,8 @@
 
 namespace tributary {
 
-/// Sends what DPDK logs to the daemon's log, and remembers the first line for error messages: those
-/// after it only say that something failed. Without it DPDK writes to standard output and syslog.
+/// Sends DPDK's log to the daemon's log, and keeps the first line for error messages: later lines
+/// only say that something failed. Without it DPDK writes to standard output and syslog.
 class EalLog {
 public:
     EalLog();
@@ -18,11 +18,11 @@ public:
     EalLog(const EalLog&) = delete;
     EalLog& operator=(const EalLog&) = delete;
 
-    /// @return  the first line that DPDK wrote, without its end; empty where there was none
+    /// @return  the first line of DPDK's log, without its line end; empty: none
     /// @thread  any
     [[nodiscard]] std::string first_line() const;
 
-    /// Takes text as DPDK writes it: any number of lines, the last one perhaps unfinished.
+    /// Takes text as DPDK writes it: any number of lines, the last perhaps unfinished.
     ///
     /// @thread  any
     void write(std::string_view text);

@@ -59,18 +59,19 @@ void EthPort::open(EthPortId id) {
         set_up_queues(info, pool_, heads_);
         watch_losses(info);
     } catch (...) {
-        rte_eth_dev_close(id_.value);  // before the pool goes, whose buffers its queues may hold
+        rte_eth_dev_close(id_.value);  // before its pool is gone: its queues may hold buffers
         throw;
     }
     link_ = std::make_unique<PortLink>(id_, interface_index(info));
 }
 
-/// From now on what the port misses is counted, and counters() asks the driver.
+/// From now on missed packets are counted, and counters() asks the driver.
 void EthPort::watch_losses(const rte_eth_dev_info& info) {
     MissedPackets missed(
         {.driver = driver_, .interface_index = interface_index(info), .queues = input_.queues});
     if (missed_were_known_.value_or(false) && !missed.are_known()) {
-        refuse(input_, "what it misses can't be known any more: " + missed.why_unknown(), -ENOENT);
+        refuse(input_, "missed packets can't be counted any more: " + missed.why_unknown(),
+               -ENOENT);
     }
     const std::lock_guard only_one(statistics_);
     missed_were_known_ = missed.are_known();
@@ -80,8 +81,7 @@ void EthPort::watch_losses(const rte_eth_dev_info& info) {
     is_open_ = true;
 }
 
-/// The kernel's interface behind the port, by its number; 0: none, or its driver does without the
-/// kernel.
+/// The index of the kernel's interface behind the port; 0: none, or a driver without the kernel.
 unsigned EthPort::interface_index(const rte_eth_dev_info& info) const {
     if (device_.is_pci) {
         return 0;
@@ -118,7 +118,7 @@ void EthPort::close() {
 }
 
 std::uint16_t EthPort::transmit_queues() const noexcept {
-    // We send nothing, but an AF_XDP socket or a tap device is made of a queue pair.
+    // The port sends nothing, but AF_XDP sockets and tap devices need queue pairs.
     return driver_ == "net_af_xdp" || driver_ == "net_tap" ? input_.queues : 0;
 }
 
@@ -129,11 +129,11 @@ void EthPort::configure(const rte_eth_dev_info& info) {
     rss_asked_ = input_.queues > 1 ? rss_types(input_.rss) & info.flow_type_rss_offloads : 0;
     std::vector<std::uint8_t> key = symmetric_rss_key(rss_key_octets_);
 
-    // No other offload is asked for: VLAN tags must stay in the frame, and the FCS out of it.
+    // No other offload is requested: VLAN tags must stay in the frame, and the FCS out of it.
     rte_eth_conf conf{};
     conf.rxmode.offloads = trim_.offloads;
     conf.rxmode.mtu = std::min(mtu_of(input_), largest_mtu(info));
-    // What is behind a virtual device has an mtu of its own, which its driver doesn't know.
+    // The interface behind a virtual device has an mtu of its own, unknown to its driver.
     if (conf.rxmode.mtu < mtu_of(input_) && device_.is_pci) {
         spdlog::warn("input {}: mtu is {}, driver {} takes {} at most; larger packets may be cut",
                      input_.name, mtu_of(input_), driver_, conf.rxmode.mtu);
@@ -168,7 +168,7 @@ void EthPort::set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool
     }
     descriptors_ = descriptors;
     rte_eth_rxconf conf = info.default_rxconf;
-    conf.rx_drop_en = 1;  // a queue that is full drops its own packets and holds up no other queue
+    conf.rx_drop_en = 1;  // a full queue drops its own packets and does not block other queues
     std::array<rte_eth_rxseg, 2> segments{};
     if (trim_.splits) {
         segments = split_segments(trim_, heads->get(), pool.get());
@@ -222,19 +222,19 @@ void EthPort::start() {
         spdlog::warn("input {}: how many packets it misses is unknown: {}", input_.name, why);
     }
     if (trim_.splits) {
-        spdlog::info("input {}: the NIC keeps the first {} octets of packets apart", input_.name,
+        spdlog::info("input {}: the NIC separates the first {} octets of packets", input_.name,
                      trim_.head_octets);
     }
 }
 
-/// What a life has missed that never began came before the next one.
+/// If the last life was never started, its missed packets came before this one.
 void EthPort::begin_to_count() {
     const std::lock_guard only_one(statistics_);
     if (counts_what_came_before_) {
         const std::optional<std::uint64_t> came_before =
             drop_what_came_before(id_, input_.queues, *missed_);
         if (!came_before) {
-            refuse(input_, "the kernel does not tell how many packets came before", -EAGAIN);
+            refuse(input_, "the kernel does not report how many packets came before", -EAGAIN);
         }
         if (former_.missed) {
             *former_.missed += *came_before;
@@ -266,7 +266,7 @@ void EthPort::set_promiscuous() {
 }
 
 void EthPort::keep_vlan_tags() const {
-    // Some drivers strip unasked, and a stripped tag is in no byte that we read.
+    // Some drivers strip tags unasked, and a stripped tag is missing from the frame.
     const int offloads = rte_eth_dev_get_vlan_offload(id_.value);
     if (offloads < 0 || (offloads & RTE_ETH_VLAN_STRIP_OFFLOAD) == 0) {
         return;
@@ -305,12 +305,12 @@ RssReport EthPort::check_rss() const {
     return report_rss(facts);
 }
 
-/// Other virtual devices have none, and DPDK would complain about being asked.
+/// Other virtual devices have none, and DPDK would log the request as an error.
 bool EthPort::may_have_interrupts() const noexcept {
     return input_.poll == PollMode::adaptive && (device_.is_pci || driver_ == "net_tap");
 }
 
-/// Of all queues, or none.
+/// For all queues, or for none.
 std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const {
     std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
     for (std::uint16_t queue = 0; queue < input_.queues; ++queue) {
@@ -346,7 +346,7 @@ std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
 }
 
 NicCounters EthPort::counters() const {
-    // Drivers add up what their registers have counted since the last time.
+    // Drivers add up their registers' counts since the last call.
     const std::lock_guard only_one(statistics_);
     return is_started_ ? read_counters() : former_;
 }
@@ -374,7 +374,7 @@ Link EthPort::read_link() const {
 
 std::optional<std::string> EthPort::poll_link() {
     if (link() == LinkState::gone) {
-        return std::nullopt;  // until it is opened anew
+        return std::nullopt;  // until open_anew()
     }
     const bool interrupted = link_->take_interrupt();
     const Link now = read_link();

@@ -27,14 +27,14 @@ namespace tributary {
 
 class ReceiveInterrupt;
 
-/// What a port itself has counted, all its lives together.
+/// A port's own counters, over all its lives.
 struct NicCounters {
     std::uint64_t received{};
-    /// No free descriptor: the input thread was too slow. Nothing: unknown; see MissedPackets.
+    /// No free descriptor: the input thread was too slow. nullopt: unknown; see MissedPackets.
     std::optional<std::uint64_t> missed{0};
     std::uint64_t no_buffer{};  ///< the packet pool was empty
     std::uint64_t errors{};     ///< broken on the wire
-    /// Dropped per queue; unknown of those behind the last entry. DPDK's limit is 16.
+    /// Dropped per queue; unknown for queues past the last entry. DPDK's limit is 16.
     std::vector<std::uint64_t> queue_errors;
 
     NicCounters& operator+=(const NicCounters& other) {
@@ -48,17 +48,16 @@ struct NicCounters {
     }
 };
 
-/// One NIC port, or what a virtual device makes of one: configured with the object, stopped and
-/// closed with it. Where the device is removed and made anew, close() and open_anew() give it
-/// another life.
+/// The port of a NIC or virtual device: configured with the object, stopped and closed with it.
+/// When the device is removed and made anew, close() and open_anew() begin another life.
 class EthPort {
 public:
     /// Configures the port and its receive queues.
     ///
-    /// @param pool   gives every queue its buffers; must outlive the port
+    /// @param pool   of every queue's buffers; must outlive the port
     /// @param heads  buffers for the first octets of packets, where needs_head_buffers(input);
     ///               must outlive the port
-    /// @errors  StartupError(78): more queues than the driver has, or it can't cut packets; (69):
+    /// @errors  StartupError(78): more queues than the driver has, or it cannot cut packets; (69):
     ///          the driver refuses the set-up
     /// @thread  main, like all of this class
     EthPort(EthPortId id, const InputOptions& input, const EalDevice& device,
@@ -67,44 +66,44 @@ public:
     EthPort(const EthPort&) = delete;
     EthPort& operator=(const EthPort&) = delete;
 
-    /// Stops and closes it; what it has counted stays. No thread may poll it any more.
+    /// Stops and closes the port; its counters stay. No thread may poll it any more.
     void close();
-    /// Packets that an interface received before its sockets were there.
+    /// Packets that an interface received before its sockets were open.
     enum class CameBefore : std::uint8_t {
-        is_missed,   ///< and counts as missed once the port is started
+        is_missed,   ///< counts as missed once the port is started
         is_counted,  ///< by another port of the same interface
     };
 
-    /// Configures a port that was closed, or was not started.
+    /// Configures a closed port, or one that was not started.
     ///
-    /// @param id  of the device that was made anew
-    /// @errors    as the constructor's; and StartupError(69): what it misses was known before, and
-    ///            is not any more
+    /// @param id  of the device made anew
+    /// @errors    as the constructor's; and StartupError(69): missed packets were known before, and
+    ///            are not any more
     void open_anew(EthPortId id, CameBefore came_before);
-    /// Whether close() and open_anew() are enough for another life: its driver reads an interface
-    /// of the kernel, and its threads wait for no interrupt of it.
+    /// Whether close() and open_anew() suffice for another life: its driver reads an interface of
+    /// the kernel, and no thread waits for the port's interrupts.
     [[nodiscard]] bool can_be_opened_anew() const noexcept;
 
-    /// Lets packets in; logs the link's state and what the NIC took of its settings. No queue may
-    /// be polled before it, or after the port is gone.
+    /// Starts receiving; logs the link's state and the settings that the NIC took. No queue may be
+    /// polled before it, or after the port is gone.
     ///
-    /// @errors  StartupError(69, 77): the driver refuses, or the kernel does not tell what came
+    /// @errors  StartupError(69, 77): the driver refuses, or the kernel does not report the packets
     ///          before
     void start();
 
     [[nodiscard]] EthPortId id() const noexcept { return id_; }
     [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
-    /// From how many octets on a frame may be cut, and the driver does not tell.
+    /// Frames of so many octets or more may be cut without notice from the driver.
     [[nodiscard]] std::uint32_t octets_of_cut_frame() const {
         return tributary::octets_of_cut_frame(device_, driver_);
     }
-    /// How packets are spread over the queues; good after start().
+    /// How packets are spread over the queues; valid after start().
     [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
-    /// Whether the driver says of packets what they carry (rte_mbuf::packet_type); good after
-    /// start(), where alone drivers know.
+    /// Whether the driver sets rte_mbuf::packet_type; valid after start(), because drivers know it
+    /// only then.
     [[nodiscard]] bool tells_packet_types() const noexcept { return tells_packet_types_; }
-    /// How the threads that poll its queues wait while nothing comes, one per queue; logs it. Good
-    /// after start(), and until the port is gone.
+    /// The waits of the threads that poll its queues, one per queue; logs them. Valid from start()
+    /// until the port is gone.
     ///
     /// @param shares_core  CorePlan::back_off
     [[nodiscard]] std::vector<IdleWait> idle_waits(bool shares_core) const;
@@ -116,9 +115,9 @@ public:
     /// @thread  main
     [[nodiscard]] bool knows_missed() const noexcept { return missed_were_known_.value_or(false); }
 
-    /// Looks at the link; call it every second or so.
+    /// Checks the link; call it about every second.
     ///
-    /// @return  a line for the log where something changed since the last call
+    /// @return  a line for the log; nullopt: no change since the last call
     [[nodiscard]] std::optional<std::string> poll_link();
     /// As poll_link() saw it last; `gone` from then on until start().
     /// @thread  any
@@ -151,7 +150,7 @@ private:
 
     EthPortId id_;
     std::uint16_t descriptors_ = 0;  ///< of each receive queue
-    std::uint32_t megabits_ = 0;     ///< the fastest that it can do, in Mbit/s; 0: unknown
+    std::uint32_t megabits_ = 0;     ///< highest speed, in Mbit/s; 0: unknown
     InputOptions input_;
     EalDevice device_;
     const PacketPool& pool_;
@@ -164,13 +163,13 @@ private:
     std::size_t rss_key_octets_ = 0;
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
-    mutable std::mutex statistics_;          ///< held where the following six are used
+    mutable std::mutex statistics_;          ///< held for the following six
     NicCounters former_;                     ///< of former lives
-    mutable NicCounters told_;               ///< by the driver, when it last did; this life
+    mutable NicCounters told_;               ///< last figures from the driver; this life
     std::unique_ptr<MissedPackets> missed_;  ///< of this life
     std::optional<bool> missed_were_known_;  ///< in this life or the last
     bool is_open_ = false;
-    bool is_started_ = false;               ///< this life counts
+    bool is_started_ = false;               ///< in this life
     bool counts_what_came_before_ = false;  ///< this life, when it is started; main thread only
     mutable std::mutex interrupt_switches_;
     std::unique_ptr<PortLink> link_;

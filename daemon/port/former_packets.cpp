@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-/// One of each queue. @return  whether nothing came
+/// Drops a burst of each queue. @return  true: all were empty
 bool drop_bursts(EthPortId port, std::uint16_t queues) {
     std::array<rte_mbuf*, 64> buffers{};
     bool is_empty = true;

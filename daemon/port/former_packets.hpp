@@ -9,14 +9,14 @@
 
 namespace tributary {
 
-/// Draws the line between what a port's interface received too early and what the port receives,
-/// when it was started and no thread polls it yet. What its queues hold is dropped: until they are
-/// bound, net_af_packet's sockets hear all interfaces (22.11). From the moment at which nothing is
-/// left, the port receives all that its sockets get.
+/// Separates the packets that a port's interface received too early from those of the port. Call it
+/// when the port is started and no thread polls it yet. It drops the packets in the queues: until
+/// they are bound, net_af_packet's sockets receive from all interfaces (22.11). Once the queues are
+/// empty, the port receives all packets of its sockets.
 ///
-/// @return  packets that the interface had received by then; nothing: the kernel does not tell.
-///          Exact where such a moment comes; where packets come too fast for that, but for those of
-///          the time in which it is looked for last
+/// @return  packets that the interface had received by then; nullopt: the kernel does not report
+///          it. Exact if the queues become empty; if packets come too fast, it is off by the
+///          packets of the last attempt
 /// @thread  main
 /// @cost    some milliseconds
 [[nodiscard]] std::optional<std::uint64_t> drop_what_came_before(EthPortId port,

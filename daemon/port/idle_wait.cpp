@@ -12,13 +12,12 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-/// Where nothing is known: virtual devices bring less.
+/// For an unknown speed: virtual devices are slower.
 constexpr std::uint32_t kAssumedMegabits = 10'000;
 constexpr nanoseconds kLongestSleep = microseconds{500};
-/// Below it, going to sleep and waking up take longer than the sleep.
+/// In a shorter sleep, going to sleep and waking up take longer than the sleep.
 constexpr nanoseconds kShortestSleep = microseconds{20};
-/// Of threads that share a core, so that the others come to run: 4096 packets at 10 Mpps last 400
-/// us.
+/// For threads that share a core, so that the others can run: 4096 packets at 10 Mpps last 400 us.
 constexpr nanoseconds kSharedCoreSleep = microseconds{100};
 
 std::uint32_t speed_of(std::uint32_t megabits) noexcept {

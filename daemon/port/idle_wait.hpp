@@ -10,15 +10,15 @@
 
 namespace tributary {
 
-/// Lets time pass while there is nothing to poll; an empty one stands for polling on.
-/// @return  whether it was told that something has come
-/// @thread  the one that polls
+/// Waits while there is nothing to poll; an empty function means polling on.
+/// @return  whether an interrupt reported packets
+/// @thread  the polling thread
 using IdleWait = std::function<bool()>;
 
-/// What decides how a thread that polls a receive queue may wait.
+/// What the wait of a receive queue's thread depends on.
 struct IdleFacts {
     PollMode poll = PollMode::busy;
-    bool shares_core = false;  ///< with another thread that polls
+    bool shares_core = false;  ///< with another polling thread
     bool has_interrupts = false;
     std::uint32_t descriptors{};  ///< of the queue
     std::uint32_t megabits{};     ///< the port's highest speed, in Mbit/s; 0: unknown
@@ -32,22 +32,20 @@ struct IdlePlan {
     std::string text;                  ///< for the log
 };
 
-/// How long an interrupt is waited for at most: deadlines of flows, and commands, come all the
-/// same.
+/// The longest wait for an interrupt: flows' deadlines and commands do not wake the thread.
 inline constexpr std::chrono::milliseconds kLongestInterruptWait{10};
 
 /// @thread  any; pure
 [[nodiscard]] IdlePlan plan_idle(const IdleFacts& facts);
 
-/// Half the time in which packets of 64 octets fill a queue at line rate, when all of them come to
-/// it; the other half is for waking up and catching up. At 10 Gbit/s 4096 descriptors give 138 us,
-/// at 100 Gbit/s 13 us. At most 500 us, which cost little already.
+/// Half the time in which packets of 64 octets at line rate fill a queue, if all come to this one;
+/// the other half is for waking up and catching up. At 10 Gbit/s 4096 descriptors give 138 us, at
+/// 100 Gbit/s 13 us. At most 500 us, because polls at that interval cost little already.
 /// @thread  any; pure
 [[nodiscard]] std::chrono::nanoseconds longest_safe_sleep(std::uint32_t descriptors,
                                                           std::uint32_t megabits) noexcept;
 
-/// A wait that sleeps. The thread's timer slack must be small (PinnedThread sees to it), or it
-/// sleeps 50 us longer.
+/// A wait that sleeps. PinnedThread sets a small timer slack; without that it sleeps 50 us longer.
 [[nodiscard]] IdleWait sleeping(std::chrono::nanoseconds time);
 
 }  // namespace tributary

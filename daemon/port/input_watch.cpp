@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 
 bool is_gone(const InputWatch::Input& input) { return input.port->link() == LinkState::gone; }
 
-/// Asks the input's threads to let go of its port.
+/// Requests the input's threads to release its port.
 ///
-/// @return  whether all have
+/// @return  true: all have released it
 bool pause_queues(const InputWatch::Input& input) {
     bool are_paused = true;
     for (DpdkQueue* queue : input.queues) {
@@ -63,11 +63,12 @@ void InputWatch::look_at_long_frames() {
 }
 
 void InputWatch::look_for_interface(Watched& watched) {
-    // Asked also while there is none, so that none has to be waited for when there is.
+    // Also without an interface: then the threads have released the port before it is back.
     const bool are_paused = pause_queues(watched.input);
     if (if_nametoindex(watched.input.port->kernel_interface().c_str()) == 0) {
         if (errno == ENODEV) {
-            watched = {.input = std::move(watched.input)};  // refused is another than the next one
+            // A refusal does not apply to the next interface.
+            watched = {.input = std::move(watched.input)};
         }
         return;
     }
@@ -79,7 +80,7 @@ void InputWatch::look_for_interface(Watched& watched) {
     if (are_paused) {
         take_again(watched);
     } else if (now - *watched.there_since >= kPatienceWithThreads) {
-        note_refusal(watched, "not all that the former one received is read");
+        note_refusal(watched, "not all packets of the former interface are read");
     }
 }
 
@@ -105,8 +106,8 @@ void InputWatch::take_again(Watched& watched) {
                                                                 ? EthPort::CameBefore::is_counted
                                                                 : EthPort::CameBefore::is_missed);
         input.port->start();
-    } catch (const StartupError& error) {  // its threads go on to wait
-        input.port->close();               // its sockets would get packets that no thread reads
+    } catch (const StartupError& error) {  // its threads wait on
+        input.port->close();               // its sockets would get packets unread by any thread
         if (if_nametoindex(input.port->kernel_interface().c_str()) != 0) {
             note_refusal(watched, error.what());
         }
@@ -118,7 +119,7 @@ void InputWatch::take_again(Watched& watched) {
     watched = {.input = std::move(watched.input)};
 }
 
-/// The kernel gives each packet to one of all sockets that our ports have on an interface.
+/// All our ports' sockets on an interface share its packets: the kernel gives each to one of them.
 bool InputWatch::is_read_by_another(const Watched& watched) const {
     return std::ranges::any_of(inputs_, [&](const Watched& other) {
         const EthPort& port = *other.input.port;

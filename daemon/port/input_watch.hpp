@@ -14,11 +14,11 @@
 
 namespace tributary {
 
-/// Looks after the devices of a probe's inputs. A socket on an interface that is deleted hears
-/// nothing any more, also when there is another interface of the same name: then the port is
-/// closed, its device made anew, and its queues are polled again. Where that can't be, the input is
-/// lost. Before, its input threads must have read what the former interface received: they are
-/// asked, and looked at with each look(), which waits for no thread.
+/// Looks after the devices of a probe's inputs. A socket on a deleted interface receives nothing
+/// any more, also when another interface gets the same name. Then the port is closed, its device
+/// made anew, and its queues are polled again; if that is impossible, the input is lost. Before
+/// that, its input threads must have read the packets of the former interface: look() requests it,
+/// and checks it with each call without waiting.
 /// @thread  main
 class InputWatch {
 public:
@@ -33,31 +33,32 @@ public:
     /// `eal`
     InputWatch(const Eal& eal, std::vector<Input> inputs);
 
-    /// Logs changes of links and frames that were cut, and takes interfaces that are there again.
-    /// To be called after each pause().
+    /// Logs changes of links and cut frames, and takes interfaces that are back. Call it after each
+    /// pause().
     void look();
-    /// Until the next look: short while a device is gone, because what an interface receives before
-    /// it is taken is missed.
+    /// Until the next look: short while a device is gone, because packets before its new interface
+    /// is taken are missed.
     [[nodiscard]] std::chrono::milliseconds pause() const;
     /// Inputs that receive nothing, a line each; empty: none.
     [[nodiscard]] std::string faults() const;
-    /// Whether no input will receive anything any more: of each the device was removed, and it
-    /// can't be taken again, or could not for kPatience.
+    /// Whether no input will receive anything any more: each device was removed, and cannot be
+    /// taken again, or could not for kPatience.
     [[nodiscard]] bool are_all_lost() const;
 
 private:
     using Clock = std::chrono::steady_clock;
 
     static constexpr std::chrono::seconds kPatience{10};
-    /// Until threads that have not let go are a refusal.
+    /// After so long, threads that have not released the port count as a refusal.
     static constexpr std::chrono::seconds kPatienceWithThreads{2};
 
     struct Watched {
         Input input;
-        std::optional<Clock::time_point> there_since{};    ///< its interface, and is not taken
-        std::optional<Clock::time_point> refused_since{};  ///< without a moment without interface
+        std::optional<Clock::time_point> there_since{};  ///< its interface is back, and not taken
+        std::optional<Clock::time_point>
+            refused_since{};  ///< by an interface that was always there
         Clock::time_point next_try{};
-        std::string refusal{};  ///< what was logged last
+        std::string refusal{};  ///< logged last
     };
 
     static void look_at_link(const Input& input);

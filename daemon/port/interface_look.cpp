@@ -24,7 +24,7 @@ namespace {
 /// More than the kernel's answer for one interface, without its virtual functions.
 constexpr std::size_t kAnswerOctets = 32'768;
 
-/// A structure of netlink, copied out of a message; nothing: the message ends before.
+/// A structure of netlink, copied out of a message; nullopt: the message is too short.
 template <class Structure>
 std::optional<Structure> structure_at(std::span<const std::byte> message, std::size_t offset) {
     if (message.size() < offset || message.size() - offset < sizeof(Structure)) {
@@ -35,7 +35,7 @@ std::optional<Structure> structure_at(std::span<const std::byte> message, std::s
     return copy;
 }
 
-/// The answer to RTM_GETLINK; empty: there was none.
+/// The answer to RTM_GETLINK; empty: none.
 std::vector<std::byte> ask_for_link(unsigned index) {
     struct Request {
         nlmsghdr header;
@@ -57,7 +57,7 @@ std::vector<std::byte> ask_for_link(unsigned index) {
     return answer;
 }
 
-/// The payload of the first attribute of a type; empty: there is none.
+/// The payload of the first attribute of a type; empty: none.
 std::span<const std::byte> attribute_of(std::span<const std::byte> attributes, unsigned type) {
     for (;;) {
         const rtattr attribute = structure_at<rtattr>(attributes, 0).value_or(rtattr{});
@@ -77,8 +77,7 @@ std::span<const std::byte> attributes_of(std::span<const std::byte> message) {
     return message.subspan(std::min(message.size(), std::size_t{NLMSG_LENGTH(sizeof(ifinfomsg))}));
 }
 
-/// A counter of IFLA_STATS64; 0: the kernel does not have it, as one that is older than this
-/// header.
+/// A counter of IFLA_STATS64; 0: missing, as in a kernel older than this header.
 ///
 /// @param offset  of the counter in rtnl_link_stats64
 std::uint64_t counter_of(std::span<const std::byte> message, std::size_t offset) {

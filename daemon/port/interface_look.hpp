@@ -6,7 +6,7 @@
 
 namespace tributary {
 
-/// What the kernel says of one network interface now.
+/// The kernel's present state of one network interface.
 struct InterfaceLook {
     enum class Presence : std::uint8_t {
         there,
@@ -16,12 +16,12 @@ struct InterfaceLook {
     Presence presence = Presence::unknown;
     bool running = false;      ///< up, with carrier
     std::uint64_t received{};  ///< packets, since the interface was made
-    /// Packets that the interface's own NIC had no room for (rx_missed_errors), since the interface
-    /// was made.
+    /// Packets without room in the interface's own NIC (rx_missed_errors), since the interface was
+    /// made.
     std::uint64_t missed{};
 };
 
-/// Asks by the interface's index: its name may by now be that of another interface.
+/// Asks by the interface's index: another interface may have its name by now.
 ///
 /// @param index  as if_nametoindex() gives it
 /// @thread  any
@@ -31,10 +31,10 @@ struct InterfaceLook {
 /// The other end of a veth pair.
 struct VethPeer {
     unsigned index{};     ///< in its network namespace
-    bool is_elsewhere{};  ///< that is another one than ours
+    bool is_elsewhere{};  ///< in another namespace than ours
 };
 
-/// @return  nothing: the interface is no end of a veth pair, or the kernel does not answer
+/// @return  nullopt: not an end of a veth pair, or the kernel does not answer
 /// @thread  any
 /// @cost    four system calls
 [[nodiscard]] std::optional<VethPeer> veth_peer_of(unsigned index);

@@ -35,7 +35,7 @@ std::vector<int> open_descriptors() {
     return descriptors;
 }
 
-/// AF_..., or nothing: it is no socket.
+/// AF_...; nullopt: not a socket.
 std::optional<int> family_of(int descriptor) {
     int family = 0;
     socklen_t size = sizeof family;
@@ -45,7 +45,7 @@ std::optional<int> family_of(int descriptor) {
     return family;
 }
 
-/// 0 or less: it is bound to none, or not any more.
+/// 0 or less: bound to none, or not any more.
 int bound_interface(int descriptor) {
     sockaddr_ll address{};
     socklen_t size = sizeof address;
@@ -55,7 +55,7 @@ int bound_interface(int descriptor) {
     return address.sll_ifindex;
 }
 
-/// Whether it is one of net_af_packet's: libpcap, which net_pcap uses, leaves PACKET_LOSS off.
+/// Whether it is a socket of net_af_packet: libpcap, for net_pcap, leaves PACKET_LOSS off.
 bool is_of_af_packet(int descriptor, unsigned interface_index) {
     int is_lossy = 0;
     socklen_t size = sizeof is_lossy;
@@ -64,9 +64,9 @@ bool is_of_af_packet(int descriptor, unsigned interface_index) {
            getsockopt(descriptor, SOL_PACKET, PACKET_LOSS, &is_lossy, &size) == 0 && is_lossy != 0;
 }
 
-/// The sockets for which `is_wanted` holds and that have one descriptor: what is found gets a
-/// second one, so it is not found again. Sorted by descriptor: a driver opens its sockets one after
-/// the other, and each gets the lowest number that is free.
+/// The sockets that fulfil `is_wanted` and have one descriptor: a found socket gets a second one,
+/// so it is not found again. Sorted by descriptor: a driver opens its sockets one after the other,
+/// and each gets the lowest free number.
 std::vector<int> lone_sockets(const std::function<bool(int)>& is_wanted) {
     std::map<ino_t, std::vector<int>> by_inode;
     for (const int descriptor : open_descriptors()) {
@@ -100,7 +100,7 @@ std::optional<std::vector<FileDescriptor>> first_of(const std::vector<int>& foun
     return own;
 }
 
-/// Since the last time; tp_packets has the dropped ones in it.
+/// Since the last call; tp_packets includes the dropped packets.
 tpacket_stats packet_statistics(int descriptor) {
     tpacket_stats statistics{};
     socklen_t size = sizeof statistics;
@@ -109,9 +109,9 @@ tpacket_stats packet_statistics(int descriptor) {
                : tpacket_stats{};
 }
 
-/// Since the socket was made; nothing: the kernel does not say. A fill ring that was empty is not
-/// counted in packets: in copy mode each such packet is in rx_dropped, in zero-copy mode the NIC
-/// counts what it had no buffer for.
+/// Since the socket was made; nullopt: the kernel does not report it. The count for an empty fill
+/// ring is not in packets: in copy mode each such packet is in rx_dropped, in zero-copy mode the
+/// NIC counts packets without a buffer.
 std::optional<std::uint64_t> xdp_drops(int descriptor) {
     xdp_statistics statistics{};
     socklen_t size = sizeof statistics;

@@ -16,12 +16,11 @@
 namespace tributary {
 namespace {
 
-/// What the other end of a veth pair sends comes as joined as it leaves there: none of the
-/// receiving end's offloads changes that.
+/// Packets joined by the other end of a veth pair arrive joined: the receiving end's offloads do
+/// not change that.
 ///
-/// @param offloads_here  of the receiving end: where there are none, the other end in another
-///                       network namespace, whose offloads cannot be asked for, is taken to have
-///                       none either
+/// @param offloads_here  of the receiving end. Those of an other end in another network namespace
+///                       cannot be read; with none here, none are assumed there
 std::optional<std::string> warning_of_veth_peer(const std::string& input,
                                                 const std::string& interface, const char* fate,
                                                 bool offloads_here) {
@@ -44,7 +43,7 @@ std::optional<std::string> warning_of_veth_peer(const std::string& input,
         return std::nullopt;
     }
     std::vector<std::string> offloads = read_joining_offloads(name.data());
-    // Those of the receiving side join nothing that the other end sends.
+    // Offloads of the receiving side do not join packets sent by the other end.
     std::erase_if(offloads,
                   [](const std::string& offload) { return offload == "gro" || offload == "lro"; });
     if (offloads.empty()) {
@@ -98,9 +97,9 @@ std::optional<std::string> LongFramesWatch::look(const Counts& counts, Clock::ti
     told_at_ = now;
     return fmt::format(
         "{} frames were longer than their buffers (inputs[].mtu) and were cut: {} have the length "
-        "that they announce (frames_cut), {} announce none and count as what came "
-        "(length_unknown); offloads join packets so, which the start warns of for this interface "
-        "and the other end of a veth",
+        "that they announce (frames_cut), {} announce none and count with the received length "
+        "(length_unknown); offloads join packets so: see the warnings at the start about this "
+        "interface and the other end of a veth",
         cut + unknown, cut, unknown);
 }
 

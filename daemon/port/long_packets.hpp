@@ -11,20 +11,20 @@
 
 namespace tributary {
 
-/// What comes through the kernel may be longer than an input's buffers, and than anything on the
-/// wire: says so of an interface's mtu, and of its offloads and those of a veth's other end, with
-/// the line to type.
+/// Warns of packets from the kernel that may be longer than an input's buffers and than any packet
+/// on the wire: because of an interface's mtu, its offloads, or those of a veth's other end. Names
+/// the command that switches them off.
 ///
-/// @param driver     DPDK's name for it
-/// @param interface  of the kernel, behind it
-/// @return           lines for the log; none for other drivers than af_packet's and af_xdp's
+/// @param driver     DPDK's name
+/// @param interface  the kernel's, behind the port
+/// @return           lines for the log; none for drivers other than af_packet's and af_xdp's
 /// @thread           main; asks the kernel
 [[nodiscard]] std::vector<std::string> warnings_of_long_packets(const InputOptions& input,
                                                                 const std::string& driver,
                                                                 const std::string& interface);
 
-/// Tells the log of an input's frames that were longer than its buffers: when the first one comes,
-/// and then at most once per kRepeatAfter.
+/// Reports an input's frames that were longer than its buffers: the first one, and then at most
+/// once per kRepeatAfter.
 ///
 /// @thread  main
 class LongFramesWatch {
@@ -38,7 +38,7 @@ public:
     };
 
     /// @param counts  since the start
-    /// @return        what there is to tell, in one line
+    /// @return        a line for the log; nullopt: nothing to report
     [[nodiscard]] std::optional<std::string> look(const Counts& counts, Clock::time_point now);
 
 private:

@@ -13,8 +13,8 @@
 namespace tributary {
 namespace {
 
-// Both are there before the first constructor and after the last destructor: munmap may be called
-// at any time.
+// Both exist before the first constructor and after the last destructor: munmap may be called at
+// any time.
 constinit std::mutex all_mutex;
 constinit MemifUnmapGuard* all = nullptr;
 
@@ -50,7 +50,7 @@ void MemifUnmapGuard::wait_for_bursts() noexcept {
 
 }  // namespace tributary
 
-/// In the place of libc's, for DPDK's drivers too: MemifUnmapGuard says why.
+/// Replaces libc's munmap, also for DPDK's drivers; see MemifUnmapGuard.
 extern "C" int munmap(void* address, std::size_t octets) noexcept {
     tributary::MemifUnmapGuard::wait_for_bursts();
     return static_cast<int>(syscall(SYS_munmap, address, octets));

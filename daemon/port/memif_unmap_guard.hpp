@@ -10,49 +10,47 @@ namespace tributary {
 
 /// Keeps memory that a driver shares with another process mapped while a burst uses it.
 ///
-/// When the process at the other end of a memif is gone, DPDK's driver (22.11) unmaps what both
-/// shared, in the thread that watches its socket, whatever the threads that receive and send are
-/// doing just then: one that was in the middle of a burst died of SIGSEGV. So munmap is this
-/// project's own in programs that are linked with this file: it waits until no thread is in a burst
-/// that began before. The driver calls the link down first, and a burst that begins after that
-/// touches nothing.
+/// When the process at the other end of a memif is gone, DPDK's driver (22.11) unmaps the shared
+/// memory. The thread that watches its socket does so at any time: a thread in the middle of a
+/// burst died of SIGSEGV. So programs linked with this file have a munmap of their own: it waits
+/// for all bursts that began before. The driver first sets the link down, and later bursts touch no
+/// memory.
 class MemifUnmapGuard {
 public:
-    /// @param driver  name of the driver whose bursts run() runs; of those that share no memory,
-    ///                nothing is held
+    /// @param driver  of the bursts in run(); for drivers that share no memory, run() holds nothing
     /// @thread  any, also while others are in a burst
     explicit MemifUnmapGuard(std::string_view driver);
     ~MemifUnmapGuard();
     MemifUnmapGuard(const MemifUnmapGuard&) = delete;
     MemifUnmapGuard& operator=(const MemifUnmapGuard&) = delete;
 
-    /// Runs a burst. It must not wait for a thread that may unmap something.
+    /// Runs a burst. The burst must not wait for a thread that may unmap memory.
     ///
-    /// @return  what it returns
-    /// @thread  one
-    /// @cost    an exchange, some 20 cycles; nothing where nothing is held
+    /// @return  the burst's result
+    /// @thread  any, always the same
+    /// @cost    an exchange, some 20 cycles; none for other drivers than memif's
     template <class BurstCall>
     auto run(BurstCall burst) noexcept {
         if (!is_needed_) {
             return burst();
         }
-        // The exchange is a barrier: either the driver sees the burst, or the burst that the link
-        // is down.
+        // The exchange is a barrier: either the driver sees the burst, or the burst sees that the
+        // link is down.
         inside_.exchange(pthread_self());
         const auto result = burst();
         inside_.store(pthread_t{}, std::memory_order_release);
         return result;
     }
 
-    /// Waits until all bursts are over that other threads are in.
+    /// Waits until the present bursts of all other threads are over.
     ///
     /// @thread  any
     static void wait_for_bursts() noexcept;
 
 private:
     bool is_needed_;
-    std::atomic<pthread_t> inside_{};  ///< the thread that is in a burst; 0: none
-    MemifUnmapGuard* next_ = nullptr;  ///< in the list of all
+    std::atomic<pthread_t> inside_{};  ///< the thread in a burst; 0: none
+    MemifUnmapGuard* next_ = nullptr;  ///< in the list of all guards
 };
 
 }  // namespace tributary

@@ -110,8 +110,8 @@ std::optional<std::uint64_t> MissedPackets::received_by_interface() const {
 }
 
 std::optional<std::uint64_t> MissedPackets::came_before(std::uint64_t given_then) {
-    // What comes between the two readings, or is on its way from the interface to the sockets, is
-    // in the interface's count only: the least difference is the right one.
+    // Packets between the two readings, or on their way from the interface to the sockets, are in
+    // the interface's count only: the least difference is right.
     constexpr int kReadings = 16;
     std::optional<std::uint64_t> least;
     for (int reading = 0; reading < kReadings; ++reading) {

@@ -14,32 +14,32 @@ namespace tributary {
 
 /// Packets that never reached the input thread, because it was too slow.
 struct MissedCount {
-    std::optional<std::uint64_t> packets;  ///< nothing: unknown
-    /// Per queue; fewer than there are queues: of the others it is unknown.
+    std::optional<std::uint64_t> packets;  ///< nullopt: unknown
+    /// Per queue; unknown for queues past the last entry.
     std::vector<std::uint64_t> by_queue;
 };
 
-/// What a counter of the kernel has grown by since it was read first. It may begin anew, where the
-/// interface's driver does.
+/// The growth of a kernel's counter since its first reading. The counter may begin anew, together
+/// with the interface's driver.
 class CounterGrowth {
 public:
     void note(std::uint64_t reading) noexcept;
     [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
 private:
-    std::optional<std::uint64_t> last_;  ///< nothing: the kernel has not answered yet
+    std::optional<std::uint64_t> last_;  ///< nullopt: the kernel has not answered yet
     std::uint64_t total_ = 0;
 };
 
-/// Knows how a port's missed packets are found out, by its driver:
+/// Counts a port's missed packets, depending on its driver:
 ///
-///     net_af_packet, net_af_xdp  the kernel counts them at the driver's sockets, and what the
-///                                interface's own NIC missed before
-///     drivers that say it        their statistics
-///     net_pcap, net_null         of files and of itself nothing is missed; libpcap counts live
-///     net_ring                   a sender keeps what finds no room
+///     net_af_packet, net_af_xdp  the kernel counts them at the driver's sockets, and those
+///                                missed by the interface's own NIC before
+///     drivers with the count     their statistics
+///     net_pcap, net_null         none missed from files and net_null; libpcap counts live
+///     net_ring                   none missed: the sender keeps packets without room
 ///     all others                 unknown: a tap's and a memif's packets are dropped by the kernel
-///                                or the sender, a virtual NIC's by its host, and neither tells
+///                                or the sender, a virtual NIC's by its host, without a report
 ///
 /// @thread  one at a time
 class MissedPackets {
@@ -53,29 +53,31 @@ public:
     /// @param port  its queues are set up: the driver has its sockets
     explicit MissedPackets(const Port& port);
 
-    /// Whether they are known.
+    /// Whether the missed packets are known.
     [[nodiscard]] bool are_known() const noexcept;
-    /// For the log: why they are not known; empty: they are.
+    /// For the log: why they are unknown; empty: they are known.
     [[nodiscard]] std::string why_unknown() const;
     /// Since the object was made; with sockets of the kernel since these were made.
     ///
-    /// @param told           rte_eth_stats::imissed; nothing: the driver has no statistics
+    /// @param told           rte_eth_stats::imissed; nullopt: the driver has no statistics
     /// @param told_by_queue  rte_eth_stats::q_errors, of up to 16 queues
     /// @cost                 up to four system calls, and one per queue
     [[nodiscard]] MissedCount count(std::optional<std::uint64_t> told,
                                     const std::vector<std::uint64_t>& told_by_queue);
     /// Packets that the kernel has given to the port's sockets since they were made, dropped ones
-    /// included. Nothing: no sockets are known, or the kernel does not say.
+    /// included. nullopt: no sockets are known, or the kernel does not report it.
     [[nodiscard]] std::optional<std::uint64_t> given_to_sockets();
-    /// Packets that the interface has received since it was made. Nothing: the kernel does not say.
+    /// Packets that the interface has received since it was made. nullopt: the kernel does not
+    /// report it.
     [[nodiscard]] std::optional<std::uint64_t> received_by_interface() const;
     /// Packets that the interface had received, since it was made, when given_to_sockets() was
-    /// `given_then`. Exact where the interface sends nothing meanwhile: its sockets see that too.
+    /// `given_then`. Exact if the interface sends nothing meanwhile: its sockets also see sent
+    /// packets.
     ///
-    /// @return  nothing: the kernel does not answer
+    /// @return  nullopt: the kernel does not answer
     /// @cost    some hundred system calls
     [[nodiscard]] std::optional<std::uint64_t> came_before(std::uint64_t given_then);
-    /// Whether the kernel has taken the driver's sockets off their interface: for good.
+    /// Whether the kernel has unbound the driver's sockets from their interface, for good.
     [[nodiscard]] bool have_lost_interface() const;
 
 private:
@@ -91,7 +93,7 @@ private:
 /// Whether the driver receives through sockets of the kernel.
 /// @thread  any; pure
 [[nodiscard]] bool uses_kernel_sockets(std::string_view driver) noexcept;
-/// Whether a driver's statistics have what its NIC missed (DPDK 22.11).
+/// Whether a driver's statistics include the packets missed by its NIC (DPDK 22.11).
 /// @thread  any; pure
 [[nodiscard]] bool tells_missed_packets(std::string_view driver) noexcept;
 

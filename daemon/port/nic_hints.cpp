@@ -8,8 +8,7 @@
 namespace tributary {
 namespace {
 
-/// "Unknown" means that the driver does not tell whether there are options or extension headers;
-/// most NICs don't. The parser looks.
+/// With "unknown" options or extension headers are possible, as from most NICs: the parser looks.
 bool is_ipv4(std::uint32_t layer3) noexcept {
     return layer3 == RTE_PTYPE_L3_IPV4 || layer3 == RTE_PTYPE_L3_IPV4_EXT_UNKNOWN;
 }

@@ -8,15 +8,15 @@
 
 namespace tributary {
 
-/// What a NIC's packet type means to the parser.
+/// The parser's hint for a NIC's packet type.
 ///
-/// @param packet_type  rte_mbuf::packet_type; 0 where the driver says nothing
-/// @return             none for all that is not Ethernet with IP with TCP or UDP and nothing inside
+/// @param packet_type  rte_mbuf::packet_type; 0: unknown
+/// @return             none, except for Ethernet with IP with TCP or UDP, without a tunnel
 /// @cost               no loop
 [[nodiscard]] PlainKind nic_hint_of(std::uint32_t packet_type) noexcept;
 
-/// Whether a driver that knows these packet types can give any hint: all three layers of one are
-/// among them.
+/// Whether a driver with these packet types can give any hint: all three layers of one are among
+/// them.
 ///
 /// @param packet_types  of rte_eth_dev_get_supported_ptypes()
 /// @thread              any; pure

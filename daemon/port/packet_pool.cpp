@@ -36,7 +36,7 @@ std::string node_text(const NumaNode& node) {
 
 std::uint64_t PoolSize::memory() const noexcept {
     constexpr std::uint64_t kObjectHeader =
-        2ULL * RTE_CACHE_LINE_SIZE;  // and the padding between objects
+        2ULL * RTE_CACHE_LINE_SIZE;  // with the padding between objects
     return std::uint64_t{buffers} *
            (octets + RTE_PKTMBUF_HEADROOM + sizeof(rte_mbuf) + kObjectHeader);
 }
@@ -57,7 +57,7 @@ std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
         threads[static_cast<std::size_t>(pool - pools.begin())] += inputs[i].queues;
     }
     for (std::size_t i = 0; i < pools.size(); ++i) {
-        // A small pool must not end up in the threads' caches.
+        // The threads' caches must not hold all of a small pool.
         pools[i].cached = std::min(kThreadCache, pools[i].buffers / (4 * threads[i]));
     }
     return pools;

@@ -18,16 +18,16 @@ namespace tributary {
 struct PoolSize {
     NumaNode node;
     std::uint32_t buffers{};
-    std::uint32_t cached{};  ///< buffers that each thread keeps at hand
+    std::uint32_t cached{};  ///< buffers in each thread's cache
     std::uint16_t octets{};  ///< packet bytes per buffer, without headroom
 
-    /// Memory that the pool takes, in octets; a little more than DPDK's own count.
+    /// Memory of the pool, in octets; a little more than DPDK's own count.
     [[nodiscard]] std::uint64_t memory() const noexcept;
     friend bool operator==(const PoolSize&, const PoolSize&) = default;
 };
 
 /// One pool per NUMA node used: buffers for full receive rings, bursts in flight and the threads'
-/// caches, or what `mempool-size` says.
+/// caches, or `mempool-size`.
 ///
 /// @param nodes  of the inputs' NICs, in the inputs' order
 /// @thread       any; pure
@@ -39,10 +39,10 @@ struct PoolSize {
 /// @thread  any; pure
 [[nodiscard]] PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node);
 
-/// A DPDK mempool of packet buffers. Its ports must be closed before it goes.
+/// A DPDK mempool of packet buffers. Its ports must be closed before it is destroyed.
 class PacketPool {
 public:
-    /// @param name  tells pools of one NUMA node apart; at most 16 characters
+    /// @param name  unique among the pools of one NUMA node; at most 16 characters
     /// @errors      StartupError(71): not enough memory on that node
     explicit PacketPool(const PoolSize& size, const std::string& name = "packets");
     ~PacketPool();

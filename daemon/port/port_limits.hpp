@@ -9,15 +9,15 @@ struct rte_eth_dev_info;
 
 namespace tributary {
 
-/// Refuses numbers of receive queues that the driver doesn't have, and with net_af_packet any that
-/// leave one of its sockets without a thread: the kernel spreads packets over all of them, and they
-/// are there as soon as the device is.
+/// Refuses more receive queues than the driver has, and with net_af_packet any number that leaves a
+/// socket without a thread: the sockets exist with the device, and the kernel spreads packets over
+/// all of them.
 ///
 /// @errors  StartupError(78)
 /// @thread  any; pure
 void check_queues(const InputOptions& input, const rte_eth_dev_info& info);
 
-/// The largest IP packet that the driver says it takes, or 65535 where it doesn't say.
+/// The largest IP packet that the driver takes, or 65535 if it reports none.
 /// @thread  any; pure
 [[nodiscard]] std::uint16_t largest_mtu(const rte_eth_dev_info& info);
 

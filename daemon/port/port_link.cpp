@@ -15,14 +15,14 @@ namespace {
 
 int count_interrupt(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* interrupts,
                     void* /*unused*/) {
-    // Relaxed: only the number matters, the link's state is asked for anew.
+    // Relaxed: only the number matters, the link's state is read anew.
     static_cast<std::atomic<std::uint32_t>*>(interrupts)->fetch_add(1, std::memory_order_relaxed);
     return 0;
 }
 
 int note_removal(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* is_removed,
                  void* /*unused*/) {
-    // Relaxed: nothing else is read because of it.
+    // Relaxed: no other memory depends on it.
     static_cast<std::atomic<bool>*>(is_removed)->store(true, std::memory_order_relaxed);
     return 0;
 }
@@ -85,7 +85,8 @@ Link PortLink::read() const {
     if (known && link.link_status == RTE_ETH_LINK_DOWN) {
         return {.state = LinkState::down};
     }
-    // af_packet and its kin call their link up as soon as they start; the kernel knows better.
+    // af_packet and similar drivers report their link up as soon as they start; the kernel reports
+    // its real state.
     if (interface_index_ != 0) {
         const bool answered = look.presence == InterfaceLook::Presence::there;
         const LinkState seen = look.running ? LinkState::up : LinkState::down;

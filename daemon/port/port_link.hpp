@@ -11,29 +11,29 @@
 namespace tributary {
 
 enum class LinkState : std::uint8_t {
-    unknown,  ///< the driver does not tell
+    unknown,  ///< the driver does not report it
     down,
     up,
-    gone,  ///< the device was removed; the port receives nothing any more, whatever comes
+    gone,  ///< the device was removed; the port receives nothing any more
 };
 
-/// One word, as figures and `tributary top` have it.
+/// One word, for figures and `tributary top`.
 [[nodiscard]] std::string_view name_of(LinkState state) noexcept;
 
 struct Link {
     LinkState state = LinkState::unknown;
     std::uint32_t megabits{};  ///< Mbit/s; 0: unknown
 
-    /// As the log has it, for instance "link up, 10000 Mbit/s".
+    /// For the log, for instance "link up, 10000 Mbit/s".
     [[nodiscard]] std::string text() const;
 };
 
-/// The fastest of a port's link speeds, in Mbit/s; 0: the driver does not say.
+/// The fastest of a port's link speeds, in Mbit/s; 0: unknown.
 ///
 /// @param capabilities  rte_eth_dev_info::speed_capa
 [[nodiscard]] std::uint32_t highest_speed(std::uint32_t capabilities);
 
-/// The link of one open port, as its driver and, for a virtual device, the kernel know it.
+/// The link of one open port, as its driver and, for a virtual device, the kernel report it.
 /// @thread  main
 class PortLink {
 public:
@@ -44,7 +44,7 @@ public:
     PortLink& operator=(const PortLink&) = delete;
 
     [[nodiscard]] Link read() const;
-    /// Whether the driver has told of a change since the last call.
+    /// Whether the driver has reported a change since the last call.
     [[nodiscard]] bool take_interrupt() noexcept;
 
 private:

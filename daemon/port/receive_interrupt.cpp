@@ -39,7 +39,7 @@ ReceiveInterrupt::~ReceiveInterrupt() {
 int ReceiveInterrupt::switch_on() const noexcept {
     const std::lock_guard lock(switches_);
     const int error = rte_eth_dev_rx_intr_enable(port_, queue_);
-    // net_tap need not be told: its descriptor is readable while there is a packet.
+    // net_tap needs no switch: its descriptor is readable while there is a packet.
     return error == -ENOTSUP ? 0 : error;
 }
 
@@ -50,10 +50,10 @@ void ReceiveInterrupt::switch_off() const noexcept {
 
 bool ReceiveInterrupt::wait(std::chrono::milliseconds longest) const noexcept {
     if (switch_on() != 0) {
-        return true;  // nobody would tell: better to poll
+        return true;  // no interrupt would come: poll instead
     }
-    // A packet may have come after the last poll, when no interrupt was asked for. Drivers that
-    // cannot count them are told of it by the interrupt's cause, which they keep.
+    // A packet may have come after the last poll, while the interrupt was off. Drivers that cannot
+    // count packets keep the interrupt's cause, and so still report it.
     bool has_packets = rte_eth_rx_queue_count(port_, queue_) > 0;
     if (!has_packets) {
         rte_epoll_event event{};

@@ -11,13 +11,13 @@
 
 namespace tributary {
 
-/// A receive queue's interrupt, for a port that was configured for them (rte_eth_intr_conf::rxq)
-/// and is started. Must be gone before the port is.
+/// A receive queue's interrupt, for a started port configured with rte_eth_intr_conf::rxq. It must
+/// be destroyed before the port.
 class ReceiveInterrupt {
 public:
     /// @return  nullptr: the driver has none
     /// @thread  main
-    /// @param switches  held while interrupts of the port are switched, because drivers keep those
+    /// @param switches  held while the port's interrupts are switched, because drivers keep those
     ///                  of all queues in one word; outlives the interrupt
     [[nodiscard]] static std::unique_ptr<ReceiveInterrupt> open(EthPortId port, std::uint16_t queue,
                                                                 std::mutex& switches);
@@ -25,8 +25,8 @@ public:
     ReceiveInterrupt(const ReceiveInterrupt&) = delete;
     ReceiveInterrupt& operator=(const ReceiveInterrupt&) = delete;
 
-    /// Returns when there are packets, or after that time. @return  whether there are
-    /// @thread  the one that polls the queue
+    /// Waits for packets, at most for `longest`. @return  whether there are packets
+    /// @thread  the thread that polls the queue
     /// @cost    some microseconds of system calls beside the wait
     [[nodiscard]] bool wait(std::chrono::milliseconds longest) const noexcept;
 

@@ -33,7 +33,7 @@ constexpr std::array kTypeNames{
     TypeName{RTE_ETH_RSS_IPV6_UDP_EX, "ipv6-udp-ex"},
 };
 
-/// Drivers without RSS of their own that are known to fill several queues.
+/// Drivers without RSS of their own that fill several queues.
 struct OwnSpread {
     std::string_view driver;
     bool symmetric;
@@ -46,7 +46,7 @@ constexpr std::array kOwnSpreads{
     OwnSpread{"net_af_xdp", false, "the NIC's own RSS (see ethtool -x), not checked"},
     OwnSpread{"net_pcap", false,
               "one file per queue; of an interface every queue gets every packet"},
-    OwnSpread{"net_ring", false, "whoever fills the rings"},
+    OwnSpread{"net_ring", false, "the program that fills the rings"},
     OwnSpread{"net_memif", false, "the sender"},
 };
 
@@ -129,7 +129,7 @@ RssReport report_rss(const RssFacts& facts) {
 
 std::optional<std::string> biflow_warning(const InputOptions& input, const FlowCacheOptions& flows,
                                           const RssReport& report) {
-    // Those who send unified headers have chosen the queue: the frames' own headers are all alike.
+    // The senders of unified headers choose the queue: the frames' own headers are all alike.
     if (flows.direction == FlowDirection::uniflow || input.queues == 1 ||
         input.parse == ParseMode::unified_header) {
         return std::nullopt;

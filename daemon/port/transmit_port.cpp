@@ -18,7 +18,7 @@
 namespace tributary {
 namespace {
 
-constexpr std::chrono::microseconds kPause{50};  ///< of a stream that is held up
+constexpr std::chrono::microseconds kPause{50};  ///< of a stream that waits
 
 [[noreturn]] void refuse(const InputOptions& output, const std::string& what, int error) {
     const bool permission = error == -EPERM || error == -EACCES;
@@ -90,10 +90,11 @@ void TransmitPort::set_up_queues(const rte_eth_dev_info& info) {
 
 void TransmitPort::start() {
     const int error = rte_eth_dev_start(id_.value);
-    if (error != 0 && driver_ == "net_memif") {  // its error is no errno
-        throw StartupError(EX_UNAVAILABLE, fmt::format("output {}: nobody listens at its socket; "
-                                                       "start the receiver first, with role=server",
-                                                       output_.device));
+    if (error != 0 && driver_ == "net_memif") {  // not an errno
+        throw StartupError(EX_UNAVAILABLE,
+                           fmt::format("output {}: no process listens at its socket; "
+                                       "start the receiver first, with role=server",
+                                       output_.device));
     }
     if (error != 0) {
         refuse(output_, "the driver does not start", error);
@@ -102,13 +103,13 @@ void TransmitPort::start() {
 
 bool TransmitPort::is_up() const {
     rte_eth_link link{};
-    // A driver that can't tell has no link that could be down.
+    // A driver without link reports has no link that could be down.
     return rte_eth_link_get_nowait(id_.value, &link) != 0 || link.link_status == RTE_ETH_LINK_UP;
 }
 
 void TransmitPort::linger() const noexcept {
-    // A full ring of a NIC is sent within a millisecond, unless the link is paused; a memif's is
-    // read as fast as it is metered.
+    // A NIC sends a full ring within a millisecond, unless the link is paused; the other end reads
+    // a memif's ring as fast as it meters.
     constexpr int kMostMilliseconds = 1000;
     for (int waited = 0; waited < kMostMilliseconds; ++waited) {
         bool is_empty = true;
@@ -123,7 +124,7 @@ void TransmitPort::linger() const noexcept {
 }
 
 bool TransmitPort::is_known_to_be_empty(std::uint16_t queue) const noexcept {
-    // All of them: drivers tell of some descriptors only together with those behind them.
+    // All of them: drivers report some descriptors only together with later ones.
     for (std::uint16_t offset = 0; offset < descriptors_; ++offset) {
         const int status = rte_eth_tx_descriptor_status(id_.value, queue, offset);
         if (status < 0 || status == RTE_ETH_TX_DESC_FULL) {
@@ -174,8 +175,8 @@ std::span<std::byte> TransmitQueue::begin() noexcept {
 }
 
 SendOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
-    // Some 10 us: what a NIC needs to send a few frames. Without the first try it would be spent
-    // again and again while nobody takes anything, and the receive queue would overflow meanwhile.
+    // Some 10 us, in which a NIC sends a few frames. Without the first try every frame would take
+    // as long while the receiver takes nothing, and the receive queue would overflow meanwhile.
     constexpr int kTries = 512;
     buffer_->data_len = static_cast<std::uint16_t>(octets);
     buffer_->pkt_len = static_cast<std::uint32_t>(octets);

@@ -22,8 +22,8 @@ namespace tributary {
 
 using MacAddress = std::array<std::byte, 6>;
 
-/// A NIC port, or what a virtual device makes of one, that frames are sent to: configured with the
-/// object, stopped and closed with it. It receives nothing.
+/// A port of a NIC or virtual device for sending frames: configured with the object, stopped and
+/// closed with it. It receives nothing.
 class TransmitPort {
 public:
     /// @param output  device, number of transmit queues (`queues`), transmit descriptors for each
@@ -38,12 +38,12 @@ public:
 
     /// @errors  StartupError(69, 77): the driver refuses
     void start();
-    /// Whether the other end is there, as far as the driver can tell.
+    /// Whether the link is up, as far as the driver reports it.
     [[nodiscard]] bool is_up() const;
 
-    /// Waits for what was sent to leave, because a driver that is stopped may throw it away, and
-    /// the other end of a memif what it has not read: until no descriptor is still to be sent,
-    /// where the driver tells (memif does not); one second at most.
+    /// Waits until the driver reports no unsent descriptor (memif does not report any), one second
+    /// at most. A stopped driver may drop unsent frames, and the other end of a memif its unread
+    /// ones.
     /// @thread  main, after the last send()
     void linger() const noexcept;
 
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] const std::string& driver() const noexcept { return driver_; }
     [[nodiscard]] const PacketPool& pool() const noexcept { return pool_; }
     [[nodiscard]] MacAddress mac_address() const;
-    /// Octets of the longest frame that the port sends, without FCS.
+    /// Octets of the longest frame to send, without FCS.
     [[nodiscard]] std::size_t frame_octets() const noexcept;
 
 private:
@@ -71,12 +71,11 @@ class TransmitQueue final : public FrameSink {
 public:
     /// @param port         must be started before the first send(), and outlive the last
     /// @param destination  of the frames
-    /// @param waits        while it is true, a full ring, or a pool without a free buffer, holds
-    ///                     up the stream; otherwise the ring is given a moment, then the frame is
-    ///                     lost
+    /// @param waits        while it is true, a full ring, or a pool without a free buffer, makes
+    ///                     the stream wait; otherwise the frame is lost after a few tries
     TransmitQueue(const TransmitPort& port, std::uint16_t queue, const MacAddress& destination,
                   const std::atomic<bool>& waits);
-    /// Gives back what begin() took last.
+    /// Frees the buffer of the last begin().
     ~TransmitQueue() override;
 
     [[nodiscard]] std::span<std::byte> begin() noexcept override;
@@ -94,7 +93,7 @@ private:
     const PacketPool& pool_;
     const std::atomic<bool>& waits_;
     MacAddresses addresses_{};
-    rte_mbuf* buffer_ = nullptr;  ///< of the frame that was begun
+    rte_mbuf* buffer_ = nullptr;  ///< of the frame in progress
 };
 
 }  // namespace tributary

@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-/// Why this driver can't put the first octets of packets apart; empty if it can.
+/// Why this driver cannot separate the first octets of packets; empty: it can.
 std::string obstacle(const TrimFacts& facts) {
     if (!facts.buffer_split) {
         return "driver " + facts.driver + " does not offer buffer split";
