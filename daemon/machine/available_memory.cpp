@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-/// @return  a line of /proc/meminfo in bytes; the largest number: there is no such line
+/// @return  a line of /proc/meminfo in bytes; the largest number: no such line
 std::uint64_t read_memory(std::string_view line) {
     std::ifstream meminfo("/proc/meminfo");
     std::string name;

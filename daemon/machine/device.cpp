@@ -22,11 +22,11 @@ constexpr std::string_view kAfXdp = "af_xdp:";
 // Ethernet header, two VLAN tags and the FCS that some drivers keep.
 constexpr std::uint32_t kLinkLayerOctets = 14 + 2 * 4 + 4;
 
-// The kernel lays its ring out in blocks of frames. Per frame it keeps this much for itself, and
-// the driver assumes that frames fill a block without a gap: their size must be a power of two.
+// The kernel's ring has blocks of frames. The kernel uses so much of each frame, and the driver
+// assumes that frames fill a block without a gap: their size must be a power of two.
 constexpr std::uint32_t kAfPacketBlock = 65536;
 constexpr std::uint32_t kAfPacketFrameOverhead = 66;
-// What a burst needs while its reader is not scheduled: less lost packets at 100,000 per second.
+// Room for a burst while its reader is not scheduled: less lost packets at 100,000 per second.
 constexpr std::uint32_t kAfPacketRingOctets = 32U << 20U;
 
 std::uint32_t af_packet_frame_octets(std::uint16_t mtu) {
@@ -110,7 +110,7 @@ EalDevice eal_device(const InputOptions& input, std::size_t position) {
 }
 
 InputOptions with_mtu(const InputOptions& input, std::uint32_t interface_mtu) {
-    // Of AF_XDP a buffer and what DPDK keeps around it lie in one page: this one has 3072 octets.
+    // An AF_XDP buffer lies in one page together with DPDK's data around it: 3072 octets are left.
     constexpr std::uint32_t kMostAfXdp = 3072 - kLinkLayerOctets;
     constexpr std::uint32_t kMost = 16000;
     InputOptions result = input;

@@ -9,9 +9,9 @@
 
 namespace tributary {
 
-/// What EAL must be told so that a configured device becomes an ethdev port.
+/// The EAL argument that makes an ethdev port of a configured device.
 struct EalDevice {
-    std::string port_name;  ///< the ethdev port's name once EAL is up
+    std::string port_name;  ///< the ethdev port's name after EAL's start
     std::string argument;   ///< of `-a` (PCI) or `--vdev`
     bool is_pci = false;
     std::string kernel_interface;  ///< the kernel's interface behind a virtual device; may be empty
@@ -21,34 +21,34 @@ struct EalDevice {
 ///
 /// @param position  of the input in the configuration, from 0; names the port of af_packet: and
 /// af_xdp:
-/// @errors          StartupError(78): empty, or no interface name where one belongs
+/// @errors          StartupError(78): empty, or without the interface name
 /// @thread          any; pure
 [[nodiscard]] EalDevice eal_device(const InputOptions& input, std::size_t position);
 
-/// What an input's buffers must hold where nothing else is known.
+/// The mtu of an input without a configured or known one.
 inline constexpr std::uint16_t kUsualMtu = 1500;
-/// Octets of the longest IP packet that the input's buffers are to hold.
+/// Octets of the longest IP packet for the input's buffers.
 [[nodiscard]] constexpr std::uint16_t mtu_of(const InputOptions& input) noexcept {
     return input.mtu != 0 ? input.mtu : kUsualMtu;
 }
-/// The same input with an mtu that follows its interface, where none is configured: of af_packet:
-/// and af_xdp: at least kUsualMtu, at most what a buffer can have.
+/// The same input; without a configured mtu, af_packet: and af_xdp: inputs get their interface's
+/// mtu, at least kUsualMtu and at most what a buffer can hold.
 ///
 /// @param interface_mtu  of the kernel's interface; 0: unknown
 /// @thread               any; pure
 [[nodiscard]] InputOptions with_mtu(const InputOptions& input, std::uint32_t interface_mtu);
 
-/// with_mtu() of the input's interface, as the kernel tells it.
+/// with_mtu() with the kernel's mtu of the input's interface.
 ///
 /// @errors  StartupError(78): as eal_device()
 /// @thread  any
 [[nodiscard]] InputOptions with_mtu_of_interface(const InputOptions& input);
 
-/// From how many octets on a frame may be cut without a word from the driver: net_af_packet cuts
-/// at its frame size, and of net_pcap's frames any may have been cut by the capture.
+/// Frames of so many octets or more may be cut without notice from the driver: net_af_packet cuts
+/// at its frame size, and a capture may have cut any frame of net_pcap.
 ///
-/// @param driver  DPDK's name for it
-/// @return        UINT32_MAX: drivers that tell the length, or drop what is too long
+/// @param driver  DPDK's name
+/// @return        UINT32_MAX: drivers that report the length, or drop longer frames
 /// @thread        any; pure
 [[nodiscard]] std::uint32_t octets_of_cut_frame(const EalDevice& device, const std::string& driver);
 

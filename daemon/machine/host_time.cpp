@@ -6,7 +6,7 @@ namespace {
 
 using Duration = Timestamp::duration;
 
-/// Between the readings of the two clocks the thread may be interrupted. Smaller steps add up until
+/// The thread may be interrupted between the readings of the two clocks. Smaller steps add up until
 /// they are seen.
 constexpr Duration kSmallestStep = std::chrono::milliseconds(1);
 constexpr int kSlowing = 1024;  // one part in 1024: a lead of a second takes 17 minutes
@@ -15,7 +15,7 @@ constexpr int kSlowing = 1024;  // one part in 1024: a lead of a second takes 17
 
 Duration host_uptime() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-/// What the host's clock has moved by beside the passing of time; negative: back.
+/// The step of the host's clock beside the passing of time; negative: back.
 Duration HostTime::step_to(Timestamp host, Duration uptime) noexcept {
     const Duration difference = host.time_since_epoch() - uptime;
     if (!is_off_) {  // only after the clock went back, before the first look at the uptime
@@ -32,7 +32,7 @@ Duration HostTime::step_to(Timestamp host, Duration uptime) noexcept {
 }
 
 void HostTime::slow_down(Duration uptime) noexcept {
-    // What is left of the division stays for the next burst: bursts may be 100 ns apart.
+    // The remainder of the division stays for the next burst: bursts may be 100 ns apart.
     const Duration slowed = (uptime - slowed_until_) / kSlowing;
     slowed_until_ += slowed * kSlowing;
     lead_ -= std::min(lead_, slowed);
@@ -61,7 +61,8 @@ bool HostTime::follow_step(Timestamp host) noexcept {
     is_off_ = lead_ > Duration{} || set_back_ > Duration{};
     behind_.set(static_cast<std::uint64_t>((lead_ + set_back_).count()));
     if (goes_back) {
-        // Release: a thread that reads this count (acquire) finds the behind() that belongs to it.
+        // Release, for the acquire in times_gone_back(): a reader of this count then finds the
+        // behind() that belongs to it.
         times_gone_back_.fetch_add(1, std::memory_order_release);
     }
     return goes_back;

@@ -15,8 +15,8 @@ namespace tributary {
 /// @thread  any
 [[nodiscard]] Timestamp::duration host_uptime() noexcept;
 
-/// The host's clock as a queue follows it, where an administrator, NTP or a virtual machine's
-/// manager may set it. Our time leads the host's clock by `lead`:
+/// A queue's time. It follows the host's clock, which an administrator, NTP or a hypervisor may
+/// set. Our time leads the host's clock by `lead`:
 ///
 ///     the clock goes back    our time stays where it is: `lead` grows by the step
 ///     the clock goes forth   the step is taken from `lead` first; what is left our time follows
@@ -25,19 +25,19 @@ namespace tributary {
 ///                            lead becomes `set_back`: what a step forth still has to make good,
 ///                            and then it is forgotten; so it is after kBelievedAfter
 ///
-/// A step is what the host's clock moves by beside the uptime, which is read only while there is a
-/// lead, or something to make good.
+/// A step is the change of the host's clock beside the uptime. The uptime is read only while `lead`
+/// or `set_back` is not 0.
 ///
 /// @thread  the queue's input thread; the readings any
 class HostTime {
 public:
     using Uptime = Timestamp::duration (*)();
 
-    /// Longer than the longest pause of an NTP daemon between two looks at its servers (1024 s): an
-    /// error that is still there is none, or will not be mended.
+    /// Longer than an NTP daemon's longest poll interval (1024 s): after so long the clock is
+    /// right, or will not be corrected.
     static constexpr std::chrono::minutes kBelievedAfter{20};
 
-    /// @param uptime  is read with the host's clock
+    /// @param uptime  read together with the host's clock
     explicit HostTime(Uptime uptime = host_uptime) noexcept : uptime_(uptime) {}
 
     /// @param host  the host's clock now; once per burst
@@ -51,17 +51,16 @@ public:
     }
     /// Our time.
     [[nodiscard]] Timestamp now() const noexcept { return now_; }
-    /// Whether the host's clock was set back by more than kFurthestAhead, and that is neither made
-    /// good nor believed.
+    /// Whether the host's clock was set back by more than kFurthestAhead, has not caught up, and is
+    /// not believed.
     [[nodiscard]] bool is_set_back() const noexcept { return set_back_ > Timestamp::duration{}; }
 
-    /// By how much the host's clock was set back, as far as that is not made good: `lead` and
-    /// `set_back`. @thread any
+    /// By how much the host's clock was set back and has not caught up: `lead` and `set_back`.
+    /// @thread  any
     [[nodiscard]] Timestamp::duration behind() const noexcept {
         return Timestamp::duration{static_cast<Timestamp::rep>(behind_.read())};
     }
-    /// Times that our time went back. Where this is read before behind(), that is of no earlier
-    /// time.
+    /// Times that our time went back. Read it before behind(): then behind() is no older.
     /// @thread any
     [[nodiscard]] std::uint64_t times_gone_back() const noexcept {
         return times_gone_back_.load(std::memory_order_acquire);
@@ -74,7 +73,7 @@ private:
 
     Uptime uptime_;
     Timestamp now_{};
-    bool is_off_ = false;  ///< there is a lead, or something to make good
+    bool is_off_ = false;  ///< `lead_` or `set_back_` is not 0
     Timestamp::duration lead_{};
     Timestamp::duration set_back_{};
     Timestamp::duration set_back_at_{};   ///< uptime

@@ -15,8 +15,8 @@ namespace tributary {
 
 namespace {
 
-/// Asks the kernel about an interface. Not by /sys/class/net: that shows the namespace which
-/// mounted it, not ours.
+/// Asks the kernel about an interface. /sys/class/net is no alternative: it shows the namespace
+/// that mounted it, not ours.
 bool ask_kernel(const std::string& name, unsigned long what, ifreq& request) {
     const int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket_fd < 0) {
@@ -51,7 +51,7 @@ std::vector<std::string> read_joining_offloads(const std::string& name) {
     struct Offload {
         const char* name;
         std::uint32_t command;
-        std::uint32_t bit;  ///< of its answer
+        std::uint32_t bit;  ///< in the answer
     };
     constexpr std::array<Offload, 4> kOffloads{{{"gro", ETHTOOL_GGRO, 1},
                                                 {"lro", ETHTOOL_GFLAGS, ETH_FLAG_LRO},

@@ -7,25 +7,24 @@
 
 namespace tributary {
 
-/// State of a network interface of the kernel, for virtual devices whose drivers don't know it.
+/// State of a network interface of the kernel, for virtual devices: their drivers do not report it.
 struct KernelInterfaceState {
     bool running = false;      ///< up, with carrier
     bool promiscuous = false;  ///< by its flags
 };
 
-/// @return  all false where there is no such interface in this network namespace
+/// @return  all false: no such interface in this network namespace
 [[nodiscard]] KernelInterfaceState read_kernel_interface(const std::string& name);
 
-/// @return  the interface's MTU, octets of the longest packet that it sends; 0: there is no such
-///          interface
+/// @return  the interface's MTU, octets of the longest packet that it sends; 0: no such interface
 [[nodiscard]] std::uint32_t read_mtu(const std::string& name);
 
-/// Offloads of the interface that are on and make it hand over packets that are none of the wire:
-/// it joins those that it receives (gro, lro), or leaves those that this host sends uncut (gso,
+/// Active offloads of the interface because of which its packets differ from those on the wire: it
+/// joins received packets (gro, lro), or delivers packets of this host before segmentation (gso,
 /// tso). By the names of `ethtool -K`.
 [[nodiscard]] std::vector<std::string> read_joining_offloads(const std::string& name);
 
-/// Receive queues that the interface spreads its packets over; 0 where its driver does not tell.
+/// The interface's number of receive queues; 0: unknown.
 [[nodiscard]] std::uint32_t read_receive_queues(const std::string& name);
 
 }  // namespace tributary

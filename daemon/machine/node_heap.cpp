@@ -15,14 +15,14 @@
 #include <string>
 #include <utility>
 
-/// jemalloc's settings, of whichever program this is linked to: one arena beside those of
-/// node_heap(). By default a thread makes an arena of its own with its first allocation, and
-/// jemalloc 5.3 ends the process where there is no memory for one. What allocates all the time is
-/// not here: input threads do not, and the others have caches of their own.
+/// jemalloc's settings for each program with this file: one arena beside those of node_heap(). By
+/// default a thread makes an arena of its own with its first allocation, and jemalloc 5.3 ends the
+/// process if there is no memory for it. One arena suffices: input threads do not allocate, and
+/// other threads have caches of their own.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1";
 
-/// jemalloc's, in programs that are linked with it (jemalloc(3)).
+/// jemalloc's, in programs linked with it (jemalloc(3)).
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, std::size_t* old_size,
                                      void* new_value, std::size_t new_size) noexcept;
 
@@ -42,15 +42,15 @@ void set_arena(unsigned arena) {
     if (mallctl == nullptr) {
         return;
     }
-    // What the thread has at hand is of the arena before.
+    // The thread's cache holds blocks of the former arena.
     mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
     mallctl("thread.arena", nullptr, nullptr, &arena, sizeof(arena));
 }
 
-/// Which arena is whose.
+/// The arenas of the nodes.
 class Arenas {
 public:
-    /// @return  nothing: there is no jemalloc, or it makes no more
+    /// @return  nullopt: no jemalloc, or it makes no more arenas
     std::optional<unsigned> of(std::uint32_t node) {
         const std::lock_guard lock(mutex_);
         const auto known = by_node_.find(node);
@@ -80,7 +80,7 @@ Arenas& arenas() {
 
 bool has_nodes() { return numa_available() >= 0; }
 
-/// Of the heap as a whole, or below `stats.arenas.N.`
+/// Of the whole heap, or below `stats.arenas.N.`
 HeapUse read_use(const std::string& below, const NumaNode& node) {
     const auto octets = [&](const char* name) {
         return control<std::size_t>(below + name).value_or(0);

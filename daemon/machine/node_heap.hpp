@@ -11,18 +11,17 @@
 
 namespace tributary {
 
-/// While it lives, what its thread takes from the heap lies on a NUMA node: in an arena of
-/// jemalloc's that is that node's own, whose pages the kernel is asked to place there. Big tables
-/// are no matter of the heap (NumaMemory); this is for what a queue has beside them: counters,
-/// burst buffers, fragments. A block that the thread frees meanwhile it may get again, wherever
-/// that lies.
+/// While it lives, its thread allocates heap memory on a NUMA node: from that node's own jemalloc
+/// arena, with pages that the kernel places there. It is for a queue's counters, burst buffers and
+/// fragments; big tables are not in the heap (NumaMemory). A block freed meanwhile may be reused
+/// wherever it lies.
 ///
 /// Without jemalloc (builds with sanitizers) pages are placed, but nodes share arenas.
-/// @thread  its own; one inside another is good
+/// @thread  its own; may be nested
 /// @cost    a few system calls
 class NodeHeap {
 public:
-    /// @param node  unknown: everything stays as it is
+    /// @param node  unknown: nothing changes
     explicit NodeHeap(const NumaNode& node);
     ~NodeHeap();
     NodeHeap(const NodeHeap&) = delete;
@@ -31,21 +30,21 @@ public:
 private:
     struct Policy;
 
-    std::unique_ptr<Policy> former_policy_;  ///< nullptr: it was not changed
-    std::optional<unsigned> former_arena_;   ///< none: it was not changed
+    std::unique_ptr<Policy> former_policy_;  ///< nullptr: not changed
+    std::optional<unsigned> former_arena_;   ///< nullopt: not changed
 };
 
-/// The node of the CPU that the calling thread runs on.
+/// The node of the calling thread's CPU.
 [[nodiscard]] NumaNode node_of_this_cpu();
 
-/// What the heap has, in octets.
+/// The heap's use, in octets.
 struct HeapUse {
-    NumaNode node;              ///< none: everything that is in no node's arena
+    NumaNode node;              ///< nullopt: all memory outside the nodes' arenas
     std::uint64_t allocated{};  ///< by the program
-    std::uint64_t resident{};   ///< in physical memory, with jemalloc's own
+    std::uint64_t resident{};   ///< in physical memory, including jemalloc's own
 };
 
-/// One entry per node that has an arena, and the rest; nothing without jemalloc.
+/// One entry per node with an arena, and the rest; empty without jemalloc.
 /// @thread  any
 /// @cost    some ten microseconds: jemalloc adds up its threads' numbers
 [[nodiscard]] std::vector<HeapUse> read_heap_use();

@@ -13,7 +13,7 @@ constexpr std::size_t kHugePage = 2U << 20U;
 constexpr int kHugeTlb =
     MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);  // 2 MiB, whatever the host's default
 
-/// Binds a mapping to a node. A machine without NUMA has nothing to choose from.
+/// Binds a mapping to a node, on a machine with several.
 void bind_to_node(void* at, std::size_t bytes, unsigned node) {
     if (numa_available() >= 0 && numa_max_node() > 0) {
         numa_tonode_memory(at, bytes, static_cast<int>(node));
@@ -54,13 +54,12 @@ std::span<std::byte> NumaMemory::map(std::size_t bytes, std::optional<unsigned> 
         bind_to_node(at, bytes, *node);
     }
     if (!huge_pages) {
-        // A wish; small pages work as well. They are better for more than the machine has: flows
-        // touch it here and there, and each would take a huge page.
+        // Advice only; small pages work as well. They are better for a block larger than the
+        // machine's memory: flows touch it at scattered places, and each would take a huge page.
         const bool can_be_used_up = use == PageUse::live || bytes <= available_memory();
         ::madvise(at, bytes, can_be_used_up ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     }
-    // Populating reports a node that has too few pages as an error; touching them would raise
-    // SIGBUS.
+    // Populating reports too few pages on the node as an error; touching them would raise SIGBUS.
     if (use == PageUse::live && ::madvise(at, bytes, MADV_POPULATE_WRITE) != 0) {
         ::munmap(at, bytes);
         return {};

@@ -18,22 +18,22 @@ enum class PageUse : std::uint8_t {
               ///< they are used: a small capture costs little
 };
 
-/// That a NumaMemory is not to be had.
+/// Not enough memory for a NumaMemory.
 struct MemoryShortage : std::bad_alloc {
     MemoryShortage(std::size_t needed, std::optional<unsigned> on_node) noexcept
         : bytes(needed), node(on_node) {}
 
-    std::size_t bytes;  ///< that this block needs
+    std::size_t bytes;  ///< of this block
     std::optional<unsigned> node;
 };
 
-/// A block of anonymous memory for one thread's cache or ring, on one NUMA node. It is not DPDK's
-/// allocator, because a mapping of our own works the same with EAL, without huge pages, and offline
-/// without EAL.
+/// A block of anonymous memory for one thread's cache or ring, on one NUMA node. Unlike DPDK's
+/// allocator, a mapping of our own works the same with EAL, without huge pages, and offline without
+/// EAL.
 class NumaMemory {
 public:
     /// @param bytes  rounded up to whole pages; zeroed
-    /// @param node   NUMA node to place it on; nothing: wherever the first touch happens
+    /// @param node   NUMA node to place it on; nullopt: the node of the first touch
     /// @errors       MemoryShortage
     NumaMemory(std::size_t bytes, std::optional<unsigned> node, PageUse use);
     NumaMemory(NumaMemory&& other) noexcept
@@ -48,8 +48,7 @@ public:
     [[nodiscard]] bool huge_pages() const noexcept { return huge_pages_; }
 
 private:
-    /// Maps with or without explicit huge pages and, for live use, touches everything; empty on
-    /// failure.
+    /// Maps with or without explicit huge pages; for live use touches all pages. Empty on failure.
     [[nodiscard]] static std::span<std::byte> map(std::size_t bytes, std::optional<unsigned> node,
                                                   PageUse use, bool huge_pages);
 

@@ -35,12 +35,12 @@ void pin_to(std::uint32_t cpu, const std::string& thread) {
 
 void take_place(const ThreadPlace& place) {
     pthread_setname_np(pthread_self(), place.name.substr(0, 15).c_str());
-    // By default the kernel lets a thread sleep 50 us longer than it wished (prctl(2)).
+    // By default a thread sleeps 50 us longer than requested (prctl(2)).
     prctl(PR_SET_TIMERSLACK, 1UL);
     if (place.cpu) {
         pin_to(*place.cpu, place.name);
     }
-    // After pinning, so that EAL sees the thread's NUMA node.
+    // After pinning: EAL reads the thread's NUMA node.
     if (place.uses_dpdk && rte_thread_register() != 0) {
         throw StartupError(EX_OSERR, "DPDK takes no more threads (" + place.name +
                                          "): " + rte_strerror(rte_errno));

@@ -10,19 +10,19 @@
 namespace tributary {
 
 struct ThreadPlace {
-    std::string name;                  ///< as `top -H` shows it; at most 15 characters are kept
-    std::optional<std::uint32_t> cpu;  ///< none: wherever the creator may run
+    std::string name;                  ///< for `top -H`; at most 15 characters are kept
+    std::optional<std::uint32_t> cpu;  ///< nullopt: the CPUs of the creator
     bool uses_dpdk = false;            ///< registered with EAL, so that packet pools' caches work
 };
 
-/// A thread on a CPU of its own, whose sleeps end on time (to some microseconds), and
-/// whose heap is on its NUMA node. The constructor returns when the thread is in place; the
-/// destructor joins it, so whoever owns it must have told its body to end.
+/// A thread on a CPU of its own, with sleeps exact to some microseconds and a heap on its NUMA
+/// node. The constructor returns when the thread is pinned. The destructor joins it: the owner must
+/// have stopped its body before.
 class PinnedThread {
 public:
     /// @param body  runs in the new thread, after it is pinned; must not throw
-    /// @errors      StartupError(71): no thread, the CPU is not to be had, or EAL has no place for
-    /// one more thread
+    /// @errors      StartupError(71): no thread, the CPU is not allowed, or EAL has no room for one
+    /// more thread
     PinnedThread(const ThreadPlace& place, std::function<void()> body);
     ~PinnedThread();
     PinnedThread(const PinnedThread&) = delete;

@@ -25,7 +25,7 @@ public:
         : options_(options), topology_(topology) {}
 
     CorePlan place(std::span<const QueueToPlace> queues) {
-        // What is configured comes first, so that what is automatic keeps away from it.
+        // Configured CPUs first, so that automatic placement avoids them.
         if (!options_.export_cores.empty()) {
             plan_.export_cpu = take(options_.export_cores.front(), "cores.export");
         }
@@ -96,7 +96,7 @@ private:
         return best->id;
     }
 
-    /// @return  nullptr where no CPU may be used
+    /// @return  nullptr: no CPU may be used
     const Cpu* least_busy(const NumaNode& node, bool local_only) {
         const auto rank = [&](const Cpu& cpu) {
             return std::tuple(threads_on_[cpu.id], is_remote(cpu.node, node), cpu.sibling, cpu.id);

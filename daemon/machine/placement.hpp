@@ -11,16 +11,16 @@
 
 namespace tributary {
 
-/// A receive queue that wants a thread.
+/// A receive queue that needs a thread.
 struct QueueToPlace {
     std::string input;      ///< name, for messages
     std::uint16_t queue{};  ///< within the input
     NumaNode node;          ///< of its NIC
 };
 
-/// Which thread runs where.
+/// The CPUs of the threads.
 struct CorePlan {
-    std::vector<std::uint32_t> input_cpus;  ///< one per queue, in the order asked
+    std::vector<std::uint32_t> input_cpus;  ///< one per queue, in the order of the queues
     std::uint32_t export_cpu{};
     bool back_off = false;              ///< threads share a CPU: they must sleep when idle
     std::vector<std::string> warnings;  ///< for the log
@@ -29,8 +29,8 @@ struct CorePlan {
 /// Gives every input thread and the export thread a CPU.
 ///
 /// Automatic input threads take CPUs of their NIC's node, one hardware thread per core first; the
-/// export thread takes a CPU that no other thread has, if there is one. Where threads outnumber
-/// CPUs they share evenly. With `numa: strict` they would rather share than cross nodes.
+/// export thread takes a CPU of its own, if one is left. If threads outnumber CPUs they share
+/// evenly. With `numa: strict` they share before they cross nodes.
 ///
 /// @errors  StartupError(78): a configured CPU is not online; with `numa: strict`, a configured CPU
 ///          is on another node than its NIC, or automatic placement has no CPU on the NIC's node

@@ -30,7 +30,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
     return number;
 }
 
-/// Each CPU once, without further knowledge: what is left where /sys is hidden.
+/// Each CPU once, without its core and node, for a hidden /sys.
 std::vector<Cpu> count_cpus() {
     std::vector<Cpu> cpus(std::max(1U, std::thread::hardware_concurrency()));
     for (std::uint32_t id = 0; id < cpus.size(); ++id) {
@@ -158,7 +158,7 @@ NumaNode read_device_node(const EalDevice& device) {
     if (!device.is_pci) {
         return std::nullopt;
     }
-    // The kernel says -1 where it does not know: no number to parse_number either.
+    // The kernel writes -1 for unknown, which parse_number refuses.
     return parse_number(read_line("/sys/bus/pci/devices/" + device.port_name + "/numa_node"));
 }
 

@@ -11,18 +11,18 @@
 
 namespace tributary {
 
-/// A NUMA node, or none where it is not known (virtual devices); an unknown node is never remote.
+/// A NUMA node; nullopt: unknown (virtual devices). An unknown node is never remote.
 using NumaNode = std::optional<std::uint32_t>;
 
 /// A CPU as the kernel counts them: one hardware thread.
 struct Cpu {
     std::uint32_t id{};
     NumaNode node{};
-    std::uint32_t sibling{};  ///< which hardware thread of its core it is, from 0
+    std::uint32_t sibling{};  ///< index of the hardware thread in its core, from 0
     std::uint32_t core{};     ///< the first CPU of its core
-    /// In this process's affinity; isolated CPUs are not, yet can be asked for.
+    /// In this process's affinity; isolated CPUs are not, but may be configured.
     bool allowed = true;
-    bool isolated = false;  ///< kept from the kernel's scheduler (isolcpus)
+    bool isolated = false;  ///< not used by the kernel's scheduler (isolcpus)
 };
 
 /// A node's huge pages of 2 MiB.
@@ -33,10 +33,10 @@ struct HugePages {
 };
 
 struct Topology {
-    std::vector<Cpu> cpus;              ///< all that are online, by id
-    std::vector<HugePages> huge_pages;  ///< of all nodes; a machine without NUMA has node 0
+    std::vector<Cpu> cpus;              ///< all online CPUs, by id
+    std::vector<HugePages> huge_pages;  ///< of all nodes; without NUMA of node 0
 
-    /// @return  the CPU, or nullptr where none of that number is online
+    /// @return  nullptr: no such CPU is online
     [[nodiscard]] const Cpu* find(std::uint32_t id) const noexcept;
     /// @return  CPUs of this process's affinity
     [[nodiscard]] std::vector<std::uint32_t> allowed() const;
@@ -50,12 +50,12 @@ struct Topology {
 /// This machine, from sched_getaffinity and /sys. Call it before EAL, which changes the affinity.
 [[nodiscard]] Topology read_topology();
 
-/// The node that a PCI device is attached to, from /sys; unknown for virtual devices.
+/// The node of a PCI device, from /sys; unknown for virtual devices.
 [[nodiscard]] NumaNode read_device_node(const EalDevice& device);
 
 /// Reads the kernel's list format, `0-3,8,10-11`.
 ///
-/// @return  the numbers; what is not a number or range is left out
+/// @return  the numbers; other text is skipped
 /// @thread  any; pure
 [[nodiscard]] std::vector<std::uint32_t> parse_cpu_list(std::string_view text);
 
