@@ -19,7 +19,7 @@ namespace {
 
 /// Waits until the capture is open. The first signal cancels the reading of a pipe, which then ends
 /// within a second; the second one ends the process.
-/// @return  the first signal; 0: none came
+/// @return  the first signal; 0: none
 int watch(const std::atomic<bool>& is_done, CaptureFiles& files, Signals& signals) {
     int first = 0;
     while (!is_done.load(std::memory_order_acquire)) {
@@ -37,7 +37,7 @@ int watch(const std::atomic<bool>& is_done, CaptureFiles& files, Signals& signal
     return first;
 }
 
-/// @param signal  that ended the wait; 0: none did
+/// @param signal  that ended the wait; 0: none
 [[noreturn]] void refuse(const CaptureFiles& files, int signal) {
     const std::optional<CaptureFailure> failure = files.failure();
     if (signal != 0 || !failure) {
@@ -67,7 +67,7 @@ int await_first_capture(CaptureFiles& files, Signals& signals) {
     std::jthread opening;
     try {
         opening = std::jthread(open);
-    } catch (const std::system_error&) {  // no thread: signals wait until it is open
+    } catch (const std::system_error&) {  // no thread: signals wait until the capture is open
         open();
     }
     const int signal = watch(is_done, files, signals);

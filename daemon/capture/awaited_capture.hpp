@@ -6,12 +6,12 @@
 
 namespace tributary {
 
-/// Opens the first capture of a run, before anything that a former run has left is written over.
-/// A signal ends the wait for the writer of a pipe.
+/// Opens the first capture of a run, before any output of a former run is overwritten. A signal
+/// ends the wait for the writer of a pipe.
 ///
-/// @return  a signal that came meanwhile, and ends the reading of captures; 0: none did
-/// @errors  StartupError: 66 it cannot be read, or is no capture; 128 and the number of a signal
-///          that came before there was a capture
+/// @return  the signal that ended the reading of captures meanwhile; 0: none
+/// @errors  StartupError: 66 it cannot be read, or is no capture; 128 + signal, which came before a
+///          capture was open
 /// @thread  main
 [[nodiscard]] int await_first_capture(CaptureFiles& files, Signals& signals);
 

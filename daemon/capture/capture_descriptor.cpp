@@ -14,8 +14,8 @@ namespace {
 
 [[noreturn]] void throw_errno() { throw std::system_error(errno, std::generic_category()); }
 
-/// Standard input is not opened anew: of a FIFO that would miss its writer's end, and the user who
-/// started this program may read what the program's own user may not.
+/// Standard input is not opened anew: for a FIFO that would miss the end of its writer, and the
+/// process may lack the permission to open the file itself.
 int open_capture(const std::string& path) {
     return path == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -31,7 +31,7 @@ CaptureDescriptor::CaptureDescriptor(const std::string& path, CaptureReading& re
     struct stat status {};
     if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
         size_ = static_cast<std::uint64_t>(status.st_size);
-        // 0 of a file that was opened here; another program may have read of standard input.
+        // 0 for a file opened here; another program may have read a part of standard input.
         const off_t place = ::lseek(descriptor_, 0, SEEK_CUR);
         begin_ = offset_ = place > 0 ? static_cast<std::uint64_t>(place) : 0;
     }
@@ -60,8 +60,8 @@ bool CaptureDescriptor::is_ready() const noexcept {
     return ::poll(&waiting, 1, 0) != 0;
 }
 
-/// Waits until a read brings something, be it the end. A FIFO without a writer waits for one.
-/// @return  false: no more is to be read
+/// Waits until a read returns octets or the end. For a FIFO without a writer it waits for one.
+/// @return  false: stop reading
 bool CaptureDescriptor::wait_for_bytes() noexcept {
     constexpr int kLookMilliseconds = 100;
     pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
@@ -73,8 +73,8 @@ bool CaptureDescriptor::wait_for_bytes() noexcept {
     return false;
 }
 
-/// A pipe is read for a second more from when its reading was cancelled: the program that writes
-/// it may have got the same signal, and writes its last frames.
+/// A pipe is read for one second more after a cancellation: its writer may have got the same
+/// signal, and writes its last frames.
 bool CaptureDescriptor::is_over() noexcept {
     if (size_ > 0 || !reading_.cancelled.load()) {
         return reading_.abandoned.load();

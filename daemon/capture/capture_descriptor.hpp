@@ -10,16 +10,16 @@
 
 namespace tributary {
 
-/// Lets another thread end the reading of captures.
+/// Flags by which another thread ends the reading of captures.
 struct CaptureReading {
-    // In one order for all threads: the thread that cancels and sees no pipe knows that one which
-    // is opened from then on is cancelled.
-    std::atomic<bool> is_pipe{false};    ///< the file that was opened last is one
-    std::atomic<bool> cancelled{false};  ///< reading a pipe is to end within a second
-    std::atomic<bool> abandoned{false};  ///< no byte is wanted any more: all workers stop
+    // Sequentially consistent: if the cancelling thread sees no pipe, a pipe opened later sees the
+    // cancellation.
+    std::atomic<bool> is_pipe{false};    ///< the last opened file is a pipe
+    std::atomic<bool> cancelled{false};  ///< reading a pipe must end within a second
+    std::atomic<bool> abandoned{false};  ///< reading must end at once: all workers stop
 };
 
-/// A capture file, opened: a regular file, or what can be read only once (a pipe, /dev/stdin).
+/// An open capture file: a regular file, or one that can be read only once (a pipe, /dev/stdin).
 ///
 /// @thread  one at a time
 class CaptureDescriptor {
@@ -33,19 +33,17 @@ public:
     ~CaptureDescriptor();
 
     [[nodiscard]] int get() const noexcept { return descriptor_; }
-    /// Octets of a regular file; 0: it is none, or says that it is empty, as those of /proc do
-    /// whatever they hold.
+    /// Octets of a regular file; 0: another file, or a reported size of 0, as for all files of
+    /// /proc.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-    /// The octet of a regular file at which reading begins. It is 0, except for standard input
-    /// after another program has read a part of it.
+    /// The octet of a regular file at which reading begins: 0, except for standard input after
+    /// another program has read a part of it.
     [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
 
-    /// Reads on. A regular file is read from begin() on, whatever others read of it meanwhile.
+    /// Reads on. A regular file is read from begin() on, independently of other readers.
     ///
-    /// @return  octets that were read, at least one; 0: the end is reached, or reading was
-    /// cancelled
-    ///          or abandoned
+    /// @return  octets read, at least one; 0: the end, or reading was cancelled or abandoned
     /// @errors  std::system_error
     /// @cost    waits for the writer of a pipe
     [[nodiscard]] std::size_t read(std::span<std::byte> room);
@@ -65,7 +63,7 @@ private:
     std::uint64_t size_ = 0;
     std::uint64_t begin_ = 0;
     std::uint64_t offset_ = 0;        ///< of a regular file
-    Clock::time_point end_ = kNever;  ///< when a pipe is left that was cancelled
+    Clock::time_point end_ = kNever;  ///< when the reading of a cancelled pipe ends
 };
 
 }  // namespace tributary

@@ -51,7 +51,7 @@ std::shared_ptr<OpenCapture> CaptureFiles::take(std::size_t index) noexcept {
     }
     auto capture = file.capture;
     if (++file.taken == workers_) {
-        file.capture.reset();  // each worker holds it now; the last to drop it closes it
+        file.capture.reset();  // each worker holds it now; the last one closes it
     }
     return capture;
 }

@@ -15,16 +15,16 @@
 
 namespace tributary {
 
-/// A capture file that can't be opened or read, or is none.
+/// A file that cannot be opened or read, or is no capture.
 struct CaptureFailure {
     std::string path;
     std::string
         reason;  ///< for a log line: "No such file or directory", "not a pcap or pcapng file"
-    std::size_t unread = 0;  ///< files behind it
+    std::size_t unread = 0;  ///< later files
     friend bool operator==(const CaptureFailure&, const CaptureFailure&) = default;
 };
 
-/// A capture file that ends inside a frame, or whose compressed data are damaged.
+/// A capture file that ends inside a frame, or with damaged compressed data.
 struct CutCapture {
     std::string path;
     std::string
@@ -41,10 +41,10 @@ struct CaptureOverlap {
 
 /// The capture files of one run, in order, shared by its workers.
 ///
-/// Each file is opened once, when the first worker comes to it, and let go when the last one has
-/// left it. So all workers see the same bytes, also of a file that still grows and of a pipe, which
-/// can be read only once. They meet here once per file, and in OpenCapture once per piece of one
-/// that is not mapped; the frames themselves need no lock.
+/// Each file is opened once, by the first worker that comes to it, and closed by the last one that
+/// leaves it. So all workers see the same bytes, also of a growing file and of a pipe, which can be
+/// read only once. They lock once per file here, and once per piece of an unmapped file in
+/// OpenCapture; the frames themselves need no lock.
 ///
 /// @thread  any
 class CaptureFiles {
@@ -65,15 +65,15 @@ public:
 
     /// The file at `index`, for one worker.
     ///
-    /// @return  nothing if the file can't be read, is no capture or was not opened before
-    ///          cancel(): the stream ends before it
+    /// @return  nullptr: the file cannot be read, is no capture or was not opened before cancel().
+    ///          The stream ends before it
     /// @cost    opens the file if no worker has; waits for the first bytes of a pipe
     [[nodiscard]] std::shared_ptr<OpenCapture> take(std::size_t index) noexcept;
 
-    /// Opens no further file, and reads no more of a pipe: what has come of it is its capture.
+    /// Opens no further file, and reads no more of a pipe: its capture ends there.
     ///
-    /// @return  whether the last file that was opened is a pipe: what it has brought cannot be read
-    ///          again, and is to be worked off
+    /// @return  whether the last opened file is a pipe: its octets cannot be read again, and must
+    ///          still be processed
     [[nodiscard]] bool cancel() noexcept {
         reading_.cancelled.store(true);
         const bool is_pipe = reading_.is_pipe.load();
@@ -83,45 +83,44 @@ public:
         return is_pipe;
     }
 
-    /// Opens and reads no more, and no worker waits for another one: they are to stop.
+    /// Opens and reads no more. No worker waits for another: all stop.
     void abandon() noexcept {
         reading_.cancelled.store(true);
         reading_.abandoned.store(true);
     }
 
-    /// Notes that the file at `index` ends inside a frame, or that what was compressed is damaged.
+    /// Notes that the file at `index` ends inside a frame, or that its compressed data are damaged.
     ///
-    /// @param fault  of the walk that found it; empty: the capture itself is cut
+    /// @param fault  from the walk; empty: the capture itself is cut
     void mark_cut(std::size_t index, std::string fault) noexcept;
     /// Notes that the file at `index` could not be read to its end.
     void mark_unreadable(std::size_t index, std::string reason) noexcept;
 
-    /// Number of the files found cut so far. Waits for no file that is being
-    /// opened.
+    /// Number of files found cut so far. Does not wait for the opening of a file.
     [[nodiscard]] std::size_t cut_count() const noexcept {
         return cut_count_.load(std::memory_order_relaxed);
     }
-    /// These files.
+    /// The files of mark_cut().
     [[nodiscard]] std::vector<CutCapture> cut_files() const;
 
-    /// Notes that the file at `index` begins before those in front of it end.
+    /// Notes that the file at `index` begins before the end of the files in front of it.
     void mark_overlap(std::size_t index, Timestamp::duration by) noexcept;
-    /// These files, in their order.
+    /// The files of mark_overlap(), in their order.
     [[nodiscard]] std::vector<CaptureOverlap> overlaps() const;
 
-    /// The file that ended the stream early; nothing while all is well.
+    /// The file that ended the stream early; nullopt: none.
     [[nodiscard]] std::optional<CaptureFailure> failure() const;
 
 private:
     struct File {
         std::string path;
-        std::shared_ptr<OpenCapture> capture;  ///< from its opening until the last take()
-        std::string reason;                    ///< why there is none, or not all of it
+        std::shared_ptr<OpenCapture> capture;  ///< from open to the last take()
+        std::string reason;                    ///< why there is no capture, or only a part
         std::uint16_t taken = 0;
         bool opened = false;
         bool cut = false;
-        std::string fault;              ///< why it is cut; empty: the capture itself is
-        Timestamp::duration overlap{};  ///< 0: none is known
+        std::string fault;              ///< why it is cut; empty: the capture itself is cut
+        Timestamp::duration overlap{};  ///< 0: none
     };
     void open(File& file) noexcept;
 
@@ -130,7 +129,7 @@ private:
     CaptureReading reading_;
     std::atomic<std::size_t> cut_count_{0};
     mutable std::mutex mutex_;
-    std::vector<File> files_;  ///< guarded by mutex_, but for its size, which stays
+    std::vector<File> files_;  ///< guarded by mutex_, except its constant size
 };
 
 }  // namespace tributary

@@ -12,27 +12,27 @@
 
 namespace tributary {
 
-/// One frame as its capture file tells it.
+/// One frame, with the values in its capture file.
 struct CaptureFrame {
-    std::span<const std::byte> captured;  ///< inside the bytes that the reader walks
-    std::uint32_t wire_bytes{};           ///< never below captured.size(), whatever the file says
+    std::span<const std::byte> captured;  ///< inside the reader's bytes
+    std::uint32_t wire_bytes{};  ///< never below captured.size(), even if the file has less
     LinkType link_type{LinkType::ethernet};
-    Timestamp time{};  ///< unchecked; one that Timestamp can't hold is its minimum or maximum
+    Timestamp time{};  ///< unchecked; outside Timestamp's range its minimum or maximum
 };
 
-/// What a reader found at its place in the file.
+/// The item at a reader's place in the file.
 enum class CaptureItem : std::uint8_t {
     frame,
-    /// A pcapng packet of an interface that its section does not describe: it has bytes, no time.
+    /// A pcapng packet of an interface that its section does not describe: bytes without a time.
     unknown_interface,
     other_block,  ///< a pcapng block without a packet
-    end,          ///< the file ends behind its last item; so says every later call
-    cut,          ///< the file ends inside an item; so says every later call
-    pause,        ///< what is in memory ends here, and the file goes on; see CaptureWalk
+    end,          ///< the file ends after its last item; also for every later call
+    cut,          ///< the file ends inside an item; also for every later call
+    pause,        ///< the bytes in memory end, the file goes on; see CaptureWalk
 };
 
-/// Integers of a capture file, which is written in its writer's byte order. Fields are cut from
-/// fixed-size spans, so that a place outside a header does not compile.
+/// Integers of a capture file, in its writer's byte order. Fields are cut from fixed-size spans, so
+/// that a place outside a header does not compile.
 class CaptureByteOrder {
 public:
     constexpr CaptureByteOrder() = default;

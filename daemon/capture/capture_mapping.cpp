@@ -22,7 +22,7 @@ CaptureMapping::CaptureMapping(CaptureMapping&& other) noexcept
 
 CaptureMapping::~CaptureMapping() {
     if (!bytes_.empty()) {
-        // The pages were mapped by this object, read-only.
+        // This object mapped the pages, read-only.
         ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // NOLINT
     }
 }

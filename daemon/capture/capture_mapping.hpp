@@ -10,13 +10,13 @@ namespace tributary {
 
 /// The bytes of a regular file, mapped.
 ///
-/// A mapped file that another program shrinks raises SIGBUS when its lost pages are read. That is
-/// accepted: writers of captures append or begin a new file, and the remedy, a copy of every byte,
-/// would cost each honest file as much as metering it.
+/// A mapped file that another program shrinks raises SIGBUS when its lost pages are read. This is
+/// accepted: writers of captures append or begin a new file, and a copy of every byte would cost as
+/// much as metering it.
 class CaptureMapping {
 public:
-    /// @param octets  the file's, at least 1
-    /// @return        nothing where the file can't be mapped
+    /// @param octets  of the file, at least 1
+    /// @return        nullopt: the file cannot be mapped
     [[nodiscard]] static std::optional<CaptureMapping> try_map(int descriptor,
                                                                std::uint64_t octets) noexcept;
     CaptureMapping(CaptureMapping&& other) noexcept;
@@ -30,7 +30,7 @@ public:
 private:
     explicit CaptureMapping(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
-    std::span<const std::byte> bytes_;  ///< empty: moved away
+    std::span<const std::byte> bytes_;  ///< empty: moved from
 };
 
 }  // namespace tributary

@@ -13,37 +13,37 @@
 
 namespace tributary {
 
-/// Why bytes are not a capture that we read.
+/// Why bytes are not a readable capture.
 enum class CaptureError : std::uint8_t {
     none,
     too_short,       ///< for a file header; also an empty file
-    compressed,      ///< by another program than those whose files are unpacked, or twice
+    compressed,      ///< twice, or in a format without a decompressor here
     unknown_format,  ///< neither pcap nor pcapng
 };
 
 /// The error in words, for instance "not a pcap or pcapng file".
 [[nodiscard]] std::string_view describe(CaptureError error) noexcept;
 
-/// Walks the frames of a pcap or pcapng file in memory. The bytes may hold anything. Its own,
-/// because libpcap refuses files whose interfaces differ in link type, and costs more per frame
-/// than metering it.
+/// Walks the frames of a pcap or pcapng file in memory. The bytes may hold anything. It replaces
+/// libpcap, which refuses files with interfaces of different link types, and takes longer per frame
+/// than metering.
 ///
 /// @thread  one at a time
 class CaptureReader {
 public:
-    /// A reader of nothing: at its end.
+    /// An empty reader, at its end.
     CaptureReader() = default;
-    /// @param bytes  the whole file, or its beginning if go_on() brings the rest; borrowed as long
-    ///               as the reader or a frame of it is used
+    /// @param bytes  the whole file, or its beginning if go_on() follows; borrowed as long as the
+    ///               reader or a frame of it is used
     explicit CaptureReader(std::span<const std::byte> bytes) noexcept;
 
-    /// @return  `none` if the bytes start as a capture does; otherwise the reader is at its end
+    /// @return  `none` if the bytes start like a capture; otherwise the reader is at its end
     [[nodiscard]] CaptureError error() const noexcept { return error_; }
 
     /// Steps over one record or block. A damaged file ends at its damage, as `cut`.
     ///
     /// @param out  written when the item is a frame
-    /// @cost       no allocation, but at a pcapng interface description
+    /// @cost       no allocation, except at a pcapng interface description
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept {
         if (pcap_) {
             return pcap_->next(out);
@@ -54,17 +54,17 @@ public:
         return CaptureItem::end;
     }
 
-    /// Octets behind the last whole item.
+    /// Octets after the last whole item.
     [[nodiscard]] std::size_t unread() const noexcept {
         return pcap_ ? pcap_->unread() : pcapng_ ? pcapng_->unread() : 0;
     }
-    /// As PcapngReader::damage(). Every record of a pcap file is good, if it is not cut off.
+    /// As PcapngReader::damage(). A record of a pcap file is never damaged, only cut.
     [[nodiscard]] std::string_view damage() const noexcept {
         return pcapng_ ? pcapng_->damage() : std::string_view();
     }
-    /// Walks on where the bytes ended so far.
+    /// Walks on after the end of the bytes so far.
     ///
-    /// @param bytes  begin with those that are unread()
+    /// @param bytes  begin with the unread() ones
     void go_on(std::span<const std::byte> bytes) noexcept {
         if (pcap_) {
             pcap_->go_on(bytes);

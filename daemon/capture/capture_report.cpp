@@ -10,8 +10,8 @@
 namespace tributary {
 namespace {
 
-/// Frames that a capture took from several queues lie a little out of order, also where it was cut
-/// into files.
+/// Frames captured from several queues are a little out of order, also across the files of a split
+/// capture.
 constexpr std::chrono::seconds kDisorder{1};
 
 void report_overlap(const CaptureOverlap& overlap, std::string_view fate) {

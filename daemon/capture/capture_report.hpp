@@ -7,9 +7,9 @@
 
 namespace tributary {
 
-/// Logs what was wrong with the captures of a run, at its end.
+/// Logs the faults of a run's captures, at its end.
 ///
-/// @param fate  what became of the packets that could be read: "metered"
+/// @param fate  of the packets that could be read: "metered"
 /// @return      whether all files could be read
 [[nodiscard]] bool report_captures(const CaptureFiles& files, std::string_view fate);
 

@@ -13,7 +13,7 @@ namespace tributary {
 static_assert(PacketSource<CaptureSource>);
 
 Burst CaptureSource::receive() noexcept {
-    // Not where the last file or piece ended: the burst of then still pointed into it.
+    // Now, not at the end of the last file or piece: that burst still pointed into it.
     if (pauses_ && !exhausted()) [[unlikely]] {
         go_on();
     }
@@ -36,7 +36,7 @@ bool CaptureSource::try_next(PacketView& packet) noexcept {
     return false;
 }
 
-/// Something else than a frame. What concerns the file is told once, by one worker.
+/// For items other than frames. One worker reports the items of the whole file, once.
 void CaptureSource::note(CaptureItem item, const CaptureFrame& frame) noexcept {
     switch (item) {
         case CaptureItem::unknown_interface:
@@ -97,7 +97,7 @@ void CaptureSource::open_next_file() noexcept {
     overlap_is_known_ = !parse_ || !share_.has_packets_without_flow();
 }
 
-/// Looks ahead at the first frame of a file, so that nothing is asked of each frame.
+/// Looks ahead at the first frame of a file, so that no frame needs a check.
 void CaptureSource::note_overlap() noexcept {
     CaptureFrame frame;
     const CaptureItem item = walk_.look_ahead(frame);
@@ -107,7 +107,7 @@ void CaptureSource::note_overlap() noexcept {
     }
 }
 
-/// Every frame moves the clock; those of this worker become packets.
+/// Every frame advances the clock; frames of this worker become packets.
 bool CaptureSource::accept(const CaptureFrame& frame, PacketView& packet) noexcept {
     const Timestamp seen_at = times_.stamp(frame.time);
     packet = {.captured = frame.captured,

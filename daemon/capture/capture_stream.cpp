@@ -82,14 +82,14 @@ std::string CaptureStream::fault() const noexcept {
     }
 }
 
-/// The worker that makes the next piece may still copy the end of this one: its slot is not filled
-/// again before that piece is made.
+/// The worker that makes the next piece may still copy the end of this one: its slot is not reused
+/// before that piece is made.
 void CaptureStream::leave(std::size_t number) noexcept {
     --slots_[number % kPieces].holders;
     change_.notify_all();
 }
 
-/// @return  false: the workers are to stop
+/// @return  false: the workers must stop
 bool CaptureStream::wait(std::unique_lock<std::mutex>& lock) noexcept {
     constexpr std::chrono::milliseconds kLook{100};
     change_.wait_for(lock, kLook);
@@ -100,9 +100,9 @@ void CaptureStream::make(Slot& slot, std::span<const std::byte> unused) noexcept
     slot.filled = 0;
     try {
         if (unused.size() >= sizes_.longest_item) {
-            end(CaptureEnding::damaged,
-                "a frame or block is longer than " + std::to_string(sizes_.longest_item) +
-                    " octets, the most that is kept of what is compressed or comes through a pipe");
+            end(CaptureEnding::damaged, "a frame or block is longer than " +
+                                            std::to_string(sizes_.longest_item) +
+                                            " octets, the limit for compressed captures and pipes");
             return;
         }
         make_room(slot, unused.size());
@@ -118,8 +118,8 @@ void CaptureStream::make(Slot& slot, std::span<const std::byte> unused) noexcept
     }
 }
 
-/// Twice what goes on from the piece before, so that a long item is whole after few pieces; up to
-/// the longest one.
+/// Twice the octets that continue from the piece before, so that a long item is whole after few
+/// pieces; at most the longest item.
 void CaptureStream::make_room(Slot& slot, std::size_t unused) const {
     const std::size_t room = std::max(sizes_.piece, std::min(2 * unused, sizes_.longest_item));
     if (slot.room < room || slot.room > 4 * room) {
@@ -130,9 +130,8 @@ void CaptureStream::make_room(Slot& slot, std::size_t unused) const {
     }
 }
 
-/// Fills a piece behind what it has, as far as that goes without waiting; but with a little more in
-/// any case. That is at the first enough to know the capture's kind by, and as much as an item has
-/// already that is long.
+/// Fills a piece as far as possible without waiting, but in any case with a minimum: in the first
+/// piece enough to recognise the capture's format, and for a long item as much as it already has.
 void CaptureStream::fill(Slot& slot, std::size_t unused) {
     constexpr std::size_t kLongItem = std::size_t{64} << 10U;
     const std::size_t least = made_ == 0           ? PcapReader::kFileHeader
@@ -155,12 +154,12 @@ void CaptureStream::fill(Slot& slot, std::size_t unused) {
     }
 }
 
-/// Whether nothing goes on before the file's writer does.
+/// Whether only the file's writer can bring more.
 bool CaptureStream::has_to_wait() const noexcept {
     return input_.empty() && !input_has_ended_ && !file_->is_ready();
 }
 
-/// Reads on where all is used up that was read.
+/// Reads on when all input is used up.
 void CaptureStream::read_input() {
     if (!input_.empty() || input_has_ended_) {
         return;
@@ -192,7 +191,7 @@ void CaptureStream::end(CaptureEnding ending, std::string fault) {
     fault_ = std::move(text);
 }
 
-/// What comes first is kept for the first piece.
+/// The first octets are kept for the first piece.
 void CaptureStream::choose_decompressor() {
     std::size_t got = 0;
     while (got < Decompressor::kMagicOctets && !input_has_ended_) {

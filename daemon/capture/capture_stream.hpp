@@ -17,18 +17,18 @@
 
 namespace tributary {
 
-/// A part of a capture's bytes that lies in memory.
+/// A part of a capture's bytes in memory.
 struct CapturePiece {
     std::span<const std::byte> bytes;
     bool is_last = true;
 };
 
-/// How a capture's bytes ended.
+/// How a capture's bytes end.
 enum class CaptureEnding : std::uint8_t {
     whole,       ///< with the end of the file
-    damaged,     ///< what is compressed is damaged or cut, or an item is longer than is kept
-    unreadable,  ///< the file can't be read on
-    abandoned,   ///< no worker wants more
+    damaged,     ///< compressed data are damaged or cut, or an item is too long
+    unreadable,  ///< the file cannot be read on
+    abandoned,   ///< all workers stop
 };
 
 struct CaptureStreamSizes {
@@ -37,27 +37,27 @@ struct CaptureStreamSizes {
     std::size_t longest_item = std::size_t{16} << 20U;
 };
 
-/// The error in words; "no memory" where there is none for them.
+/// The error in words; "no memory" if there is none for them.
 [[nodiscard]] std::string reason_of(const std::system_error& error) noexcept;
 
-/// The bytes of a capture that are not mapped, because they are compressed or come through a pipe,
-/// for several workers that each walk all of them.
+/// The bytes of an unmapped capture (compressed, or from a pipe), for several workers that each
+/// walk all of them.
 ///
 ///     file --read--> 128 KiB --unpack--> piece n+3 | piece n+2 | piece n+1 | ...
 ///                                            ^ fastest worker        ^ slowest
 ///
-/// At most kPieces pieces are in memory, whatever the file unpacks to: the first worker that comes
-/// to a piece unpacks it, the last that leaves it frees its room, and a worker that is so many
-/// pieces ahead of another one waits for it. A piece begins with what the workers could not use of
-/// the one before, because a frame goes on in the next; as all of them read the same bytes the same
-/// way, the first one's word holds for all.
+/// At most kPieces pieces are in memory, for any size of the file. The first worker that comes to a
+/// piece unpacks it, the last that leaves it frees its room, and a worker so many pieces ahead of
+/// another waits for it. A piece begins with the unused octets of the one before, because a frame
+/// continues in it. All workers leave the same octets unused, so those of the first worker hold for
+/// all.
 ///
 /// @thread  any; a worker's calls are its own
 class CaptureStream {
 public:
     static constexpr std::size_t kPieces = 8;
 
-    /// Reads the file's first bytes, by which it is known whether it is compressed.
+    /// Reads the file's first bytes, to recognise a compressed file.
     ///
     /// @param reading  outlives the stream, like the file
     /// @param workers  that each ask for every piece
@@ -65,15 +65,15 @@ public:
     CaptureStream(std::unique_ptr<CaptureDescriptor> file, const CaptureReading& reading,
                   std::uint16_t workers, const CaptureStreamSizes& sizes);
 
-    /// @param number  one more than the worker's last piece, which it leaves by this; from 0
-    /// @param unused  octets at the end of that last piece which are no whole item
-    /// @return        its bytes are good until the worker asks for the next one
+    /// @param number  one more than the worker's last piece, which it leaves with this call; from 0
+    /// @param unused  octets at the end of that last piece that are no whole item
+    /// @return        its bytes are valid until the worker's next call
     /// @cost          unpacks the piece, or waits for the worker that does, or for slower ones
     [[nodiscard]] CapturePiece piece(std::size_t number, std::size_t unused) noexcept;
 
-    /// Of the last piece, once it was handed out.
+    /// The ending of the last piece, once it was returned.
     [[nodiscard]] CaptureEnding ending() const noexcept;
-    /// Why it did not end whole: "gzip: incorrect data check, in front of octet 100 of the file".
+    /// Why it is not whole: "gzip: incorrect data check, in front of octet 100 of the file".
     [[nodiscard]] std::string fault() const noexcept;
     /// "gzip"; empty: the file is not compressed.
     [[nodiscard]] std::string_view compression() const noexcept { return decompressor_->name(); }
@@ -83,7 +83,7 @@ private:
         std::unique_ptr<std::byte[]> bytes;  // NOLINT(*-avoid-c-arrays): its size is chosen once
         std::size_t room = 0;
         std::size_t filled = 0;
-        std::uint16_t holders = 0;  ///< workers that have not left it
+        std::uint16_t holders = 0;  ///< workers that have not left the piece
         bool is_last = false;
     };
 
@@ -102,17 +102,17 @@ private:
     const std::uint16_t workers_;
     const CaptureStreamSizes sizes_;
 
-    // Of the worker that unpacks.
+    // Used by the worker that unpacks.
     std::unique_ptr<CaptureDescriptor> file_;
     std::unique_ptr<Decompressor> decompressor_;
-    std::vector<std::byte> buffer_;     ///< of what was read
-    std::span<const std::byte> input_;  ///< what is left in it
-    std::uint64_t octets_read_ = 0;     ///< and those before the file's begin()
+    std::vector<std::byte> buffer_;     ///< for reading
+    std::span<const std::byte> input_;  ///< the unused part of it
+    std::uint64_t octets_read_ = 0;     ///< including those before the file's begin()
     bool input_has_ended_ = false;
 
     mutable std::mutex mutex_;
     std::condition_variable change_;  ///< a piece was made or left
-    // Guarded by the mutex, but for the slot that is being filled.
+    // Guarded by the mutex, except the slot in filling.
     std::array<Slot, kPieces> slots_;
     std::size_t made_ = 0;  ///< pieces
     bool is_making_ = false;

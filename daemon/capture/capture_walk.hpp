@@ -13,18 +13,18 @@
 
 namespace tributary {
 
-/// One worker's way through one capture.
+/// One worker's walk through one capture.
 ///
 /// @thread  one
 class CaptureWalk {
 public:
-    /// Through nothing: at its end.
+    /// An empty walk, at its end.
     CaptureWalk() = default;
     explicit CaptureWalk(std::shared_ptr<OpenCapture> capture) noexcept
         : capture_(std::move(capture)), piece_(capture_->piece(0, 0)), reader_(piece_.bytes) {}
 
-    /// Steps over one item, as CaptureReader does; or says `pause`: read_on() is to be called
-    /// before the next item, and all frames until now are good until then.
+    /// Steps over one item, as CaptureReader does. `pause`: call read_on() before the next item;
+    /// all frames so far are valid until then.
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept {
         const CaptureItem item = reader_.next(out);
         if (item == CaptureItem::end || item == CaptureItem::cut) [[unlikely]] {
@@ -39,11 +39,11 @@ public:
         reader_.go_on(piece_.bytes);
     }
 
-    /// Finds the first item ahead that is no block without a packet, and stays where it is.
+    /// Finds the first item ahead that is not `other_block`, without moving.
     ///
     /// @param out  written when the item is a frame
     /// @return     `pause`: it is not in memory yet
-    /// @cost       a copy of the reader, for once in a file
+    /// @cost       a copy of the reader; for one call per file
     [[nodiscard]] CaptureItem look_ahead(CaptureFrame& out) const noexcept {
         try {
             CaptureReader ahead = reader_;
@@ -55,15 +55,15 @@ public:
                        ? item
                        : pause_or_end(item, ahead);
         } catch (const std::bad_alloc&) {
-            return CaptureItem::end;  // of the copy: what is ahead stays unknown
+            return CaptureItem::end;  // of the copy: the items ahead stay unknown
         }
     }
 
-    /// After `cut`: why the bytes until here are no capture, whatever follows; empty: they are one,
-    /// or its begin.
+    /// After `cut`: why the bytes so far are no capture, whatever follows; empty: they are one, or
+    /// its beginning.
     [[nodiscard]] std::string_view damage() const noexcept { return reader_.damage(); }
-    /// After `end` or `cut`: how the file's bytes ended, as far as they were read, and why if not
-    /// as a whole, or else the damage().
+    /// After `end` or `cut`: how the bytes of the file ended, as far as they were read. The reason
+    /// is the stream's fault, or else the damage().
     [[nodiscard]] CaptureEnding ending() const noexcept { return capture_->ending(); }
     [[nodiscard]] std::string fault() const noexcept {
         return reader_.damage().empty() ? capture_->fault() : text_of(reader_.damage());
@@ -74,14 +74,14 @@ private:
         try {
             return std::string(text);
         } catch (const std::bad_alloc&) {
-            return "no memory";  // short: it needs none
+            return "no memory";  // short: needs no memory
         }
     }
 
     [[nodiscard]] CaptureItem pause_or_end(CaptureItem item,
                                            const CaptureReader& reader) const noexcept {
         if (!reader.damage().empty()) {
-            return item;  // no further piece makes it whole
+            return item;  // no further piece completes it
         }
         if (!piece_.is_last) {
             return CaptureItem::pause;

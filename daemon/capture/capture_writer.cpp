@@ -43,7 +43,7 @@ CaptureWriter::CaptureWriter(const std::string& path) : path_(path) {
         throw StartupError(EX_IOERR, "--write " + path + ": " +
                                          (errno == ENXIO ? kFifoWithoutReader : words_for(errno)));
     }
-    // Opening must not wait for the reader of a FIFO; writing may wait for it.
+    // Opening must not wait for the reader of a FIFO; writing may.
     ::fcntl(file_.get(), F_SETFL, ::fcntl(file_.get(), F_GETFL) & ~O_NONBLOCK);
     if (!write_all(file_header())) {
         throw StartupError(EX_IOERR, failure());
@@ -70,7 +70,7 @@ bool CaptureWriter::write_all(std::span<const std::byte> bytes) noexcept {
         }
         if (written <= 0) {
             error_ = written == 0 ? ENOSPC : errno;
-            // What cannot be cut back is no regular file, and then there is nothing to repair.
+            // A file that cannot be cut back is not regular, and needs no repair.
             static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
             return false;
         }

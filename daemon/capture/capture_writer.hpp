@@ -16,12 +16,12 @@
 namespace tributary {
 
 /// A pcap file of Ethernet frames with times in nanoseconds. The first error is final: the file is
-/// cut back to its last whole frame and written no more.
+/// cut back to its last whole frame, and no more is written.
 ///
 /// @source  draft-ietf-opsawg-pcap §4-5
 class CaptureWriter {
 public:
-    /// Octets that stand before each frame.
+    /// Octets before each frame.
     static constexpr std::size_t kRecordHeader = 16;
 
     /// @errors  StartupError(74): the file cannot be created or written
@@ -31,12 +31,12 @@ public:
     /// Writes one frame.
     ///
     /// @param record  kRecordHeader octets to be overwritten, then the frame
-    /// @param time    of the frame; within what a Timestamp may be
-    /// @return        false: it could not be written
+    /// @param time    of the frame; within the range of a Timestamp
+    /// @return        false: the frame could not be written
     /// @thread        any
     [[nodiscard]] bool write(std::span<std::byte> record, Timestamp time) noexcept;
 
-    /// Why nothing more is written, in one line; empty: all is well. Never waits for a write.
+    /// Why no more is written, in one line; empty: no failure. Never waits for a write.
     /// @thread  any
     [[nodiscard]] std::string failure() const;
 
@@ -44,14 +44,14 @@ private:
     [[nodiscard]] bool write_all(std::span<const std::byte> bytes) noexcept;
 
     std::string path_;
-    std::mutex mutex_;  ///< held while a frame is written, for as long as a FIFO's reader takes
+    std::mutex mutex_;  ///< held while a frame is written, as long as a FIFO's reader takes
     FileDescriptor file_;
     off_t whole_octets_ = 0;
     std::atomic<int> error_{0};
 };
 
-/// One stream's way into a capture. A file is slower than most queues: this is for tests and for a
-/// look at what is sent, and the queue waits for it.
+/// Writes one stream into a capture. The queue waits for the file, which is slower than most
+/// queues: for tests and inspection only.
 class CaptureSink final : public FrameSink {
 public:
     /// @param writer        outlives the sink

@@ -40,7 +40,7 @@ constexpr std::string_view kXz =
     "7zXZ\0"sv;                                           // The .xz File Format §2.1.1.1
 constexpr std::string_view kZstd = "\x28\xB5\x2F\xFD"sv;  // RFC 8878 §3.1.1
 
-/// Also a frame to be skipped, with which pzstd begins: 16 magic numbers (RFC 8878 §3.1.2).
+/// Also skippable frames, with which pzstd begins: 16 magic numbers (RFC 8878 §3.1.2).
 bool is_zstd(std::span<const std::byte> begin) noexcept {
     constexpr std::byte kKind{0xF0};
     return begins_with(begin, kZstd) ||

@@ -34,7 +34,7 @@ public:
                 is_between_ = true;
                 members_ += 1;
             } else if (result == Z_BUF_ERROR || (result == Z_OK && room.empty())) {
-                return true;  // it wants more of either
+                return true;  // it needs more input or room
             } else if (result != Z_OK) {
                 result_ = result;
                 return false;
@@ -54,9 +54,9 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return "gzip"; }
 
 private:
-    /// Between two members and at the end there may be zeros, of tapes and of block devices, which
-    /// gzip(1) skips too.
-    /// @return  false: the input holds zeros alone, or something that is no member
+    /// Between two members and at the end there may be zeros (tapes, block devices); gzip(1) skips
+    /// them too.
+    /// @return  false: the input holds only zeros, or no member
     bool begin_member(std::span<const std::byte>& input) noexcept {
         const auto member =
             std::ranges::find_if(input, [](std::byte octet) { return octet != std::byte{0}; });
@@ -65,7 +65,7 @@ private:
             return false;
         }
         inflateReset(&stream_);
-        // zlib looks at two octets together, and would wait for the second one of a single octet.
+        // zlib checks two octets together, and would wait for the second.
         constexpr std::byte kBegin{0x1F};
         if (input.front() != kBegin) {
             result_ = Z_DATA_ERROR;
@@ -91,8 +91,8 @@ private:
     }
 
     z_stream stream_{};
-    bool is_between_ = true;   ///< no member is begun
-    std::size_t members_ = 0;  ///< that are whole
+    bool is_between_ = true;   ///< outside a member
+    std::size_t members_ = 0;  ///< whole ones
     int result_ = Z_OK;        ///< the fault
 };
 

@@ -14,8 +14,7 @@
 namespace tributary {
 namespace {
 
-/// Whether a regular file is to be read as it lies there. One that can't be read fails elsewhere,
-/// with its reason.
+/// Whether a regular file is not compressed. An unreadable file fails elsewhere, with its reason.
 bool is_plain(const CaptureDescriptor& file) {
     std::array<std::byte, Decompressor::kMagicOctets> begin{};
     const ssize_t got = ::pread(file.get(), begin.data(), begin.size(), 0);
@@ -28,7 +27,7 @@ bool is_plain(const CaptureDescriptor& file) {
 OpenCapture::OpenCapture(const std::string& path, CaptureReading& reading, std::uint16_t workers,
                          const CaptureStreamSizes& sizes) {
     auto file = std::make_unique<CaptureDescriptor>(path, reading);
-    // A mapping is of whole pages, from the file's first octet on.
+    // A mapping has whole pages, from the file's first octet on.
     if (file->size() > 0 && file->begin() == 0 && is_plain(*file)) {
         if (auto mapped = CaptureMapping::try_map(file->get(), file->size())) {
             mapping_.emplace(std::move(*mapped));

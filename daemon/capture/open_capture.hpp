@@ -12,14 +12,14 @@
 
 namespace tributary {
 
-/// One capture file of a run, for all its workers: mapped, or as a stream of pieces where it is
-/// compressed or can't be mapped.
+/// One capture file of a run, for all its workers: mapped, or a stream of pieces if it is
+/// compressed or cannot be mapped.
 ///
 /// @thread  any
 class OpenCapture {
 public:
     /// @param reading  outlives the capture
-    /// @errors         std::system_error: the file can't be opened or read; std::bad_alloc
+    /// @errors         std::system_error: the file cannot be opened or read; std::bad_alloc
     /// @cost           waits for the first bytes of a pipe
     OpenCapture(const std::string& path, CaptureReading& reading, std::uint16_t workers,
                 const CaptureStreamSizes& sizes = {});
@@ -44,7 +44,7 @@ public:
 
 private:
     std::optional<CaptureMapping> mapping_;
-    std::unique_ptr<CaptureStream> stream_;  ///< where there is no mapping
+    std::unique_ptr<CaptureStream> stream_;  ///< without a mapping
 };
 
 }  // namespace tributary

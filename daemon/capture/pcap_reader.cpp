@@ -22,8 +22,8 @@ constexpr std::array kFormats{Format{0xA1B2'C3D4, 1000, kRecordHeader},
                               Format{0xA1B2'3C4D, 1, kRecordHeader},
                               Format{0xA1B2'CD34, 1000, kModifiedRecordHeader}};
 
-/// The bits above say whether frames end in a frame check sequence, and how long it is
-/// (draft-ietf-opsawg-pcap §4).
+/// The bits above encode the presence and length of a frame check sequence (draft-ietf-opsawg-pcap
+/// §4).
 constexpr std::uint32_t kLinkTypeBits = 0x03FF'FFFF;
 
 }  // namespace
@@ -58,8 +58,8 @@ CaptureItem PcapReader::next(CaptureFrame& out) noexcept {
     if (rest_.size() < record_header_) {
         return CaptureItem::cut;
     }
-    // A frame's length is known only when its header was read, so the pages that come next are not
-    // asked for by themselves in time. Two lines, because small frames are longer than one.
+    // A frame's length is known only after its header was read, so the hardware does not prefetch
+    // the next pages in time. Two cache lines, because small frames are longer than one.
     constexpr std::size_t kAhead = 4096;
     constexpr std::size_t kLine = 64;
     if (rest_.size() > kAhead + kLine) {

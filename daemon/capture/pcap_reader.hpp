@@ -20,7 +20,7 @@ public:
     static constexpr std::size_t kFileHeader = 24;
 
     /// @param bytes  the whole file; borrowed
-    /// @return       nothing unless the file starts with a whole pcap header
+    /// @return       nullopt: the file does not start with a whole pcap header
     [[nodiscard]] static std::optional<PcapReader> try_open(
         std::span<const std::byte> bytes) noexcept;
 
@@ -30,15 +30,15 @@ public:
     /// @cost       no allocation, no loop
     [[nodiscard]] CaptureItem next(CaptureFrame& out) noexcept;
 
-    /// Octets behind the last whole record.
+    /// Octets after the last whole record.
     [[nodiscard]] std::size_t unread() const noexcept { return rest_.size(); }
-    /// Walks on in other bytes, which begin with the unread ones.
+    /// Walks on in other bytes, beginning with the unread ones.
     void go_on(std::span<const std::byte> bytes) noexcept { rest_ = bytes; }
 
 private:
     PcapReader() = default;
 
-    std::span<const std::byte> rest_;  ///< behind the last whole record
+    std::span<const std::byte> rest_;  ///< after the last whole record
     CaptureByteOrder order_;
     LinkType link_type_{};
     std::int64_t fraction_ns_{};   ///< nanoseconds in one unit of a time's second word

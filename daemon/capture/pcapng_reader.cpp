@@ -35,7 +35,7 @@ std::uint64_t power_of_ten(unsigned exponent) noexcept {
     return power;
 }
 
-/// Any byte is legal: the low seven bits are a negative power of two (top bit set) or of ten.
+/// Any byte is valid: the low seven bits are a negative power of two (top bit set) or of ten.
 void set_resolution(PcapngInterface& interface, std::uint8_t resolution) noexcept {
     constexpr unsigned kNanoExponent = 9;
     constexpr unsigned kMaxDecimalExponent = 19;  // 10^19 is the last power below 2^64
@@ -79,8 +79,8 @@ void read_options(std::span<const std::byte> options, CaptureByteOrder order,
 }  // namespace
 
 Timestamp PcapngInterface::time_of(std::uint64_t ticks) const noexcept {
-    // Below 2^94, so that the sum can't overflow. Most files count in micro- or nanoseconds: spare
-    // them a division.
+    // Below 2^94, so that the sum cannot overflow. Most files count in micro- or nanoseconds and
+    // need no division.
     const std::uint64_t units = divisor == 1 ? ticks : ticks / divisor;
     const Wide since_offset = (Wide{units} * factor) >> shift;
     const Wide nanoseconds = since_offset + Wide{offset_seconds} * kNanosPerSecond;
@@ -148,8 +148,8 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
     }
 }
 
-/// Takes the byte order of the section header at rest_ and forgets the last section's interfaces.
-/// @return  false: neither byte order, so that the block's length can't be read
+/// Takes the byte order of the section header at rest_, and clears the last section's interfaces.
+/// @return  false: neither byte order, so that the block's length cannot be read
 bool PcapngReader::start_section() noexcept {
     interfaces_.clear();
     has_no_memory_ = false;
@@ -167,8 +167,7 @@ void PcapngReader::add_interface(std::span<const std::byte> body) noexcept {
     if (interfaces_.size() == kMaxInterfaces || has_no_memory_) {
         return;
     }
-    // A block too short to tell the link type still takes its number: packets name interfaces by
-    // position.
+    // A block without a link type still takes its number: packets refer to interfaces by position.
     PcapngInterface interface;
     if (body.size() >= 8) {
         interface.described = true;
@@ -179,7 +178,7 @@ void PcapngReader::add_interface(std::span<const std::byte> body) noexcept {
     try {
         interfaces_.push_back(interface);
     } catch (const std::bad_alloc&) {
-        has_no_memory_ = true;  // frames of this one and of all behind it name no known interface
+        has_no_memory_ = true;  // frames of this and all later interfaces count as unknown
     }
 }
 
@@ -202,8 +201,8 @@ CaptureItem PcapngReader::timed_packet(std::span<const std::byte> body, bool enh
                   out);
 }
 
-/// A simple packet has no time (it counts as zero ticks), belongs to the first interface and leaves
-/// its captured length to the snap length.
+/// A simple packet has no time (it counts as zero ticks) and belongs to the first interface; its
+/// captured length follows from the snap length.
 CaptureItem PcapngReader::simple_packet(std::span<const std::byte> body,
                                         CaptureFrame& out) const noexcept {
     constexpr std::size_t kHeader = 4;
@@ -220,7 +219,7 @@ CaptureItem PcapngReader::simple_packet(std::span<const std::byte> body,
 }
 
 CaptureItem PcapngReader::packet(const PacketBlock& block, CaptureFrame& out) const noexcept {
-    // A block may claim more than it holds: then what it holds is the packet.
+    // A block may announce more than it holds: then the octets that it holds are the packet.
     out.captured = block.data.first(std::min<std::size_t>(block.captured_bytes, block.data.size()));
     out.wire_bytes = std::max(block.wire_bytes, static_cast<std::uint32_t>(out.captured.size()));
     if (block.interface >= interfaces_.size() || !interfaces_[block.interface].described) {

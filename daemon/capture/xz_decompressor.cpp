@@ -37,7 +37,7 @@ public:
                 return true;
             }
             unpack_some(input, room);
-            if (result_ == LZMA_BUF_ERROR) {  // there is no more: is_complete() tells
+            if (result_ == LZMA_BUF_ERROR) {  // no more input: see is_complete()
                 result_ = is_last && is_other() ? LZMA_FORMAT_ERROR : LZMA_OK;
                 return result_ == LZMA_OK;
             }
@@ -59,7 +59,7 @@ public:
                 return "its dictionary wants " + std::to_string(lzma_memusage(&stream_) / kMiB) +
                        " MiB of memory, of 128 that it may have";
             case LZMA_OPTIONS_ERROR:
-                return "it was compressed in a way that liblzma does not know";
+                return "its compression is unknown to liblzma";
             case LZMA_FORMAT_ERROR:
                 return "what follows its end is not xz";
             default:
@@ -72,17 +72,17 @@ private:
     static constexpr std::array<std::uint8_t, 6> kMagic{0xFD, '7', 'z', 'X', 'Z', 0};
 
     void begin_stream() noexcept {
-        // What the library needs beside the dictionary is some 100 KiB.
+        // Beside the dictionary the library needs some 100 KiB.
         result_ = lzma_stream_decoder(&stream_, kMostWindow + kMiB, 0);
         padding_ = 0;
         is_between_ = false;
     }
 
     /// Between two streams and at the end there may be zeros, four at a time. The library's own
-    /// reading of several streams would not tell a few octets of something else, which are fewer
-    /// than a stream's header has, from a header that is cut off.
+    /// reading of several streams cannot distinguish a few other octets, fewer than a stream's
+    /// header, from a cut header.
     ///
-    /// @return  false: the input has nothing else, or the padding is damaged
+    /// @return  false: the input is only padding, or the padding is damaged
     /// @source  The .xz File Format §2.2
     bool go_on_between(std::span<const std::byte>& input, bool is_last) noexcept {
         const auto next =
@@ -114,7 +114,7 @@ private:
         room = room.last(stream_.avail_out);
     }
 
-    /// Whether what came behind a stream does not begin as a stream does.
+    /// Whether the octets after a stream do not begin like a stream.
     [[nodiscard]] bool is_other() const noexcept {
         const auto octets =
             static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(stream_.total_in, kMagic.size()));
@@ -123,9 +123,9 @@ private:
 
     lzma_stream stream_ = LZMA_STREAM_INIT;
     lzma_ret result_ = LZMA_OK;
-    bool is_between_ = false;                          ///< no stream is begun
-    std::size_t streams_ = 0;                          ///< that are whole
-    std::size_t padding_ = 0;                          ///< zeros since the last one
+    bool is_between_ = false;                          ///< outside a stream
+    std::size_t streams_ = 0;                          ///< whole ones
+    std::size_t padding_ = 0;                          ///< zeros since the last stream
     std::array<std::uint8_t, kMagic.size()> begin_{};  ///< of the stream
 };
 

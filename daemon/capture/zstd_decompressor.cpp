@@ -27,11 +27,11 @@ public:
 
     [[nodiscard]] bool unpack(std::span<const std::byte>& input, std::span<std::byte>& room,
                               bool /*is_last*/) noexcept override {
-        // Behind a frame's last octet, without another one, the library would tell of a frame that
-        // is begun.
+        // After a frame's last octet and without further input, the library would report the begin
+        // of a frame.
         while (!room.empty() && (!input.empty() || !is_between())) {
-            // Of what it is given with something damaged, the library hands out nothing: so it gets
-            // no more than it asks for, a block, and nothing while it hands out the one before.
+            // The library returns nothing of an input that contains damaged data. So it gets only
+            // the block that it requests, and no input while it returns the block before.
             const std::size_t octets = is_handing_out_ ? 0 : is_between() ? kFrameBegin : wanted_;
             ZSTD_inBuffer in{.src = input.data(), .size = std::min(octets, input.size()), .pos = 0};
             ZSTD_outBuffer out{.dst = room.data(), .size = room.size(), .pos = 0};
@@ -68,15 +68,15 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return "zstd"; }
 
 private:
-    /// Octets by which the library sees what kind of frame it is, as ZSTD_initDStream() says.
+    /// Octets by which the library recognises the type of a frame, from ZSTD_initDStream().
     static constexpr std::size_t kFrameBegin = 5;
 
     [[nodiscard]] bool is_between() const noexcept { return wanted_ == 0; }
 
     ZSTD_DStream* stream_;
-    std::size_t wanted_ = 0;  ///< what the library said: 0 at the end of a frame, or an error
+    std::size_t wanted_ = 0;  ///< the library's last result: 0 at the end of a frame, or an error
     bool is_begun_ = false;
-    bool is_handing_out_ = false;  ///< there was no more room for it, and may be more of it
+    bool is_handing_out_ = false;  ///< the room was full, and more output may follow
 };
 
 }  // namespace
