@@ -15,8 +15,8 @@ std::optional<std::string> ClockWatch::look(const ClockLedger& clock) {
         return fmt::format(
             "the host's clock was set back by more than {} s, and {:.3f} s of that are not made "
             "good: flows from before end, and packets stamped by this host count as bad_timestamp "
-            "until the clock is right again, or for {} minutes; those that bring their own times "
-            "do where they are ahead of it by more than {} s",
+            "until the clock is right again, or for {} minutes; packets with times of their own do "
+            "if they are ahead of it by more than {} s",
             kFurthestAhead.count(), std::chrono::duration<double>(clock.lead).count(),
             HostTime::kBelievedAfter.count(), kFurthestAhead.count());
     }

@@ -8,14 +8,14 @@
 
 namespace tributary {
 
-/// Tells the log when the host's clock is set back by more than kFurthestAhead, and when that is
-/// over. All queues follow the same clock.
+/// Reports when the host's clock is set back by more than kFurthestAhead, and when that is over.
+/// All queues follow the same clock.
 ///
 /// @thread  main
 class ClockWatch {
 public:
     /// @param clock  the worst of all queues
-    /// @return       what has changed since the last look, in one line
+    /// @return       the change since the last look, in one line; nullopt: none
     [[nodiscard]] std::optional<std::string> look(const ClockLedger& clock);
 
 private:

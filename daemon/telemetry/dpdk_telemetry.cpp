@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// DPDK keeps commands for the life of the process, hence answers that can be there or not.
+/// DPDK keeps commands for the lifetime of the process; the answers may be gone before.
 struct Registry {
     std::mutex mutex;
     std::optional<DpdkTelemetryAnswers> answers;
@@ -44,8 +44,8 @@ json names_of(const json& list) {
     return names;
 }
 
-/// @param number  as DPDK hands it on; nullptr: none was given
-/// @return        null: there is none of this number
+/// @param number  from DPDK; nullptr: none given
+/// @return        null: no entry of this number
 json one_of(const json& list, const char* number) {
     std::size_t index = 0;
     const std::string_view text = number == nullptr ? "" : number;
@@ -172,7 +172,7 @@ int answer_command(const char* name, const char* parameter, rte_tel_data* data) 
         put(data, answer);
         return 0;
     } catch (const std::exception&) {
-        return -1;  // DPDK answers null; an exception must not reach its C
+        return -1;  // DPDK answers null; an exception must not reach C code
     }
 }
 

@@ -21,14 +21,14 @@ using Labels = std::vector<ClientMetric::Label>;
 
 double seconds(std::chrono::duration<double> time) { return time.count(); }
 
-/// A metric with its words.
+/// A metric with its help text.
 struct Metric {
     const char* name;
     const char* help;
     MetricType type = MetricType::Counter;
 };
 
-/// Families in the order in which they were first added to.
+/// Families in the order of their first metrics.
 class Families {
 public:
     void add(const Metric& metric, Labels labels, double value) {
@@ -150,7 +150,7 @@ void add_named(Families& families, const Metric& metric, const Labels& labels,
     }
 }
 
-/// What is unknown is not there: a 0 would say that all is well.
+/// An unknown count is absent: a 0 would mean "none".
 void add_known(Families& families, const Metric& metric, const Labels& labels,
                std::optional<std::uint64_t> count) {
     if (count) {
@@ -270,7 +270,7 @@ void add_collector(Families& families, const CollectorLedger& collector) {
     const Labels labels{{"collector", collector.name}};
     for (const CollectorMetric& each : kCollectorMetrics) {
         if (collector.is_removed && each.metric.type == MetricType::Gauge) {
-            continue;  // what it has counted stays, but nothing is expected of it
+            continue;  // its counters stay; its state is not exported
         }
         if (const auto count = collector.counts.find(each.count); count != collector.counts.end()) {
             families.add(each.metric, labels, count->second);
@@ -281,7 +281,7 @@ void add_collector(Families& families, const CollectorLedger& collector) {
               labels, "cause", collector.lost_by_cause);
 }
 
-/// What a collector's spool has too bears the same names, so that the same alerts hold.
+/// Metrics shared with a collector's spool have the same names, for the same alerts.
 void add_spool(Families& families, const GroupSpoolLedger& spool) {
     add_collector(families, {.name = "failover",
                              .counts = {{"spool_octets", spool.octets},

@@ -31,8 +31,8 @@ std::string words_of(int error) {
     return error == ENXIO ? kFifoWithoutReader : std::generic_category().message(error);
 }
 
-/// Without waiting for the reader of a FIFO; but it has time to read.
-/// @return  nullptr: errno tells why
+/// Opens without waiting for the reader of a FIFO; writes wait for it.
+/// @return  nullptr: see errno
 std::FILE* open_stats(const std::string& path) noexcept {
     FileDescriptor file = open_output(path, O_TRUNC | O_NONBLOCK).file;
     const int flags = file ? ::fcntl(file.get(), F_GETFL) : -1;
@@ -54,7 +54,7 @@ void tell_missing(const CollectorLedger& collector) {
     }
 }
 
-/// Records that no collector has; and of several collectors, what each of them has not.
+/// Logs the records that no collector has, and with several collectors those that each one lacks.
 void tell_losses(const Ledger& ledger) {
     for (const auto& [cause, tally] : ledger.total().lost) {
         if (tally.records > 0) {
@@ -76,11 +76,11 @@ FileDescriptor check_stats_path(const std::string& stats_path) {
     }
     constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NONBLOCK;
     FileDescriptor file(::open(stats_path.c_str(), kHow));
-    if (!file && errno == ENOENT) {  // a run that does not begin leaves none
+    if (!file && errno == ENOENT) {  // a run that does not begin leaves no file
         file = FileDescriptor(::open(stats_path.c_str(), kHow | O_CREAT | O_EXCL, 0644));
         if (file) {
             ::unlink(stats_path.c_str());
-        } else if (errno == EEXIST) {  // a link that leads to no file yet
+        } else if (errno == EEXIST) {  // a link to no file yet
             file = FileDescriptor(::open(stats_path.c_str(), kHow | O_CREAT, 0644));
         }
     }

@@ -9,7 +9,7 @@ namespace {
 constexpr int kKeepEnvironment = 0;
 
 void notify(const std::string& state) {
-    // An error means that nobody listens just now, which is no reason to stop metering.
+    // An error means that the service manager does not listen now: metering goes on.
     static_cast<void>(sd_notify(kKeepEnvironment, state.c_str()));
 }
 

@@ -5,12 +5,12 @@
 
 namespace tributary {
 
-/// Tells the service manager that started the process (`Type=notify`) how it is. Started by
-/// anybody else, it does nothing. What cannot be told is left untold: metering goes on.
+/// Notifies the service manager that started the process (`Type=notify`). Without a service manager
+/// it does nothing. Failed notifications are ignored: metering goes on.
 ///
 /// @source  sd_notify(3), sd_watchdog_enabled(3)
 /// @thread  main
-/// @cost    a datagram to a local socket for each word; never blocks for long
+/// @cost    a datagram to a local socket for each notification; never blocks for long
 class ServiceManager {
 public:
     /// Reads the environment: `NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`.
@@ -24,7 +24,7 @@ public:
     void tell_status(const std::string& line);
     /// The end has begun.
     void tell_stopping();
-    /// All is well. Says nothing where no watchdog was asked for.
+    /// Resets the watchdog, if one is set.
     void keep_alive();
 
 private:

@@ -11,7 +11,7 @@
 namespace tributary {
 namespace {
 
-/// Rounded; the most that 64 bits say where there is more.
+/// Rounded; at most the largest 64-bit number.
 std::uint64_t per_second(std::uint64_t before, std::uint64_t now, std::chrono::nanoseconds time) {
     __extension__ using Wide = unsigned __int128;
     constexpr Wide kMost = std::numeric_limits<std::uint64_t>::max();
@@ -24,8 +24,8 @@ std::uint64_t per_second(std::uint64_t before, std::uint64_t now, std::chrono::n
     return static_cast<std::uint64_t>(std::min(rate, kMost));
 }
 
-/// What waits on disk: records in the spool of mode failover, octets in those of collectors.
-/// Nothing: nothing does.
+/// The data on disk: records in the spool of mode failover, octets in collectors' spools. Empty:
+/// none.
 std::string spool_text(const Ledger& ledger) {
     std::string text;
     if (ledger.spool && ledger.spool->waiting() > 0) {

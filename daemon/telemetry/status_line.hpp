@@ -8,8 +8,8 @@
 
 namespace tributary {
 
-/// How a probe is doing, in one line that a person reads: rates since an earlier ledger, what is
-/// lost, and how many collectors can be reached.
+/// The state of a probe in one line for people: rates since an earlier ledger, losses, and the
+/// number of collectors that can be reached.
 ///
 /// @param interval  from `before` to `now`; rates of none are 0
 [[nodiscard]] std::string status_line(const Ledger& before, const Ledger& now,

@@ -40,7 +40,7 @@ Answer answer_to(std::string_view method, std::string_view path,
                           : Answer{MHD_HTTP_SERVICE_UNAVAILABLE, kPlain, faults};
 }
 
-/// @return  MHD_NO: there is no memory; the connection is closed
+/// @return  MHD_NO: no memory; the connection is closed
 MHD_Result send(MHD_Connection* connection, Answer answer) noexcept {
     const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> response(
         MHD_create_response_from_buffer(answer.body.size(), answer.body.data(),
@@ -52,7 +52,7 @@ MHD_Result send(MHD_Connection* connection, Answer answer) noexcept {
         MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONNECTION, "close") != MHD_YES) {
         return MHD_NO;
     }
-    // RFC 9110 15.5.6: an answer with 405 names the methods that there are.
+    // RFC 9110 §15.5.6: an answer with 405 names the allowed methods.
     if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED &&
         MHD_add_response_header(response.get(), MHD_HTTP_HEADER_ALLOW, "GET, HEAD") != MHD_YES) {
         return MHD_NO;
@@ -68,7 +68,7 @@ MHD_Result answer_request(void* pages, MHD_Connection* connection, const char* p
     try {
         return send(connection,
                     answer_to(method, path, *static_cast<const TelemetryPages::Pages*>(pages)));
-    } catch (const std::exception&) {  // none must reach libmicrohttpd's C
+    } catch (const std::exception&) {  // none must reach C code
         return send(connection, {MHD_HTTP_SERVICE_UNAVAILABLE, kPlain, "no memory\n"});
     }
 }
@@ -83,7 +83,7 @@ void notice_end(void* places, MHD_Connection* connection, void** /*state*/,
     }
 }
 
-/// A connection that lost its place is closed a moment later; till then there is one more.
+/// A connection that lost its place is closed a moment later; until then there is one more.
 constexpr unsigned kMostOfLibrary = 2 * TelemetryServer::kMostConnections;
 
 }  // namespace

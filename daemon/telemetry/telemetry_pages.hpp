@@ -11,26 +11,26 @@ struct MHD_Daemon;
 
 namespace tributary {
 
-/// HTTP by libmicrohttpd on connections that are handed in, without a thread of its own.
+/// HTTP by libmicrohttpd on accepted connections, without a thread of its own.
 /// @thread  one
 class TelemetryPages {
 public:
     using Pages = TelemetryServer::Pages;
 
-    /// @param places  a connection that is closed leaves it; it outlives this
+    /// @param places  closed connections leave it; outlives this
     /// @errors  StartupError(71): no descriptor or no memory
     TelemetryPages(Pages pages, ClientPlaces& places);
     TelemetryPages(const TelemetryPages&) = delete;
     TelemetryPages& operator=(const TelemetryPages&) = delete;
     ~TelemetryPages() = default;
 
-    /// Takes a connection, which does not block. @return false: there is no memory for it
+    /// Takes a non-blocking connection. @return  false: no memory for it
     bool take(FileDescriptor socket, const SocketAddress& client);
-    /// Readable when run() has something to do.
+    /// Readable when run() has work.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-    /// Whether run() has something to do that no descriptor tells.
+    /// Whether run() has work that does not make the descriptor readable.
     [[nodiscard]] bool is_due() const noexcept;
-    /// Reads, answers and closes what can be without waiting.
+    /// Reads, answers and closes as far as possible without waiting.
     void run() noexcept;
 
 private:

@@ -35,7 +35,7 @@ using std::chrono::steady_clock;
     throw StartupError(code, "telemetry.listen " + address + " cannot be had (" + why + ")");
 }
 
-/// @param text  as the configuration's rules take it
+/// @param text  checked by the configuration's rules
 sockaddr_in parse_address(const std::string& text) {
     const std::size_t colon = text.rfind(':');
     sockaddr_in address{};
@@ -51,7 +51,7 @@ FileDescriptor listen_at(const std::string& text) {
     const sockaddr_in address = parse_address(text);
     FileDescriptor listener(
         ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-    const int yes = 1;  // the connections of a probe that has just ended do not keep the next out
+    const int yes = 1;  // connections of a former probe do not block the address
     const bool listens =
         listener && ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
         ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
@@ -135,7 +135,7 @@ private:
     }
 
     void take_connections() {
-        // Then it is the turn of those that are there: they are answered also during a flood.
+        // After so many, present connections are served: they get answers also during a flood.
         constexpr int kMostAtOnce = 64;
         for (int i = 0; i < kMostAtOnce && steady_clock::now() >= pause_end_; ++i) {
             SocketAddress client{.storage = {}, .length = sizeof(sockaddr_storage)};
@@ -147,7 +147,7 @@ private:
             } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
                 return;
             } else if (errno != ECONNABORTED && errno != EINTR) {
-                make_room();  // descriptors or memory have run out
+                make_room();  // no descriptors or no memory left
             }
         }
     }
@@ -174,7 +174,7 @@ private:
         pause_end_ = steady_clock::now() + kPause;
     }
 
-    /// Only the library closes its sockets. At the end of a connection that is shut down it does.
+    /// Only the library closes its sockets: at the end of a connection that is shut down.
     void close_losers() {
         const Time now = steady_clock::now();
         for (const int loser : places_.take_losers(now)) {
@@ -191,7 +191,7 @@ private:
     FileDescriptor listener_;
     FileDescriptor stop_;  ///< an eventfd
     TelemetryPages http_;  ///< the thread's alone
-    Time pause_end_;       ///< no connection is taken before
+    Time pause_end_;       ///< no connection is accepted before
     std::thread thread_;
 };
 

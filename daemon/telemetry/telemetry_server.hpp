@@ -9,17 +9,17 @@
 
 namespace tributary {
 
-/// Serves `/metrics` for Prometheus, and `/healthz` for monitoring that asks whether the probe is
-/// well, by HTTP, in a thread of its own. It writes nothing and has no other page.
+/// Serves `/metrics` for Prometheus and `/healthz` for health checks, by HTTP, in a thread of its
+/// own. It is read-only and has no other page.
 ///
-/// One connection is one request. It has kTotal for everything, from its begin to the last octet of
-/// the answer; of more than kMostConnections the address with the most loses its oldest one (among
-/// equals the oldest of all goes).
+/// One connection is one request, with kTotal from its begin to the last octet of the answer.
+/// Beyond kMostConnections the address with the most connections loses its oldest one (among equal
+/// addresses the oldest of all).
 class TelemetryServer {
 public:
     struct Pages {
         std::function<std::string()> metrics;  ///< Prometheus's text format
-        std::function<std::string()> faults;   ///< a line each; empty: all is well
+        std::function<std::string()> faults;   ///< a line each; empty: none
     };
 
     /// Connections at the same time.
@@ -27,15 +27,15 @@ public:
     /// For one connection. A scrape takes milliseconds; Prometheus itself waits as long by default.
     static constexpr std::chrono::seconds kTotal{10};
 
-    /// @param address  an IPv4 ADDRESS:PORT
+    /// @param address  IPv4 ADDRESS:PORT
     /// @param pages    called by the server's thread
-    /// @errors  StartupError(69): the address cannot be had; StartupError(71): there is no thread,
+    /// @errors  StartupError(69): the address cannot be opened; StartupError(71): no thread,
     ///          descriptor or memory for the server
     /// @thread  main; the server's thread gets its CPUs and its signal mask
     TelemetryServer(const std::string& address, Pages pages);
     TelemetryServer(const TelemetryServer&) = delete;
     TelemetryServer& operator=(const TelemetryServer&) = delete;
-    /// Waits for a request that is being answered.
+    /// Waits for an answer in progress.
     ~TelemetryServer();
 
 private:

@@ -37,7 +37,7 @@ void WatchdogReporter::look(Uptime now, std::string input_faults) {
         const std::lock_guard lock(faults_mutex_);
         faults_ = std::move(faults);
     }
-    tell_status(now);  // last: it asks drivers, which may be what hangs
+    tell_status(now);  // last: it asks drivers, which may hang
 }
 
 std::string WatchdogReporter::faults() const {

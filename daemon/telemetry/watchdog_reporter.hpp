@@ -13,9 +13,9 @@
 
 namespace tributary {
 
-/// What a running probe owes to whoever looks after it: threads that hang are logged and kept from
-/// the service manager's watchdog, which then starts the probe anew; the others are its sign of
-/// life. Its status line is kept up to date.
+/// Reports a running probe's health: it logs hanging threads, resets the service manager's watchdog
+/// while no thread hangs, and updates the status line. Without resets the service manager starts
+/// the probe anew.
 /// @thread  main
 class WatchdogReporter {
 public:
@@ -23,7 +23,7 @@ public:
 
     static constexpr std::chrono::seconds kStatusInterval{5};
 
-    /// Tells that the probe is ready.
+    /// Notifies the service manager that the probe is ready.
     ///
     /// @param service  outlives this
     /// @param ledger   of the probe
@@ -31,11 +31,11 @@ public:
     WatchdogReporter(ServiceManager& service, const std::vector<const ThreadLoad*>& threads,
                      std::function<Ledger()> ledger, Uptime now);
 
-    /// To be called about once a second.
+    /// Call it about once a second.
     ///
-    /// @param input_faults  what is wrong with the inputs, a line each
+    /// @param input_faults  the inputs' faults, a line each
     void look(Uptime now, std::string input_faults);
-    /// What is wrong, a line each; empty: nothing.
+    /// The faults, a line each; empty: none.
     /// @thread  any
     [[nodiscard]] std::string faults() const;
 
