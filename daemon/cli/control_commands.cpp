@@ -68,7 +68,7 @@ ControlAnswer ask(const ControlArguments& arguments, const std::string& command)
     return {arguments.socket, command, std::chrono::seconds(arguments.timeout)};
 }
 
-/// What is in a JSON document, a line for each value.
+/// The values of a JSON document, a line for each.
 ///
 /// @param has_zeros  false: values that are 0 are left out
 std::string lines_of(const nlohmann::ordered_json& value, const std::string& name, bool has_zeros) {
@@ -141,7 +141,7 @@ int check(const std::string& path) {
     }
 }
 
-/// @return  nothing: none of these was given
+/// @return  nullopt: none of these was given
 std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
     if (app.got_subcommand("stats")) {
         return show_stats(arguments);
@@ -196,9 +196,8 @@ std::optional<int> run_control_command(const CLI::App& app, ControlArguments& ar
         std::cerr << "tributary: " << printable(failure.what()) << '\n';
         return EX_UNAVAILABLE;
     } catch (const json::exception& error) {
-        std::cerr << "tributary: " << printable(arguments.socket)
-                  << " answers what this program does not know (" << printable(error.what())
-                  << ")\n";
+        std::cerr << "tributary: " << printable(arguments.socket) << " gives an unknown answer ("
+                  << printable(error.what()) << ")\n";
         return EX_PROTOCOL;
     }
 }

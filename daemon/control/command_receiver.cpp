@@ -16,11 +16,11 @@
 namespace tributary {
 namespace {
 
-/// The process that connected, and its user.
+/// The client's process, and its user.
 ClientPlaces::Client client_of(const FileDescriptor& socket) noexcept {
     ucred process{.pid = 0, .uid = static_cast<uid_t>(-1), .gid = static_cast<gid_t>(-1)};
     socklen_t size = sizeof process;
-    // Without an answer it is of the user that does not exist.
+    // Without an answer: a user that does not exist.
     static_cast<void>(::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &process, &size) == 0);
     return {.user = process.uid, .process = static_cast<std::uint32_t>(process.pid)};
 }
@@ -91,12 +91,13 @@ CommandReceiver::Command CommandReceiver::take_command() {
     return command;
 }
 
-/// Closes a connection that has lost its place, with a word to the client if it has given its
-/// command: all threads are busy.
+/// Closes a connection that has lost its place. A client with a whole command gets an answer: all
+/// threads are busy.
 void CommandReceiver::turn_away(int socket) {
     const Place waiting = find(socket);
     if (waiting->is_whole) {
-        ControlReply(socket).end("too many commands run");  // nothing was sent: it fits in
+        ControlReply(socket).end(
+            "too many commands run");  // nothing was sent before: it fits into the buffer
     }
     close(waiting);
 }

@@ -15,17 +15,17 @@
 
 namespace tributary {
 
-/// The connections to the control socket whose command has not come yet, or waits for a thread.
-/// They cost a descriptor each and no thread: a client that says nothing, or an octet at a time,
-/// takes nothing from the others.
-/// @thread  the listener's; nothing here blocks
+/// The connections to the control socket without a whole command, or with one that waits for a
+/// thread. Each needs a descriptor and no thread: a silent client, or one that sends an octet at a
+/// time, does not delay the others.
+/// @thread  the listener's; never blocks
 class CommandReceiver {
 public:
     using Time = ClientPlaces::Time;
 
     struct Command {
         FileDescriptor socket;
-        std::string line;  ///< without its end
+        std::string line;  ///< without its line end
     };
 
     /// Connections at the same time.
@@ -35,26 +35,26 @@ public:
 
     /// @errors  std::bad_alloc: the socket is closed
     void add(FileDescriptor socket, Time now);
-    /// Adds the sockets on which something may come.
+    /// Adds the sockets that may become readable.
     void add_to(std::vector<pollfd>& fds) const;
-    /// Reads what has come; a connection that has ended or speaks no command is closed.
+    /// Reads from a socket; closes a connection that has ended or sends no command.
     void receive(int socket);
 
     [[nodiscard]] bool has_command() const noexcept;
-    /// The command that came first. @pre has_command()
+    /// The oldest command. @pre has_command()
     [[nodiscard]] Command take_command();
 
-    /// Closes what has waited too long, or is too much.
+    /// Closes connections that have waited too long, or are too many.
     void close_losers(Time now);
-    /// Closes one, for the system gives no more descriptors.
+    /// Closes one, because the system gives no more descriptors.
     void make_room();
-    /// When close_losers() has something to do.
+    /// When close_losers() has work.
     [[nodiscard]] std::optional<Time> next_event() const noexcept { return places_.next_event(); }
 
 private:
     struct Waiting {
         FileDescriptor socket;
-        std::string octets;  ///< that have come; with a whole line: that line
+        std::string octets;  ///< received; with a whole line: that line
         bool is_whole = false;
     };
     using Place = std::list<Waiting>::iterator;
@@ -63,7 +63,7 @@ private:
     void close(Place waiting) noexcept;
     void turn_away(int socket);
 
-    std::list<Waiting> waiting_;  ///< the oldest first
+    std::list<Waiting> waiting_;  ///< oldest first
     ClientPlaces places_{{.places = kMostWaiting, .total = kTotal}};
 };
 

@@ -12,10 +12,10 @@ namespace {
 
 std::string silence(std::chrono::seconds timeout) {
     return "no answer for " + std::to_string(timeout.count()) +
-           " s (--timeout allows more); what was asked for may still be done";
+           " s (--timeout allows more); the command may still be carried out";
 }
 
-/// A queue that is full cannot be waited for by poll(2): it is tried again and again.
+/// poll(2) cannot wait for a full queue: connect() is repeated.
 FileDescriptor connect(const std::string& path, std::chrono::seconds timeout,
                        const SocketBuffer::Wait& wait) {
     using std::chrono::steady_clock;
@@ -45,7 +45,7 @@ FileDescriptor ask(const std::string& path, const std::string& command,
                    std::chrono::seconds timeout, const SocketBuffer::Wait& wait) {
     FileDescriptor socket = connect(path, timeout, wait);
     const std::string line = command + "\n";
-    // A connection that is refused at once takes no command, but is told why.
+    // A connection refused at once takes no command, but brings the reason.
     static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0);
     return socket;
 }

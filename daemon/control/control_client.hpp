@@ -12,12 +12,12 @@
 
 namespace tributary {
 
-/// What a tributaryd says that it cannot do, or why there is none to ask; one printable line.
+/// The reason why tributaryd refuses a command, or cannot be reached; one printable line.
 struct ControlFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A command that was given to a running tributaryd, and its answer as a stream.
+/// A command to a running tributaryd, and its answer as a stream.
 class ControlAnswer {
 public:
     /// Octets of text(): a hundred times the ledger of a thousand queues.
@@ -26,21 +26,21 @@ public:
     /// @param socket   path of its control socket
     /// @param command  a line without its end
     /// @param timeout  how long tributaryd may be silent, before and within its answer
-    /// @param wait     while the connection or an answer is awaited
-    /// @errors  ControlFailure: no tributaryd listens there or it is silent, or the command is
-    ///          refused at once
+    /// @param wait     called while the connection or an answer is awaited
+    /// @errors  ControlFailure: no tributaryd listens there, or it is silent, or it refuses the
+    ///          command at once
     ControlAnswer(const std::string& socket, const std::string& command,
                   std::chrono::seconds timeout,
                   const SocketBuffer::Wait& wait = SocketBuffer::wait_idly);
 
     [[nodiscard]] std::istream& stream() noexcept { return stream_; }
-    /// Whether the answer, which was read to its end, is whole.
+    /// Checks an answer that was read to its end.
     ///
-    /// @errors  ControlFailure: it is not
+    /// @errors  ControlFailure: the answer is not whole
     void check() const;
-    /// All that is left of the answer.
+    /// The rest of the answer.
     ///
-    /// @errors  ControlFailure: the command failed on the way, or there are more than kLongestText
+    /// @errors  ControlFailure: the command failed, or more than kLongestText octets
     [[nodiscard]] std::string text();
 
 private:
@@ -52,9 +52,8 @@ private:
 /// An answer in JSON, as a tributaryd writes it.
 ///
 /// @param text  any text
-/// @errors      ControlFailure: no tributaryd's, nested so deep that walking through it would
-/// exhaust
-///              the stack, or with numbers beyond 64 bits; nlohmann::json::exception: no JSON
+/// @errors      ControlFailure: not from a tributaryd: nested deeper than the stack allows to walk,
+///              or with numbers beyond 64 bits; nlohmann::json::exception: no JSON
 template <class Json>
 [[nodiscard]] Json parse_answer(const std::string& text) {
     constexpr int kDeepest = 32;

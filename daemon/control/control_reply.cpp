@@ -40,7 +40,7 @@ bool ControlReply::send(std::span<const std::byte> octets) {
 }
 
 ssize_t ControlReply::send_some(std::span<const std::byte> octets) noexcept {
-    // Relaxed: waits_since() is told an age, and nothing else depends on it.
+    // Relaxed: waits_since() reads only an age, and no other memory depends on it.
     waits_since_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                        std::memory_order_relaxed);
     const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);

@@ -18,11 +18,11 @@ namespace tributary {
 // One connection to the control socket:
 //
 //     -> a command's name and its arguments, a line
-//     <- what the command writes, in parts: each part's octets (32 bits, network byte order), and
+//     <- the command's output, in parts: each part's octets (32 bits, network byte order), and
 //        the part
-//     <- 0 octets, and behind that "ok", or why the command failed
+//     <- 0 octets, then "ok", or why the command failed
 
-/// The answer to one command, on its way to the client.
+/// Sends the answer to one command to the client.
 class ControlReply {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -33,12 +33,12 @@ public:
     /// @thread  the command's
     bool write(std::span<const std::byte> octets);
     bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-    /// The end of the answer.
+    /// Ends the answer.
     ///
     /// @param verdict  kGoodVerdict, or why the command failed
     void end(std::string_view verdict);
 
-    /// Since when the client has not taken what is being sent; nothing: nothing is being sent.
+    /// Since when the client has not taken the present part; nullopt: no part is being sent.
     /// @thread  any
     [[nodiscard]] std::optional<Time> waits_since() const noexcept;
 
@@ -47,24 +47,24 @@ private:
     ssize_t send_some(std::span<const std::byte> octets) noexcept;
 
     int socket_;
-    std::atomic<Time::rep> waits_since_{0};  ///< 0: nothing is being sent
+    std::atomic<Time::rep> waits_since_{0};  ///< 0: no part is being sent
 };
 
-/// Writes the answer; what it throws is said at the answer's end.
+/// Writes the answer; the message of an exception becomes the answer's end.
 using ControlCommand = std::function<void(const std::string& arguments, ControlReply& reply)>;
 using ControlCommands = std::map<std::string, ControlCommand, std::less<>>;
 
-/// Octets of a command's line, its end among them; a longer one is not answered.
+/// Octets of a command's line, with its end; a longer one gets no answer.
 inline constexpr std::size_t kLongestControlLine = 4096;
 
-/// Where the command's line ends in what a client has sent; npos: it does not yet, or is too long.
+/// Where the command's line ends in the client's octets; npos: not yet, or the line is too long.
 [[nodiscard]] inline std::size_t command_end(std::string_view octets) noexcept {
     return octets.substr(0, kLongestControlLine).find('\n');
 }
 
 /// Runs one command, and ends the answer.
 ///
-/// @param line  without its end
+/// @param line  without its line end
 /// @thread      the connection's
 void answer_command(const std::string& line, ControlReply& reply, const ControlCommands& commands);
 

@@ -29,13 +29,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A client that takes nothing of its answer for so long is cut off. A pager that shows a listing
-/// may well wait.
+/// A client that takes nothing of its answer for so long is cut off. The pager of a listing may
+/// take long.
 constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
-/// The same, where others wait for a thread.
+/// The same, while others wait for a thread.
 constexpr std::chrono::milliseconds kPatienceInNeed{50};
 
-/// What tells a file from all others; 0 and 0: there is none.
+/// Device and inode of a file; 0 and 0: no file.
 std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
     struct stat status {};
     return ::lstat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
@@ -46,7 +46,7 @@ std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
     throw StartupError(EX_CANTCREAT, "control.socket " + path + ": " + why);
 }
 
-/// Why there can be no socket in a folder, and what to do.
+/// Why a socket cannot be made in a folder, and the remedy.
 std::string trouble_with_folder(const std::string& path, int error) {
     if (error != ENOENT && error != EACCES && error != EPERM && error != EROFS) {
         return words_for(error);
@@ -94,19 +94,19 @@ ControlServer::~ControlServer() {
 
 void ControlServer::wake() const noexcept {
     const std::uint64_t one = 1;
-    // It fails only when the count would overflow, and then the waiter wakes anyway.
+    // It fails only if the count would overflow, and then the waiter wakes anyway.
     [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
 void ControlServer::remove_socket() noexcept {
-    if (file_of(path_) == file_) {  // another process may have put another one there
+    if (file_of(path_) == file_) {  // another process may have made another socket there
         static_cast<void>(::unlink(path_.c_str()) == 0);
     }
 }
 
-/// Removes the socket that a killed process has left. Only a refused connection proves that no
-/// process listens (unix(7)): a listener whose queue is full gives EAGAIN, and a socket
-/// of another type, such as syslog's, takes no stream.
+/// Removes the socket of a killed process. Only a refused connection proves that no process listens
+/// (unix(7)): a listener with a full queue gives EAGAIN, and a socket of another type, such as
+/// syslog's, takes no stream.
 void ControlServer::remove_left_over() const {
     const bool is_connected = connect_to_control(path_).get() >= 0;
     const int error = is_connected ? 0 : errno;
@@ -130,11 +130,11 @@ void ControlServer::listen() {
     if (!address) {
         refuse(path_, "the path is too long");
     }
-    std::error_code unmade;  // then bind() says why
+    std::error_code unmade;  // then bind() fails with the reason
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
     remove_left_over();
     listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // No client can connect before it listens, so none does with other rights.
+    // No client can connect before listen(), so none connects with other rights.
     constexpr mode_t kOwnerAndGroup = 0660;
     const bool is_there =
         listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
@@ -150,7 +150,7 @@ void ControlServer::run() {
     }
 }
 
-/// Waits, and does what is due. Without memory it waits a moment. @return false: the server ends
+/// Waits, and does the work that is due. Without memory it pauses. @return  false: the server ends
 bool ControlServer::serve_once() {
     try {
         if (!wait()) {
@@ -195,7 +195,7 @@ int ControlServer::patience(Time now) const {
     if (now < pause_end_) {
         next = next ? std::min(*next, pause_end_) : pause_end_;
     }
-    if (receiver_.has_command()) {  // it waits for a thread
+    if (receiver_.has_command()) {  // a command waits for a thread
         next = std::min(next.value_or(Time::max()), now + kPatienceInNeed);
     }
     constexpr std::chrono::milliseconds kNone{0};
@@ -207,7 +207,7 @@ int ControlServer::patience(Time now) const {
 }
 
 void ControlServer::accept_all() {
-    // Then it is the turn of those that are there.
+    // After so many, present connections are served.
     constexpr int kMostAtOnce = 64;
     for (int i = 0; i < kMostAtOnce; ++i) {
         const Time now = steady_clock::now();
@@ -220,7 +220,7 @@ void ControlServer::accept_all() {
                          sizeof kPatienceForReader);
             const int descriptor = socket.get();
             receiver_.add(std::move(socket), now);
-            receiver_.receive(descriptor);  // most clients have sent their command by now
+            receiver_.receive(descriptor);  // most clients have sent their command already
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {  // no descriptors, no memory
@@ -253,7 +253,7 @@ void ControlServer::start(CommandReceiver::Command command) {
     }
 }
 
-/// Its thread ends soon, and then the listener's thread is woken.
+/// Its thread ends soon and wakes the listener's thread.
 void ControlServer::cut_off_a_reader(Time now) noexcept {
     const Running* slowest = nullptr;
     Time since = now - kPatienceInNeed;
@@ -291,9 +291,9 @@ void ControlServer::drop_ended() noexcept {
 void ControlServer::serve(Running& running) {
     try {
         answer_command(running.command.line, running.reply, commands_);
-    } catch (const std::bad_alloc&) {  // a connection that ends without a verdict has failed
+    } catch (const std::bad_alloc&) {  // a connection without a verdict counts as failed
     }
-    ::shutdown(running.command.socket.get(), SHUT_RDWR);  // its end is the answer's
+    ::shutdown(running.command.socket.get(), SHUT_RDWR);  // ends the answer
     {
         const std::lock_guard lock(mutex_);
         running.has_ended = true;

@@ -21,13 +21,13 @@
 namespace tributary {
 
 /// Takes commands on a unix socket, for `tributary`. The socket's mode is 0660: its owner and its
-/// group may command.
+/// group may send commands.
 ///
-/// control_reply.hpp has the words on the wire.
+/// control_reply.hpp has the protocol.
 ///
-/// One thread listens, and waits for the commands (CommandReceiver). A command that has come gets a
-/// thread of its own, so that a client that reads slowly holds up no other. Where all threads are
-/// taken, the client that has taken nothing of its answer for longest is cut off.
+/// One thread listens and reads the commands (CommandReceiver). Each command gets a thread of its
+/// own, so that a slow reader does not delay other clients. When all threads are taken, the client
+/// that has taken nothing of its answer for longest is cut off.
 class ControlServer {
 public:
     using Command = ControlCommand;
@@ -36,17 +36,17 @@ public:
     /// Commands that run at the same time.
     static constexpr std::size_t kMostCommands = 16;
 
-    /// Makes the socket. A left-over one, which nobody listens to, is replaced.
+    /// Makes the socket. It replaces a left-over one without a listener.
     ///
-    /// @param path      of the socket; its directory is made if need be
+    /// @param path      of the socket; its directory is made if needed
     /// @param commands  called by the server's threads
-    /// @errors  StartupError(73): the socket cannot be made, another process listens there, or
-    ///          there is no thread for it
+    /// @errors  StartupError(73): the socket cannot be made, another process listens there, or no
+    ///          thread for it
     /// @thread  main; the server's threads get its CPUs and its signal mask
     ControlServer(std::string path, Commands commands);
     ControlServer(const ControlServer&) = delete;
     ControlServer& operator=(const ControlServer&) = delete;
-    /// Cuts the connections off, waits for commands that run, and removes the socket.
+    /// Cuts the connections off, waits for running commands, and removes the socket.
     ~ControlServer();
 
 private:
@@ -80,18 +80,18 @@ private:
     void remove_socket() noexcept;
 
     std::string path_;
-    std::pair<dev_t, ino_t> file_;  ///< that the socket is
+    std::pair<dev_t, ino_t> file_;  ///< of the socket
     Commands commands_;
     FileDescriptor listener_;
     FileDescriptor wake_;  ///< an eventfd: a command or the server has ended
     std::mutex mutex_;
     bool is_ending_ = false;  ///< guarded by the mutex
-    // The listener's thread's alone:
+    // For the listener's thread only:
     CommandReceiver receiver_;
     std::list<Running> running_;
     std::vector<pollfd> fds_;
-    Time pause_end_;             ///< no connection is taken before
-    std::uint64_t cut_off_ = 0;  ///< readers that were too slow; not yet told
+    Time pause_end_;             ///< no connection is accepted before
+    std::uint64_t cut_off_ = 0;  ///< slow readers; not yet logged
     Time tell_cut_off_at_;       ///< not before
     std::thread thread_;
 };

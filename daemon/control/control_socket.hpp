@@ -11,7 +11,7 @@
 
 namespace tributary {
 
-/// Where a unix socket is.
+/// The address of a unix socket.
 struct ControlAddress {
     sockaddr_un address{};
 
@@ -20,23 +20,23 @@ struct ControlAddress {
     }
 };
 
-/// @return  nothing: the path is too long for a socket
+/// @return  nullopt: the path is too long for a socket
 [[nodiscard]] std::optional<ControlAddress> control_address(const std::string& path);
 
 /// Does not wait.
 ///
-/// @return  a connected socket, whose calls do not block; invalid: errno tells why there is none,
-///          EAGAIN that a process listens there, but its queue is full
+/// @return  a connected non-blocking socket; invalid: see errno. EAGAIN: a process listens there,
+///          but its queue is full
 [[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
 
-/// What a command that went well says at its end.
+/// The verdict of a successful command.
 inline constexpr const char* kGoodVerdict = "ok";
 
 inline constexpr const char* kControlDirectory = "/run/tributary";
 inline constexpr const char* kControlSocketName = "control.sock";
 
-/// Where tributaryd's socket is if nobody says otherwise: in the directory that systemd has made
-/// for the service, or kControlDirectory.
+/// The default path of tributaryd's socket: in the directory that systemd has made for the service,
+/// or in kControlDirectory.
 [[nodiscard]] std::string default_control_socket();
 
 }  // namespace tributary

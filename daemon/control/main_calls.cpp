@@ -32,7 +32,7 @@ void MainCalls::run_all() {
     }
 }
 
-/// @return  one that is not valid: there is none
+/// @return  not valid: none
 std::packaged_task<std::string()> MainCalls::take_next() {
     const std::lock_guard lock(mutex_);
     if (waiting_.empty()) {
@@ -46,7 +46,7 @@ std::packaged_task<std::string()> MainCalls::take_next() {
 void MainCalls::close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
-    waiting_.clear();  // a promise that is broken tells its caller
+    waiting_.clear();  // a broken promise ends the wait of its caller
 }
 
 }  // namespace tributary

@@ -9,7 +9,7 @@
 
 namespace tributary {
 
-/// What other threads have the main thread do, one after the other.
+/// Calls that the main thread makes for other threads, one after the other.
 class MainCalls {
 public:
     using Call = std::function<std::string()>;
@@ -17,14 +17,14 @@ public:
     /// @param wake  makes the main thread call run_all() soon
     explicit MainCalls(std::function<void()> wake);
 
-    /// Returns what the call returns, or throws what it throws.
+    /// Returns the call's result, or throws its exception.
     ///
-    /// @errors  std::runtime_error: the end has come before
-    /// @thread  any but main, which it waits for
+    /// @errors  std::runtime_error: close() came before
+    /// @thread  any but main; waits for main
     std::string make(Call call);
     /// @thread  main
     void run_all();
-    /// The end: those that wait are told so, and so is whoever comes.
+    /// For the end: waiting and later calls fail.
     /// @thread  main
     void close();
 

@@ -11,26 +11,26 @@
 
 namespace tributary {
 
-/// What a running probe can be asked; each is called by threads of the ControlServer.
+/// The answers of a running probe; called by threads of the ControlServer.
 struct ProbeAnswers {
     std::function<Ledger()> ledger;
     std::function<ProbeFigures()> figures;
-    /// Hands the flows that run now on as IPFIX messages, until it is told false.
+    /// Passes the running flows as IPFIX messages, until the argument returns false.
     std::function<void(const std::function<bool(MessageView)>&)> flows;
-    std::function<void()> flush;          ///< ends the flows that run now
-    std::function<std::string()> reload;  ///< takes the configuration of now; tells what changed
+    std::function<void()> flush;          ///< ends the running flows
+    std::function<std::string()> reload;  ///< loads the present configuration; returns the changes
 };
 
-/// Figures as the command of that name tells them.
+/// The answer of the command `figures`.
 [[nodiscard]] std::string to_json(const ProbeFigures& figures);
 
 /// The commands of a probe:
 ///
 ///     stats    the ledger as JSON, as --stats writes it
-///     figures  what `tributary top` wants beside it, as JSON
-///     flows    the flows that run now, as an IPFIX stream
-///     flush    ends them all
-///     reload   takes the configuration anew
+///     figures  what `tributary top` needs beside it, as JSON
+///     flows    the running flows, as an IPFIX stream
+///     flush    ends all running flows
+///     reload   loads the configuration anew
 [[nodiscard]] ControlServer::Commands probe_commands(const ProbeAnswers& answers);
 
 }  // namespace tributary

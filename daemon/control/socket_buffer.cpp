@@ -25,7 +25,7 @@ SocketBuffer::int_type SocketBuffer::underflow() {
     return traits_type::to_int_type(*gptr());
 }
 
-/// @return  false: there is none any more
+/// @return  false: no more parts
 bool SocketBuffer::begin_part() {
     std::array<char, sizeof(std::uint32_t)> header{};
     for (std::size_t at = 0; at < header.size();) {
@@ -52,7 +52,7 @@ bool SocketBuffer::begin_part() {
     return false;
 }
 
-/// @return  0: the connection has ended, or nothing comes
+/// @return  0: the connection has ended, or no octets came in time
 std::size_t SocketBuffer::receive(char* out, std::size_t most) {
     for (;;) {
         const WaitEnd end = wait_(socket_.get(), patience_);

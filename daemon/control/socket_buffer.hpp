@@ -14,24 +14,24 @@
 
 namespace tributary {
 
-/// Reads a ControlReply from its socket as an std::istream does: the parts of the answer one after
-/// the other, and what is said at its end apart.
+/// Reads a ControlReply from its socket, for an std::istream: the parts of the answer one after the
+/// other, and the verdict apart.
 class SocketBuffer final : public std::streambuf {
 public:
-    /// Octets that are read of what is said at the end, a line of text; some more may be there.
+    /// Octets to read of the verdict, a line of text; a longer one is cut.
     static constexpr std::size_t kLongestVerdict = 4096;
 
     enum class WaitEnd : std::uint8_t {
-        ready,      ///< the socket has something, or has ended
-        timed_out,  ///< nothing came
-        ended,      ///< the answer is not wanted any more
+        ready,      ///< the socket is readable, or has ended
+        timed_out,  ///< no octets came
+        ended,      ///< the program has ended the wait
     };
-    /// Waits until the socket has something to read.
+    /// Waits until the socket is readable.
     ///
-    /// @param socket  -1: none, only time passes
-    /// @param most    how long; below 0: for ever
+    /// @param socket  -1: none, waits for `most`
+    /// @param most    longest wait; below 0: for ever
     using Wait = std::function<WaitEnd(int socket, std::chrono::milliseconds most)>;
-    /// The Wait of a program that does nothing else meanwhile.
+    /// The Wait of a program without other work.
     [[nodiscard]] static WaitEnd wait_idly(int socket, std::chrono::milliseconds most) noexcept;
 
     /// @param patience  for each wait; below 0: for ever
@@ -39,9 +39,9 @@ public:
                           std::chrono::milliseconds patience = std::chrono::milliseconds{-1})
         : socket_(std::move(socket)), wait_(std::move(wait)), patience_(patience) {}
 
-    /// What was said at the end; empty: there was none yet, or the connection was cut.
+    /// The end of the answer; empty: none yet, or the connection was cut.
     [[nodiscard]] const std::string& verdict() const noexcept { return verdict_; }
-    /// Whether the other side was silent for longer than is allowed.
+    /// Whether the other side was silent for longer than `patience`.
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
 
 protected:
@@ -54,7 +54,7 @@ private:
     FileDescriptor socket_;
     Wait wait_;
     std::chrono::milliseconds patience_;
-    std::size_t left_ = 0;  ///< octets of the part that is being read
+    std::size_t left_ = 0;  ///< octets of the present part
     std::string verdict_;
     bool timed_out_ = false;
     std::array<char, 65'536> octets_{};

@@ -16,16 +16,16 @@
 namespace tributary {
 namespace {
 
-// Sequences of ECMA-48 and, behind "?", of DEC and xterm, which all of today's terminals obey.
+// Sequences of ECMA-48 and, after "?", of DEC and xterm, which all of today's terminals support.
 constexpr std::string_view kEnter = "\033[?1049h\033[?25l\033[?7l\033[H\033[2J";
-/// The screen of before, or an empty line at the end where the terminal has but one.
+/// Restores the former screen; on a terminal with only one, ends it with an empty line.
 constexpr std::string_view kLeave = "\033[0m\033[999;1H\r\n\033[?7h\033[?25h\033[?1049l";
 constexpr std::string_view kRestOfLine = "\033[K";
 constexpr std::string_view kRestOfScreen = "\033[J";
 
-/// What a handler of a fatal signal needs.
+/// The state for the handler of a fatal signal.
 struct Restoring {
-    int terminal = -1;  ///< -1: nothing is to be restored
+    int terminal = -1;  ///< -1: nothing to restore
     termios former{};
 };
 Restoring restoring;
@@ -33,7 +33,7 @@ Restoring restoring;
 constexpr std::array kFatalSignals{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 constexpr std::array kTakenSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
 
-/// Async-signal-safe. Outputs of a process in the background are let through.
+/// Async-signal-safe. Also writes in the background.
 void restore() noexcept {
     if (restoring.terminal < 0) {
         return;
@@ -63,8 +63,8 @@ sigset_t taken_signals() {
     return set;
 }
 
-/// The terminal of standard output with a description of its own; where that may not be opened (it
-/// is another user's), the same one.
+/// The terminal of standard output with a file description of its own; if it may not be opened
+/// (another user's), the same description.
 FileDescriptor opened_anew() {
     FileDescriptor opened(::open("/proc/self/fd/1", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     return opened ? std::move(opened) : FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -151,7 +151,7 @@ void Terminal::draw(const ScreenLines& lines) {
     std::string text = "\033[H";
     for (std::size_t line = 0; line < lines.size(); ++line) {
         text += line > 0 ? "\r\n" : "";
-        // First: behind a line that fills the row it would erase the last character.
+        // Before the text: after a line that fills the row it would erase the last character.
         text += line + 1 < lines.size() ? kRestOfLine : kRestOfScreen;
         text += begin_of(lines[line].style, has_colors_);
         text += lines[line].text;
@@ -179,7 +179,7 @@ Terminal::News Terminal::wait(int socket, std::chrono::milliseconds time) {
     return news;
 }
 
-/// Whether the process is in the foreground, or its terminal does not know of any.
+/// Whether the process is in the foreground, or its terminal has no foreground process.
 bool Terminal::is_ours() const {
     const pid_t foreground = ::tcgetpgrp(terminal_.get());
     return foreground < 0 || foreground == ::getpgrp();
@@ -206,7 +206,7 @@ void Terminal::leave() noexcept {
     restore();
 }
 
-/// Stops as Ctrl-Z has it, and comes back when the process goes on.
+/// Stops the process for Ctrl-Z; returns when it goes on.
 void Terminal::suspend() {
     leave();
     sigset_t stop;
@@ -218,7 +218,7 @@ void Terminal::suspend() {
     enter();
 }
 
-/// Writes all of it, unless a signal comes while the terminal takes nothing (Ctrl-S).
+/// Writes all, unless a signal comes while the terminal takes nothing (Ctrl-S).
 void Terminal::write(std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(terminal_.get(), text.data(), text.size());
@@ -227,7 +227,7 @@ void Terminal::write(std::string_view text) {
             continue;
         }
         if (written < 0 && errno != EAGAIN && errno != EINTR) {
-            return;  // it has gone, which wait() finds
+            return;  // the terminal is gone; wait() reports it
         }
         std::array<pollfd, 2> fds{{{terminal_.get(), POLLOUT, 0}, {signals_.get(), POLLIN, 0}}};
         ::poll(fds.data(), fds.size(), -1);
@@ -246,7 +246,7 @@ void Terminal::take_signals(News& news) {
             case SIGTSTP:
                 suspend();
                 break;
-            case SIGCONT:  // behind a stop that was not ours to see, the terminal may be as ever
+            case SIGCONT:  // after an unseen stop the terminal may be in its former state
                 enter();
                 break;
             default:
@@ -257,7 +257,7 @@ void Terminal::take_signals(News& news) {
     }
 }
 
-/// What begins with an escape is a key without a letter.
+/// A sequence that begins with an escape is a key without a letter.
 void Terminal::take_keys(News& news) {
     std::array<char, 64> keys{};
     const ssize_t count = ::read(terminal_.get(), keys.data(), keys.size());

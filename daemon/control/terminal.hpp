@@ -15,40 +15,38 @@
 
 namespace tributary {
 
-/// The terminal of standard output as a program has it that fills it: a screen of its own (where
-/// the terminal has one), keys without Enter and echo, no cursor.
+/// The terminal of standard output for a full-screen program: a screen of its own (if the terminal
+/// has one), keys without Enter and echo, no cursor.
 ///
-/// What was there before is back when this ends: by its destructor, also while an exception goes
-/// up, before a signal stops the process (Ctrl-Z), and before SIGSEGV, SIGABRT and their like end
-/// it. All other signals that end a process are ordinary events here. In the background nothing is
-/// drawn.
-/// @thread  main, the only one; there is at most one object at a time
+/// It restores the former state: in its destructor, also during an exception, before a signal stops
+/// the process (Ctrl-Z), and before SIGSEGV, SIGABRT and similar end it. All other signals that end
+/// a process are ordinary events here. In the background nothing is drawn.
+/// @thread  main, the only thread; at most one object at a time
 class Terminal {
 public:
-    /// @return  nullptr: standard output is no terminal, or one that cannot move its cursor (TERM
-    ///          is empty or "dumb")
+    /// @return  nullptr: standard output is no terminal, or cannot move its cursor (TERM is empty
+    ///          or "dumb")
     [[nodiscard]] static std::unique_ptr<Terminal> open();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
     ~Terminal();
 
-    /// Rows and columns of now.
+    /// The present rows and columns.
     [[nodiscard]] ScreenSize size() const;
-    /// Fills the screen; what is below the last line is empty.
+    /// Draws the screen; the rest below the last line is empty.
     void draw(const ScreenLines& lines);
 
     struct News {
         std::string keys;
-        bool needs_drawing{};  ///< it has another size, or is ours again
-        bool has_ended{};      ///< a signal is to end the process, or the terminal has gone
+        bool needs_drawing{};  ///< the size has changed, or the process is in the foreground again
+        bool has_ended{};      ///< a signal is to end the process, or the terminal is gone
     };
-    /// Waits for a key or a signal, or until the socket has something to read.
+    /// Waits for a key or a signal, or until the socket is readable.
     ///
     /// @param socket  -1: none
-    /// @param time    at the most
+    /// @param time    at most
     [[nodiscard]] News wait(int socket, std::chrono::milliseconds time);
-    /// After News::has_ended: the signal that is to end the process; nothing: the terminal has
-    /// gone.
+    /// After News::has_ended: the signal that is to end the process; nullopt: the terminal is gone.
     [[nodiscard]] std::optional<int> ending_signal() const noexcept { return ending_signal_; }
 
 private:
@@ -63,7 +61,7 @@ private:
     void take_signals(News& news);
     void take_keys(News& news);
 
-    FileDescriptor terminal_;  ///< opened anew, so that only our writing does not block
+    FileDescriptor terminal_;  ///< opened anew, so that only our own writes are non-blocking
     FileDescriptor signals_;   ///< a signalfd
     sigset_t former_mask_;
     termios former_;

@@ -28,14 +28,14 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Takes looks at a probe, and keeps what the next one is compared with.
+/// Looks at a probe, and keeps the last look for comparison.
 class ProbeView {
 public:
-    /// @param wait  while an answer is awaited
+    /// @param wait  called while an answer is awaited
     ProbeView(const TopArguments& arguments, SocketBuffer::Wait wait)
         : arguments_(arguments), wait_(std::move(wait)), flows_(arguments.flows) {}
 
-    /// @errors  ControlFailure, nlohmann::json::exception; what picture() shows stays then
+    /// @errors  ControlFailure, nlohmann::json::exception: picture() does not change
     void look() {
         TopLook made;
         made.stats = parse_answer<json>(ask("stats").text());
@@ -71,14 +71,15 @@ private:
     [[nodiscard]] ControlAnswer ask(const std::string& command) const {
         return {arguments_.socket, command, arguments_.timeout, wait_};
     }
-    /// An answer that lacks what is shown is found before it takes the place of a good one.
+    /// Refuses an incomplete answer before it replaces a good one.
     void check(const TopLook& made, bool is_another) const {
         TopPicture shown;
         shown.before = now_ && !is_another ? &*now_ : nullptr;
         shown.now = &made;
         static_cast<void>(top_screen(shown, {}));
     }
-    /// The probe's own clock, so that no delay on the way changes rates; ours where it tells none.
+    /// The probe's own clock, so that delays of the answer do not change rates; ours if the probe
+    /// sends none.
     static double time_of(const json& figures) {
         using Seconds = std::chrono::duration<double>;
         constexpr double kNanoseconds = 1e9;
@@ -98,7 +99,7 @@ private:
         answer.check();
         flows_.end();
     }
-    /// The ledger is worth showing also where the flows cannot be had, because a thread hangs.
+    /// The ledger is shown even without the flows, when a thread hangs.
     void look_at_flows(double at) {
         flows_fault_.clear();
         try {
@@ -122,10 +123,10 @@ private:
     std::optional<TopLook> now_;
     SpoolTrend spools_;
     FlowRates flows_;
-    std::string flows_fault_;  ///< why there are none of now
+    std::string flows_fault_;  ///< why the flows are missing
 };
 
-/// A reader that has gone away wants no more: no fault. @return  exit code
+/// A closed pipe is no fault: its reader has ended. @return  exit code
 int print(const ScreenLines& lines) {
     errno = 0;
     for (const ScreenLine& line : lines) {
@@ -139,7 +140,7 @@ int print(const ScreenLines& lines) {
     return EX_IOERR;
 }
 
-/// A page for each look but the first.
+/// Prints a page for each look but the first.
 int print_pages(const TopArguments& arguments) {
     constexpr ScreenSize kPage{.rows = 0, .columns = kWideScreen};
     ProbeView view(arguments, SocketBuffer::wait_idly);
@@ -156,7 +157,7 @@ int print_pages(const TopArguments& arguments) {
     }
 }
 
-/// `top` on a terminal. Keys are obeyed and signals heard also while an answer is waited for.
+/// `top` on a terminal. It handles keys and signals also while it waits for an answer.
 class TopSession {
 public:
     TopSession(const TopArguments& arguments, Terminal& terminal)
@@ -165,7 +166,7 @@ public:
           view_(arguments,
                 [this](int socket, milliseconds most) { return wait_for_answer(socket, most); }) {}
 
-    /// @return  the last screen, when `count` is reached; empty: it was ended before
+    /// @return  the last screen, when `count` is reached; empty: ended before
     ScreenLines run() {
         next_look_ = steady_clock::now();
         while (!has_ended_) {
@@ -184,7 +185,7 @@ public:
 private:
     static constexpr milliseconds kBetweenTries{1000};
 
-    /// Whether there were as many looks as were asked for.
+    /// Whether `count` looks are done.
     [[nodiscard]] bool is_over() const noexcept {
         return !has_ended_ && looks_ > 0 && looks_ == arguments_.count;
     }
@@ -208,7 +209,7 @@ private:
         } while (steady_clock::now() < deadline);
         return SocketBuffer::WaitEnd::timed_out;
     }
-    /// The first look has to succeed; a later one may find the probe away.
+    /// The first look must succeed; in a later one the probe may be away.
     void try_look() {
         const auto began = steady_clock::now();
         try {
@@ -221,8 +222,7 @@ private:
         } catch (const ControlFailure& failure) {
             wait_for_probe(failure.what());
         } catch (const json::exception& error) {
-            wait_for_probe(arguments_.socket + " answers what this program does not know (" +
-                           error.what() + ")");
+            wait_for_probe(arguments_.socket + " gives an unknown answer (" + error.what() + ")");
         }
     }
     /// Called by the handlers of try_look().
@@ -305,7 +305,7 @@ private:
     steady_clock::time_point next_look_;
     steady_clock::time_point away_since_;
     std::string notice_;
-    std::uint32_t looks_ = 0;  ///< that had rates
+    std::uint32_t looks_ = 0;  ///< with rates
     RateOrder order_ = RateOrder::octet_rate;
     bool is_there_ = false;  ///< a look has succeeded
     bool is_paused_ = false;

@@ -7,19 +7,20 @@
 
 namespace tributary {
 
-/// What the command line says to `top`, and where its tributaryd listens.
+/// The arguments of `top`, and the socket of its tributaryd.
 struct TopArguments {
     std::string socket;
-    std::chrono::seconds timeout{};   ///< that tributaryd may be silent
+    std::chrono::seconds timeout{};   ///< longest silence of tributaryd
     std::chrono::seconds interval{};  ///< between two looks
-    std::uint32_t count = 0;          ///< looks; 0: until it is ended
-    std::uint32_t flows = 0;          ///< that are shown at most; 0: none are asked for
+    std::uint32_t count = 0;          ///< looks; 0: no limit
+    std::uint32_t flows = 0;          ///< most flows to show; 0: none are requested
 };
 
-/// Watches a running tributaryd: on a terminal as a screen that obeys keys and outlives the probe,
-/// elsewhere as a page of text for each look, until the probe cannot be asked any more.
+/// Watches a running tributaryd: on a terminal with a screen and keys, also across restarts of the
+/// probe; elsewhere with a page of text for each look, until the probe does not answer any more.
 ///
-/// @return  exit code; a signal that ends the process on a terminal does so when that is as before
+/// @return  exit code; on a terminal, a signal that ends the process does so after the terminal is
+///          restored
 /// @errors  ControlFailure, nlohmann::json::exception: as for any command; on a terminal only at
 ///          the first look
 /// @thread  main

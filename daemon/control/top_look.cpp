@@ -16,13 +16,13 @@ namespace {
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-/// @return  nothing: it is null
+/// @return  nullopt: null
 std::optional<double> number_at(const json& document, const Pointer& pointer) {
     const json& value = document.at(pointer);
     return value.is_null() ? std::nullopt : std::optional(value.get<double>());
 }
 
-/// What was not there before counts as 0.
+/// A number that was missing before counts as 0.
 std::optional<double> former_number(const json& document, const Pointer& pointer) {
     return document.contains(pointer) ? number_at(document, pointer) : 0;
 }

@@ -12,30 +12,29 @@
 
 namespace tributary {
 
-/// A look at a running tributaryd, as its control socket answers.
+/// A look at a running tributaryd: the answers of its control socket.
 struct TopLook {             // NOLINT(bugprone-exception-escape): json's moves throw nothing
     nlohmann::json stats;    ///< the ledger
     nlohmann::json figures;  ///< rings, threads, links, limits, version, clocks
-    double at{};             ///< seconds of a clock that is never set
+    double at{};             ///< seconds of a monotonic clock
 };
 
-/// Whether two looks are at one process: counts of another one begin at 0.
+/// Whether two looks are at the same process: counts of another process begin at 0.
 [[nodiscard]] bool is_same_probe(const TopLook& before, const TopLook& now);
 
-/// How the numbers of two looks differ. Paths are JSON pointers.
+/// The differences between the numbers of two looks. Paths are JSON pointers.
 class Growth {
 public:
-    /// @param before  nullptr: there is no look before
+    /// @param before  nullptr: no look before
     Growth(const TopLook* before, const TopLook& now);
 
-    /// Growth per second of a count in the ledger; a list's item that was not there before has
-    /// grown from 0.
+    /// Growth per second of a count in the ledger; a list's new item has grown from 0.
     ///
-    /// @return  nothing: it is or was unknown, or there is no look before
+    /// @return  nullopt: it is or was unknown, or no look before
     [[nodiscard]] std::optional<double> rate(const std::string& path) const;
-    /// The rate times `factor`, "unknown", or "-" where there is no look before.
+    /// The rate times `factor`, "unknown", or "-" without a look before.
     [[nodiscard]] std::string rate_text(const std::string& path, double factor = 1) const;
-    /// Share of a thread's time that brought something; 0 .. 1.
+    /// The busy share of a thread's time; 0 .. 1.
     [[nodiscard]] std::optional<double> load(std::size_t thread) const;
     [[nodiscard]] bool has_rates() const noexcept { return before_ != nullptr; }
     /// Seconds between the looks.
@@ -47,17 +46,17 @@ private:
     double seconds_;
 };
 
-/// How the collectors' spools grew over the last minute. A spool grows by whole messages, so two
-/// looks say little.
+/// The growth of the collectors' spools over the last minute. A spool grows by whole messages, so
+/// two looks are not enough.
 class SpoolTrend {
 public:
     void note(const TopLook& look);
     void forget() noexcept { looks_.clear(); }
-    /// Octets per second; below 0: it gets empty. Nothing: there are not two looks yet.
+    /// Octets per second; below 0: the spool shrinks. nullopt: fewer than two looks yet.
     ///
     /// @param collector  of the ledger
     [[nodiscard]] std::optional<double> growth(std::size_t collector) const;
-    /// The same of the spool that mode failover has.
+    /// The same for the spool of mode failover.
     [[nodiscard]] std::optional<double> growth_of_group() const;
 
 private:
@@ -72,15 +71,15 @@ private:
     std::deque<Octets> looks_;
 };
 
-/// A number with three digits or so, and k, M, G or T behind it.
+/// A number of about three digits, followed by k, M, G or T.
 [[nodiscard]] std::string scaled(double number);
 /// A count in at most `width` digits, or scaled; "unknown" for null.
 [[nodiscard]] std::string count_text(const nlohmann::json& count, std::size_t width);
-/// "12.5 %"; "-" for nothing.
+/// "12.5 %"; "-" for nullopt.
 [[nodiscard]] std::string percent(std::optional<double> share);
 /// "7 s", "12 min", "3 h 10 min" or "5 d 3 h", rounded down.
 [[nodiscard]] std::string duration_text(double seconds);
-/// Printable, and at most `width` characters: of a longer text the middle is "~".
+/// Printable, and at most `width` characters: "~" replaces the middle of a longer text.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
 }  // namespace tributary

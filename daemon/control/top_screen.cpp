@@ -31,7 +31,7 @@ std::string cut(const std::string& text, std::size_t columns) {
     return text;
 }
 
-/// The words of a text in lines of at most `columns` characters, as far as words are that short.
+/// The words of a text in lines of at most `columns` characters; longer words stay whole.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
     std::vector<std::string> lines;
     std::istringstream words(text);
@@ -45,10 +45,10 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
     return lines;
 }
 
-/// A number of the figures that tributaryds of former versions don't have; -1: this one has not.
+/// A number of the figures; -1: missing, in a tributaryd of a former version.
 double figure(const TopLook& look, const char* name) { return look.figures.value(name, -1.0); }
 
-/// "2026-11-27 04:56:56 UTC"; empty where the seconds since 1970 are no time of a calendar.
+/// "2026-11-27 04:56:56 UTC"; empty: outside the calendar's range.
 std::string time_text(double seconds) {
     constexpr double kYear10000 = 253'402'300'800;
     if (!(seconds >= 0 && seconds < kYear10000)) {
@@ -61,7 +61,7 @@ std::string time_text(double seconds) {
                        utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-/// What the queues' clocks have met, the worst of all.
+/// The state of the queues' clocks, the worst of all.
 struct ClockState {
     double lead = 0;       ///< seconds
     double times_set = 0;  ///< the host's clock was set back so far that packet time went back too
@@ -122,10 +122,10 @@ void add_header(ScreenLines& lines, const TopPicture& picture, std::size_t colum
                      scaled(now.stats.at("flows").at("active").get<double>()))});
 }
 
-/// A table, and how much of it is shown.
+/// A table, and the number of its rows on the screen.
 struct Cut {
     ScreenTable table;
-    std::size_t rows{};  ///< that are shown
+    std::size_t rows{};  ///< on the screen
 
     [[nodiscard]] std::size_t height() const {
         std::size_t lines = table.head.size();
@@ -167,7 +167,7 @@ std::size_t height_of(const std::vector<Cut>& tables) {
                            [](std::size_t sum, const Cut& cut) { return sum + cut.height(); });
 }
 
-/// Cuts the highest tables until all fit into `room` lines, as far as that can be.
+/// Cuts the highest tables until all fit into `room` lines, as far as possible.
 void fit(std::vector<Cut>& tables, std::size_t room) {
     constexpr std::size_t kLeastRows = 2;
     while (height_of(tables) > room) {
@@ -180,7 +180,7 @@ void fit(std::vector<Cut>& tables, std::size_t room) {
     }
 }
 
-/// The flows, the last table, get what the others leave.
+/// The flows, the last table, get the rows left by the others.
 /// @return  whether there is room for an empty line before each table
 bool lay_out(std::vector<Cut>& tables, Cut& flows, std::size_t room) {
     constexpr std::size_t kFlowRows = 4;

@@ -11,7 +11,7 @@
 
 namespace tributary {
 
-/// How a line stands out where it can.
+/// The style of a line, on terminals that have styles.
 enum class LineStyle : std::uint8_t { plain, heading, alarm, bar };
 struct ScreenLine {
     std::string text;  ///< printable
@@ -23,32 +23,32 @@ struct ScreenSize {
     std::size_t rows{};  ///< 0: any number
     std::size_t columns = 80;
 };
-/// From so many columns on tables have more of them.
+/// Tables have more columns on a screen at least so wide.
 inline constexpr std::size_t kWideScreen = 120;
 
-/// What `tributary top` shows.
+/// The content of `tributary top`.
 struct TopPicture {
-    const TopLook* before{};     ///< nullptr: there are no rates yet
+    const TopLook* before{};     ///< nullptr: no rates yet
     const TopLook* now{};        ///< never nullptr
     const SpoolTrend* spools{};  ///< nullptr: unknown
     const FlowRates* flows{};    ///< nullptr: flows are not shown
     RateOrder order = RateOrder::octet_rate;
-    std::string notice;  ///< why there is no later look; empty: it is of now
+    std::string notice;  ///< why there is no later look; empty: `now` is current
 };
 
-/// What happened between two looks, per second, as a screen of text: version, uptime and clock,
-/// packets, flows and records per queue, how busy the threads are, the inputs' links, what was lost
-/// and why, the collectors and their spools, and the flows with the highest rates.
+/// The rates between two looks as a screen of text: version, uptime and clock, packets, flows and
+/// records per queue, the load of threads, the inputs' links, losses by cause, the collectors and
+/// their spools, and the flows with the highest rates.
 ///
-/// @param size  a table that finds no room is cut, and says so; what needs a look comes first then
-/// @errors      nlohmann::json::exception: an answer is not what this program knows
+/// @param size  a table without enough room is cut, with a note; its most urgent rows stay
+/// @errors      nlohmann::json::exception: unknown form of an answer
 /// @thread      any; pure
 [[nodiscard]] ScreenLines top_screen(const TopPicture& picture, ScreenSize size);
 
-/// What the keys do and the columns mean.
+/// Describes keys and columns.
 [[nodiscard]] ScreenLines top_help(ScreenSize size);
 
-/// The last line of a screen: keys, the order of flows, and how often there is a look.
+/// The last line of a screen: keys, the order of flows, and the interval of looks.
 struct TopBar {
     RateOrder order{};
     unsigned interval{};  ///< seconds

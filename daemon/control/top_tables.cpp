@@ -19,7 +19,7 @@ using nlohmann::json;
 
 double share_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// Width of a table's first column, which the others leave.
+/// Width of a table's first column, left by the others.
 std::size_t name_width(std::size_t columns, std::size_t others, std::size_t most) {
     constexpr std::size_t kLeast = 12;
     return std::clamp(columns > others ? columns - others : 0, kLeast, most);
@@ -53,7 +53,7 @@ std::string lost_by_nics(const json& ports) {
     return part_text(known, any_unknown);
 }
 
-/// Every way to lose something that did so between the looks, or may have done so.
+/// The losses between the looks by cause, and those that are unknown.
 std::vector<std::string> losses_now(const Growth& growth, const json& stats) {
     constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
     std::vector<std::string> losses;
@@ -74,7 +74,7 @@ std::vector<std::string> losses_now(const Growth& growth, const json& stats) {
     return losses;
 }
 
-/// Puts parts behind a title, in as many lines as they need.
+/// Puts parts after a title, in as many lines as they need.
 ScreenLines filled_lines(const std::string& title, const std::vector<std::string>& parts,
                          LineStyle style, std::size_t columns) {
     ScreenLines lines{{title, style}};
@@ -95,12 +95,12 @@ std::string state_of(const json& collector) {
                                                 : "up";
 }
 
-/// How full a collector's spool is, and where that leads to.
+/// The fill of a collector's spool, and its growth.
 struct SpoolFill {
     double octets{};
-    double most{};                 ///< 0: unknown, or there is no spool
+    double most{};                 ///< 0: unknown, or no spool
     std::optional<double> growth;  ///< octets per second
-    bool loses{};                  ///< it is full, and gives up the oldest records
+    bool loses{};                  ///< full: the oldest records are lost
 
     [[nodiscard]] std::string fill_text() const {
         return most > 0 ? percent(octets / most) : octets > 0 ? scaled(octets) : "-";
@@ -134,7 +134,7 @@ private:
     }
 };
 
-/// @param figure  of the collector; nullptr: there is none
+/// @param figure  of the collector; nullptr: none
 SpoolFill spool_of(const TopPicture& picture, const Growth& growth, std::size_t index,
                    const json* figure) {
     const json& collector = picture.now->stats.at("collectors").at(index);
@@ -147,7 +147,7 @@ SpoolFill spool_of(const TopPicture& picture, const Growth& growth, std::size_t 
             .loses = has_cause && growth.rate(path).value_or(0) > 0};
 }
 
-/// What the spool of mode failover holds; empty: there is none.
+/// The content of the spool of mode failover; empty: no spool.
 std::string group_spool_text(const TopPicture& picture, const Growth& growth) {
     const json& stats = picture.now->stats;
     if (!stats.contains("spool")) {
@@ -178,13 +178,13 @@ std::string flows_heading(const FlowRates& flows, RateOrder order) {
     return text;
 }
 
-/// A flow's text in the columns whose widths depend on it.
+/// A flow's text in the columns of variable width.
 struct FlowEnds {
     std::string source;
     std::string destination;
 };
 
-/// Widths of both columns, so that as much as can be is shown whole.
+/// Widths of both columns, so that as many texts as possible are whole.
 std::array<std::size_t, 2> widths_of(const std::vector<FlowEnds>& ends, std::size_t room) {
     std::array<std::size_t, 2> needs{8, 13};  // the titles, with two blanks
     for (const FlowEnds& each : ends) {
@@ -310,7 +310,7 @@ ScreenTable collector_table(const TopPicture& picture, std::size_t columns) {
     table.head.push_back({line("COLLECTOR", {"STATE", "RECORDS/S", "OCTETS/S", "WAITING", "LOST",
                                              "ERRORS", "SPOOL"}),
                           LineStyle::heading});
-    std::size_t in_use = 0;  // figures are of those that were not removed
+    std::size_t in_use = 0;  // figures contain no removed collectors
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const json& collector = collectors[i];
         const std::string state = state_of(collector);
@@ -370,7 +370,7 @@ ScreenTable flow_table(const TopPicture& picture, std::size_t columns) {
                            shortened(end.destination, widths[1] - 1), widths[1], cells[1], cells[2],
                            cells[3], more);
     };
-    ScreenTable table;  // cut without a word: it is the top of many
+    ScreenTable table;  // cut without a note: it is only the top of all flows
     table.head.push_back({flows_heading(*picture.flows, picture.order), LineStyle::heading});
     table.head.push_back({line({"SOURCE", "DESTINATION"},
                                {"PROTO", "BIT/S", "PACKETS/S", "OCTETS", "PACKETS", "LASTS"}),

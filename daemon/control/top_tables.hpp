@@ -9,22 +9,22 @@
 
 namespace tributary {
 
-/// A part of the screen that can be cut.
+/// A table of the screen, which can be cut.
 struct ScreenTable {
     struct Row {
         ScreenLines lines;
-        double urgency{};  ///< rows with more stay where not all find room
+        double urgency{};  ///< the most urgent rows stay if not all fit
     };
     ScreenLines head;
     std::vector<Row> rows;
-    std::string noun;  ///< of rows, for "and 3 more queues"; empty: nothing is said
+    std::string noun;  ///< of rows, for "and 3 more queues"; empty: no note
 };
 
-// The tables of top_screen(), made for so many columns.
+// The tables of top_screen(), for a screen of so many columns.
 
 [[nodiscard]] ScreenTable queue_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable input_table(const TopPicture& picture, std::size_t columns);
-/// What is lost now and why, and what was lost since the start: no rows.
+/// The present losses by cause, and those since the start: no rows.
 [[nodiscard]] ScreenTable loss_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable collector_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable flow_table(const TopPicture& picture, std::size_t columns);
