@@ -47,17 +47,17 @@ CaptureItem CaptureFeed::read_some(CaptureWalk& walk) noexcept {
                 goes_on = false;
         }
     }
-    hand_over();  // before the file's memory goes
+    hand_over();  // before the file's memory is freed
     if (item == CaptureItem::pause) {
         walk.read_on();
     }
     return item;
 }
 
-/// @return  whether the next file is to be read
+/// @return  true: go on with the next file
 bool CaptureFeed::note_end(const CaptureWalk& walk, CaptureItem item, std::size_t file) noexcept {
     if (item != CaptureItem::end && item != CaptureItem::cut) {
-        return true;  // it is left before its end
+        return true;  // reading stopped before its end
     }
     const CaptureEnding ending = walk.ending();
     if (ending == CaptureEnding::unreadable) {

@@ -44,7 +44,7 @@ std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
     return plan.devices.empty() ? nullptr : std::make_unique<Eal>(eal_options(plan));
 }
 
-/// Everything a running preparse consists of, in the order in which it depends on each other.
+/// The parts of a running preparse, in the order of their dependencies.
 class PreparseRun {
 public:
     PreparseRun(const PreparseJob& job, const Config& config, Signals& signals)
@@ -73,7 +73,7 @@ public:
     PreparseRun(const PreparseRun&) = delete;
     PreparseRun& operator=(const PreparseRun&) = delete;
 
-    /// @return  the signal that ended the reading of captures early; 0: none did
+    /// @return  the signal that ended the reading of captures early; 0: none
     int run() {
         if (output_) {
             output_->start();
@@ -91,7 +91,7 @@ public:
         spdlog::info("ready: {} stream(s)", streams_.size());
         const int interrupted = watch();
         const int again = finish_pipe();
-        if (writer_) {  // who reads what it writes may hold up the rest for ever
+        if (writer_) {  // the reader of its FIFO may block the rest for ever
             signals_.let_go();
             if (again != 0) {
                 std::raise(again);
@@ -132,7 +132,7 @@ public:
     [[nodiscard]] std::string write_failure() const {
         return writer_ ? writer_->failure() : std::string();
     }
-    /// Its device was removed for good: nothing is received any more.
+    /// Its device was removed for good: no packet is received any more.
     [[nodiscard]] bool has_lost_input() const {
         return input_watch_ && input_watch_->are_all_lost();
     }
@@ -145,7 +145,7 @@ private:
         std::unique_ptr<FrameStages> stages;
         std::unique_ptr<FrameSink> sink;
         std::unique_ptr<PreparseStream> stream;
-        std::unique_ptr<DpdkQueue> source;  ///< or
+        std::unique_ptr<DpdkQueue> source;  ///< this or `feed`
         std::unique_ptr<CaptureFeed> feed;
     };
 
@@ -197,7 +197,7 @@ private:
         return made;
     }
 
-    /// A NIC needs seconds, a memif moments; what is sent before would be lost.
+    /// A NIC needs seconds, a memif moments; frames sent before would be lost.
     void wait_for_link() {
         const auto end = std::chrono::steady_clock::now() + job_.link_wait;
         while (early_signal_ == 0 && !output_->is_up() && std::chrono::steady_clock::now() < end) {
@@ -262,14 +262,14 @@ private:
         while (!stop_.load(std::memory_order_relaxed)) {
             idle.after_poll(poll(source, stream) > 0);
         }
-        // What the NIC has already taken is sent too.
+        // Packets that the NIC has already taken are sent too.
         constexpr int kLastBursts = 1024;
         for (int burst = 0; burst < kLastBursts && poll(source, stream) > 0; ++burst) {
         }
         stream.flush();
     }
 
-    /// @return  packets that came; where there are none, what is there is sent
+    /// @return  received packets; for 0 the stream was flushed
     static std::size_t poll(DpdkQueue& source, PreparseStream& stream) noexcept {
         const Burst burst = source.receive();
         const std::size_t packets = burst.packets.size();
@@ -281,8 +281,8 @@ private:
         return packets;
     }
 
-    /// The main thread's life. @return  the signal that ended it; 0: captures or output did, or a
-    /// probe's life ended as it should
+    /// The main thread's loop. @return  the signal that ended it; 0: the captures or the output
+    /// ended
     int watch() {
         int signal_seen = early_signal_;
         while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
@@ -296,8 +296,9 @@ private:
         return job_.captures.empty() ? 0 : signal_seen;
     }
 
-    /// Sends what a pipe has brought: all of it into a capture, to a device what it takes in time.
-    /// @return  another signal, which came before the end; 0: none did
+    /// Sends the packets that came through a pipe: all of them into a capture, to a device as many
+    /// as it takes in time.
+    /// @return  another signal before the end; 0: none
     int finish_pipe() {
         using Clock = std::chrono::steady_clock;
         const auto end = output_ ? Clock::now() + kPipeToDevice : Clock::time_point::max();
@@ -310,7 +311,7 @@ private:
         }
         return 0;
     }
-    /// Waits a second at the most, and answers SIGUSR1.
+    /// Waits a second at most, and handles SIGUSR1.
     std::optional<int> signal_to_end() {
         const auto signal = signals_.wait_for(input_watch_ ? input_watch_->pause() : 1s);
         if (signal != SIGUSR1) {
@@ -340,23 +341,23 @@ private:
     Signals& signals_;
     PreparseInput input_;
     PreparsePlan plan_;
-    CaptureFiles files_;  // before any output is opened
-    int early_signal_;    ///< that ends the run before it began; 0: none
+    CaptureFiles files_;  // opened before any output
+    int early_signal_;    ///< came before the run began, and ends it; 0: none
     std::unique_ptr<Eal> eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
-    std::unique_ptr<PacketPool> head_pool_;  ///< where the NIC cuts packets
-    std::unique_ptr<EthPort> input_port_;    ///< none: captures
-    std::optional<InputWatch> input_watch_;  ///< of it, once it is started
+    std::unique_ptr<PacketPool> head_pool_;  ///< if the NIC cuts packets
+    std::unique_ptr<EthPort> input_port_;    ///< nullptr: captures
+    std::optional<InputWatch> input_watch_;  ///< of the port, once it is started
     ClockWatch clock_watch_;                 ///< of live streams
     std::vector<IdleWait> idle_waits_;       ///< one per queue of input_port_
-    std::unique_ptr<TransmitPort> output_;   ///< none: writer_
+    std::unique_ptr<TransmitPort> output_;   ///< nullptr: writer_
     std::unique_ptr<CaptureWriter> writer_;
     std::unique_ptr<PacketFilter> filter_;
     std::vector<std::unique_ptr<Stream>> streams_;
     bool link_is_up_ = true;  ///< the output's
     std::atomic<bool> stop_{false};
     std::atomic<bool> ended_{false};                      ///< the captures
-    std::atomic<bool> output_may_wait_;                   ///< a capture does for its reader
+    std::atomic<bool> output_may_wait_;                   ///< a capture waits for its reader
     std::vector<std::unique_ptr<PinnedThread>> threads_;  ///< last: they use the rest
 };
 

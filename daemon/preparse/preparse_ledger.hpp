@@ -11,7 +11,7 @@
 
 namespace tributary {
 
-/// Where the packets of one stream are (or of all, summed up). Always, after a flush:
+/// The packets of one stream, or the sums over all. After a flush always:
 ///
 ///     received = filtered + sent + lost (by cause)
 struct StreamLedger {
@@ -27,16 +27,16 @@ struct StreamLedger {
     StreamLedger& operator+=(const StreamLedger& other);
 };
 
-/// What `tributary preparse` counts.
+/// The counts of `tributary preparse`.
 struct PreparseLedger {
-    std::size_t captures_cut{};  ///< capture files that end, or are damaged, inside a frame
+    std::size_t captures_cut{};  ///< capture files cut or damaged inside a frame
     std::vector<StreamLedger> streams;
     NicCounters nic;  ///< of the input
 
     [[nodiscard]] StreamLedger total() const;
 };
 
-/// Adds what a stream counts to its ledger.
+/// Adds a stream's counters to its ledger.
 void read_stream(const PreparseCounters& counters, StreamLedger& ledger);
 
 /// The ledger as JSON, indented, in the shape of tributaryd's.
@@ -45,7 +45,7 @@ void read_stream(const PreparseCounters& counters, StreamLedger& ledger);
 /// The ledger in one line for the log.
 [[nodiscard]] std::string to_line(const PreparseLedger& ledger);
 
-/// What does not add up after a flush, in one line; empty when everything does.
+/// The sums that do not add up after a flush, in one line; empty: all add up.
 [[nodiscard]] std::string imbalance(const PreparseLedger& ledger);
 
 }  // namespace tributary

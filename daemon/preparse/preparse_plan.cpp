@@ -16,7 +16,7 @@
 namespace tributary {
 namespace {
 
-/// The output's device in the words of an input's, for what both need: names, buffers, descriptors.
+/// The output's device as input options, for names, buffers and descriptors.
 InputOptions output_options(const PreparseJob& job, std::uint16_t streams) {
     InputOptions output;
     output.name = "output";
@@ -27,7 +27,7 @@ InputOptions output_options(const PreparseJob& job, std::uint16_t streams) {
     return output;
 }
 
-/// Files that a device string names after `key`, for instance "rx_pcap".
+/// Files named in a device string after `key`, for instance "rx_pcap".
 std::vector<std::string> files_of(const std::string& device, const std::string& key) {
     const std::regex pattern("," + key + "=([^,]+)");
     std::vector<std::string> files;

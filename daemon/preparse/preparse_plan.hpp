@@ -33,30 +33,29 @@ struct PreparseInput {
 
 [[nodiscard]] PreparseInput input_of(const PreparseJob& job, const Config& config);
 
-/// What DPDK is needed for, if anything: none, one or both of input and output are devices.
+/// The use of DPDK: none, one or both of input and output are devices.
 struct PreparsePlan {
     std::vector<InputOptions> ports;  ///< the input first
     std::vector<EalDevice> devices;   ///< one per port, like `nodes`
     std::vector<NumaNode> nodes;
     std::vector<PoolSize> pools;
-    std::optional<PoolSize> heads;  ///< where the input needs head buffers
+    std::optional<PoolSize> heads;  ///< if the input needs head buffers
     CorePlan cores;  ///< a CPU per stream; the main thread has the one for the export thread
 };
 
-/// What a job means on this machine, before any hardware is touched.
+/// Plans a job on this machine, before any hardware is touched.
 ///
 /// @errors  StartupError(78): input and output are one device; as eal_device() and place_threads()
 /// @thread  main
 [[nodiscard]] PreparsePlan plan_preparse(const PreparseJob& job, const Config& config,
                                          std::uint16_t streams);
 
-/// Keeps captures that are read from being written over. DPDK's pcap driver reads and writes files
-/// too.
+/// Refuses to overwrite captures that are read. DPDK's pcap driver reads and writes files too.
 ///
-/// @errors  StartupError(64): one would be
+/// @errors  StartupError(64): one would be overwritten
 void protect_captures(const PreparseJob& job, const Config& config);
 
-/// What EAL needs for a plan with devices.
+/// EAL's options for a plan with devices.
 /// @thread  any; pure
 [[nodiscard]] EalOptions eal_options(const PreparsePlan& plan);
 

@@ -16,27 +16,27 @@
 
 namespace tributary {
 
-/// What one stream counts. Written by its thread, read by anyone.
-/// After flush(): input.received = input.filtered + the sum of `packets`.
+/// Counters of one stream. Written by its thread, read by any. After flush(): input.received =
+/// input.filtered + the sum of `packets`.
 struct PreparseCounters {
-    InputCounters input;                           ///< `ignored` are sent, as records that say why
-    std::array<Counter, kFrameFateCount> packets;  ///< by what became of their records
-    std::array<Counter, kFrameFateCount> frames;   ///< the same in frames, where there was one
+    InputCounters input;  ///< `ignored` packets are sent, as records with the reason
+    std::array<Counter, kFrameFateCount> packets;  ///< by the outcome of their records
+    std::array<Counter, kFrameFateCount>
+        frames;  ///< the same in frames; without a buffer there is none
 };
 
-/// Packets of one queue on their way to being unified headers: filter, sample, parse, and a record
-/// for each one that passes the filter, also for those that the parser ignores. Records are sent
-/// when a frame is full, or at flush().
+/// Makes unified headers of one queue's packets: filter, sample, parse, and a record for each
+/// packet that passes the filter, also for those that the parser ignores. Records are sent when a
+/// frame is full, or at flush().
 ///
-/// The sequence number counts records as they are made, so those that are lost here are missing
-/// there.
+/// The sequence number counts made records, so the receiver misses records that are lost here.
 ///
 /// @thread  one
 class PreparseStream {
 public:
     /// @param number    of the stream, for the receiver
     /// @param counters  outlives the stream, like the sink
-    /// @param parts     where TCP segments are read, frames are of version 2
+    /// @param parts     with TCP segments, frames are of version 2
     PreparseStream(std::uint32_t number, const FrameReaderParts& parts, FrameSink& sink,
                    PreparseCounters& counters) noexcept
         : sink_(sink),
@@ -47,13 +47,13 @@ public:
     /// Takes packets in their order.
     ///
     /// @param packets  at most kBurstPackets, with good times
-    /// @param times    what their records say: the times as they came, for the receiver to judge
+    /// @param times    for their records: the times as received, for the receiver to judge
     /// @cost           no allocation
     void take(std::span<const PacketView> packets, std::span<const Timestamp> times) noexcept;
-    /// The same for packets whose times are those to be told.
+    /// The same with the packets' own times.
     void take(std::span<const PacketView> packets) noexcept;
 
-    /// Sends what is there.
+    /// Sends the records so far.
     void flush() noexcept;
 
 private:
@@ -63,9 +63,9 @@ private:
     FrameSink& sink_;
     PreparseCounters& counters_;
     FrameParser parser_;
-    UnifiedFrame frame_header_;       ///< of the frame, with the records so far
-    std::span<std::byte> frame_;      ///< empty: none is begun
-    std::uint16_t most_records_ = 0;  ///< that the frame has room for
+    UnifiedFrame frame_header_;       ///< with the records so far
+    std::span<std::byte> frame_;      ///< empty: none begun
+    std::uint16_t most_records_ = 0;  ///< that fit into the frame
     PacketTimes times_;
     PacketFields fields_;
 };
