@@ -26,11 +26,11 @@ void demand(bool is_good, const std::string& message) {
     }
 }
 
-/// What each option cannot know of the others.
+/// Checks options together.
 void check_combination(const CLI::App& app, const TributarydWords& words) {
     const auto given = [&app](const char* option) { return app.count(option) != 0; };
     demand(given("--read") || !given("--write"), "--write FILE is given without --read CAPTURE");
-    // To judge or print a configuration nothing is written.
+    // Checking or printing a configuration writes nothing.
     const bool has_output = given("--write") || given("-n") || words.command_line.prints_table;
     demand(!given("--read") || has_output || words.is_check || words.is_dump,
            "--read CAPTURE is given without --write FILE or -n COLLECTOR; its flows are printed "
@@ -84,7 +84,7 @@ CommandLine answer(std::string text) {
     return line;
 }
 
-/// CLI11's own words may quote what was typed over several lines.
+/// CLI11's message may quote arguments of several lines.
 std::string one_line(const CLI::ParseError& error) {
     const std::string text = error.what();
     return shown(text.substr(0, text.find('\n')));
@@ -112,8 +112,8 @@ CommandLine parse_command_line(std::span<const char* const> arguments, bool is_t
         return answer(kVersion);
     }
     CommandLine& line = words.command_line;
-    // Whether anything else than the flows is wanted on standard output does not matter: --stats
-    // alone asks for something, but for no records.
+    // Other output on standard output does not matter here: --stats alone requests output, but no
+    // records.
     line.prints_table = is_terminal && !line.captures.empty() && line.output.empty() &&
                         line.collectors.empty() && line.stats_path.empty();
     check_combination(app, words);

@@ -15,7 +15,7 @@
 
 namespace tributary {
 
-/// Words on the command line that mean nothing, or not together: one line and a hint, exit code 64.
+/// Unknown or contradictory words on the command line: one line and a hint, exit code 64.
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -25,19 +25,19 @@ struct UsageError : std::runtime_error {
 
 inline constexpr const char* kDefaultConfig = "/etc/tributary/tributary.yaml";
 
-/// What tributaryd was told to do.
+/// tributaryd's command line.
 struct CommandLine {
     enum class Task {
         probe,         ///< packets from NICs
         offline,       ///< `--read`
-        check_config,  ///< load and validate, no more
+        check_config,  ///< only load and validate
         dump_config,   ///< print the effective configuration
         answer,        ///< print `answer`: the help or the version
     };
     Task task = Task::probe;
     std::string answer;
-    ConfigUse use = ConfigUse::probe;         ///< what the configuration is for
-    std::string config_path;                  ///< empty: none is read
+    ConfigUse use = ConfigUse::probe;         ///< the use of the configuration
+    std::string config_path;                  ///< empty: none
     std::string device;                       ///< -i
     std::vector<std::string> collectors;      ///< -n, some when `device` is set
     std::vector<std::string> sets;            ///< KEY=VALUE each
@@ -52,22 +52,23 @@ struct CommandLine {
 /// Reads tributaryd's command line.
 ///
 /// @param arguments    argv, the program's name first
-/// @param is_terminal  standard output is one: captures without an output are printed there
+/// @param is_terminal  standard output is a terminal: flows of captures without an output are
+///                     printed there
 /// @errors             UsageError
 /// @thread             any
 [[nodiscard]] CommandLine parse_command_line(std::span<const char* const> arguments,
                                              bool is_terminal);
 
-/// Loads the configuration that the command line asks for: a file's, that of -i and -n, or with
-/// --read alone the defaults; with the collectors of -n.
+/// Loads the command line's configuration: from a file, from -i and -n, or with --read alone the
+/// defaults; with the collectors of -n.
 ///
-/// @param further  check_filters(), or none where the caller tries them: that can take seconds
+/// @param further  check_filters(), or none if the caller checks them: that can take seconds
 /// @errors         ConfigError
 /// @thread         main
 [[nodiscard]] LoadedConfig load_config(const CommandLine& command_line,
                                        const FurtherCheck& further);
 
-/// The files that a run reads and writes, but for those of collectors.
+/// The files that a run reads and writes, except the collectors'.
 [[nodiscard]] std::vector<FileUse> files_of_run(const CommandLine& command_line,
                                                 const Config& config);
 

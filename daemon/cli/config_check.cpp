@@ -42,7 +42,7 @@ std::string parsing_text(ParseMode mode, std::uint16_t trim_length) {
     return "frames are parsed";
 }
 
-/// What is done with packets, of an input or of captures.
+/// How packets of an input or of captures are processed.
 template <class Options>
 void add_packets(const Options& options, Details& details) {
     details.push_back(fmt::format("{} queue{}", options.queues, options.queues == 1 ? "" : "s"));
@@ -133,7 +133,7 @@ std::string export_lines(const ExportOptions& options) {
     return lines;
 }
 
-/// @param none  what it means that the setting is empty
+/// @param none  the meaning of an empty setting
 std::string setting_line(const char* what, const std::string& value, const char* none) {
     return line(what, {value.empty() ? none : shown(value)});
 }

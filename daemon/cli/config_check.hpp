@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// Judges a configuration without running it, for `tributaryd --check-config` and `tributary
+/// Checks a configuration without running it, for `tributaryd --check-config` and `tributary
 /// check`: by itself, its filters by libpcap, and against this machine. Warnings go to the log.
 ///
 /// @return  what it would run, in lines for standard output
@@ -16,7 +16,7 @@ namespace tributary {
 /// @thread  main
 [[nodiscard]] std::string check_configuration(const CommandLine& command_line);
 
-/// What a good configuration runs, in lines.
+/// What a valid configuration runs, in lines.
 ///
 /// @param use     offline: packets come from captures
 /// @thread  any

@@ -10,16 +10,16 @@
 
 namespace tributary {
 
-/// What the command line says to those subcommands that talk to a running tributaryd.
+/// The arguments of the subcommands for a running tributaryd.
 struct ControlArguments {
     std::string socket;
-    std::uint32_t timeout = 30;  ///< seconds that tributaryd may be silent
+    std::uint32_t timeout = 30;  ///< longest silence of tributaryd, in seconds
     bool is_json = false;        ///< stats
     bool is_all = false;         ///< stats
     ListingArguments listing;    ///< show flows
     std::uint32_t interval = 2;  ///< top: seconds between two looks
-    std::uint32_t count = 0;     ///< top: looks; 0: until it is ended
-    std::uint32_t flows = 10;    ///< top: flows that are shown
+    std::uint32_t count = 0;     ///< top: looks; 0: no limit
+    std::uint32_t flows = 10;    ///< top: flows to show
     std::string config;          ///< check
 };
 
@@ -28,9 +28,9 @@ struct ControlArguments {
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_control_commands(CLI::App& app, ControlArguments& arguments);
 
-/// Runs the one that was given, if one was.
+/// Runs the given one, if any.
 ///
-/// @return  exit code; nothing: it was none of these
+/// @return  exit code; nullopt: none of these was given
 /// @errors  FilterError
 /// @thread  main
 [[nodiscard]] std::optional<int> run_control_command(const CLI::App& app,

@@ -41,7 +41,7 @@ int exit_code(ListingStatus status) {
     return EX_SOFTWARE;
 }
 
-/// @return  where the word is in kTcpCounts; their number: it is none of them
+/// @return  the word's index in kTcpCounts; their number: not among them
 std::size_t tcp_count_of(const std::string& word) {
     return static_cast<std::size_t>(std::ranges::find(kTcpCounts, word, &TcpCount::word) -
                                     kTcpCounts.begin());

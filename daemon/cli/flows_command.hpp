@@ -13,7 +13,7 @@ class App;
 
 namespace tributary {
 
-/// How flows are to be listed.
+/// The arguments of a listing of flows.
 struct ListingArguments {
     FlowListingOptions options;
     std::string order;
@@ -31,13 +31,12 @@ struct ListingArguments {
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_listing_options(CLI::App& command, ListingArguments& arguments);
-/// What a parsed command line asks for. Times that are so long ago are taken from the system's
-/// clock.
+/// The options of a parsed command line. Relative times count back from the system's clock.
 ///
 /// @errors  FilterError, GroupFieldError, CLI::ValidationError
 [[nodiscard]] const FlowListingOptions& listing_options(const CLI::App& command,
                                                         ListingArguments& arguments);
-/// Tells what went wrong with a listing. @return  exit code
+/// Reports the failure of a listing. @return  exit code
 [[nodiscard]] int explain_listing(const ListingResult& result, const std::string& program);
 
 /// Adds `flows`.

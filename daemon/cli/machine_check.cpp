@@ -36,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is checked, and where its faults and warnings go.
+/// Checks one configuration, and collects its faults and warnings.
 class MachineCheck {
 public:
     MachineCheck(const Config& config, const YamlNode& root, Faults& faults)
@@ -81,7 +81,7 @@ public:
         }
     }
 
-    /// Files are made by the probe, the folders that they are in are not.
+    /// The probe makes files, but not their folders.
     void check_folders() {
         check_folder("log.file", config_.log.file);
         const std::vector<CollectorOptions>& collectors = config_.export_.collectors;
@@ -117,8 +117,8 @@ public:
         }
     }
 
-    /// Where the threads would run: more of them than cores, or far from their NICs. Only of a
-    /// configuration that is right, and has this machine's cores.
+    /// Warns of more threads than cores, and of threads far from their NICs. Only for a valid
+    /// configuration with this machine's cores.
     void check_places(const Topology& topology) const {
         if (!has_cores_ || !faults_.are_none()) {
             return;
@@ -170,7 +170,7 @@ private:
             {{".ca", collector.tls.ca},
              {".certificate", collector.tls.certificate},
              {".key", collector.tls.key}}};
-        // A certificate without its key, or a key without its certificate, is a fault already.
+        // A certificate without its key, or a key without its certificate, is already a fault.
         bool all = collector.tls.certificate.empty() == collector.tls.key.empty();
         for (const auto& [key, file] : files) {
             all = check_readable(path + key, file) && all;
@@ -181,7 +181,7 @@ private:
         try {
             const TlsStream stream(collector);
         } catch (const ExportError& error) {
-            // Its words begin with "tls: ".
+            // Its message begins with "tls: ".
             faults_.note(path, place_of(root_, path) + ": " + path.substr(0, path.rfind('.') + 1) +
                                    error.what());
             return;
@@ -209,7 +209,7 @@ private:
     const YamlNode& root_;
     Faults& faults_;
     bool has_devices_ = true;
-    bool has_cores_ = true;  ///< all that the configuration names
+    bool has_cores_ = true;  ///< all cores of the configuration are online
 };
 
 }  // namespace

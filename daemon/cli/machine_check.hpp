@@ -10,16 +10,16 @@
 
 namespace tributary {
 
-/// Compares a configuration with the machine that it is checked on: TLS files and folders that are
-/// missing, spools that cannot have their directories, two outputs in one file, and more memory
-/// than there is are faults. Devices and cores that this machine lacks, and TLS files that this
-/// user must not read, are warnings in the log, because the configuration may be for another
-/// machine, and the probe may run as another user. So are certificates that are not valid today:
-/// others may be there when the probe runs. Nothing is made, and no device is touched.
+/// Compares a configuration with this machine. Faults are: missing TLS files and folders,
+/// impossible spool directories, two outputs in one file, and too little memory. Warnings in the
+/// log are: missing devices and cores, because the configuration may be for another machine; TLS
+/// files that this user must not read, because the probe may run as another user; and certificates
+/// that are not valid today, because others may be there when the probe runs. It makes no file and
+/// touches no device.
 ///
-/// @param root    of what the configuration was read from
+/// @param root    of the configuration's text
 /// @param faults  gets faults with their places
-/// @param files   that a run has beside those of collectors
+/// @param files   of a run, beside the collectors'
 /// @thread        main
 void check_machine(const Config& config, const YamlNode& root, Faults& faults,
                    const std::vector<FileUse>& files);

@@ -22,7 +22,7 @@
 namespace tributary {
 namespace {
 
-/// A device that is not there has no node to plan for.
+/// A missing device has no node to plan for.
 ///
 /// @errors  StartupError(69)
 void demand_devices(const ProbePlan& plan) {
@@ -70,7 +70,7 @@ int run_plan_command(const PlanArguments& arguments) {
             command_line.collectors = {"127.0.0.1"};
         }
         command_line.sets = arguments.sets;
-        // What is configured now is what is to be planned anew.
+        // The configured placement is planned anew.
         command_line.sets.emplace_back("cores={export: auto, input: auto}");
         const Config config = load_config(command_line, {}).config;
         const Topology topology = read_topology();

@@ -11,7 +11,7 @@ class App;
 
 namespace tributary {
 
-/// What the command line of `tributary plan` says.
+/// The arguments of `tributary plan`.
 struct PlanArguments {
     std::string config_path;
     std::string device;  ///< -i; empty: the configuration's inputs
@@ -23,10 +23,9 @@ struct PlanArguments {
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_plan(CLI::App& app, PlanArguments& arguments);
 
-/// Prints this machine and where the threads of a configuration had best run on it; what goes wrong
-/// is told.
+/// Prints this machine and the best placement of a configuration's threads; reports failures.
 ///
-/// @return  exit code; 78 for a configuration that is not good
+/// @return  exit code; 78 for an invalid configuration
 /// @thread  main
 [[nodiscard]] int run_plan_command(const PlanArguments& arguments);
 

@@ -38,7 +38,7 @@ std::optional<MacAddress> parse_mac_address(const std::string& text) {
     return address;
 }
 
-/// An empty text is more likely a shell variable that is not set than meant.
+/// An empty text is probably an unset shell variable.
 std::string refuse_empty(const std::string& text) {
     return text.empty() ? "it is empty" : std::string();
 }
@@ -148,7 +148,7 @@ int run_preparse_command(PreparseArguments& arguments) {
     set_up_log(log_levels().at(arguments.log_level));
     try {
         arguments.job.link_wait = std::chrono::seconds(arguments.link_wait);
-        // The command line was refused if this is no address.
+        // Valid: the command line was checked.
         arguments.job.destination =
             parse_mac_address(arguments.destination).value_or(arguments.job.destination);
         const LoadedConfig loaded =

@@ -14,10 +14,10 @@ class App;
 
 namespace tributary {
 
-/// What the command line of `tributary preparse` says.
+/// The arguments of `tributary preparse`.
 struct PreparseArguments {
     PreparseJob job;
-    std::optional<std::string> device;  ///< --from; nothing: --read
+    std::optional<std::string> device;  ///< --from; nullopt: --read
     std::string config_path;
     std::vector<std::string> sets;
     std::string destination = "ff:ff:ff:ff:ff:ff";
@@ -30,10 +30,10 @@ struct PreparseArguments {
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_preparse(CLI::App& app, PreparseArguments& arguments);
 
-/// Runs the subcommand; what goes wrong is told.
+/// Runs the subcommand; reports failures.
 ///
-/// @return  exit code, as run_preparse(); 78 for a configuration that is not good
-/// @thread  main, before any other
+/// @return  exit code, as run_preparse(); 78 for an invalid configuration
+/// @thread  main, before any other thread
 [[nodiscard]] int run_preparse_command(PreparseArguments& arguments);
 
 }  // namespace tributary

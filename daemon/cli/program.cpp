@@ -27,7 +27,7 @@ namespace tributary {
 void reserve_standard_streams() {
     int fd = ::open("/dev/null", O_RDWR);
     while (fd >= 0 && fd <= STDERR_FILENO) {
-        if (fd == STDOUT_FILENO) {  // what is written there would be gone, and counts as a fault
+        if (fd == STDOUT_FILENO) {  // its output would be lost, which counts as a fault
             ::close(fd);
             static_cast<void>(::open("/dev/full", O_RDWR) == STDOUT_FILENO);
         }
@@ -41,7 +41,8 @@ void raise_descriptor_limit() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kEnough) {
         limit.rlim_cur = std::min(limit.rlim_max, kEnough);
-        static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit) == 0);  // then the old one is to do
+        static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit) ==
+                          0);  // on failure the old limit stays
     }
 }
 
@@ -77,7 +78,7 @@ int explain_failure(const char* program) {
             "not enough memory; flows.max-flows and the number of queues decide how much is "
             "needed");
         return EX_OSERR;
-    } catch (const std::system_error& error) {  // the system lacks something: threads, descriptors
+    } catch (const std::system_error& error) {  // no threads or descriptors
         spdlog::error(error.what());
         return EX_OSERR;
     } catch (const std::exception& error) {

@@ -23,23 +23,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the kernel's own file systems, where no file can be made, whatever the modes of folders say.
+/// Whether a folder is in one of the kernel's own file systems: no file can be made there, for any
+/// mode of the folder.
 bool is_of_the_kernel(const fs::path& folder) {
     struct statfs system {};
     return ::statfs(folder.c_str(), &system) == 0 &&
            (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
 }
 
-/// Whether a spool can have this directory, which it makes where it is not there.
+/// Whether a spool can have this directory; it makes a missing one.
 ///
-/// @return  0, or an errno; EACCES: this user must not look or write there
+/// @return  0, or an errno; EACCES: this user must not read or write there
 int refusal_of(const std::string& directory) {
     std::error_code error;
     fs::path at = fs::absolute(directory + "/", error).lexically_normal().parent_path();
     fs::file_status status = fs::status(at, error);
     while (status.type() == fs::file_type::not_found && at.has_relative_path()) {
         if (fs::is_symlink(fs::symlink_status(at, error))) {
-            return ENOENT;  // the link leads nowhere, and a folder cannot be made in its place
+            return ENOENT;  // a dangling link: no folder can be made in its place
         }
         at = at.parent_path();
         status = fs::status(at, error);

@@ -7,16 +7,16 @@
 
 namespace tributary {
 
-/// Compares the directories of spools with the machine that a configuration is checked on, and
-/// makes none. One that cannot be made or written to is a fault; one where this user must not write
-/// is a warning, because the probe may run as another user.
+/// Checks the directories of spools on this machine, and makes none. A directory that cannot be
+/// made or written to is a fault; one where this user must not write is a warning, because the
+/// probe may run as another user.
 ///
-/// @param root    of what the configuration was read from
+/// @param root    of the configuration's text
 /// @param faults  gets faults with their places
 void check_spools(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Warns of records in the spool of mode failover that a start with this configuration would lose,
-/// because they were made for other fields.
+/// Warns of records in the spool of mode failover that this configuration would lose, because they
+/// were made for other fields.
 void warn_of_unusable_records(const Config& config, const YamlNode& root);
 
 }  // namespace tributary

@@ -13,7 +13,7 @@ class App;
 
 namespace tributary {
 
-/// What the command line of `tributary` says, by subcommand.
+/// The arguments of `tributary`, by subcommand.
 struct TributaryArguments {
     ListingArguments flows;
     PreparseArguments preparse;

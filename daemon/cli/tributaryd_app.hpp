@@ -13,7 +13,7 @@ class App;
 
 namespace tributary {
 
-/// What CLI11 fills of tributaryd's command line.
+/// The variables that CLI11 fills for tributaryd's command line.
 struct TributarydWords {
     CommandLine command_line;
     bool is_check = false;

@@ -9,12 +9,11 @@
 
 namespace tributary {
 
-/// The filter of a run that cannot begin without it. Signals end the wait for a resolver.
+/// Compiles the filter of a run that cannot begin without it. Signals end the wait for a resolver.
 ///
 /// @return  nullptr for an empty expression
-/// @errors  StartupError: 69 for a host name without address, and where threads or memory are
-///          missing; 78 where libpcap refuses the expression with the addresses of now; 128 and the
-///          number of a signal
+/// @errors  StartupError: 69 for a host name without address, or without threads or memory; 78 if
+///          libpcap refuses the expression with the present addresses; 128 + signal
 /// @thread  main
 [[nodiscard]] std::unique_ptr<PacketFilter> await_filter(const std::string& expression,
                                                          FilterLinks links, Signals& signals);

@@ -13,7 +13,7 @@ namespace {
                                      shown(words) + ")");
 }
 
-/// That a filter compiles only libpcap can tell, which conf/ does not know.
+/// Only libpcap can check a filter, and conf/ does not use libpcap.
 void check_filter(const YamlNode& root, const std::string& path, const std::string& filter) {
     if (filter.empty()) {
         return;

@@ -8,16 +8,16 @@
 
 namespace tributary {
 
-/// Tries the filters of a configuration, without asking a resolver for host names in them.
+/// Checks the filters of a configuration, without asking a resolver for their host names.
 ///
-/// @param root    of what the configuration was read from
-/// @param faults  gets those that libpcap does not understand
+/// @param root    of the configuration's text
+/// @param faults  gets the filters that libpcap refuses
 /// @thread        main
 void check_filters(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Refuses the filter of an input.
 ///
-/// @param words  libpcap's, or why a host name has no address
+/// @param words  libpcap's message, or why a host name has no address
 /// @errors       ConfigError, always
 [[noreturn]] void refuse_filter(const LoadedConfig& loaded, std::size_t input,
                                 const std::string& words);

@@ -14,7 +14,7 @@
 namespace tributary {
 namespace {
 
-constexpr const char* kNoMemory = "no memory";  // short enough for a string to need none
+constexpr const char* kNoMemory = "no memory";  // short: the string needs no memory
 
 FilterCompilation::Outcome failure(const char* why, bool may_heal) noexcept {
     FilterCompilation::Outcome outcome;
@@ -47,7 +47,7 @@ struct FilterCompilation::Work {
 
     std::atomic<bool> is_asking{};
     std::atomic<bool> is_done{};
-    Outcome outcome;  ///< the thread's until it is done
+    Outcome outcome;  ///< written by the thread, until is_done
 };
 
 FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks links) noexcept {

@@ -9,30 +9,30 @@
 
 namespace tributary {
 
-/// A packet filter that is compiled in a thread of its own, because a resolver may take minutes and
-/// libpcap seconds. The thread cannot be stopped: who wants its outcome no more leaves it behind.
+/// Compiles a packet filter in a thread of its own, because a resolver may take minutes and libpcap
+/// seconds. The thread cannot be stopped: the destructor leaves it running.
 ///
 /// @thread  one, which never waits
 class FilterCompilation {
 public:
     struct Outcome {
-        std::unique_ptr<PacketFilter> filter;  ///< nullptr: there is none, for this reason
+        std::unique_ptr<PacketFilter> filter;  ///< nullptr: failed, for this reason
         std::string fault;
-        bool may_heal = false;  ///< what failed are names, threads or memory, not the expression
+        bool may_heal = false;  ///< the cause is names, threads or memory, not the expression
     };
 
-    /// Begins. Without a thread or memory for it, the outcome tells that at once.
+    /// Begins. Without a thread or memory for it, the outcome is a failure at once.
     FilterCompilation(const std::string& expression, FilterLinks links) noexcept;
 
-    /// Whether a resolver has been asked, so that it may take long.
+    /// Whether it has asked a resolver, which may take long.
     [[nodiscard]] bool asks_resolver() const noexcept;
-    /// The outcome, once; nothing while it is not known.
+    /// The outcome, once; nullopt: not known yet.
     [[nodiscard]] std::optional<Outcome> poll();
 
 private:
     struct Work;
-    std::shared_ptr<Work> work_;     ///< shared with its thread, which may outlive us
-    std::optional<Outcome> failed_;  ///< there is no thread
+    std::shared_ptr<Work> work_;     ///< shared with its thread, which may outlive this
+    std::optional<Outcome> failed_;  ///< no thread
 };
 
 }  // namespace tributary

@@ -16,7 +16,8 @@
 namespace tributary {
 namespace {
 
-/// libpcap's look-up has no argument of ours: the names of the filter that this thread compiles.
+/// The names of the filter in compilation by this thread; libpcap's look-up has no argument for
+/// them.
 thread_local FilterNames* names_in_use = nullptr;
 
 struct AddressListCloser {
@@ -24,7 +25,7 @@ struct AddressListCloser {
 };
 using AddressList = std::unique_ptr<addrinfo, AddressListCloser>;
 
-/// As libpcap asks.
+/// Resolves a name as libpcap does.
 ///
 /// @return  0, or getaddrinfo's error
 int ask(const char* name, int flags, AddressList& found) noexcept {
@@ -70,14 +71,14 @@ NamesInUse::NamesInUse(FilterNames& names) noexcept { names_in_use = &names; }
 NamesInUse::~NamesInUse() { names_in_use = nullptr; }
 
 addrinfo* FilterNames::look_up(const char* name) noexcept {
-    AddressList number;  // libpcap asks for IPv6 addresses, too
+    AddressList number;  // libpcap also looks up IPv6 addresses here
     if (ask(name, AI_NUMERICHOST, number) == 0) {
         return number.release();
     }
     try {
         return joined(known(name).addresses);
-    } catch (const std::bad_alloc&) {  // none may pass libpcap's frames
-        fault_ = "no memory";          // short enough to need none
+    } catch (const std::bad_alloc&) {  // no exception may pass through libpcap
+        fault_ = "no memory";          // short: needs no memory
         return nullptr;
     }
 }
@@ -97,7 +98,7 @@ const FilterNames::Name& FilterNames::known(const char* name) {
     return names_.emplace_back(Name{.name = name, .addresses = std::move(addresses)});
 }
 
-/// Of two names no address is the same: `host a and not host b` must not look impossible.
+/// Different addresses for each name: `host a and not host b` must not look impossible.
 std::vector<std::string> FilterNames::made_up() const {
     const std::size_t number = names_.size();
     std::vector<std::string> addresses;
@@ -112,7 +113,7 @@ std::vector<std::string> FilterNames::made_up() const {
 
 std::vector<std::string> FilterNames::resolved(const char* name) {
     if (is_asking_ != nullptr) {
-        is_asking_->store(true, std::memory_order_relaxed);  // no other data goes with it
+        is_asking_->store(true, std::memory_order_relaxed);  // no other data depends on it
     }
     AddressList list;
     const int error = ask(name, 0, list);
@@ -128,9 +129,9 @@ std::vector<std::string> FilterNames::resolved(const char* name) {
 
 }  // namespace tributary
 
-/// In place of libpcap's function of this name, which its compiler calls for each name and link
-/// type, and which asks the resolver each time. Where another libpcap should call its own all the
-/// same, filters mean what they should, but are compiled more slowly.
+/// Replaces libpcap's function of this name. Its compiler calls that for each name and link type,
+/// and asks the resolver each time. If another libpcap still calls its own function, filters keep
+/// their meaning and compile more slowly.
 extern "C" addrinfo* pcap_nametoaddrinfo(const char* name) {
     using namespace tributary;
     if (names_in_use != nullptr) {

@@ -10,9 +10,9 @@
 
 namespace tributary {
 
-/// What host names in a filter stand for while it is compiled.
+/// The addresses of host names in a filter's compilation.
 enum class NameUse : std::uint8_t {
-    resolve,     ///< the addresses that the system's resolver gives
+    resolve,     ///< the addresses from the system's resolver
     check,       ///< made-up addresses of both families, another pair for each name
     check_ipv4,  ///< the same of one family, because some primitives are for one only
     check_ipv6,
@@ -21,21 +21,21 @@ enum class NameUse : std::uint8_t {
 /// The host names of one filter. libpcap asks for each name once per link type; the resolver is
 /// asked once.
 ///
-/// @thread  one, but for the flag
+/// @thread  one, except for the flag
 class FilterNames {
 public:
-    /// @param is_asking  set before the first question to the resolver; outlives the names
+    /// @param is_asking  set before the resolver is asked first; outlives the names
     explicit FilterNames(NameUse use, std::atomic<bool>* is_asking = nullptr)
         : use_(use), is_asking_(is_asking) {}
 
-    /// The addresses of a name, as getaddrinfo() gives them; for freeaddrinfo().
+    /// The addresses of a name, in getaddrinfo()'s form; for freeaddrinfo().
     ///
-    /// @return  nullptr: there are none; fault() says why
+    /// @return  nullptr: none, see fault()
     /// @cost    with NameUse::resolve as long as the resolver needs, which can be a minute
     [[nodiscard]] addrinfo* look_up(const char* name) noexcept;
-    /// That were asked for, each once.
+    /// The looked-up names, each once.
     [[nodiscard]] std::vector<std::string> names() const;
-    /// Why a name has no address; empty: all have.
+    /// Why a name has no address; empty: all have one.
     [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
 private:
@@ -54,7 +54,7 @@ private:
     std::string fault_;
 };
 
-/// While it lives, libpcap asks these names in this thread.
+/// While it lives, libpcap looks names up here, in this thread.
 class NamesInUse {
 public:
     explicit NamesInUse(FilterNames& names) noexcept;

@@ -18,7 +18,7 @@ struct PcapCloser {
 };
 using Pcap = std::unique_ptr<pcap_t, PcapCloser>;
 
-/// The header of a capture file, in the byte order of this host until it is swapped.
+/// The header of a capture file, in this host's byte order until it is swapped.
 struct CaptureHeader {
     std::uint32_t magic = 0xA1B2'C3D4;
     std::uint16_t major = 2;
@@ -38,9 +38,9 @@ struct CaptureHeader {
 };
 static_assert(sizeof(CaptureHeader) == 24);
 
-/// A capture file without packets, which is how libpcap learns of the link type and of its byte
-/// order. Its "dead" handle knows no foreign byte order, takes loopback headers for those of this
-/// system, and accepts expressions that only the kernel can answer (`inbound`).
+/// A capture file without packets, which gives libpcap the link type and the byte order. libpcap's
+/// "dead" handle has no foreign byte order, treats loopback headers as this system's, and accepts
+/// expressions that only the kernel can evaluate (`inbound`).
 ///
 /// @param header  outlives the handle
 Pcap open_capture(CaptureHeader& header) {
@@ -140,7 +140,8 @@ PacketFilter::Link PacketFilter::link_of(const PacketView& packet) noexcept {
             return Link::ipv6;
         case LinkType::null:
         case LinkType::openbsd_loopback: {
-            // Address families are small numbers: as in the parser, the smaller reading is right.
+            // Address families are small numbers: as in the parser, the smaller of both readings is
+            // right.
             const auto bytes = packet.captured;
             const bool starts_with_zeros =
                 bytes.size() >= 2 && bytes[0] == std::byte{} && bytes[1] == std::byte{};

@@ -18,45 +18,46 @@ namespace tributary {
 
 class FilterNames;
 
-/// A filter expression that libpcap does not compile for Ethernet frames; its own words.
+/// libpcap does not compile a filter expression for Ethernet frames; with libpcap's message.
 struct PacketFilterError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// A host name in it has no address now, which may be different later.
+/// A host name in it has no address now; it may have one later.
 struct UnresolvedName : PacketFilterError {
     using PacketFilterError::PacketFilterError;
 };
 
 /// The link types that frames can have.
 enum class FilterLinks : std::uint8_t {
-    ethernet,  ///< all that ports give
-    all,       ///< what captures may have
+    ethernet,  ///< ports have no others
+    all,       ///< all link types of captures
 };
 
 /// A filter expression in pcap syntax, run on the captured bytes of frames by libpcap's
 /// interpreter.
 ///
-/// What an expression means depends on the link type, so it is compiled for each one that may
-/// come. For a link type for which it has no meaning (such as `ether host` on raw IP) it lets
-/// nothing through. Frames of an unknown link type pass: the parser ignores them by that name.
-/// A frame that ends before what the expression reads does not match.
+/// The meaning of an expression depends on the link type, so it is compiled for each possible one.
+/// For a link type without meaning for it (such as `ether host` on raw IP) no frame matches. Frames
+/// of an unknown link type pass: the parser ignores them with that reason. A frame that is shorter
+/// than the expression reads does not match.
 ///
 /// One filter may serve several threads: it does not change.
 class PacketFilter final : public PacketSelector {
 public:
-    /// @param expression  names in it are resolved here, and nowhere later
+    /// @param expression  its names are resolved here, and never later
     /// @param names       of the expression
     /// @errors            PacketFilterError
-    /// @thread            any: libpcap's compiler holds all that it needs since version 1.8
-    /// @cost              with many terms seconds for each link type, because its optimizer takes
-    ///                    the square of their number; with names what the resolver takes, minutes
+    /// @thread            any: libpcap's compiler is reentrant since version 1.8
+    /// @cost              with many terms seconds for each link type, because its optimizer's time
+    ///                    grows with the square of their number; with names the resolver's time,
+    ///                    minutes
     PacketFilter(const std::string& expression, FilterLinks links, FilterNames& names);
     /// With names of its own.
     explicit PacketFilter(const std::string& expression, FilterLinks links = FilterLinks::all);
     ~PacketFilter() override;
 
-    /// Whether libpcap understands the expression, whatever addresses its host names have. No
-    /// resolver is asked.
+    /// Checks that libpcap accepts the expression, for any addresses of its host names. It asks no
+    /// resolver.
     ///
     /// @return  its host names
     /// @errors  PacketFilterError
@@ -68,8 +69,8 @@ public:
     [[nodiscard]] PacketMask select(std::span<const PacketView> packets) noexcept override;
 
 private:
-    /// Of the loopback link types there are two, because their header is in the byte order of the
-    /// capturing host.
+    /// There are two of the loopback link types, because their header is in the capturing host's
+    /// byte order.
     enum class Link : std::uint8_t {
         ethernet,
         raw_ip,

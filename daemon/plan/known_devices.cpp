@@ -50,7 +50,7 @@ std::vector<std::string> network_controllers() {
     return addresses;
 }
 
-/// Drivers that take an interface which is there; others make theirs.
+/// Drivers that take an existing interface; others make theirs.
 bool takes_interface(const EalDevice& device) {
     constexpr std::array<std::string_view, 3> kDrivers{"net_af_packet", "net_af_xdp", "net_pcap"};
     return !device.kernel_interface.empty() &&

@@ -7,10 +7,10 @@
 
 namespace tributary {
 
-/// Why a device cannot be found on this machine: an interface of the kernel, or a PCI device, that
-/// is not there now, with those that are.
+/// Why a device is not on this machine: a missing interface of the kernel or PCI device, with a
+/// list of the present ones.
 ///
-/// @return  words that follow "but"; empty: it is there, or only DPDK knows
+/// @return  a text to follow "but"; empty: it is present, or only DPDK can check
 /// @thread  any
 [[nodiscard]] std::string lack_of_device(const EalDevice& device);
 

@@ -46,7 +46,8 @@ private:
         ++busy_in_core_[best->core];
     }
 
-    /// @param packets  of the NIC there go to it: it would rather share a CPU than leave the node
+    /// @param packets  true: for packets of the NIC on `node`; then it shares a CPU before it
+    ///                 leaves the node
     [[nodiscard]] const Cpu* best_for(const NumaNode& node, bool packets) {
         const auto rank = [&](const Cpu& cpu) {
             const bool remote = is_remote(cpu.node, node);
@@ -89,7 +90,7 @@ private:
         return why;
     }
 
-    /// Whether `numa: strict` can be had, with a warning of each thread for which it cannot.
+    /// Whether `numa: strict` is possible, with a warning for each thread for which it is not.
     void judge_nodes(std::span<const QueueToPlace> queues) {
         bool is_remote_somewhere = false;
         bool is_unknown = false;
@@ -159,7 +160,7 @@ private:
     std::map<std::uint32_t, std::size_t> busy_in_core_;
 };
 
-/// Nodes of a machine without NUMA are one.
+/// A machine without NUMA has node 0.
 std::uint32_t number_of(const NumaNode& node) { return node.value_or(0); }
 
 std::uint64_t pages_needed(std::uint32_t node, std::span<const NodeMemory> memory) {

@@ -13,7 +13,7 @@
 
 namespace tributary {
 
-/// A thread of a probe, where it had best run, and why there.
+/// A thread of a probe, with its best CPU and the reason.
 struct PlannedThread {
     std::string name;
     std::uint32_t cpu{};
@@ -21,22 +21,22 @@ struct PlannedThread {
     std::string why;
 };
 
-/// The best that can be made of a machine for a configuration.
+/// The best placement on a machine for a configuration.
 struct MachinePlan {
     std::vector<PlannedThread> threads;  ///< input threads in their order, the export thread last
     NumaPolicy numa = NumaPolicy::strict;
     std::vector<std::string> warnings;
 
-    /// The placement as the configuration says it.
+    /// The placement in the form of the configuration.
     [[nodiscard]] CoreOptions cores() const;
 };
 
-/// Chooses a CPU for each thread: on its NIC's node, alone on its core, isolated from the
-/// scheduler if there are such, and not on core 0, which the kernel uses for itself; in this order.
-/// What cannot be had is a warning. Automatic placement at the start is more careful: it leaves
-/// isolated CPUs to those who ask for them.
+/// Chooses a CPU for each thread, in this order: on its NIC's node, alone on its core, isolated
+/// from the scheduler if there are such, and not on core 0, which the kernel uses. A condition that
+/// cannot be met is a warning. Automatic placement at the start, in contrast, uses isolated CPUs
+/// only if they are configured.
 ///
-/// @param memory  of the probe, by node; nodes that have too few huge pages are warned of
+/// @param memory  of the probe, by node; a node with too few huge pages is a warning
 /// @thread  any; pure
 [[nodiscard]] MachinePlan plan_machine(const Topology& topology,
                                        std::span<const QueueToPlace> queues,

@@ -14,14 +14,14 @@
 
 namespace tributary {
 
-/// What a configuration asks of a machine, before any hardware is touched but for the mtu of
-/// network interfaces.
+/// The requirements of a configuration, before any hardware is touched; only the mtu of network
+/// interfaces is read.
 struct ProbePlan {
     std::vector<InputOptions> inputs;  ///< with_mtu() of their interfaces
     std::vector<EalDevice> devices;    ///< one per input
     std::vector<NumaNode> nodes;       ///< of the inputs' NICs
     std::vector<PoolSize> pools;
-    std::vector<std::optional<PoolSize>> heads;  ///< one per input, where it needs head buffers
+    std::vector<std::optional<PoolSize>> heads;  ///< one per input, if it needs head buffers
     std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues
 };
 
@@ -29,7 +29,7 @@ struct ProbePlan {
 /// @thread  main
 [[nodiscard]] ProbePlan plan_probe(const Config& config);
 
-/// Memory that a probe takes from a node, in huge pages of 2 MiB.
+/// Memory of a probe on a node, in huge pages of 2 MiB.
 struct NodeMemory {
     NumaNode node;
     std::uint64_t pages{};
@@ -38,8 +38,8 @@ struct NodeMemory {
 /// @return  octets on all nodes
 [[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);
 
-/// Packet buffers, caches and rings, each beginning a page of its own, by node; and what DPDK needs
-/// for itself, on the first one's.
+/// Packet buffers, caches and rings, each in pages of its own, by node; and DPDK's own memory, on
+/// the first node.
 [[nodiscard]] std::vector<NodeMemory> memory_of(const ProbePlan& plan, const Config& config);
 
 }  // namespace tributary
