@@ -18,7 +18,7 @@ void ClientPlaces::leave(int socket) noexcept {
 
 std::vector<int> ClientPlaces::take_losers(Time now) {
     std::vector<int> losers;
-    losers.reserve(places_.size());  // nothing below allocates: each loser is told
+    losers.reserve(places_.size());  // no allocation below: every loser is returned
     while (!places_.empty() && places_.front().end <= now) {
         losers.push_back(places_.front().socket);
         places_.erase(places_.begin());
@@ -43,10 +43,10 @@ ClientPlaces::Share ClientPlaces::share_of(const Client& client) const noexcept 
     return share;
 }
 
-/// Counts anew for each place, without memory: there are about a hundred places.
+/// Counts anew for each place, without allocation: there are about a hundred places.
 /// @pre  there is a place
 int ClientPlaces::take_displaced() noexcept {
-    // Of equals it finds the first, which is the oldest.
+    // Among equals it finds the first, which is the oldest.
     const auto place = std::ranges::max_element(
         places_, {}, [this](const Place& each) { return share_of(each.client); });
     const int socket = place->socket;

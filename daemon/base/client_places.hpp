@@ -11,12 +11,11 @@
 
 namespace tributary {
 
-/// The connections that a service waits for: a limited number, each for a limited time in total, so
-/// that clients that say nothing, or little at a time, cannot keep others out.
+/// The connections of a service: a limited number, each for a limited time in total, so that silent
+/// or slow clients cannot keep others out.
 ///
-/// Where there are too many connections, the user that has the most of them loses one; of this
-/// user's processes, the one that has the most; among equals, the oldest connection goes. So a
-/// connection that has just come stays, unless it is the only one.
+/// With too many connections, the user with the most of them loses one: that of the process with
+/// the most, and among equals the oldest. So a new connection stays, unless it is the only one.
 /// @thread  one
 class ClientPlaces {
 public:
@@ -24,22 +23,22 @@ public:
 
     struct Limits {
         std::size_t places;               ///< connections at the same time
-        std::chrono::milliseconds total;  ///< for one connection, however often it says something
+        std::chrono::milliseconds total;  ///< for one connection, however active
     };
-    /// How many connections lost their place.
+    /// Numbers of connections that lost their place.
     struct Losses {
         std::uint64_t late{};       ///< their time was over
-        std::uint64_t displaced{};  ///< others came
+        std::uint64_t displaced{};  ///< replaced by others
     };
 
-    /// The losses are told at most so often.
+    /// Losses are logged at most so often.
     static constexpr std::chrono::seconds kTellingInterval{60};
 
-    /// What connected. Clients of one user count together, so that a user with many processes is no
-    /// more than a user with one.
+    /// The client of a connection. Clients of one user count together, so that many processes of a
+    /// user count like one.
     struct Client {
         std::uint32_t user;     ///< an IPv4 address, or a user id
-        std::uint32_t process;  ///< a process id; 0 where the system names none
+        std::uint32_t process;  ///< a process id; 0: unknown
         bool operator==(const Client&) const = default;
     };
 
@@ -47,21 +46,20 @@ public:
 
     /// @errors  std::bad_alloc: the connection has no place
     void enter(int socket, Client client, Time now);
-    /// Gives up the place of a connection that was served or closed; without a place nothing
-    /// happens.
+    /// Frees the place of a served or closed connection; without a place it does nothing.
     void leave(int socket) noexcept;
 
-    /// @return  the sockets whose connections have lost their place, and must be closed
+    /// @return  sockets that have lost their place, and must be closed
     /// @errors  std::bad_alloc: none has lost its place
     [[nodiscard]] std::vector<int> take_losers(Time now);
-    /// Makes room, for the system gives no more descriptors.
-    /// @return  a socket that must be closed; nothing: there is none
+    /// Frees a place, because the system gives no more descriptors.
+    /// @return  a socket that must be closed; nullopt: none
     [[nodiscard]] std::optional<int> displace() noexcept;
 
-    /// When take_losers() or losses_to_tell() have the next result; nothing: not before another
+    /// When take_losers() or losses_to_tell() have the next result; nullopt: not before another
     /// connection enters.
     [[nodiscard]] std::optional<Time> next_event() const noexcept;
-    /// The losses since the last result, once in kTellingInterval; nothing: there are none yet.
+    /// The losses since the last result, once in kTellingInterval; nullopt: none yet.
     [[nodiscard]] std::optional<Losses> losses_to_tell(Time now) noexcept;
 
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
@@ -73,7 +71,7 @@ private:
         Time end;
     };
 
-    /// The connections of one client; ordered by what counts first.
+    /// The connections of one client; ordered by importance.
     struct Share {
         std::size_t of_user;
         std::size_t of_process;
@@ -85,12 +83,12 @@ private:
     [[nodiscard]] bool has_losses() const noexcept { return losses_.late + losses_.displaced > 0; }
 
     Limits limits_;
-    std::vector<Place> places_;  ///< the oldest first
-    Losses losses_;              ///< not yet told
+    std::vector<Place> places_;  ///< oldest first
+    Losses losses_;              ///< not yet logged
     Time tell_at_;               ///< not before
 };
 
-/// A line for the log. @param wanted what a client had to do in time, "no command came"
+/// A line for the log. @param wanted what did not happen in time: "no command came"
 [[nodiscard]] std::string words_for(const ClientPlaces::Losses& losses,
                                     const ClientPlaces::Limits& limits, const char* wanted);
 

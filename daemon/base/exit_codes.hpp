@@ -7,10 +7,10 @@
 
 namespace tributary {
 
-/// A code that a program exits with. Help and manual pages are made from the table of them.
+/// An exit code of a program. The table of them is the source of help and manual pages.
 struct ExitCode {
     std::string_view code;
-    std::string_view meaning;  ///< a sentence's part, without a full stop
+    std::string_view meaning;  ///< part of a sentence, without a full stop
 };
 
 /// Those of tributaryd, and those of tributary.

@@ -14,16 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a path leads, also by links to files that are not there yet.
+/// The target of a path, also through links to files that do not exist yet.
 fs::path target_of(fs::path path) {
     constexpr int kMostLinks = 40;  // the kernel's own limit
-    std::error_code error;          // what cannot be read leads nowhere else
+    std::error_code error;          // an unreadable link counts as no link
     for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
         const fs::path next = fs::read_symlink(path, error);
         path = path.parent_path() / next;
     }
     const fs::path whole = fs::weakly_canonical(path, error);
-    // Where this user must not look, the path says all that is known.
+    // If this user must not look, only the path is known.
     return error ? fs::absolute(path, error).lexically_normal() : whole;
 }
 
@@ -33,7 +33,7 @@ bool are_one_file(const std::string& a, const std::string& b) {
            !fs::is_character_file(a, ignored);
 }
 
-/// Whether a file is in a spool's directory, or would be that.
+/// Whether a file is in a spool's directory, or is the directory.
 bool is_in(const std::string& file, const std::string& directory) {
     std::error_code ignored;
     const fs::path target = fs::absolute(target_of(file), ignored);
@@ -43,7 +43,7 @@ bool is_in(const std::string& file, const std::string& directory) {
     return end == spool.end() || end->empty();
 }
 
-/// What a spool and another use have in common.
+/// Whether a file belongs to a spool's directory.
 bool is_of_spool(const FileUse& one, const FileUse& other) {
     return one.is_spool != other.is_spool && !one.path.empty() && !other.path.empty() &&
            (one.is_spool ? is_in(other.path, one.path) : is_in(one.path, other.path));

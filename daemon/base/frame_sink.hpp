@@ -11,10 +11,10 @@
 
 namespace tributary {
 
-/// What became of a frame of unified headers on its way out.
+/// The outcome of sending a frame of unified headers.
 enum class SendOutcome : std::uint8_t {
     sent,
-    no_buffer,     ///< no buffer was free to put it into
+    no_buffer,     ///< no free buffer
     tx_full,       ///< the transmit ring stayed full
     write_failed,  ///< the file could not be written, now or before
     count,
@@ -23,7 +23,7 @@ inline constexpr std::size_t kFrameFateCount = static_cast<std::size_t>(SendOutc
 /// The name under which the ledger counts lost packets, for instance "tx_full".
 [[nodiscard]] std::string_view name_of(SendOutcome fate) noexcept;
 
-/// Where the frames of one stream go. Virtual, because it is called once per frame.
+/// The destination of one stream's frames. Virtual calls suffice: one per frame.
 class FrameSink {
 public:
     FrameSink() = default;
@@ -31,16 +31,16 @@ public:
     FrameSink& operator=(const FrameSink&) = delete;
     virtual ~FrameSink() = default;
 
-    /// Room for the next frame, which send() takes.
+    /// Room for the next frame, for send().
     ///
-    /// @return  as many octets as a frame may have; empty: no buffer is free now
+    /// @return  room for the longest frame; empty: no free buffer now
     /// @thread  the stream's thread, like send()
     [[nodiscard]] virtual std::span<std::byte> begin() noexcept = 0;
-    /// Sends the first `octets` octets of what begin() gave.
+    /// Sends the first `octets` octets of the room from begin().
     ///
     /// @param now  the stream's clock
     [[nodiscard]] virtual SendOutcome send(std::size_t octets, Timestamp now) noexcept = 0;
-    /// What stands at the front of each frame.
+    /// The addresses at the front of each frame.
     [[nodiscard]] virtual const MacAddresses& addresses() const noexcept = 0;
 };
 

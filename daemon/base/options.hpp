@@ -13,28 +13,29 @@ namespace tributary {
 enum class ParseMode : std::uint8_t {
     full,            ///< by walking the headers in the captured bytes
     trimmed,         ///< the same, in the first bytes of the frame only
-    unified_header,  ///< somebody else has parsed the packets and sends their fields
+    unified_header,  ///< the sender has parsed the packets and sends their fields
 };
 
-/// The octets of a frame that the trimmed path looks at.
+/// The octets of a frame that the trimmed path reads.
 inline constexpr std::uint16_t kDefaultTrimLength = 128;
 
 /// What cuts the packets of the trimmed path.
 enum class TrimmedBy : std::uint8_t {
-    driver,  ///< the NIC, told by its driver to put the first octets into buffers of their own
-    source,  ///< nobody here: they come cut, or whole and only their first octets are looked at
+    driver,  ///< the NIC: its driver has it put the first octets into buffers of their own
+    source,  ///< the source: packets come cut, or whole and only their first octets are read
 };
 
-/// Which fields the NIC spreads packets over its queues by.
+/// The fields by which the NIC spreads packets over its queues.
 enum class RssMode : std::uint8_t {
     ip,         ///< addresses only: fragments stay with their flow
-    ip_and_l4,  ///< addresses and ports: spreads better, parts fragments from their flow
+    ip_and_l4,  ///< addresses and ports: spreads better, separates fragments from their flow
 };
 
-/// What an input's threads do while no packet comes.
+/// How an input's threads wait for packets.
 enum class PollMode : std::uint8_t {
     busy,      ///< poll on: no packet waits, and the core is always busy
-    adaptive,  ///< wait for the NIC's interrupt, or sleep for as long as its queues can hold
+    adaptive,  ///< wait for the NIC's interrupt, or sleep as long as its queues can hold the
+               ///< packets
 };
 
 struct InputOptions {
@@ -52,7 +53,7 @@ struct InputOptions {
     PollMode poll = PollMode::busy;
     bool promiscuous = true;
     std::uint16_t mtu = 0;  ///< octets of IP packet that a buffer must hold; 68 .. 16000;
-                            ///< 0: those of the interface, where it is one (with_mtu())
+                            ///< 0: the interface's, if the device is one (with_mtu())
     std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer
     std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
 };

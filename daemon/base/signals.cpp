@@ -75,7 +75,7 @@ void Signals::let_go() noexcept {
 
 void Signals::wake() noexcept {
     const std::uint64_t one = 1;
-    // It fails only when the count would overflow, and then the waiter wakes anyway.
+    // It fails only if the count would overflow, and then the waiter wakes anyway.
     [[maybe_unused]] const auto written = ::write(wake_fd_, &one, sizeof one);
 }
 

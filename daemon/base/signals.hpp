@@ -6,9 +6,9 @@
 
 namespace tributary {
 
-/// SIGHUP, SIGINT, SIGTERM and SIGUSR1, taken by the main thread as ordinary events instead of in
-/// handlers. Make it before any thread, so that all threads inherit the blocked mask. Also ignores
-/// SIGPIPE: a closed peer is an error code.
+/// SIGHUP, SIGINT, SIGTERM and SIGUSR1 as ordinary events of the main thread, without handlers.
+/// Make it before any thread, so that all threads inherit the blocked mask. Also ignores SIGPIPE: a
+/// closed peer is an error code.
 class Signals {
 public:
     /// @errors  std::system_error
@@ -17,18 +17,18 @@ public:
     Signals& operator=(const Signals&) = delete;
     ~Signals();
 
-    /// Waits until a signal comes, wake() is called or the time is over.
+    /// Waits for a signal, for wake(), or until the time is over.
     ///
-    /// @return  the signal's number, or nothing
+    /// @return  the signal's number; nullopt: none
     /// @thread  main
     [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds time);
-    /// Whether SIGINT or SIGTERM waits for wait_for(), so that work that takes long ends first.
+    /// Whether SIGINT or SIGTERM is pending for wait_for(), so that long work ends first.
     [[nodiscard]] static bool is_end_pending() noexcept;
     /// Ends a wait_for(), the present one or the next.
     /// @thread  any
     void wake() noexcept;
-    /// From now on SIGINT, SIGTERM and SIGHUP end the process, and SIGUSR1 does nothing, also where
-    /// they were ignored when the process was started, as a shell does with a script's jobs.
+    /// From now on SIGINT, SIGTERM and SIGHUP end the process, and SIGUSR1 does nothing, even if
+    /// the process was started with them ignored, as a shell does for a script's jobs.
     /// @thread  main
     void let_go() noexcept;
 

@@ -5,7 +5,7 @@
 
 namespace tributary {
 
-// What '-' means where a command line names a file; a file of that name is ./-
+// '-' on a command line means a standard stream; a file of that name is ./-
 
 [[nodiscard]] inline std::string or_standard_input(const std::string& word) {
     return word == "-" ? "/dev/stdin" : word;
@@ -14,9 +14,9 @@ namespace tributary {
     return word == "-" ? "/dev/stdout" : word;
 }
 
-/// Ends what was written to std::cout. A reader that has gone away wants no more: that is no fault.
+/// Flushes std::cout at its end. A closed pipe is no fault: its reader has ended.
 ///
-/// @param program  for the line on standard error that tells why it could not be written
+/// @param program  for the line on standard error about a failed write
 /// @return         exit code
 [[nodiscard]] int end_output(const std::string& program);
 

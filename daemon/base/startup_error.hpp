@@ -6,12 +6,12 @@
 
 namespace tributary {
 
-/// What keeps the daemon from starting, in words for its operator. Only main() catches it: one
-/// line, then exit.
+/// The daemon cannot start; a message for its operator. Only main() catches it: one line, then
+/// exit.
 class StartupError : public std::runtime_error {
 public:
-    /// @param exit_code  one of sysexits.h
-    /// @param message    what is wrong, and a hint what to do
+    /// @param exit_code  of sysexits.h
+    /// @param message    the fault, and a hint
     StartupError(int exit_code, const std::string& message)
         : std::runtime_error(message), exit_code_(exit_code) {}
 

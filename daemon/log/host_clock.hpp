@@ -7,7 +7,7 @@
 
 namespace tributary {
 
-/// The host's clock now, as records have their times.
+/// The host's clock now, in the form of records' times.
 /// @thread  any
 [[nodiscard]] inline Timestamp host_clock() noexcept {
     return Timestamp{std::chrono::duration_cast<Timestamp::duration>(

@@ -48,7 +48,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
     return spdlog::level::info;
 }
 
-/// Whether standard error goes to the journal, by what systemd says of it (systemd.exec(5)).
+/// Whether standard error goes to the journal, from systemd's variable (systemd.exec(5)).
 bool writes_to_journal() {
     const char* const stream = std::getenv("JOURNAL_STREAM");  // NOLINT(concurrency-mt-unsafe)
     struct stat status {};
@@ -56,7 +56,7 @@ bool writes_to_journal() {
            stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
-/// A line's level as the journal takes it: "<6>".
+/// A line's level in the journal's form: "<6>".
 class JournalLevel final : public spdlog::custom_flag_formatter {
 public:
     void format(const spdlog::details::log_msg& line, const std::tm& /*time*/,
@@ -81,7 +81,7 @@ std::unique_ptr<spdlog::formatter> line_format(bool for_journal) {
 }
 
 /// Opens a FIFO, so that opening it again does not wait for a reader.
-/// @return  nothing: it is none
+/// @return  invalid: not a FIFO
 /// @errors  spdlog::spdlog_ex: it has no reader
 FileDescriptor open_if_fifo(const std::string& path) {
     struct stat status {};
@@ -96,8 +96,8 @@ FileDescriptor open_if_fifo(const std::string& path) {
     return fifo;
 }
 
-/// Makes an open file this process's. A FIFO whose reader does not read takes no lines then, and
-/// holds up no thread.
+/// Locks an open file for this process. After that, a FIFO with a slow reader takes no lines, and
+/// blocks no thread.
 /// @errors  spdlog::spdlog_ex: another process writes it
 void claim(const std::string& path, int file) {
     struct stat status {};
@@ -109,9 +109,9 @@ void claim(const std::string& path, int file) {
     }
 }
 
-/// Files that follow each other, this process's alone: each is locked as long as it is open. What
-/// cannot be written there, and every error, goes to standard error, which is told why; the next
-/// line tries the file again.
+/// Rotated files for this process alone: each is locked as long as it is open. Lines that cannot be
+/// written there, and all errors, go to standard error with the reason; the next line tries the
+/// file again.
 class LogFile final : public spdlog::sinks::base_sink<std::mutex> {
 public:
     /// @errors  spdlog::spdlog_ex: the file cannot be opened, or another process writes it
@@ -136,7 +136,7 @@ protected:
             standard_error_.log(line);
         }
     }
-    void flush_() override {}  // each line is
+    void flush_() override {}  // each line is flushed
 
 private:
     void open() {
@@ -151,7 +151,7 @@ private:
             options_.file, options_.max_octets, options_.max_files - 1, kAppends, handlers);
         file_->set_formatter(formatter_->clone());
     }
-    /// Has standard error say that the lines of the log come there from now on, or do no more.
+    /// Logs to standard error that the log's lines come there from now on, or not any more.
     void tell_state(const spdlog::details::log_msg& line, const std::string& fault) {
         const std::string text = fault.empty()
                                      ? "log.file " + options_.file + ": can be written again"
@@ -159,7 +159,7 @@ private:
                                            fault + "); its lines follow here";
         standard_error_.log({line.time, {}, {}, spdlog::level::warn, text});
     }
-    /// @return  why it is not there; empty: it is
+    /// @return  why it was not written; empty: it was
     [[nodiscard]] std::string write(const spdlog::details::log_msg& line) {
         try {
             if (file_ == nullptr) {
@@ -175,13 +175,13 @@ private:
     }
 
     LogOptions options_;
-    FileDescriptor fifo_;  ///< while it is being opened
+    FileDescriptor fifo_;  ///< held while it is being opened
     std::string fault_;    ///< of the last line
     std::unique_ptr<spdlog::sinks::rotating_file_sink_st> file_;
     spdlog::sinks::stderr_sink_mt standard_error_;
 };
 
-/// Lines go there, if anywhere but to standard error.
+/// The file for lines; nullptr: standard error only.
 std::shared_ptr<LogFile>& log_file() {
     static std::shared_ptr<LogFile> only;
     return only;

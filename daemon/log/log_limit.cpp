@@ -11,7 +11,7 @@ namespace tributary {
 void LogLimit::log(const spdlog::details::log_msg& line) {
     const std::lock_guard lock(mutex_);
     make_room(line.time);
-    const std::uint64_t wanted = left_out_ > 0 ? 2 : 1;  // with the line that tells of them
+    const std::uint64_t wanted = left_out_ > 0 ? 2 : 1;  // with the line that reports them
     if (room_ < wanted && line.level < spdlog::level::err) {
         ++left_out_;
         return;
@@ -41,7 +41,7 @@ void LogLimit::tell_left_out(spdlog::log_clock::time_point now) {
 
 void LogLimit::make_room(spdlog::log_clock::time_point now) {
     constexpr std::chrono::nanoseconds kPerLine{1'000'000'000 / kPerSecond};
-    // A clock that is set back begins anew.
+    // After a clock is set back, time begins anew.
     const std::chrono::nanoseconds passed = std::max(now - filled_at_, {});
     const auto lines = static_cast<std::uint64_t>(passed / kPerLine);
     const bool begins_anew = now < filled_at_ || room_ + lines >= kBurst;

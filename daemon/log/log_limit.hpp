@@ -11,9 +11,9 @@
 
 namespace tributary {
 
-/// Hands lines of the log on, but not more than a disk and a reader can take: kBurst at once, and
-/// kPerSecond on average; errors always. How many were left out is a line of its own, before the
-/// next one that is written, or when look() is called, or at the end. Time is that of the lines.
+/// Limits lines of the log to what a disk and a reader can take: kBurst at once, and kPerSecond on
+/// average; errors always pass. The number of lines left out is a line of its own, before the next
+/// line, in look(), or at the end. Time is that of the lines.
 /// @thread  any
 class LogLimit final : public spdlog::sinks::sink {
 public:
@@ -27,7 +27,7 @@ public:
     LogLimit& operator=(const LogLimit&) = delete;
 
     void log(const spdlog::details::log_msg& line) override;
-    /// Tells how many were left out, if there is room: to be called now and then.
+    /// Logs how many were left out, if there is room. Call it now and then.
     void look(spdlog::log_clock::time_point now);
     void flush() override {
         const std::lock_guard lock(mutex_);

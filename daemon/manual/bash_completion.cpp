@@ -7,8 +7,8 @@
 namespace tributary {
 namespace {
 
-// Words before the cursor tell the subcommand, the last option, and how many values it has. bash
-// takes --option=VALUE apart at the equals sign.
+// The words before the cursor give the subcommand, the last option, and the number of its values.
+// bash splits --option=VALUE at the equals sign.
 constexpr std::string_view kHead = R"(# SPDX-License-Identifier: Apache-2.0
 # Bash completion, made by print_manual from the program's own options.
 # shellcheck shell=bash
@@ -75,7 +75,7 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// What the script calls a value of this name.
+/// The script's kind for a value of this name.
 std::string kind_of(const std::string& value) {
     static const std::map<std::string, std::string> kinds{{"FILE", "files"},
                                                           {"CAPTURE", "files"},
@@ -85,7 +85,7 @@ std::string kind_of(const std::string& value) {
     return found == kinds.end() ? "free" : found->second;
 }
 
-/// The words that lead to a command behind the program's name, each with a space before it.
+/// The words of a command after the program's name, each with a space before it.
 std::string path_of(const CommandReference& command) {
     const std::size_t space = command.name.find(' ');
     return space == std::string::npos ? "" : command.name.substr(space);
@@ -152,7 +152,7 @@ std::string bash_completion(const CommandReference& program, const std::vector<S
     Cases cases;
     add_cases(program, cases);
     std::string script(kHead);
-    // A pattern that nothing matches keeps a case that has no other well-formed.
+    // A pattern without a match keeps an otherwise empty case well-formed.
     replace_line(script, "@commands@",
                  cases.commands.empty() ? "                    *) ;;" : cases.commands);
     replace_line(script, "@options@", cases.options);

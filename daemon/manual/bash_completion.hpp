@@ -9,8 +9,9 @@
 
 namespace tributary {
 
-/// A bash script that completes a program's subcommands, options and values. What a value is tells
-/// its name: FILE and CAPTURE are files, DIRECTORY is one, KEY=VALUE overrides a configuration key.
+/// A bash script that completes a program's subcommands, options and values. The name of a value
+/// gives its kind: FILE and CAPTURE are files, DIRECTORY is one, KEY=VALUE overrides a
+/// configuration key.
 ///
 /// @param keys  of the configuration, by general path
 [[nodiscard]] std::string bash_completion(const CommandReference& program,

@@ -7,7 +7,7 @@
 namespace tributary {
 namespace {
 
-/// "TEXT:{octets,packets}" is how CLI11 tells a value's type and the words that it may be.
+/// CLI11 gives a value's type and its permitted words as "TEXT:{octets,packets}".
 std::vector<std::string> words_of(const std::string& type) {
     const std::size_t open = type.find('{');
     const std::size_t close = type.find('}');
@@ -17,7 +17,7 @@ std::vector<std::string> words_of(const std::string& type) {
     return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
 
-/// Behind a colon in the type CLI11 tells what is checked; a name with a colon is an option_text.
+/// CLI11 puts the check after a colon in the type; a name with a colon is an option_text.
 std::string value_of(const CLI::Option& option) {
     if (option.get_positional()) {
         return option.get_name(true);
@@ -50,7 +50,7 @@ OptionReference describe_option(const CLI::Option& option) {
 void add_groups(const CLI::App& app, const std::string& title, CommandReference& reference) {
     for (const std::string& name : app.get_groups()) {
         const auto options = app.get_options([&](const CLI::Option* option) {
-            // A group of options inherits the help of its command, which has told it.
+            // A group of options inherits its command's help option, which is listed there.
             const bool is_told = !title.empty() && option == app.get_help_ptr();
             return option->get_group() == name && option->nonpositional() && !is_told;
         });

@@ -11,12 +11,12 @@ class App;
 
 namespace tributary {
 
-/// An option or a positional argument, as a reader of the manual sees it.
+/// An option or a positional argument, for the manual.
 struct OptionReference {
-    std::vector<std::string> names;  ///< with their dashes; none of a positional argument
-    std::string value;               ///< such as FILE; empty: it has none
-    bool takes_many = false;         ///< several values, one behind the other
-    std::vector<std::string> words;  ///< the only good values; empty: any
+    std::vector<std::string> names;  ///< with their dashes; empty for a positional argument
+    std::string value;               ///< such as FILE; empty: none
+    bool takes_many = false;         ///< several values, one after the other
+    std::vector<std::string> words;  ///< the only valid values; empty: any
     std::string help;
 };
 
@@ -26,18 +26,18 @@ struct OptionGroup {
     std::vector<OptionReference> options;
 };
 
-/// A program or a subcommand, and all that can be said to it.
+/// A program or a subcommand, with its arguments and options.
 struct CommandReference {
-    std::string name;  ///< as it is typed, with the program's: "tributary flows"
+    std::string name;  ///< as typed, with the program's: "tributary flows"
     std::string help;
     std::vector<OptionReference> arguments;  ///< positional
     std::vector<OptionGroup> groups;
     std::vector<CommandReference> commands;
 };
 
-/// What a command line takes: the one source of manual pages and completion.
+/// Describes a command line: the one source of manual pages and completion.
 ///
-/// @param parent  what is typed before the app's name; empty for a program
+/// @param parent  the words before the app's name; empty for a program
 /// @thread        any
 [[nodiscard]] CommandReference describe(const CLI::App& app, const std::string& parent = {});
 

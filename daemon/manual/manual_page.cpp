@@ -25,9 +25,9 @@ std::string_view roff_character(char letter) {
         case '~':
             return "\\(ti";
         case '"':
-            return "\\(dq";  // so that it can stand in a macro's argument
+            return "\\(dq";  // allowed in a macro's argument
         case '|':
-            return "|\\:";  // a line may end behind one of many values
+            return "|\\:";  // a line may end after one of many values
         default:
             return {};
     }
@@ -37,7 +37,7 @@ std::string bold(const std::string& text) { return "\\fB" + roff_text(text) + "\
 
 std::string italic(const std::string& text) { return "\\fI" + roff_text(text) + "\\fR"; }
 
-/// As it is typed: "--config FILE", "--read CAPTURE...".
+/// As typed: "--config FILE", "--read CAPTURE...".
 std::string typed(const OptionReference& option) {
     std::string text;
     for (const std::string& name : option.names) {
@@ -66,7 +66,7 @@ void add_entries(const std::vector<OptionReference>& options, std::string& page)
     }
 }
 
-/// Each command has it: the synopsis of the program says so once.
+/// Every command has --help: the synopsis of the program lists it once.
 bool is_help(const OptionReference& option) {
     return !option.names.empty() && option.names.back() == "--help";
 }

@@ -14,10 +14,10 @@
 
 namespace tributary {
 
-/// A text as roff prints it, letter by letter: dashes and quotes can be copied into a shell.
+/// A text for roff, to be printed letter by letter: dashes and quotes can be copied into a shell.
 [[nodiscard]] std::string roff_text(std::string_view text);
 
-/// Paragraphs of Markdown of which only code in backticks is marked up.
+/// Paragraphs of Markdown with only code in backticks marked up.
 [[nodiscard]] std::string roff_paragraphs(std::string_view markdown);
 
 /// The options of a program, by group.

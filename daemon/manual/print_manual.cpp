@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what is made from the tables that the programs themselves use, to standard output:
+// Writes texts made from the programs' own tables to standard output:
 //
 //   print_manual page TEMPLATE       a manual page: docs/man/*.in with options and keys
 //
@@ -41,7 +41,7 @@ CommandReference describe_tributaryd() {
     return describe(app);
 }
 
-/// A line of a template that is one of these words becomes the text made for it.
+/// A template's line with one of these words is replaced by the text made for it.
 const std::map<std::string, std::function<std::string()>>& makers() {
     static const std::map<std::string, std::function<std::string()>> all{
         {"@tributary-options@", [] { return roff_options(describe_tributary()); }},
