@@ -23,7 +23,7 @@ bool is_hex(std::string_view text, std::size_t least, std::size_t most) {
            text.find_first_not_of(kHexDigits) == std::string_view::npos;
 }
 
-/// An interface name as the kernel takes it.
+/// A name that the kernel accepts for an interface.
 bool is_interface(std::string_view text) {
     constexpr std::size_t kLongestName = 15;  // IFNAMSIZ - 1
     return !text.empty() && text.size() <= kLongestName && text != "." && text != ".." &&
@@ -49,8 +49,8 @@ bool is_pci_address(std::string_view text) {
            function.size() == 1 && function.front() >= '0' && function.front() <= '7';
 }
 
-/// The names of DPDK's virtual network devices begin so. A kernel interface's name does not, and
-/// is what people write by mistake.
+/// The prefixes of DPDK's virtual network devices. A kernel interface's name, a common mistake, has
+/// none of them.
 bool is_vdev_name(std::string_view text) {
     constexpr std::array<std::string_view, 3> kPrefixes{"net_", "eth_", "virtio_user"};
     return text.find_first_not_of(kNameLetters) == std::string_view::npos &&

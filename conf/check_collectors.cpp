@@ -98,7 +98,7 @@ void check_group_spool(const ExportOptions& options, const Section& section) {
                        std::to_string(buffer) + "; must be at least twice as much");
 }
 
-/// A file that is one message longer than the templates would do; this is one that is worth it.
+/// A file must hold the templates and one message; this size is of practical use.
 constexpr std::uint64_t kSmallestFile = std::uint64_t{1} << 20U;
 
 void check_rotation(const CollectorOptions& collector, const Section& section) {
@@ -117,7 +117,7 @@ void check_rotation(const CollectorOptions& collector, const Section& section) {
     section.demand("rotation.command", rotation.is_on() || rotation.command.empty(), no_rotation);
 }
 
-/// @return  4 or 6, or nothing for what is no address
+/// @return  4 or 6; nullopt: not an address
 int ip_version(const std::string& text) {
     const bool is_address = !text.empty() && is_ip_address_or_empty(text);
     return !is_address ? 0 : text.find(':') == std::string::npos ? 4 : 6;
@@ -131,7 +131,7 @@ void check_source_address(const CollectorOptions& collector, const Section& sect
                        shown(collector.host) + "; must be of the same IP version");
 }
 
-/// The templates of biflows are twice as long; one that does not fit a message cannot be sent.
+/// The templates of biflows are twice as long; a template longer than a message cannot be sent.
 void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
                const Section& section) {
     const std::uint16_t least = flows.tcp_analysis ? 832 : 576;
@@ -159,7 +159,7 @@ void check_rate(const CollectorOptions& collector, const Section& section) {
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {
-    std::error_code unknown;  // no working directory: then the path is what it is
+    std::error_code unknown;  // without a working directory the path stays as it is
     return collector.transport == TransportKind::file
                ? std::filesystem::absolute(collector.path, unknown).lexically_normal().string()
                : collector.host + ", port " + std::to_string(collector.port) +
@@ -172,7 +172,7 @@ std::string words_for_place(const CollectorOptions& collector) {
     return is_tls ? place.substr(0, place.rfind(' ') + 1) + "tls" : place;
 }
 
-/// What can be said of one without the others.
+/// Checks one collector without the others.
 void check_alone(const Config& config, std::size_t index, const Section& section,
                  const Faults& faults) {
     const CollectorOptions& collector = config.export_.collectors[index];
@@ -188,7 +188,7 @@ void check_alone(const Config& config, std::size_t index, const Section& section
     }
 }
 
-/// Whether it says where it is; that it must is another check's business.
+/// Whether it has an address or path; another check requires one.
 bool has_place(const CollectorOptions& collector) {
     return collector.transport == TransportKind::file ? !collector.path.empty()
                                                       : !collector.host.empty();

@@ -7,7 +7,7 @@
 
 namespace tributary {
 
-/// Whether what is said of the collectors fits together.
+/// Checks the collectors' keys together.
 ///
 /// @param root  the document, for the places in error messages
 /// @param faults  receives a line for each collector key that does not fit: key, value, allowed

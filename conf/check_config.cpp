@@ -24,11 +24,11 @@ public:
     Unique(const char* key, const char* hint, const YamlNode& root, Faults& faults)
         : key_(key), hint_(hint), root_(root), faults_(faults) {}
 
-    /// @return  whether it differs from those before
+    /// @return  whether it differs from the values before
     bool add(const std::string& value) {
         const std::string path = input_path(count_++, key_);
         if (value.empty()) {
-            return true;  // that is another fault
+            return true;  // a missing value is another fault
         }
         const auto [first, is_new] = seen_.emplace(value, path);
         if (!is_new && !faults_.is_unread(path)) {
@@ -47,7 +47,7 @@ private:
     std::map<std::string, std::string> seen_;
 };
 
-/// On the unified-header path there are no frames to choose from, and a frame holds many packets.
+/// Filters and sampling do not apply to unified headers: their frames hold many packets.
 template <class Options>
 void check_selection(const Options& options, const Section& section) {
     const bool has_frames = options.parse != ParseMode::unified_header;
@@ -58,10 +58,10 @@ void check_selection(const Options& options, const Section& section) {
     section.demand("sampling", has_frames || options.sampling == 1, no_frames);
 }
 
-/// What unified headers do not carry cannot be exported, and what their sender decides cannot be
-/// decided again.
+/// Fields that unified headers do not carry cannot be exported, and decisions of their sender
+/// cannot be changed.
 ///
-/// @param parse  path of the key that is unified-header
+/// @param parse  path of the key with value unified-header
 void check_unified_headers(const Config& config, const std::string& parse, const YamlNode& root,
                            Faults& faults) {
     const auto demand = [&](bool is_good, const std::string& key, const std::string& given,
@@ -101,7 +101,7 @@ void check_inputs(const Config& config, const YamlNode& root, Faults& faults) {
                        " is missing; must be a PCI address, af_packet:IFNAME, af_xdp:IFNAME or a "
                        "DPDK vdev string");
         const bool has_own_device = devices.add(input.device);
-        // Without a name of its own it has the device's, which is told already.
+        // Without a name of its own it has the device's, whose fault is noted already.
         names.add(has_own_device || input.name != input.device ? input.name : std::string());
         indices.add(std::to_string(input.interface_index));
         check_selection(input, section);
@@ -111,7 +111,7 @@ void check_inputs(const Config& config, const YamlNode& root, Faults& faults) {
     }
 }
 
-/// Two threads that poll on one core halve each other, and an input thread that waits for the
+/// Two polling threads on one core have half of it each, and an input thread that waits for the
 /// export thread loses packets.
 void check_core_once(const Config& config, const YamlNode& root, Faults& faults) {
     std::map<std::uint32_t, std::size_t> seen;

@@ -7,61 +7,59 @@
 
 namespace tributary {
 
-/// Gives inputs without name or interface index theirs: the device, and the position from 1.
+/// Completes inputs without name or interface index: the device, and the position from 1.
 void complete_inputs(Config& config);
-/// Gives collectors without a port that of their transport.
+/// Gives collectors without a port their transport's.
 void complete_collectors(Config& config);
 
-// What these checks find goes into `faults`, as far as the values in question could be read; those
-// without it throw ConfigError.
+// These checks put faults into `faults`, if the values could be read; those without `faults` throw
+// ConfigError.
 
-/// Checks what no key of `flows` can say alone; live and offline.
+/// Checks the keys of `flows` together; live and offline.
 ///
-/// @param root  what the configuration was read from, for the places in messages
+/// @param root  the configuration's text, for the places in messages
 /// @thread      any; pure
 void check_flows(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Checks what the limits of no key of `export` can say.
+/// Checks the keys of `export` together.
 ///
 /// @thread  any; pure
 void check_export(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Checks what no key of `read` can say alone.
+/// Checks the keys of `read` together.
 ///
 /// @thread  any; pure
 void check_read(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Checks what no key can say alone, for a run on captures: their parser can give what is asked
-/// for.
+/// Checks keys together, for a run on captures: their parser must find the exported fields.
 ///
 /// @thread  any; pure
 void check_offline(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Checks what no key can say alone, for `tributary preparse`: what is asked for goes into unified
-/// headers.
+/// Checks keys together, for `tributary preparse`: unified headers must have the requested fields.
 ///
 /// @errors  ConfigError
 /// @thread  any; pure
 void check_preparse(const Config& config, const YamlNode& root);
 
-/// The same where packets come from a device: it is the one input, its packets are parsed, and
-/// cores fit queues.
+/// The same for packets from a device: it is the one input, its packets are parsed, and cores fit
+/// queues.
 ///
 /// @param config  after complete_inputs()
 /// @thread        any; pure
 void check_preparse_device(const Config& config, const YamlNode& root, Faults& faults);
 
-/// The same where packets come from captures: they are parsed, and there is no input beside them.
+/// The same for packets from captures: they are parsed, and there is no other input.
 ///
 /// @errors  ConfigError
 /// @thread  any; pure
 void check_preparse_captures(const Config& config, const YamlNode& root);
 
-/// Checks what no key can say alone, for a probe: there is an input and a collector, inputs differ,
-/// a collector has what its transport needs, and cores fit queues.
+/// Checks keys together, for a probe: it has an input and a collector, inputs differ, a collector
+/// has the keys that its transport needs, and cores fit queues.
 ///
 /// @param config  after complete_inputs()
-/// @param root    what the configuration was read from, for the places in messages
+/// @param root    the configuration's text, for the places in messages
 /// @thread        any; pure
 void check_probe(const Config& config, const YamlNode& root, Faults& faults);
 

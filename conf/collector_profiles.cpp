@@ -80,7 +80,7 @@ std::string path_of(std::size_t collector) {
     return "export.collectors." + std::to_string(collector);
 }
 
-/// The options of a collector, with the values of the export section where its own are inherited.
+/// The options of a collector, with inherited values from the export section.
 CollectorOptions effective(const Config& config, std::size_t index) {
     CollectorOptions own = config.export_.collectors[index];
     own.timestamps = own.timestamps.value_or(config.export_.timestamps);
@@ -99,7 +99,7 @@ CollectorOptions effective(const Config& config, std::size_t index) {
     return own;
 }
 
-/// Whether a list of words, with a space between them, has this one.
+/// Whether a list of words, separated by spaces, has this one.
 bool has_word(std::string_view list, std::string_view word) {
     while (!list.empty()) {
         const std::size_t end = std::min(list.find(' '), list.size());
@@ -118,7 +118,7 @@ std::string value_of(const CollectorOptions& collector, std::string_view key) {
     return found == settings.end() ? std::string() : found->value;
 }
 
-/// Whether an input's packets are sampled otherwise than those of the first.
+/// Whether an input's sampling differs from that of the first.
 bool differ_in_sampling(const std::vector<InputOptions>& inputs) {
     return std::ranges::any_of(inputs, [&inputs](const InputOptions& input) {
         const InputOptions& first = inputs.front();
@@ -168,7 +168,7 @@ void warn_of_collector(const Config& config, std::size_t index,
     }
 }
 
-/// The settings of a profile, and why, for a cell of a table.
+/// The settings of a profile with their reasons, for a cell of a table.
 std::string settings_text(const ProfileEntry& entry) {
     std::string text;
     for (const ProfileSetting& setting : kSettings) {

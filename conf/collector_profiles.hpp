@@ -12,41 +12,41 @@
 
 namespace tributary {
 
-/// What a collector makes of sampling that it is told.
+/// How a collector uses reported sampling.
 enum class RateReading : std::uint8_t {
-    of_each,     ///< it knows the rate of each input, or leaves rates to its users
-    one_of_all,  ///< of an observation domain, so inputs may not differ
+    of_each,     ///< reads the rate of each input, or leaves rates to its users
+    one_of_all,  ///< reads one rate per observation domain, so inputs must not differ
     not_told,    ///< options records would harm it
 };
 
-/// A collector program, and the messages that it can read.
+/// A collector program and the messages that it reads.
 struct ProfileEntry {
     CollectorProfile profile{};
-    std::string_view word;       ///< in the configuration
-    std::string_view collector;  ///< program and release that the settings are for
-    bool takes_streams = true;   ///< by TCP; otherwise UDP alone
-    /// Where the settings come from; empty: a test runs the collector.
+    std::string_view word;       ///< the value of the key
+    std::string_view collector;  ///< program and release of the settings
+    bool takes_streams = true;   ///< by TCP; false: only by UDP
+    /// The source of the settings; empty: a test runs the collector.
     std::string_view source{};
     RateReading rate = RateReading::of_each;
 };
 
-/// A key of the collector that has another value by default under this profile.
+/// A key of the collector with another default under this profile.
 struct ProfileSetting {
     CollectorProfile profile{};
     std::string_view key;
-    std::string_view value;    ///< as --dump-config shows it
-    std::string_view because;  ///< what becomes of records otherwise; names the program
-    /// Other values that do no harm, each as --dump-config shows it, with a space between them.
+    std::string_view value;    ///< in the form of --dump-config
+    std::string_view because;  ///< the effect on records otherwise; names the program
+    /// Other harmless values, in the form of --dump-config, separated by spaces.
     std::string_view harmless{};
 };
 
 /// All profiles, in the order of the documentation.
 [[nodiscard]] std::span<const ProfileEntry> profile_entries() noexcept;
 [[nodiscard]] const ProfileEntry& profile_entry(CollectorProfile profile) noexcept;
-/// All settings, those of one profile together.
+/// All settings, grouped by profile.
 [[nodiscard]] std::span<const ProfileSetting> profile_settings() noexcept;
 
-/// Warnings, a line each: a collector is configured to get what its profile's program loses.
+/// Warnings, a line each: a collector is configured to get data that its profile's program loses.
 [[nodiscard]] std::vector<std::string> profile_warnings(const Config& config);
 
 /// The table of profiles for the reference page, in Markdown.

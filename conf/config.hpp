@@ -16,11 +16,11 @@ namespace tributary {
 
 struct TelemetryOptions {
     std::string listen = "127.0.0.1:9477";  ///< HOST:PORT
-    bool dpdk = false;                      ///< answers DPDK's telemetry socket, too
+    bool dpdk = false;                      ///< also answers DPDK's telemetry socket
 };
 
 struct ControlOptions {
-    std::string socket = "auto";  ///< a path, or where there is none to be empty
+    std::string socket = "auto";  ///< a path; empty: no socket
 };
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
@@ -35,11 +35,11 @@ inline constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLogLevels
 struct LogOptions {
     LogLevel level = LogLevel::info;
     std::string file;                                    ///< empty: standard error
-    std::uint64_t max_octets = std::uint64_t{1} << 24U;  ///< of a file, before the next one begins
-    std::uint32_t max_files = 5;                         ///< the one that is written included
+    std::uint64_t max_octets = std::uint64_t{1} << 24U;  ///< of a file, before the next begins
+    std::uint32_t max_files = 5;                         ///< including the present one
 };
 
-/// Everything that the configuration says. Each module's own options hold its defaults.
+/// The whole configuration. Each module's own options hold its defaults.
 struct Config {
     std::vector<InputOptions> inputs;
     FlowCacheOptions flows;

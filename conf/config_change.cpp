@@ -19,7 +19,7 @@ std::map<std::string, std::string> values_of(const Config& config) {
     return values;
 }
 
-/// Filters of inputs, and keys of these sections, as far as a running probe can take them.
+/// Whether a running probe can apply a changed key: filters of inputs, and keys of these sections.
 bool is_reloadable(std::string_view path) {
     constexpr std::array<std::string_view, 4> kKeys{"flows.idle-timeout", "flows.active-timeout",
                                                     "flows.tcp-end-timeout", "log.level"};
@@ -38,13 +38,13 @@ ConfigChange compare(const Config& running, const Config& wanted) {
         if (old != before.end() && old->second == value) {
             before.erase(old);
         } else {
-            before[path];  // it changes, or is new
+            before[path];  // changed, or new
         }
     }
     ConfigChange change;
     for (const auto& [path, value] : before) {
         constexpr std::string_view kCollectors = "export.collectors";
-        // Which one it is its place in the list does not tell: one before it may be gone.
+        // Its place in the list does not identify a collector: one before it may be gone.
         const std::string name = path.starts_with(kCollectors) ? std::string(kCollectors) : path;
         std::vector<std::string>& list =
             is_reloadable(path) ? change.reloadable : change.needs_restart;

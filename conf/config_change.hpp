@@ -8,11 +8,11 @@
 
 namespace tributary {
 
-/// The keys in which a new configuration differs from the one that a probe runs by.
+/// The keys in which a new configuration differs from a probe's present one.
 struct ConfigChange {
     /// `export.collectors` as a whole.
     std::vector<std::string> reloadable;     ///< can change while packets come
-    std::vector<std::string> needs_restart;  ///< decide on memory, threads, NICs or addresses
+    std::vector<std::string> needs_restart;  ///< determine memory, threads, NICs or addresses
 };
 
 /// @thread  any; pure

@@ -13,14 +13,14 @@ struct ConfigError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Gives up on the configuration.
+/// Refuses the configuration.
 ///
-/// @param place    "FILE:LINE", "--set KEY=VALUE" or the like
-/// @param message  what is wrong there
+/// @param place    such as "FILE:LINE" or "--set KEY=VALUE"
+/// @param message  the fault
 /// @errors         ConfigError, always
 [[noreturn]] void refuse(std::string_view place, std::string_view message);
 
-/// Text from outside made fit for a message: one line, printable, of bounded length.
+/// Text from outside in a form for messages: one line, printable, of bounded length.
 [[nodiscard]] std::string shown(std::string_view text);
 
 }  // namespace tributary

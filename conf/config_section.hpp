@@ -9,14 +9,14 @@
 
 namespace tributary {
 
-/// A part of the configuration whose values must fit each other.
+/// A section of the configuration, for checks of its values together.
 class Section {
 public:
     Section(const YamlNode& root, std::string path, Faults& faults)
         : root_(root), path_(std::move(path)), faults_(faults) {}
 
-    /// Notes the key, saying `what` of it, unless it is good, or the section has values that could
-    /// not be read.
+    /// Notes a fault of the key, with the text `what`, unless it is good or the section has
+    /// unreadable values.
     void demand(const char* key, bool is_good, const std::string& what) const {
         const std::string path = path_ + "." + key;
         if (!is_good && !faults_.has_unread_key(path_) && !faults_.is_unread(path)) {

@@ -48,7 +48,7 @@ void warn_of_parted_fragments(const Config& config, Warnings& warnings) {
     }
 }
 
-/// Warns of a key whose value says how something is done that is not done.
+/// Warns of a key without effect, because its feature is off.
 void warn_of_idle_key(bool is_idle, const std::string& key, const char* because,
                       Warnings& warnings) {
     if (is_idle) {

@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// What can be run as it is, but will not do what it looks like: a line each, for the log.
+/// Valid settings without their apparent effect: a line each, for the log.
 ///
 /// @param config  complete and checked
 /// @thread        any; pure

@@ -24,7 +24,7 @@ std::size_t count_common(const std::vector<std::string>& one,
     return count;
 }
 
-/// Writes settings as block YAML: what a path shares with the path before it is not repeated.
+/// Writes settings as block YAML, without repeating the common front of consecutive paths.
 class YamlWriter {
 public:
     void add(const Setting& setting) {

@@ -10,16 +10,16 @@
 
 namespace tributary {
 
-/// A configuration as YAML with every key; load_config() makes the same of it again.
+/// A configuration as YAML with every key; load_config() reads the same configuration from it.
 [[nodiscard]] std::string dump_config(const Config& config);
 
-/// What is to be known of all keys: paragraphs in Markdown, with code in backticks.
+/// The introduction to all keys: paragraphs in Markdown, with code in backticks.
 [[nodiscard]] std::string_view key_introduction();
 
-/// Every key with its default, by a path that is general, such as inputs[].queues.
+/// Every key with its default, by its general path, such as inputs[].queues.
 [[nodiscard]] std::vector<Setting> documented_keys();
 
-/// The section that a key is in: inputs[] of inputs[].queues.
+/// The section of a key: inputs[] of inputs[].queues.
 [[nodiscard]] std::string section_of(const std::string& path);
 
 /// A configuration that the reference shows whole.

@@ -78,7 +78,7 @@ const std::vector<Word<bool OptionsChoice::*>>& options_words() {
     return words;
 }
 
-/// Takes one word of it. @return  whether it is one
+/// Applies one word. @return  whether it is a known one
 bool take_options(std::string_view text, OptionsChoice& chosen) {
     const auto* const word = find_word(options_words(), text);
     if (word != nullptr) {
@@ -121,7 +121,7 @@ Rule<CollectorOptions> host_text() {
     return rule;
 }
 
-/// Where a collector is.
+/// The address of a collector.
 std::vector<Key<CollectorOptions>> place_keys() {
     using O = CollectorOptions;
     return {
@@ -151,7 +151,7 @@ std::vector<Key<CollectorOptions>> place_keys() {
     };
 }
 
-/// What a collector gets.
+/// The data for a collector.
 std::vector<Key<CollectorOptions>> content_keys() {
     using O = CollectorOptions;
     return {
@@ -208,7 +208,7 @@ std::vector<Key<CollectorOptions>> transport_keys() {
     };
 }
 
-/// Gives the collector what its profile sets.
+/// Applies a profile's settings to the collector.
 void take_profile(CollectorProfile profile, CollectorOptions& collector) {
     collector.profile = profile;
     for (const ProfileSetting& setting : profile_settings()) {
@@ -257,7 +257,7 @@ const std::vector<Word<bool FieldGroups::*>>& group_words() {
     return words;
 }
 
-/// Takes one word of export.fields. @return  whether it is one
+/// Applies one word of export.fields. @return  whether it is a known one
 bool take_field(std::string_view text, FieldGroups& whole, PartialGroups& partial) {
     if (const auto* word = find_word(group_words(), text)) {
         whole.*(word->meaning) = true;
@@ -289,7 +289,7 @@ bool accept_fields(const YamlNode& node, ExportOptions& options) {
     }
     for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
         if (!(options.partial.groups.*(kGroupElements.at(index).group))) {
-            options.partial.elements.reset(index);  // its group is there as a whole
+            options.partial.elements.reset(index);  // its whole group is exported
         }
     }
     return node.kind == YamlNode::Kind::list || node.kind == YamlNode::Kind::null;

@@ -11,12 +11,12 @@
 
 namespace tributary {
 
-/// What is wrong with a configuration, so that all of it is told at once.
+/// Collects the faults of a configuration, to report all at once.
 class Faults {
 public:
-    /// Runs a check, and keeps the message of the ConfigError that it throws.
+    /// Runs a check, and keeps the message of its ConfigError.
     ///
-    /// @param path   of what is checked, dotted; of one path the first fault is noted
+    /// @param path   of the checked value, dotted; only the first fault of a path is noted
     /// @param check  throws ConfigError
     template <class Check>
     void in(const std::string& path, const Check& check) {
@@ -26,8 +26,8 @@ public:
             note(path, error.what());
         }
     }
-    /// The same for how values fit each other. It is left out where one of them could not be read,
-    /// because what stands in its place was not meant.
+    /// The same for values together. It is left out if one of them could not be read, because a
+    /// substitute stands in its place.
     template <class Check>
     void among(const std::string& path, const Check& check) {
         if (!is_unread(path)) {
@@ -39,7 +39,7 @@ public:
             noted_.push_back({.path = path, .line = std::string(line)});
         }
     }
-    /// All values are read that can be: what is noted from now on is how they fit.
+    /// Ends the reading of values: later faults are of values together.
     void end_of_reading() noexcept { unread_ = noted_.size(); }
     /// Whether a value at this path, in it or around it could not be read.
     [[nodiscard]] bool is_unread(std::string_view path) const {
@@ -48,7 +48,7 @@ public:
                                return is_within(fault.path, path) || is_within(path, fault.path);
                            });
     }
-    /// Whether a key of this section itself, or what is around it, could not be read.
+    /// Whether a key of this section itself, or a section around it, could not be read.
     [[nodiscard]] bool has_unread_key(std::string_view section) const {
         return std::any_of(noted_.begin(), noted_.begin() + static_cast<std::ptrdiff_t>(unread_),
                            [section](const Fault& fault) {
@@ -58,7 +58,7 @@ public:
                            });
     }
     [[nodiscard]] bool are_none() const noexcept { return noted_.empty(); }
-    /// @errors  ConfigError with a line for each fault, if there are any
+    /// @errors  ConfigError with a line for each fault, if any
     void raise() const {
         std::string lines;
         for (const Fault& fault : noted_) {
@@ -75,7 +75,7 @@ private:
         std::string line;
     };
 
-    /// Whether a path is the other one, or leads into it.
+    /// Whether `inner` is `outer`, or a path below it.
     static bool is_within(std::string_view inner, std::string_view outer) {
         return inner.starts_with(outer) &&
                (inner.size() == outer.size() || outer.empty() || inner[outer.size()] == '.');

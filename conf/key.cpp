@@ -6,7 +6,7 @@
 namespace tributary {
 namespace {
 
-/// Letters to insert, remove or change to make one word of the other (Levenshtein).
+/// Letters to insert, remove or change to turn one word into the other (Levenshtein).
 std::size_t edit_distance(std::string_view one, std::string_view other) {
     std::vector<std::size_t> row(other.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::string comma_list(const std::vector<std::string>& words) {
     return text;
 }
 
-/// The value as it stands there; a short list is shown in full.
+/// The value as written; a short list in full.
 std::string value_text(const YamlNode& node) {
     if (node.kind != YamlNode::Kind::list) {
         return shown(node);
@@ -73,7 +73,7 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
     std::size_t least = best.empty() ? word.size() / 3 + 2 : 0;
     if (best.empty()) {
         best = only_one_of_the_stem(word, names);
-        least = best.empty() ? least : 2;  // one wrong letter is likelier than another form
+        least = best.empty() ? least : 2;  // one wrong letter is more likely than another form
     }
     for (const std::string& name : names) {
         const std::size_t distance = edit_distance(word, name);

@@ -13,28 +13,28 @@
 #include "conf/yaml_tree.hpp"
 
 // A section of the configuration is a map that fills an options struct, its `Owner`. A section has
-// a table with one row per key. The row alone drives loading, the rejection of unknown keys,
-// --dump-config and the reference page.
+// a table with one row per key. Loading, the rejection of unknown keys, --dump-config and the
+// reference page use only this row.
 
 namespace tributary {
 
-/// One key with its value, as --dump-config and the reference show it.
+/// One key with its value, for --dump-config and the reference.
 struct Setting {
     std::string path;    ///< dotted, list items by number
     std::string value;   ///< YAML
-    std::string limits;  ///< what the value must be
+    std::string limits;  ///< permitted values
     std::string help;
 };
 
-/// What a value must be, and how it goes into its member of `Owner` and out again.
+/// The permitted values of a key, and how to read and write its member of `Owner`.
 template <class Owner>
 struct Rule {
     std::string limits;                                   ///< follows "must be"
     std::function<bool(const YamlNode&, Owner&)> accept;  ///< false: outside the limits
     std::function<std::string(const Owner&)> yaml;
-    /// What a scalar was probably meant to be; empty: unknown. Told where the rule accepts it.
+    /// The probable meaning of a refused scalar; empty: unknown. Shown if the rule accepts it.
     std::function<std::string(std::string_view)> hint{};
-    /// What helps with a scalar that was refused, and no hint is told of; empty: nothing.
+    /// Advice for a refused scalar without a hint; empty: none.
     std::function<std::string(std::string_view)> advice{};
 };
 
@@ -47,17 +47,16 @@ struct Key {
     bool goes_first = false;  ///< read before the other keys of its section, which override it
 };
 
-/// The name that a word was probably meant to be: the only one that begins with it, or the one most
-/// like it.
+/// The probable name for a word: the only name that begins with it, or the most similar one.
 ///
-/// @return  empty: none is like it
+/// @return  empty: no similar name
 [[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& names);
 
-/// @errors  ConfigError, always: no such key; what was meant, or which there are
+/// @errors  ConfigError, always: no such key; with the probable key, or a list of the keys
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,
                                      const std::vector<std::string>& names);
 
-/// @param help  what helps to find a good value, a sentence or nothing
+/// @param help  advice, a sentence; or empty
 /// @errors      ConfigError, always: the value is outside the limits
 [[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
                                const std::string& help);
@@ -86,10 +85,10 @@ void read_entry(const YamlEntry& entry, const std::string& path,
     key->read(entry.value, join_path(path, entry.key), owner, faults);
 }
 
-/// Fills `owner` from a map, key by key; what is not given, or cannot be read, keeps its value.
+/// Fills `owner` from a map, key by key; keys that are missing or unreadable keep their values.
 ///
-/// @param faults  gets what is wrong inside
-/// @errors        ConfigError: this is no map
+/// @param faults  gets the faults inside
+/// @errors        ConfigError: not a map
 template <class Owner>
 void read_section(const YamlNode& node, const std::string& path,
                   const std::vector<Key<Owner>>& keys, Owner& owner, Faults& faults) {
@@ -114,7 +113,7 @@ void list_section(const Owner& owner, const std::string& path, const std::vector
     }
 }
 
-/// What a value was probably meant to be, or what else helps; empty: unknown.
+/// The hint or the advice for a value; empty: none.
 template <class Owner>
 std::string help_with(const YamlNode& node, const Rule<Owner>& rule) {
     YamlNode meant = node;

@@ -20,7 +20,7 @@ auto parse_mode(ParseMode Options::*member) {
                            {"unified-header", ParseMode::unified_header}});
 }
 
-/// Whether it compiles is found out where libpcap is (daemon/filter/packet_filter.hpp).
+/// libpcap checks the expression later (daemon/filter/packet_filter.hpp).
 template <class Options>
 auto filter_text(std::string Options::*member) {
     constexpr std::size_t kLongestFilter = 4096;
@@ -98,7 +98,7 @@ std::vector<Key<InputOptions>> input_keys() {
     };
 }
 
-/// Of TCP alone.
+/// Keys for TCP only.
 std::vector<Key<FlowCacheOptions>> tcp_keys() {
     using O = FlowCacheOptions;
     return {

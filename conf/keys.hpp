@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// Every key there is: name, limits, what it does, where it goes.
+/// The table of all keys: name, limits, help, member.
 [[nodiscard]] std::vector<Key<Config>> config_keys();
 
 /// Every key with its value in this configuration.

@@ -60,8 +60,8 @@ bool is_of_captures(ConfigUse use) {
     return use == ConfigUse::offline || use == ConfigUse::captures_to_collectors;
 }
 
-/// The log file of a configuration is the probe's, which may be running: lines about captures go to
-/// standard error, unless the command line says where.
+/// The configuration's log file belongs to the probe, which may be running: lines about captures go
+/// to standard error, unless the command line names a file.
 void keep_own_log(LoadedConfig& loaded, const YamlNode& root, ConfigUse use) {
     if (is_of_captures(use) && !place_of(root, "log.file").starts_with("--set ")) {
         loaded.probe_log = std::exchange(loaded.config.log.file, {});
@@ -101,7 +101,7 @@ YamlNode text_value(const std::string& text, const std::string& place) {
 }
 
 YamlNode read_yaml(std::istream& text, const std::string& name, Faults& faults) {
-    std::string all(kLongestYaml + 1, '\0');  // one octet more tells that it is too long
+    std::string all(kLongestYaml + 1, '\0');  // one octet more shows that it is too long
     text.read(all.data(), static_cast<std::streamsize>(all.size()));
     all.resize(static_cast<std::size_t>(text.gcount()));
     return parse_yaml(all, {.name = name, .has_lines = true}, {}, faults);
@@ -111,7 +111,7 @@ YamlNode read_yaml_file(const std::string& path, Faults& faults) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (file) {
-        file.peek();  // a directory opens well, and fails at the first read
+        file.peek();  // a directory opens without error, and fails at the first read
     }
     if (file.bad() || !file.is_open()) {
         const std::string reason = std::generic_category().message(errno);
@@ -125,7 +125,7 @@ YamlNode nothing_given() {
     return {.kind = YamlNode::Kind::map, .text = {}, .place = "command line", .entries = {}};
 }
 
-/// Makes what -n says the collector with this number.
+/// Makes the argument of -n the collector with this number.
 void assign_collector(YamlNode& root, std::size_t number, const std::string& collector) {
     const std::string place = "-n " + shown(collector);
     const std::string key = "export.collectors." + std::to_string(number) + ".";

@@ -9,10 +9,10 @@
 namespace tributary {
 namespace {
 
-// Deeper than any key; it keeps a tree made by hand as shallow as a parsed one.
+// Deeper than any key; limits the depth of a tree like the parser's own guard.
 constexpr std::size_t kDeepestPath = 8;
 
-/// The item `index` of a list, which is added if it is the next one.
+/// The item `index` of a list; the next item is added.
 YamlNode& list_item(YamlNode& list, const std::string& path, std::string_view index,
                     const std::string& place) {
     const auto position = parse_whole(index);

@@ -8,17 +8,17 @@
 
 namespace tributary {
 
-/// Puts a value into the tree; missing maps, and an item just behind a list's end, come into being.
+/// Puts a value into the tree; adds missing maps, and an item at the end of a list.
 ///
 /// @param path  dotted, list items by number from 0: "inputs.0.queues"
-/// @errors      ConfigError at the value's place: no such path can be
+/// @errors      ConfigError at the value's place: impossible path
 /// @thread      any; pure
 void assign(YamlNode& root, std::string_view path, YamlNode value);
 
 /// Applies a `--set`.
 ///
 /// @param key_value  "KEY=VALUE", the value in YAML
-/// @errors           ConfigError: no '=', the value is no YAML, or as assign()
+/// @errors           ConfigError: no '=', the value is not YAML, or as assign()
 /// @thread           any; pure
 void apply_set(YamlNode& root, const std::string& key_value);
 

@@ -15,25 +15,25 @@
 #include "conf/key.hpp"
 #include "conf/scalars.hpp"
 
-// What a value may be, by kind. Limits and members are in the key tables (keys.cpp).
+// Rules for values, by kind. Limits and members are in the key tables (keys.cpp).
 
 namespace tributary {
 
 inline constexpr std::chrono::milliseconds kHour{3'600'000};
 
-// Limits of more than one section.
+// Limits used in several sections.
 inline constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
 inline constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::uint64_t kLongestTimeout = 1U << 31U;  ///< seconds
 
-/// A word of the configuration and what it stands for.
+/// A word of the configuration and its value.
 template <class T>
 struct Word {
     std::string_view text;
     T meaning;
 };
 
-/// What or_inherit() reads into.
+/// The target of or_inherit()'s rule.
 template <class T>
 struct OneValue {
     T value{};
@@ -41,7 +41,7 @@ struct OneValue {
 
 inline bool is_scalar(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar; }
 
-/// Whether text is digits with something behind them, perhaps a unit.
+/// Whether text is digits followed by something, perhaps a unit.
 inline bool is_number_of_something(std::string_view text) {
     const std::size_t end = text.find_first_not_of("0123456789., _");
     return end != 0 && end != std::string_view::npos;
@@ -60,7 +60,7 @@ Rule<Owner> whole_number(T Owner::*member, std::uint64_t low, std::uint64_t high
     return {.limits = "a whole number " + range_text(low, high),
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
-                    // What is never in thousands, such as a port, takes no "k".
+                    // Numbers that are never in thousands, such as a port, take no "k".
                     const auto number =
                         high > kMost16 ? parse_amount(node.text) : parse_whole(node.text);
                     if (!is_scalar(node) || !number || *number < low || *number > high) {
@@ -168,7 +168,7 @@ std::string words_text(const std::vector<Word<T>>& words) {
     return text;
 }
 
-/// @return  nullptr if it is none of them
+/// @return  nullptr: none of them
 template <class T>
 const Word<T>* find_word(const std::vector<Word<T>>& words, std::string_view text) {
     const auto word = std::find_if(words.begin(), words.end(),
@@ -207,7 +207,7 @@ Rule<Owner> choice(T Owner::*member, const std::vector<Word<T>>& words) {
                 }};
 }
 
-/// The same as `rule` says for an optional member, or a word that leaves it empty.
+/// `rule` for an optional member, or a word that leaves it empty.
 template <class Owner, class T>
 Rule<Owner> or_word(const std::string& word, std::optional<T> Owner::*member,
                     const Rule<OneValue<T>>& rule) {
@@ -232,25 +232,23 @@ Rule<Owner> or_word(const std::string& word, std::optional<T> Owner::*member,
             .advice = rule.advice};
 }
 
-/// The same as `rule` says for an optional member, or `inherit`, which leaves it empty: a wider
-/// section decides.
+/// `rule` for an optional member, or `inherit`, which leaves it empty: a wider section decides.
 ///
-/// @param rule  of a struct whose only member `value` is what is read
+/// @param rule  of a struct with one member `value`, the target
 template <class Owner, class T>
 Rule<Owner> or_inherit(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
     return or_word("inherit", member, rule);
 }
 
-/// The same as `rule` says for an optional member, or `auto`, which leaves it empty: the program
-/// decides.
+/// `rule` for an optional member, or `auto`, which leaves it empty: the program decides.
 ///
-/// @param rule  of a struct whose only member `value` is what is read
+/// @param rule  of a struct with one member `value`, the target
 template <class Owner, class T>
 Rule<Owner> or_auto(std::optional<T> Owner::*member, const Rule<OneValue<T>>& rule) {
     return or_word("auto", member, rule);
 }
 
-/// Text that satisfies `is_good`, which sees printable text of at most `longest` octets only.
+/// Text that satisfies `is_good`, which gets only printable text of at most `longest` octets.
 template <class Owner>
 Rule<Owner> text(std::string Owner::*member, const std::string& limits,
                  bool (*is_good)(std::string_view), std::size_t longest = kLongestText) {

@@ -18,7 +18,7 @@ struct Utf8Form {
     unsigned char low, high;
 };
 
-// Overlong forms, surrogates and what lies beyond U+10FFFF are in none of them.
+// Overlong forms, surrogates and numbers beyond U+10FFFF are in none of them.
 constexpr std::array kUtf8Forms{
     Utf8Form{0xC2, 0xDF, 2, 0x80, 0xBF}, Utf8Form{0xE0, 0xE0, 3, 0xA0, 0xBF},
     Utf8Form{0xE1, 0xEC, 3, 0x80, 0xBF}, Utf8Form{0xED, 0xED, 3, 0x80, 0x9F},
@@ -26,19 +26,19 @@ constexpr std::array kUtf8Forms{
     Utf8Form{0xF1, 0xF3, 4, 0x80, 0xBF}, Utf8Form{0xF4, 0xF4, 4, 0x80, 0x8F},
 };
 
-/// A suffix of a number, such as k or ms, and the factor that it stands for.
+/// A suffix of a number, such as k or ms, and its factor.
 struct Unit {
     std::string_view word;
     std::uint64_t factor;
 };
 
-/// @return  nullptr if it is none of them
+/// @return  nullptr: none of them
 const Unit* find_unit(std::span<const Unit> units, std::string_view word) {
     const auto unit = std::ranges::find(units, word, &Unit::word);
     return unit == units.end() ? nullptr : &*unit;
 }
 
-/// @return  nothing if it is more than 63 bits hold
+/// @return  nullopt: more than 63 bits
 std::optional<std::uint64_t> product(std::uint64_t number, std::uint64_t factor) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
     return number > kMost / factor ? std::nullopt : std::optional(number * factor);
@@ -48,7 +48,7 @@ unsigned char byte_at(std::string_view bytes, std::size_t index) {
     return static_cast<unsigned char>(bytes[index]);
 }
 
-/// Length of the character at the front of `bytes`, which is not empty; 0 if it is none.
+/// Length of the character at the front of `bytes`, which is not empty; 0: not a text character.
 std::size_t character_length(std::string_view bytes) {
     const unsigned char lead = byte_at(bytes, 0);
     if (lead < 0x80) {
@@ -72,17 +72,17 @@ std::size_t character_length(std::string_view bytes) {
     return form->length;
 }
 
-/// A number of a time with its unit, as it is usually written.
+/// One number of a time with its unit, in usual notation.
 struct TimePart {
     std::string_view number;
-    std::string_view unit;   ///< as parse_time() has it, or w
+    std::string_view unit;   ///< a unit of parse_time(), or w
     std::uint64_t factor{};  ///< milliseconds
     std::size_t size{};      ///< letters of both
 };
 
 /// Takes one from the front of `text`.
 ///
-/// @return  nothing: there is none
+/// @return  nullopt: none
 std::optional<TimePart> take_time_part(std::string_view text) {
     struct Spelling {
         std::string_view word, unit;
@@ -128,7 +128,7 @@ std::string in_small_letters(std::string_view text) {
 }
 
 /// @param word  in small letters
-/// @return      the unit of octets that it means, as parse_amount() has it; empty: unknown
+/// @return      the meant unit of octets, one of parse_amount()'s; empty: unknown
 std::string likely_unit(std::string_view word) {
     struct Power {
         std::string_view unit, name;
@@ -149,7 +149,7 @@ std::string likely_unit(std::string_view word) {
     return {};
 }
 
-/// Without blanks and the marks of thousands.
+/// Without blanks and separators of thousands.
 std::string without_marks(std::string_view text) {
     std::string bare(text);
     std::erase_if(bare, [](char c) { return c == ' ' || c == ',' || c == '_'; });

@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// Reads decimal digits and nothing else; a leading zero does not make them octal.
+/// Reads only decimal digits; a leading zero does not make them octal.
 [[nodiscard]] std::optional<std::uint64_t> parse_whole(std::string_view text);
 
 /// Reads seconds with up to three decimals: "5", "0.25".
@@ -19,12 +19,12 @@ namespace tributary {
 /// Reads a time: seconds as parse_seconds() does, or a number of ms, s, m, h or d: "30s", "1.5h".
 [[nodiscard]] std::optional<std::chrono::milliseconds> parse_time(std::string_view text);
 
-/// Reads a whole number, or one of thousands (k, M, G, T) or of powers of 1024 (Ki, Mi, Gi, Ti),
-/// also of octets: "64k", "4MiB", "10GB".
+/// Reads a whole number, also with a power of 1000 (k, M, G, T) or 1024 (Ki, Mi, Gi, Ti), also of
+/// octets: "64k", "4MiB", "10GB".
 [[nodiscard]] std::optional<std::uint64_t> parse_amount(std::string_view text);
 
-/// What was probably meant by a number with words or marks around its digits: "30 sec" is 30s,
-/// "1h30m" is 5400s, "9k" is 9000, "1,000" is 1000, "16mib" is 16MiB.
+/// The probable meaning of a number with words or marks around its digits: "30 sec" is 30s, "1h30m"
+/// is 5400s, "9k" is 9000, "1,000" is 1000, "16mib" is 16MiB.
 ///
 /// @return  empty: unknown
 [[nodiscard]] std::string likely_time(std::string_view text);
@@ -40,7 +40,7 @@ namespace tributary {
 /// Text in double quotes, as YAML and our messages write it; `text` is printable.
 [[nodiscard]] std::string quoted(std::string_view text);
 
-/// How many bytes at the front are text: UTF-8 without control characters but tab and line ends.
+/// How many bytes at the front are text: UTF-8 without control characters except tab and line ends.
 ///
 /// @source  RFC 3629 §4
 [[nodiscard]] std::size_t count_text_bytes(std::string_view bytes);
@@ -51,9 +51,9 @@ struct HostAndPort {
     std::string port;  ///< as written; empty: not given
 };
 
-/// Takes the two apart without judging them.
+/// Splits the two without checking them.
 ///
-/// @return  nothing when brackets do not match, or the host or the port after a colon is empty
+/// @return  nullopt: brackets do not match, or the host or the port after a colon is empty
 [[nodiscard]] std::optional<HostAndPort> split_host_and_port(std::string_view text);
 
 }  // namespace tributary

@@ -30,7 +30,7 @@ class TreeBuilder : public YAML::EventHandler {
 public:
     explicit TreeBuilder(const YamlOrigin& origin) : origin_(origin) {}
 
-    /// @errors  ConfigError: a key that is not a word
+    /// @errors  ConfigError: a key is not a word
     YamlNode take() {
         if (!bad_key_.empty()) {
             throw ConfigError(bad_key_);
@@ -79,15 +79,15 @@ public:
 private:
     struct Open {
         YamlNode node;
-        std::string key;  ///< under which it goes into the map around it
+        std::string key;  ///< its key in the map around it
     };
 
     [[nodiscard]] bool in_map() const {
         return !open_.empty() && open_.back().node.kind == YamlNode::Kind::map;
     }
 
-    // Only take() refuses: to yaml-cpp a bracket that nothing closes can begin a key too, and its
-    // own error, which comes later, is the better one.
+    // Only take() refuses: yaml-cpp may treat an unclosed bracket as the begin of a key, and its
+    // own later error is better.
     void note_bad_key(const YAML::Mark& mark, const char* what) {
         if (in_map() && !has_key_ && bad_key_.empty()) {
             bad_key_ = place_at(origin_, mark) + ": a key is " + what + "; must be a word";
@@ -143,7 +143,7 @@ private:
     std::vector<Open> open_;
     YamlEntry key_;  ///< waits for its value while has_key_
     bool has_key_ = false;
-    std::string bad_key_;  ///< complaint about the first one
+    std::string bad_key_;  ///< message about the first bad key
 };
 
 void refuse_what_is_no_text(std::string_view text, const YamlOrigin& origin) {
@@ -165,7 +165,7 @@ void note_duplicate_keys(const YamlNode& map, const std::string& path, Faults& f
     for (const YamlEntry& entry : map.entries) {
         const auto [first, is_new] = seen.emplace(entry.key, &entry.value);
         if (!is_new) {
-            // A path of its own: its value may have a fault as well.
+            // A separate path: the value may have a fault as well.
             faults.note(join_path(path, entry.key) + " twice",
                         entry.value.place + ": " + shown(join_path(path, entry.key)) +
                             " is given twice, first in " + first->second->place +
@@ -199,7 +199,7 @@ YamlNode build_tree(std::string_view text, const YamlOrigin& origin) {
     return first.take();
 }
 
-/// @errors  ConfigError: no YAML
+/// @errors  ConfigError: not YAML
 YamlNode whole_tree(std::string_view text, const YamlOrigin& origin) {
     try {
         return build_tree(text, origin);
@@ -212,7 +212,7 @@ YamlNode whole_tree(std::string_view text, const YamlOrigin& origin) {
     }
 }
 
-/// The text with two spaces for each tab that indents, behind the dash of a list's item too.
+/// The text with two spaces for each indenting tab, also after the dash of a list's item.
 std::string without_tabs(std::string_view text, const YamlOrigin& origin, Faults& faults) {
     std::string result;
     std::size_t line = 1;
@@ -233,7 +233,8 @@ std::string without_tabs(std::string_view text, const YamlOrigin& origin, Faults
     return result;
 }
 
-/// Where this is no YAML either, the tabs alone are told: what else is wrong may come of them.
+/// If this is not YAML either, only the tabs are reported: they may be the cause of the other
+/// faults.
 YamlNode tree_without_tabs(std::string_view text, const YamlOrigin& origin, Faults& faults) {
     try {
         return whole_tree(text, origin);

@@ -12,8 +12,8 @@ namespace tributary {
 
 struct YamlEntry;
 
-/// A YAML value that knows where it stands. A tree of our own, because yaml-cpp's nodes keep
-/// duplicate keys silently, share what aliases name (even in circles), and lose the place of a key.
+/// A YAML value with its place. A tree of our own, because yaml-cpp's nodes keep duplicate keys
+/// silently, share aliased nodes (even in circles), and lose the place of a key.
 struct YamlNode {
     enum class Kind { null, scalar, list, map };
     Kind kind = Kind::null;
@@ -27,18 +27,18 @@ struct YamlEntry {
     YamlNode value;
 };
 
-/// A configuration has a few kilobytes; what is longer than this is an accident.
+/// A configuration has a few kilobytes; a longer text is a mistake.
 inline constexpr std::size_t kLongestYaml = 1U << 20U;
 
-/// Where YAML text comes from.
+/// The origin of YAML text.
 struct YamlOrigin {
     std::string name;        ///< the file, or the command-line option
-    bool has_lines = false;  ///< its lines have numbers worth telling
+    bool has_lines = false;  ///< messages show its line numbers
 };
 
 /// Reads one YAML document.
 ///
-/// @param path  of the document in the configuration, dotted; empty for the whole of it
+/// @param path  of the document in the configuration, dotted; empty for the whole configuration
 /// @return      its root; null for an empty text. Keys are unique, the depth is bounded.
 /// @errors      ConfigError: no YAML, no text, more than kLongestYaml
 ///              octets, several documents, a key given twice, an alias, a
@@ -46,8 +46,8 @@ struct YamlOrigin {
 /// @thread      any; pure
 [[nodiscard]] YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin,
                                   const std::string& path);
-/// The same, but keys given twice, and tabs that indent lines, go into `faults`: the last value of
-/// a key holds, and such a tab stands for two spaces, so that faults behind them are found, too.
+/// The same, but duplicate keys and indenting tabs go into `faults`: the last value of a key holds,
+/// and such a tab counts as two spaces, so that later faults are found, too.
 [[nodiscard]] YamlNode parse_yaml(std::string_view text, const YamlOrigin& origin,
                                   const std::string& path, Faults& faults);
 
@@ -55,7 +55,7 @@ struct YamlOrigin {
 [[nodiscard]] YamlNode* find(YamlNode& node, std::string_view key);
 [[nodiscard]] const YamlNode* find(const YamlNode& node, std::string_view key);
 
-/// Where the value of a dotted path stands, or else the nearest value around it.
+/// The place of the value of a dotted path, or of the nearest value around it.
 [[nodiscard]] std::string place_of(const YamlNode& root, std::string_view path);
 
 /// "flows" and "max-flows" give "flows.max-flows".
@@ -64,8 +64,8 @@ struct YamlOrigin {
 /// The parts of a dotted path.
 [[nodiscard]] std::vector<std::string> split_path(std::string_view path);
 
-/// A value as a message shows it: the text itself, or "a list", "a map", "empty",
-/// "without a value".
+/// A value in the form for messages: the text itself, or "a list", "a map", "empty", "without a
+/// value".
 [[nodiscard]] std::string shown(const YamlNode& node);
 
 }  // namespace tributary
