@@ -54,7 +54,7 @@ def main(directory, count, flows, *programs):
         order = [(turn + place) % len(commits) for place in range(len(commits))]
         figures = {commits[index]: measure(paths[index], flows.split()) for index in order}
         turns.append(figures)
-        print(json.dumps(figures), file=sys.stderr)  # so that it can be watched
+        print(json.dumps(figures), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
         json.dump(turns, out, indent=1)
     header = ["flows", "new per second"] + ["%s: ns" % commit for commit in commits]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flood: every packet is a new flow, as fast as one core takes them, and many times more flows
-// than the cache holds. Among it, flows that were there before go on to send now and then. Nothing
-// but the active timeout may end their records.
+// A flood: every packet is a new flow, at the full rate of one core, with many times more flows
+// than the cache holds. Flows from before the flood go on to send now and then. Only the active
+// timeout may end their records.
 //
 //   cache_flood                 a minute of it; JSON on standard output, exit 1 if a rule is broken
 //   cache_flood --seconds N     shorter or longer
@@ -35,7 +35,7 @@ using Record = FlowRecord<kPlainRecord>;
 constexpr std::uint32_t kLongLived = 1000;
 constexpr std::uint32_t kFirstOfFlood = 1'000'000;
 
-/// Takes records while it has room.
+/// Takes records while there is room.
 struct FloodSink {
     std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
     RecordTally all;
@@ -70,8 +70,8 @@ private:
 struct Setup {
     std::uint32_t max_flows;
     std::chrono::seconds active_timeout;
-    /// Between two packets of a long-lived flow: more than the flood takes to fill the cache, so
-    /// that a flow cannot be kept just because it was heard of more lately than all others.
+    /// Between two packets of a long-lived flow: longer than the flood needs to fill the cache, so
+    /// that a flow is not kept just as the most recently active one.
     std::chrono::milliseconds silence;
 };
 
@@ -86,8 +86,7 @@ public:
             account([this] { return next_long_lived(); });
         }
     }
-    /// One burst of the flood, `since` its beginning; first in it are those packets of long-lived
-    /// flows for which it is time.
+    /// One burst of the flood, `since` its beginning; due packets of long-lived flows come first.
     void burst(Clock::duration since) {
         now_ = kStart + since;
         const auto due = static_cast<std::uint64_t>(since * kLongLived / silence_);
@@ -100,7 +99,7 @@ public:
         });
         cache_.expire_some(now_, 2 * kBurstPackets, sink);
     }
-    /// @param room  that the sink has each time when it was full; enough in the end
+    /// @param room  of the sink, each time that it was full; it must suffice in the end
     void finish(std::uint64_t room = std::numeric_limits<std::uint64_t>::max()) {
         sink.room = room;
         for (std::uint64_t left = options_.max_flows; !cache_.end_all(now_, sink); --left) {
@@ -108,7 +107,7 @@ public:
             sink.room = room;
         }
     }
-    /// What has to hold after finish(), of whatever sink.
+    /// Must hold after finish(), for any sink.
     void check_ledger() const {
         const RecordTally lost = counters.lost_ring_full.read();
         demand(counters.packets.read() == sent_, "each packet is metered");
@@ -118,7 +117,7 @@ public:
         demand(counters.entries.read() == 0, "no entry is left");
         demand(sink.evicted > 0, "the cache was full");
     }
-    /// What has to hold after finish(), of a sink that has always had room.
+    /// Must hold after finish(), for a sink that always had room.
     void check() const {
         check_ledger();
         demand(counters.lost_ring_full.read() == RecordTally{}, "nothing is lost");
@@ -136,8 +135,8 @@ private:
     using Cache = FlowCache<kPlainRecord>;
     static constexpr Timestamp kStart{std::chrono::seconds{1'700'000'000}};
 
-    /// Records that the active timeout makes of a long-lived flow, at the least: each begins no
-    /// later than with the first packet behind it.
+    /// Fewest records that the active timeout makes of a long-lived flow: each begins no later than
+    /// with the first packet after the former one.
     [[nodiscard]] std::uint64_t least_slices() const noexcept {
         return 1 + static_cast<std::uint64_t>((now_ - kStart) /
                                               (options_.active_timeout + 2 * silence_));
@@ -160,15 +159,15 @@ private:
     Timestamp now_ = kStart;
     std::uint64_t sent_ = 0;
     std::uint64_t long_lived_ = 0;  ///< packets of long-lived flows
-    std::uint64_t resumed_ = 0;     ///< of them, those during the flood
+    std::uint64_t resumed_ = 0;     ///< of these, during the flood
     std::uint32_t next_ = kFirstOfFlood;
 };
 
 constexpr std::uint64_t kCheckPackets = 2'000'000;
 constexpr std::chrono::nanoseconds kCheckPacketTime{2'000};  ///< four seconds in all
 
-/// The flood fills this cache in 100 ms. Of its entries a fiftieth are long-lived flows, which are
-/// cut all at once: fewer than most_slices().
+/// The flood fills this cache in 100 ms. A fiftieth of its entries are long-lived flows, which the
+/// active timeout cuts all at once: fewer than most_slices().
 Setup check_setup(std::chrono::seconds active_timeout) {
     return {50'000, active_timeout, std::chrono::milliseconds{300}};
 }
@@ -195,7 +194,7 @@ void check() {
         run_check(flood, kEnough);
         flood.check();
     }
-    // Of 64 bursts' records a quarter finds no room.
+    // Too small for a quarter of 64 bursts' records.
     constexpr std::uint64_t kTooLittle = 64 * kBurstPackets * 3 / 4;
     Flood flood(check_setup(kShort));
     run_check(flood, kTooLittle);
@@ -204,12 +203,12 @@ void check() {
     demand(lost > kCheckPackets / 10 && lost < kCheckPackets / 3, "the ring was full");
 }
 
-/// What is told of a flood while it runs.
+/// Figures of a flood while it runs.
 struct Course {
     std::vector<double> mpps_by_tenth;
     double seconds{};
     double mpps{};
-    std::optional<std::size_t> resident_when_full;  ///< none: it ended too soon
+    std::optional<std::size_t> resident_when_full;  ///< nullopt: it ended too soon
 };
 
 Course watch(Flood& flood, std::chrono::seconds lasting, std::uint32_t max_flows) {
@@ -243,7 +242,7 @@ Course watch(Flood& flood, std::chrono::seconds lasting, std::uint32_t max_flows
 void measure(std::chrono::seconds lasting) {
     constexpr Setup kSetup{.max_flows = 1'000'000,
                            .active_timeout = std::chrono::seconds{10},
-                           .silence = std::chrono::seconds{2}};  // many times what the flood takes
+                           .silence = std::chrono::seconds{2}};  // many times the flood's fill time
     Flood flood(kSetup);
     const Course course = watch(flood, lasting, kSetup.max_flows);
     const std::size_t resident = resident_bytes();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operation of the flow cache and of what follows it costs, beside the memory's own speed
-// and DPDK's rte_hash, which looks up the same keys in the same run.
+// The cost of each operation of the flow cache, the ring and the encoder, beside the memory's own
+// speed and DPDK's rte_hash with the same keys in the same run.
 //
 //   cache_operations                     JSON on standard output
-//   cache_operations --check             only checks that everything does what it should
+//   cache_operations --check             only checks the operations' results
 //                                        (--help: all options)
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -41,7 +41,7 @@ struct Settings {
     bool check_only = false;
 };
 
-/// What a subject's time holds beside the work that it is named after.
+/// The work in a subject's time beside the named one.
 enum class Includes : std::uint8_t { nothing, making_packets };
 
 struct Operation {
@@ -51,7 +51,7 @@ struct Operation {
 
 constexpr std::uint32_t kRecords = 1024;
 
-/// A record through the ring: in by bursts, out by batches.
+/// Moves records through the ring: in by bursts, out by batches.
 class RingBench {
 public:
     void work(std::uint64_t records) {
@@ -101,7 +101,7 @@ public:
             side_.add(reinterpret_cast<const std::byte*>(&records_[done % kRecords]));
         }
     }
-    /// The messages, read by a decoder that shares nothing with the encoder.
+    /// Checks the messages by a decoder that shares no code with the encoder.
     void check() {
         IpfixEncoder encoder({}, {}, 1400);
         test::IpfixDecoder decoder;
@@ -136,7 +136,7 @@ private:
     ExportSide side_;
 };
 
-/// Operations, and what memory the caches have that they are measured with.
+/// Operations, and the memory of the measured caches.
 struct TableOperations {
     std::vector<Operation> operations;
     bool explicit_pages;
@@ -145,7 +145,7 @@ struct TableOperations {
 /// The cache's and rte_hash's operations on so many flows.
 TableOperations table_operations(std::uint32_t flows) {
     const auto rte =
-        std::make_shared<RteBench>(flows);  // first: DPDK cannot do with less than it asks for
+        std::make_shared<RteBench>(flows);  // first: DPDK needs all the memory that it requests
     const auto yardstick = std::make_shared<Yardstick>(flows);
     const auto known = std::make_shared<CacheBench>(flows);
     known->fill();
@@ -194,7 +194,7 @@ TableOperations table_operations(std::uint32_t flows) {
     return {std::move(operations), known->explicit_pages() && scratch->explicit_pages()};
 }
 
-/// The cache beside a meter made of std::unordered_map.
+/// Checks the cache against a meter made of std::unordered_map.
 void check_cache() {
     constexpr std::uint32_t kFlows = 5000;
     constexpr int kBursts = 4000;
@@ -232,7 +232,7 @@ void check_cache() {
     reference.check("cache");
 }
 
-/// What the measured operations leave behind is what they are named after.
+/// Checks that the measured operations do what they are named after.
 void check_operations() {
     constexpr std::uint32_t kFlows = 64 * 1000;
     CacheBench bench(kFlows);
@@ -257,7 +257,7 @@ void check_operations() {
     bench.start_anew();
     bench.fill();
     bench.expire(kFlows);
-    // The last 0.6 of ten seconds' flows are still to be found.
+    // The flows of the last 0.6 of ten seconds are still in the cache.
     demand(ended(FlowEndReason::idle_timeout) >= kFlows - kFlows / 16, "expiry: flows that end");
     bench.start_anew();
     bench.fill();

@@ -7,9 +7,9 @@
 //   cache_pipeline --count PACKETS       one cell, untimed, for callgrind
 //                                        (--help: all options)
 //
-// Each cell of the matrix first brings its cache to the steady state: as many flows as it says,
-// and those that new flows have replaced until they are idle. Then rounds of yardstick, source
-// alone, and pipeline take turns. Packet time passes as PipelineBench tells.
+// Each cell of the matrix first brings its cache to the steady state: its number of flows, and the
+// replaced ones that are not yet idle. Then rounds of yardstick, source alone, and pipeline take
+// turns. PipelineBench describes how packet time passes.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -97,7 +97,7 @@ public:
 private:
     using Round = PipelineBench::Round;
 
-    /// Of the pipeline's packets to the yardstick's lines.
+    /// The pipeline's packets to the yardstick's lines.
     [[nodiscard]] double ratio() const {
         std::vector<double> ratios = lines_;
         const std::vector<double> pipeline = bench_.values(&Round::pipeline);
@@ -115,7 +115,7 @@ private:
     FlowTraffic traffic_;
     Yardstick& yardstick_;
     PipelineBench bench_;
-    std::vector<double> lines_;  ///< of the yardstick, nanoseconds each, by round
+    std::vector<double> lines_;  ///< of the yardstick: nanoseconds per line, by round
     std::uint64_t entries_ = 0;
 };
 
@@ -165,7 +165,7 @@ void measure_all(const Settings& settings) {
             Cell cell(traffic, settings, yardstick);
             cell.measure(settings.rounds);
             json.push_back(cell.to_json());
-            std::cerr << json.back().dump() << "\n";  // so that it can be watched
+            std::cerr << json.back().dump() << "\n";  // to follow the progress
         }
     }
     std::cout << json.dump(2) << "\n";

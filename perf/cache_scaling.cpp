@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline of cache_pipeline with 1 to N queues, each on a CPU of its own with its own flows:
-// whether queues stay out of each other's way.
+// whether queues slow each other down.
 //
 //   cache_scaling                        JSON on standard output
 //   cache_scaling --check                only checks that no queue loses anything
@@ -32,7 +32,7 @@ using Json = nlohmann::ordered_json;
 
 struct Settings {
     std::vector<std::uint32_t> flows{16'384, 1'000'000};  ///< of each queue
-    std::size_t queues = 0;                               ///< at the most; 0: one per CPU
+    std::size_t queues = 0;                               ///< most; 0: one per CPU
     std::uint64_t packets = 16'000'000;                   ///< per queue and round
     int rounds = 5;
     bool check_only = false;
@@ -69,13 +69,13 @@ public:
     }
 
 private:
-    /// Lets the first `count` queues work at once, each in its own thread.
+    /// Runs the first `count` queues at the same time, each in its own thread.
     ///
     /// @return  seconds from their common start to the last one's end
     template <class Work>
     double on_each(std::size_t count, Work work) {
         using Clock = std::chrono::steady_clock;
-        // The last one to arrive reads the clock before it lets the others go. This thread does
+        // The last thread to arrive reads the clock before it releases the others. This thread does
         // neither: it shares a CPU with a queue, and may be late.
         Clock::time_point start;
         std::barrier together(static_cast<std::ptrdiff_t>(count),
@@ -98,7 +98,7 @@ private:
     std::vector<std::unique_ptr<Metering>> queues_;
 };
 
-/// One of the usable CPUs for each queue; where there are fewer, some have several.
+/// A usable CPU for each queue; with fewer CPUs, queues share them.
 std::vector<std::uint32_t> cpus_for(std::size_t queues) {
     const std::vector<std::uint32_t> usable = usable_cpus();
     std::vector<std::uint32_t> cpus(queues);

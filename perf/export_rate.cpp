@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the export thread spends on a record: libfixbuf alone, the encoder with it, and the whole
-// way to a file, by UDP, by TCP, and to all three at once. Records are those of IPv4 flows with the
-// default fields; they come out of memory.
+// The export thread's time per record: libfixbuf alone, the encoder with it, and the whole export
+// to a file, by UDP, by TCP, and to all three at once. Records are of IPv4 flows with the default
+// fields; they come from memory.
 //
 //   export_rate                 JSON on standard output
 //   export_rate --check         only checks that every way delivers every record
@@ -37,10 +37,10 @@ namespace {
 using std::chrono::milliseconds;
 using Record = FlowRecord<kPlainRecord>;
 
-constexpr std::uint32_t kRecords = 1024;  ///< that come again and again
+constexpr std::uint32_t kRecords = 1024;  ///< repeated
 constexpr std::size_t kDatagramOctets = 1400;
 
-/// Gives the same records again and again, as many as it was told.
+/// Repeats the same records, up to a given number.
 class MemorySource final : public RecordSource {
 public:
     std::uint64_t left = 0;
@@ -62,8 +62,8 @@ private:
     std::size_t next_ = 0;
 };
 
-/// libfixbuf and nothing else: one template, one structure of its fields, encoded field by field
-/// into messages of a datagram's size in memory. Their values mean nothing.
+/// Only libfixbuf: one template, one structure of its fields, encoded field by field into messages
+/// of a datagram's size in memory. The values have no meaning.
 class FixbufAlone {
 public:
     FixbufAlone() {
@@ -137,7 +137,7 @@ private:
     std::uint64_t octets_ = 0;
 };
 
-/// IpfixEncoder without anything behind it.
+/// IpfixEncoder without a transport.
 class EncoderAlone {
 public:
     void work(std::uint64_t records) {
@@ -156,7 +156,7 @@ private:
     IpfixEncoder encoder_{{}, {}, kDatagramOctets};
 };
 
-/// Reads what comes to a TCP port, and forgets it.
+/// Reads from a TCP port, and discards the octets.
 class Discard {
 public:
     Discard() : listener_(test::bind_loopback(SOCK_STREAM, 0)) {
@@ -195,7 +195,7 @@ private:
     std::thread thread_;
 };
 
-/// A whole export worker, and whoever takes what it sends.
+/// A whole export worker, and receivers of its messages.
 class WholeWay {
 public:
     /// @param kinds  a collector of each
@@ -208,12 +208,12 @@ public:
             collector.port = kinds[i] == TransportKind::tcp ? tcp_.port() : test::port_of(udp_);
             collector.path = directory + "/records.ipfix";
             if (kinds[i] == TransportKind::udp) {
-                collector.rate = 0;  // how fast is asked, not how evenly
+                collector.rate = 0;  // the rate is measured, not the pacing
             }
         }
         counters_ = std::make_unique<ExportCounters>(1, kinds.size());
     }
-    /// A new worker, connected, its templates sent.
+    /// A new connected worker that has sent its templates.
     void prepare() {
         worker_.reset();
         worker_ = std::make_unique<ExportWorker>(options_, MeteringProcess{},
@@ -230,7 +230,7 @@ public:
             static_cast<void>(worker_->step(at(kConnected)));
         }
     }
-    /// The rest is delivered, and each collector has every record.
+    /// Delivers the rest, and checks that each collector has every record.
     void check(std::uint64_t records) {
         prepare();
         work(records);
@@ -252,7 +252,7 @@ private:
     }
 
     Discard tcp_;
-    FileDescriptor udp_ = test::bind_loopback(SOCK_DGRAM, 0);  // nobody reads: the kernel drops
+    FileDescriptor udp_ = test::bind_loopback(SOCK_DGRAM, 0);  // never read: the kernel drops
     ExportOptions options_ = test::without_options_records();
     MemorySource source_;
     std::unique_ptr<ExportCounters> counters_;

@@ -24,7 +24,7 @@ into encoding; the rest is taking records out of the queue, keeping account of t
 
 def main(directory):
     figures = read(directory, "export_rate.json")
-    alone, encoder = figures[0]["ns"], figures[1]["ns"]  # both do nothing but encode
+    alone, encoder = figures[0]["ns"], figures[1]["ns"]  # both only encode
     rows = []
     for figure in figures:
         copies = 3 if figure["name"].startswith("copies") else 1

@@ -44,7 +44,7 @@ def operations_table(operations):
 
 
 def pages_text(explicit):
-    """What memory the caches of each number of flows had."""
+    """The memory of the caches, by number of flows."""
     names = {True: "explicit huge pages", False: "transparent huge pages at best"}
     if len(set(explicit.values())) == 1:
         return names[next(iter(explicit.values()))]
@@ -52,7 +52,7 @@ def pages_text(explicit):
 
 
 def after_the_cache(operations):
-    """The ring and the encoder know no number of flows."""
+    """The ring and the encoder, independent of the number of flows."""
     return table(["behind the cache", "ns: median (least - most)", "M records/s"],
                  [[figure["name"], "%.1f (%.1f - %.1f)" % (figure["ns"], figure["ns_least"], figure["ns_most"]),
                    "%.1f" % (1e3 / figure["ns"])] for figure in operations if is_behind(figure)])
@@ -63,7 +63,7 @@ def is_behind(figure):
 
 
 def beside_rte_hash(operations):
-    """What the cache's hit is to rte_hash's, in the same run."""
+    """The cache's hit relative to rte_hash's, in the same run."""
     ns = {(figure["name"], figure["flows"]): figure["ns"] for figure in operations}
     rows = []
     for flows in sorted({number for name, number in ns if name.startswith("rte_hash")}):
@@ -78,12 +78,12 @@ def beside_rte_hash(operations):
 
 
 def begun_per_second(cell):
-    """Flows that began in a second of packet time, to those that send."""
+    """Flows begun in a second of packet time, relative to the active ones."""
     return cell["records_per_packet"] * cell["mpps"] * 1e6 / cell["flows"]
 
 
 def bytes_per_entry(cell, idle):
-    """Nothing where it would not tell: for few flows, and where many have left since the cache was filled."""
+    """Empty where it means little: for few flows, and if many have left since the cache was filled."""
     meant = cell["flows"] * (1 + cell["new_per_second"] * idle)
     return "%.0f" % cell["bytes_per_flow"] if cell["flows"] >= 1_000_000 and cell["entries"] > 0.9 * meant else ""
 
@@ -105,7 +105,7 @@ def pipeline_table(cells, idle):
 
 
 def again_table(processes):
-    """What each process found, side by side."""
+    """The results of each process, side by side."""
     def spread(values, form):
         return "%s (%s - %s)" % tuple(form % value for value in (statistics.median(values), min(values), max(values)))
 
@@ -128,7 +128,7 @@ def lines(cells, ip_version, value, label, title, path):
     yardstick = sorted({cell["flows"]: cell["yardstick_mlines"] for cell in cells}.items())
     if label == "Mpps":
         axes.plot(*zip(*yardstick), color="#bab0ac", marker="o", markersize=4, label="yardstick: M lines/s")
-        axes.set_yscale("log")  # the yardstick is far above the rest where all lines lie in the first-level cache
+        axes.set_yscale("log")  # the yardstick is far above the rest while all lines are in the first-level cache
     else:
         axes.set_ylim(bottom=0)
     axes.set_xscale("log")

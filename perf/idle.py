@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = os.path.join(os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build")), "daemon")
 ROUNDS, WAKE_UPS, BURSTS, BURST_PACKETS = 3, 1000, 20, 4096
 IDLE_SECONDS = 3
-# Device, interface at which packets are sent, and in whose namespace: the probe's or another.
+# Device, sending interface, and its namespace: the probe's or another.
 DEVICES = {"af_packet": ("af_packet:trib0", "trib1", "sender"), "tap": ("net_tap0,iface=trib2", "trib2", "probe")}
 
 
@@ -51,7 +51,7 @@ def namespaces():
 
 
 def frame(number, burst):
-    """60 octets of IPv4/UDP; each packet is a flow of its own, whose ports are its number."""
+    """60 octets of IPv4/UDP; each packet is a flow of its own, with its number as ports."""
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0, bytes((10, burst, number >> 16 & 255, 1)),
                      bytes((192, 0, 2, 1)))
     udp = struct.pack("!HHHH", number & 0xFFFF, 20000, 26, 0)
@@ -81,7 +81,7 @@ class Sender:
             os.close(own)
 
     def wake_up(self, count):
-        """Sends so many packets, each out of silence. Nanoseconds since 1970 by packet."""
+        """Sends so many packets, each after a silence. Returns nanoseconds since 1970 by packet."""
         times = []
         for number in range(count):
             time.sleep(random.uniform(0.002, 0.008))
@@ -91,7 +91,7 @@ class Sender:
         return times
 
     def burst(self, number):
-        """Packets as fast as one socket takes them. Seconds that it took."""
+        """Sends packets as fast as one socket takes them. Returns the seconds."""
         packets = [frame(each, number) for each in range(BURST_PACKETS)]
         time.sleep(0.1)
         begun = time.monotonic()
@@ -101,7 +101,7 @@ class Sender:
 
 
 class Probe:
-    """A tributaryd on a device that writes a file, with its input thread on the last CPU."""
+    """A tributaryd from a device into a file, with its input thread on the last CPU."""
 
     def __init__(self, work, namespace, device, poll):
         self.flows, self.stats, self.log = (os.path.join(work, name) for name in ("flows.ipfix", "stats.json", "log"))
@@ -123,7 +123,7 @@ class Probe:
             return log.read()
 
     def way(self):
-        """How the log says that it waits."""
+        """The log's text about the idle wait."""
         return self.text().split("idle threads ")[1].split("\n")[0]
 
     def cpu_seconds(self):
@@ -154,7 +154,7 @@ class Probe:
 
 
 def measure(names, device, poll):
-    """One run of one way."""
+    """One run with one device and one poll mode."""
     argument, interface, where = DEVICES[device]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as work:
         probe = Probe(work, names["probe"], argument, poll)

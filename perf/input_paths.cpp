@@ -4,9 +4,9 @@
 //
 //   input_paths [--check | --rounds N]     JSON on standard output
 //
-// One queue: its input thread on the first CPU that the process may use, the export thread on the
-// second. Packets come as fast as they are taken; their times are those of 10 Gbit/s, and flows
-// leave after one second of it. What the source itself costs is measured apart, in the same rounds.
+// One queue: its input thread on the first CPU of the process, the export thread on the second.
+// Packets come as fast as they are taken, with the times of 10 Gbit/s; flows end after one second
+// of that time. The source's own cost is measured apart, in the same rounds.
 
 #include <pthread.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ const char* name_of(ParseMode mode) {
     return "unified header";
 }
 
-/// Seconds that one run took.
+/// Seconds of one run.
 struct RunTimes {
     double wall{};
     double input_cpu{};
@@ -108,7 +108,7 @@ private:
         ended_.store(true, std::memory_order_release);
     }
 
-    /// Called by the export thread, all the time.
+    /// Called by the export thread, continually.
     Timestamp export_clock() {
         export_cpu_ = cpu_time_of_this_thread();
         return Timestamp{std::chrono::seconds{1'700'000'000}};
@@ -164,13 +164,13 @@ Measured run_once(const Traffic& traffic, ParseMode mode) {
             .source = time_source(MemoryNic(traffic, most_bytes))};
 }
 
-/// What a cell of the matrix is, and what its rounds gave.
+/// A cell of the matrix, with the results of its rounds.
 struct Cell {
     Traffic traffic;
     ParseMode mode{};
     std::vector<double> packets_per_second{};
     std::vector<double> input_ns{};   ///< of CPU time per packet, the source's share included
-    std::vector<double> source_ns{};  ///< of that, the source's
+    std::vector<double> source_ns{};  ///< the source's share of it
     std::vector<double> export_ns{};
 
     void add(const Measured& measured) {
@@ -201,7 +201,7 @@ void add_modes(std::vector<Cell>& cells, const Traffic& traffic) {
     }
 }
 
-/// @param packet_time  that a run's packets last; longer if that is needed to meet every flow
+/// @param packet_time  of a run's packets; longer if that is needed to reach every flow
 std::vector<Cell> all_cells(nanoseconds packet_time) {
     constexpr std::uint64_t kPacketsPerFlow = 16;
     std::vector<Cell> cells;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the flow records, and the packets in them, of IPFIX messages that any exporter sent or wrote."""
+"""Counts the flow records, and the packets in them, of IPFIX messages from any exporter."""
 import socket
 import struct
 import threading
@@ -14,7 +14,7 @@ class Counter:
         self.templates = {}  # (domain, id): [(element, octets)]; None for options
 
     def messages(self, octets):
-        """Counts messages that stand back to back, as in a file."""
+        """Counts consecutive messages, as in a file."""
         at = 0
         while at + 16 <= len(octets):
             length = struct.unpack_from("!H", octets, at + 2)[0]
@@ -64,7 +64,7 @@ class Counter:
 
 
 class UdpSink:
-    """Takes datagrams on a port of 127.0.0.1 while an exporter runs, and reads them afterwards."""
+    """Receives datagrams on a port of 127.0.0.1 while an exporter runs, and reads them afterwards."""
 
     BUFFER = 256 << 20
     SO_RCVBUFFORCE = 33
@@ -100,7 +100,7 @@ class UdpSink:
         self.socket.close()
 
     def count(self):
-        """After the `with` block."""
+        """Call it after the `with` block."""
         counter = Counter()
         for datagram in self.datagrams:
             counter.message(datagram)

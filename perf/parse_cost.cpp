@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finding the fields of one packet costs, by input path and by what stands before the ports.
+// The cost of finding the fields of one packet, by input path and by the headers before the ports.
 //
 //   parse_cost                  nanoseconds per packet, as JSON: all subjects in turn, in one run
 //   parse_cost --count NAME N   works on N packets of one subject, untimed, for callgrind
 //   parse_cost --check          only checks that every subject finds the right fields
 //
-// The frames are in the first-level cache: this is the processor's work alone.
+// The frames are in the first-level cache, so this is only the processor's work.
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ struct Frames {
         }
     }
 
-    /// Each frame's fields, judged by what it was built from.
+    /// Checks each frame's fields against the values that it was built from.
     void check() const {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             PacketFields fields;
@@ -78,7 +78,7 @@ Frame vxlan_inner(const std::string& n, std::uint16_t port) {
     return builder.ipv4({.source = "192.0.2." + n}).udp(port, kPort).build();
 }
 
-/// The same packets as unified headers, one record behind the other.
+/// The same packets as unified headers, one record after the other.
 struct UnifiedHeaders {
     explicit UnifiedHeaders(const Frames& from) {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
@@ -127,7 +127,7 @@ void read_burst(const UnifiedHeaders& headers, BurstFields& fields, BurstViews& 
     keep(views);
 }
 
-/// As the packet path does it: a burst at a time, into fields that held the last burst's.
+/// As on the packet path: a burst at a time, into the fields of the last burst.
 Subject parsing(const std::shared_ptr<Frames>& frames) {
     auto fields = std::make_shared<BurstFields>();
     return {frames->name, [frames, fields](std::uint64_t packets) {

@@ -25,26 +25,26 @@ from ipfix_count import Counter, UdpSink
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TRIBUTARYD = os.path.join(os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build")), "daemon", "tributaryd")
 PR_SET_CHILD_SUBREAPER = 36
-LIVE_PACKETS = 32768  # of a capture that net_pcap keeps in buffers and gives out again and again
+LIVE_PACKETS = 32768  # of a capture that net_pcap keeps in buffers and repeats
 
 
 class Run:
-    """What one run of a program cost and gave; None: not known."""
+    """Cost and results of one run of a program; None: unknown."""
 
     def __init__(self, cpu, wall, resident):
         self.cpu, self.wall, self.resident = cpu, wall, resident
-        self.packets = self.records = None  # in its records, and those
-        self.given = None  # packets that it was given; None: the capture's
+        self.packets = self.records = None  # packets in its records, and the records
+        self.given = None  # packets given to it; None: the capture's
 
     def rate(self, capture):
-        """Million packets that it was given per CPU-second: it worked on those that it lost, too."""
+        """Million given packets per CPU-second: it also worked on the packets that it lost."""
         return self.packets_given(capture) / self.cpu / 1e6
 
     def packets_given(self, capture):
         return capture.packets if self.given is None else self.given
 
     def lost(self, capture):
-        """Packets that are in no record that came."""
+        """Packets in no received record."""
         return self.packets_given(capture) - self.packets
 
 
@@ -76,7 +76,7 @@ def run(command, directory, stop_after=None):
 
 
 def cpu_seconds(pid):
-    """User and system time of a process that runs (proc(5), stat)."""
+    """User and system time of a running process (proc(5), stat)."""
     with open("/proc/%d/stat" % pid) as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -211,7 +211,7 @@ class Yaf:
 
 
 def found(subjects):
-    """Those whose program is there; says which are not."""
+    """The subjects with an installed program; prints the others."""
     there = []
     for subject in subjects:
         if shutil.which(subject.program) is None:

@@ -30,7 +30,7 @@ def results_table(results):
 
 
 def remark(results):
-    """What has to be said of programs that lost packets; nothing where none did."""
+    """The remark on programs that lost packets; empty if none did."""
     lossy = ["%s (%s flows)" % (line["program"], "{:,}".format(line["distinct"])) for line in results if line["lost"] > 0]
     return LOSS.format(programs=", ".join(lossy)) if lossy else ""
 

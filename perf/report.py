@@ -17,7 +17,7 @@ import matplotlib.pyplot as plot  # noqa: E402
 PATHS = ("full", "trimmed", "unified header")
 COLOURS = {"full": "#4c78a8", "trimmed": "#f58518", "unified header": "#54a24b", "line": "#bab0ac",
            "input thread": "#4c78a8", "export thread": "#e45756", "source": "#bab0ac"}
-PAPER_FLOWS = 16384  # the figures 5 and 6 of the paper are for so many
+PAPER_FLOWS = 16384  # of the paper's figures 5 and 6
 
 
 class Matrix:
@@ -35,12 +35,12 @@ class Matrix:
         return self.cells[length, self.flows[0], "full"]["line_rate_10g"] / 1e6
 
     def input_ns(self, length, flows, path):
-        """The input thread's work for a packet, without the source's."""
+        """The input thread's time per packet, without the source's."""
         cell = self.cells[length, flows, path]
         return max(0.0, cell["input_ns"] - cell["source_ns"])
 
     def loads(self, length, flows, path):
-        """Percent of a core that the input and the export thread need for 10 Gbit/s of such packets."""
+        """Percent of a core for the input and the export thread, for 10 Gbit/s of such packets."""
         per_second = self.line_rate(length) * 1e6 / 1e9 * 100
         return self.input_ns(length, flows, path) * per_second, \
             self.cells[length, flows, path]["export_ns"] * per_second

@@ -10,7 +10,7 @@ CHUNK = 1_000_000  # packets made at a time
 
 
 def scrambled(numbers):
-    """No two numbers to the same: MurmurHash3's finaliser, as perf/support/random.hpp has it."""
+    """One to one: MurmurHash3's finaliser, as in perf/support/random.hpp."""
     numbers = numbers.astype(numpy.uint32)
     numbers ^= numbers >> numpy.uint32(16)
     numbers *= numpy.uint32(0x85EBCA6B)

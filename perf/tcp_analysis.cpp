@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the analysis of TCP costs: the pipeline of cache_pipeline with TCP segments, whose sequence
-// numbers go on from packet to packet of a flow, without the analysis, with it, and with segments
-// that go wrong.
+// The cost of the analysis of TCP: the pipeline of cache_pipeline with TCP segments, with
+// continuous sequence numbers in a flow, without the analysis, with it, and with faulty segments.
 //
 //   tcp_analysis                       JSON on standard output
-//   tcp_analysis --check               only checks the records, and what they tell of the segments
+//   tcp_analysis --check               only checks the records and their counts of segments
 //                                      (--help: all options)
 //
-// All kinds of one number of flows are there at once, and their rounds take turns. What the source
-// has sent wrong is compared with the records, also of what was timed.
+// All kinds of one number of flows exist at once, and their rounds take turns. The faults of the
+// source are compared with the records, also in the timed rounds.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -45,19 +44,19 @@ struct Kind {
     const char* name;
     bool is_analysed;
     SegmentFaults faults;
-    bool all_judged = true;  ///< what goes wrong finds room to be told
+    bool all_judged = true;  ///< the cache has room to analyse all faults
 };
 
-constexpr std::array<double, 2> kNewPerSecond{0, 0.1};  ///< that are checked
+constexpr std::array<double, 2> kNewPerSecond{0, 0.1};  ///< in the checks
 
-/// Faults of a tenth of the flows are what the cache has room to look into; of all flows, there are
-/// soon more with faults than that.
+/// The cache has room to analyse a tenth of the flows with faults; with faults in all flows it is
+/// soon exceeded.
 constexpr std::array kKinds{
     Kind{"plain pipeline", false, {}}, Kind{"analysis, undisturbed", true, {}},
     Kind{"analysis, 2 % wrong, in a tenth of the flows", true, {0.01, 0.005, 0.005, 10}},
     Kind{"analysis, 2 % wrong, in all flows", true, {0.01, 0.005, 0.005, 1}, false}};
 
-/// What records tell of segments, all together.
+/// The sums of the records' counts of segments.
 struct ToldSegments {
     RecordTally tally;
     std::uint64_t segments{};
@@ -84,7 +83,7 @@ struct ToldSegments {
         out_of_order += group.out_of_order;
         zero_windows += group.zero_windows;
     }
-    /// Adds each record that it sees; this outlives it.
+    /// Adds each record; this outlives the listener.
     [[nodiscard]] Metering::Listener listener() {
         return [this](const FlowRecordCore& record, const RecordLayout& layout) {
             add(record, layout);
@@ -95,8 +94,8 @@ struct ToldSegments {
     }
 };
 
-/// Where not all was judged: each segment that went wrong is told, or counted as not judged; one
-/// out of order counts up to twice there, because the hole before it was not judged either.
+/// If not all was judged: each faulty segment is counted by its fault, or as not judged. One out of
+/// order counts up to twice as not judged, because the hole before it was not judged either.
 void check_bounds(const ToldSegments& told, const SentSegments& sent, std::uint64_t unjudged,
                   const std::string& what) {
     const std::uint64_t wrong = sent.retransmissions + sent.duplicates + sent.out_of_order;
@@ -162,7 +161,7 @@ void check_all() {
     }
 }
 
-/// A kind that is measured.
+/// A measured kind.
 class Subject {
 public:
     Subject(const Kind& kind, const FlowTraffic& traffic, std::uint64_t packets)
@@ -173,7 +172,7 @@ public:
 
     void measure_round() { bench_.measure_round(); }
 
-    /// Ends all flows, and throws unless their records tell what was sent.
+    /// Ends all flows, and throws unless their records agree with the sent segments.
     void finish() {
         Metering& metering = bench_.metering();
         entries_ = metering.counters().entries.read();
@@ -232,7 +231,7 @@ private:
     Kind kind_;
     ToldSegments told_;
     PipelineBench bench_;
-    std::uint64_t entries_ = 0;  ///< this and the rest: before all flows were ended
+    std::uint64_t entries_ = 0;  ///< this and the rest: before the end of all flows
     double records_per_packet_ = 0;
 };
 
@@ -273,7 +272,7 @@ int run(int argc, char** argv) {
     auto json = Json::array();
     for (const std::uint32_t flows : settings.flows) {
         json.push_back(measure(flows, settings));
-        std::cerr << json.back().dump() << "\n";  // so that it can be watched
+        std::cerr << json.back().dump() << "\n";  // to follow the progress
     }
     std::cout << json.dump(2) << "\n";
     return EXIT_SUCCESS;

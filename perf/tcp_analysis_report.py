@@ -8,7 +8,7 @@ import sys
 
 from report import read, table
 
-LARGE = 1_000_000  # flows from which the memory of a flow can be told from that of the rest
+LARGE = 1_000_000  # flows, from which a flow's memory can be distinguished from the rest
 
 
 def count(number):
@@ -30,7 +30,7 @@ def costs_table(cells):
 
 
 def told_table(cells):
-    """What was sent wrong, and what the records tell of it."""
+    """The sent faults, and the records' counts of them."""
     names = ("retransmissions", "duplicates", "out_of_order")
     rows = []
     for cell in cells:

@@ -15,7 +15,7 @@
 
 namespace tributary::perf {
 
-/// Takes every record, and keeps the sum of what they hold.
+/// Takes every record, and keeps the sums.
 struct CountingSink {
     RecordTally tally;
     bool try_push(const FlowRecord<kPlainRecord>& record) noexcept {
@@ -24,7 +24,7 @@ struct CountingSink {
     }
 };
 
-/// A flow cache alone, with packets that are already parsed.
+/// A flow cache alone, with parsed packets.
 class CacheBench {
 public:
     using Cache = FlowCache<kPlainRecord>;
@@ -47,12 +47,13 @@ public:
         now_ = Timestamp{std::chrono::seconds{1'700'000'000}};
         next_flow_ = 0;
     }
-    /// Opens all flows that there is room for, one after the other, evenly within an idle timeout.
+    /// Opens as many flows as there is room for, one after the other, evenly within an idle
+    /// timeout.
     void fill() {
         burst_time_ = fill_time();
         account_new(options_.max_flows);
     }
-    /// Then those that a large cache holds beyond max_flows; the next one evicts.
+    /// Then opens the flows that a large cache holds beyond max_flows; the next flow evicts.
     void overfill() {
         stop_the_clock();
         account_new(spare());
@@ -61,26 +62,26 @@ public:
         return entries_for(options_) - options_.max_flows;
     }
 
-    /// Packets of flows that the cache has.
+    /// Packets of known flows.
     void account_known(std::uint64_t packets) {
         account(packets, [this] { return random_.below(options_.max_flows); });
     }
-    /// One packet of each flow that the cache has.
+    /// One packet of each known flow.
     void account_each_once() {
         std::uint32_t flow = 0;
         account(options_.max_flows, [this, &flow] { return flow++ % options_.max_flows; });
     }
-    /// Packets of flows that a cache, in which fill(), overfill() and account_each_once() were
-    /// called, has no room for. Meanwhile the clock passes most of the times at which its flows
-    /// would have been idle after their first packet, and none at which one really is; so each
-    /// packet evicts, and some first look in vain for what is due.
+    /// Packets of new flows for a cache without room, after fill(), overfill() and
+    /// account_each_once(). Meanwhile the clock passes most flows' idle time after their first
+    /// packet, but no flow is idle yet. So each packet evicts, and some first search in vain for
+    /// due flows.
     void evict(std::uint64_t packets) {
         const std::uint64_t bursts = (packets + kBurstPackets - 1) / kBurstPackets;
         burst_time_ =
             Timestamp::duration{options_.idle_timeout} * 9 / 10 / static_cast<std::int64_t>(bursts);
         account_new(packets);
     }
-    /// Packets of flows that the cache does not have.
+    /// Packets of unknown flows.
     void account_new(std::uint64_t packets) {
         account(packets, [this] { return next_flow_++; });
     }
@@ -94,7 +95,7 @@ public:
             keep(all);
         }
     }
-    /// Lets the clock walk on, as many packets' time as it took to fill the cache.
+    /// Advances the clock by the time of so many packets, at the rate of the filling.
     void expire(std::uint64_t packets) {
         const Timestamp::duration step = fill_time();
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
@@ -118,7 +119,7 @@ private:
         return options;
     }
 
-    /// Of a burst, when all flows open within an idle timeout.
+    /// Of a burst, if all flows open within an idle timeout.
     [[nodiscard]] Timestamp::duration fill_time() const noexcept {
         return Timestamp::duration{options_.idle_timeout} *
                static_cast<std::int64_t>(kBurstPackets) / options_.max_flows;
@@ -127,7 +128,7 @@ private:
     void account(std::uint64_t packets, NextFlow next_flow) {
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
             now_ += burst_time_;
-            // A number of flows that is no whole number of bursts must not overfill the cache.
+            // A number of flows that is not a multiple of bursts must not overfill the cache.
             const auto count = std::min<std::uint64_t>(kBurstPackets, packets - done);
             cache_->account(burst_.make_for(*keyed_, next_flow, now_, count), sink);
         }

@@ -13,8 +13,8 @@
 
 namespace tributary::perf {
 
-/// The export thread's work without its thread: drains a ring, encodes, and counts what would be
-/// sent. Keeps the time that it takes.
+/// The export thread's work without its thread: drains a ring, encodes, and counts the messages'
+/// octets. Measures its time.
 class ExportSide {
 public:
     explicit ExportSide(const ExportOptions& options = {}, const RecordLayout& layout = {})
@@ -22,7 +22,7 @@ public:
           record_bytes_(record_size(layout)),
           batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
 
-    /// Takes everything that is in the ring.
+    /// Drains the ring.
     void drain(RecordSource& ring) {
         const double start = cpu_time_of_this_thread();
         while (const std::size_t count =
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] std::uint64_t octets() const noexcept { return octets_; }
     [[nodiscard]] double nanoseconds() const noexcept { return seconds_ * 1e9; }
 
-    /// Sees each record, where a check wants to.
+    /// For checks: gets each record.
     std::function<void(const FlowRecordCore&)> on_record;
 
 private:

@@ -18,8 +18,8 @@
 #include "perf/support/tcp_sender.hpp"
 #include "tests/support/packet_builder.hpp"
 
-// Traffic for the flow cache: many flows that all send, old ones that fall silent and new ones that
-// take their place, and a source that writes it into the buffers of a receive ring.
+// Traffic for the flow cache: many active flows, new flows that replace old ones, and a source that
+// writes the packets into the buffers of a receive ring.
 
 namespace tributary::perf {
 
@@ -27,8 +27,8 @@ namespace tributary::perf {
 enum class Spread : std::uint8_t { uniform, zipf };
 
 struct FlowTraffic {
-    std::uint32_t flows{};    ///< that send at any time
-    double new_per_second{};  ///< share of the flows that is replaced by new ones, in packet time
+    std::uint32_t flows{};    ///< active at any time
+    double new_per_second{};  ///< share of the flows replaced by new ones, in packet time
     std::uint8_t ip_version = 4;
     Spread spread = Spread::uniform;
     FlowDirection direction =
@@ -37,7 +37,8 @@ struct FlowTraffic {
     std::optional<SegmentFaults> tcp{};
 };
 
-/// Which flow sends next. Each flow has a slot until a new one takes it; slots are renewed in turn.
+/// Chooses the flow of the next packet. Each flow has a slot until a new one takes it; slots are
+/// renewed in turn.
 class FlowPopulation {
 public:
     explicit FlowPopulation(const FlowTraffic& traffic) noexcept
@@ -48,15 +49,15 @@ public:
         return traffic_.spread == Spread::zipf ? ranks_.next(random_)
                                                : random_.below(traffic_.flows);
     }
-    /// How many flows the slot has had before the one that has it now.
+    /// The slot's number of former flows.
     [[nodiscard]] std::uint32_t generation(std::uint32_t slot) const noexcept {
         return generation_ + static_cast<std::uint32_t>(slot < renewed_);
     }
-    /// The number of the flow that has a slot now.
+    /// The number of a slot's present flow.
     [[nodiscard]] std::uint32_t in_slot(std::uint32_t slot) const noexcept {
         return slot + traffic_.flows * generation(slot);
     }
-    /// Renews the slots that `time` brings.
+    /// Renews the slots that are due after `time`.
     void advance(Timestamp::duration time) noexcept {
         due_ +=
             traffic_.new_per_second * traffic_.flows * std::chrono::duration<double>(time).count();
@@ -73,18 +74,18 @@ private:
     Random random_;
     ZipfRanks ranks_;
     std::uint32_t generation_ = 0;
-    std::uint32_t renewed_ = 0;  ///< slots of this generation that have the next one's flows
+    std::uint32_t renewed_ = 0;  ///< slots of this generation with flows of the next
     double due_ = 0;             ///< part of a new flow, below 1
 };
 
-/// A receive ring whose buffers are written over and over, as a NIC's DMA leaves them in the
+/// A receive ring with buffers that are rewritten all the time, as a NIC's DMA leaves them in the
 /// last-level cache: mbuf-sized, only the headers of each packet change. Models PacketSource. The
-/// clock is read once per burst, as DpdkQueue does it; here it advances at a rate that is set.
+/// clock is read once per burst, as in DpdkQueue; here it advances at a set rate.
 class FlowNic {
 public:
     static constexpr std::size_t kRingBuffers = 4096;  ///< the default of `rx-descriptors`
     /// An mbuf with headroom and 2 KiB of data, as rte_pktmbuf_pool_create lays them out: an odd
-    /// number of lines, so that the frames don't all meet in the same cache sets.
+    /// number of lines, so that the frames do not all fall into the same cache sets.
     static constexpr std::size_t kBufferBytes = 37 * 64;
 
     explicit FlowNic(const FlowTraffic& traffic)
@@ -104,14 +105,15 @@ public:
     void set_packet_time(double nanoseconds) noexcept {
         burst_time_ = Timestamp::duration{std::llround(nanoseconds * kBurstPackets)};
     }
-    /// The next packets make the flows as they would be after a long time: each slot's flow sends,
-    /// and between them, by chance, come as many flows that are silent afterwards as became silent
-    /// in `lasting`, which is the time that these packets take. Then each slot's flow sends again,
-    /// in no time, so that none of them is about to be idle.
+    /// The next packets bring the flows to their state after a long time. Each slot's flow sends;
+    /// between them, at random, come as many flows that are silent afterwards as became silent in
+    /// `lasting`, the time of these packets. Then each slot's flow sends again, in no time, so that
+    /// none of them is about to be idle.
     ///
-    /// Not by turns: flows that send would then lie in exactly every second line, as they never do
-    /// for long, and EPYC processors of the fourth generation drop requests into the second-level
-    /// cache (prefetcht1) for such lines: 30 to 35 ns per packet of 131,072 flows instead of 15.5.
+    /// Not alternately: active flows would then lie in exactly every second line, which real
+    /// traffic does not do for long, and EPYC processors of the fourth generation drop requests
+    /// into the second-level cache (prefetcht1) for such lines: 30 to 35 ns per packet of 131,072
+    /// flows instead of 15.5.
     void fill(Timestamp::duration lasting) noexcept {
         const double silent =
             traffic_.new_per_second * std::chrono::duration<double>(lasting).count();
@@ -153,17 +155,17 @@ public:
         return {.packets = packets_, .now = now_};
     }
     void release() noexcept {}
-    /// What TCP has sent.
+    /// The segments sent by TCP.
     [[nodiscard]] SentSegments sent() const noexcept {
         return tcp_ ? tcp_->sent() : SentSegments{};
     }
 
 private:
     static constexpr std::size_t kWrittenBytes = 64;
-    /// From here on slots are no slots, but the numbers of flows that send once.
+    /// Numbers from here on are not slots, but flows that send once.
     static constexpr std::uint32_t kFirstSilent = 0x8000'0000;
 
-    /// Frames of one direction: all but the four octets that tell the flow.
+    /// Frames of one direction: all but the four octets that identify the flow.
     struct Way {
         std::array<std::byte, kWrittenBytes> frame{};
         std::size_t address_at{};
@@ -208,7 +210,7 @@ private:
                                      14 + 24 + 12);
     }
 
-    /// @return  a slot, or the number of a flow that is silent afterwards
+    /// @return  a slot, or the number of a flow that sends once
     std::uint32_t next_of_fill() noexcept {
         if (const std::uint32_t left = fill_left_ + silent_left_; left > 0) {
             if (random_.below(left) >= silent_left_) {
@@ -234,7 +236,7 @@ private:
         }
         return way.frame_bytes;
     }
-    /// @param first  the sequence number that the flow begins with
+    /// @param first  the flow's first sequence number
     void write_segment(TcpSender& sender, std::byte* buffer, std::uint32_t slot,
                        std::uint32_t first) const noexcept {
         constexpr std::size_t kIdentification = 14 + 4;
@@ -250,15 +252,15 @@ private:
     FlowTraffic traffic_;
     FlowPopulation population_;
     std::array<Way, 2> ways_;
-    /// Which way, and in what order the flows are made: not what the population draws.
+    /// For directions and the order of new flows; independent of the population's.
     Random random_{0x2545'F491'4F6C'DD1D};
     std::optional<TcpSender> tcp_;
     HugeMemory ring_;
     std::size_t next_ = 0;
     Timestamp now_{std::chrono::seconds{1'700'000'000}};
     Timestamp::duration burst_time_{};
-    std::uint32_t fill_left_ = 0;     ///< slots whose flow has not sent yet
-    std::uint32_t refresh_left_ = 0;  ///< slots whose flow sends once more
+    std::uint32_t fill_left_ = 0;     ///< slots with a flow that has not sent yet
+    std::uint32_t refresh_left_ = 0;  ///< slots with a flow that sends once more
     std::uint32_t silent_left_ = 0;   ///< silent flows that have not sent yet
     std::uint32_t silent_flow_ = kFirstSilent;
     std::array<std::uint32_t, kBurstPackets> slots_{};

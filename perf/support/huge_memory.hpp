@@ -6,9 +6,8 @@
 
 namespace tributary::perf {
 
-/// Anonymous memory in pages of 2 MiB: explicit huge pages where enough are free, else transparent
-/// ones. Unlike NumaMemory it is touched only as it is used, so that what is resident can be
-/// measured.
+/// Anonymous memory in pages of 2 MiB: explicit huge pages if enough are free, else transparent
+/// ones. Unlike NumaMemory it is touched only when used, so that resident memory can be measured.
 class HugeMemory {
 public:
     /// @param bytes  rounded up to whole pages; zeroed
@@ -27,7 +26,7 @@ private:
     bool explicit_pages_ = false;
 };
 
-/// Memory of this process that is backed, in bytes: VmRSS and HugetlbPages, which VmRSS leaves out.
+/// Resident memory of this process, in bytes: VmRSS, and HugetlbPages, which VmRSS leaves out.
 [[nodiscard]] std::size_t resident_bytes();
 
 }  // namespace tributary::perf

@@ -13,7 +13,7 @@
 
 namespace tributary::perf {
 
-/// Parsed IPv4/UDP packets of flows that are told by number, with their keys.
+/// Parsed IPv4/UDP packets of numbered flows, with their keys.
 class MadeBurst {
 public:
     MadeBurst() {
@@ -30,7 +30,7 @@ public:
     }
 
     /// @param next_flow  gives the number of each packet's flow
-    /// @return           good until the next call; without hashes
+    /// @return           valid until the next call; without hashes
     template <class NextFlow>
     [[nodiscard]] std::span<const KeyedPacket> make(NextFlow next_flow, Timestamp now) noexcept {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
@@ -39,7 +39,7 @@ public:
         }
         return keyed_;
     }
-    /// The first `count` of such a burst, ready for a cache, as an input path makes them.
+    /// The first `count` packets of such a burst, ready for a cache, as from an input path.
     ///
     /// @param keyed  of the cache
     template <class NextFlow>
@@ -61,7 +61,7 @@ private:
         views_[i].seen_at = views_[i].clock = now;
     }
 
-    // No arrays: g++ 12 lays out the initialisation of each element by itself, which takes minutes.
+    // No arrays: g++ 12 initialises each element separately, and takes minutes to compile it.
     std::vector<PacketFields> fields_ = std::vector<PacketFields>(kBurstPackets);
     std::vector<PacketView> views_ = std::vector<PacketView>(kBurstPackets);
     std::vector<KeyedPacket> keyed_ = std::vector<KeyedPacket>(kBurstPackets);

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the commands of perf/: what they have in common beside tools/lib/common.sh.
-# shellcheck shell=bash
+# Sourced by the commands of perf/: their common functions beside tools/lib/common.sh. shellcheck shell=bash
 
-# results_directory DEFAULT ARGUMENT...: sets `results` to the one argument, or to DEFAULT, below the checkout. Where that
-# argument is an option or there are more, the command ends with the description at its own top.
+# results_directory DEFAULT ARGUMENT...: sets `results` to the one argument, or to DEFAULT, below the checkout. With an
+# option or more arguments, the command ends with the description at its own top.
 results_directory() {
     local default=$1
     shift
@@ -14,15 +13,16 @@ results_directory() {
     results=${1:-$root/$default}
 }
 
-# Makes JSON of lines of a name, a tab and a number.
+# Converts lines of a name, a tab and a number to JSON.
 to_json() {
     python3 -c 'import json, sys; print(json.dumps({n: int(c) for n, c in (l.rstrip("\n").split("\t") for l in sys.stdin)}, indent=2))'
 }
 
-# of_first_cpu NAME: what /proc/cpuinfo says of the first CPU.
+# of_first_cpu NAME: the first CPU's value in /proc/cpuinfo.
 of_first_cpu() { sed -n "/^$1\s*: /{s///p;q}" /proc/cpuinfo; }
 
-# What the figures were measured on and with. Some virtual machines name the CPU's maker only: family and model tell more.
+# The machine and the tools of the figures. Some virtual machines name only the CPU's maker: family and model are more
+# exact.
 machine_line() {
     local cpu family model last_level compiler
     cpu=$(of_first_cpu 'model name')

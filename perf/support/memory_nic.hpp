@@ -12,15 +12,15 @@
 #include "parsers/unified_header.hpp"
 #include "tests/support/packet_builder.hpp"
 
-// Packet sources out of memory, in place of a NIC. Each writes its frames into a ring of buffers,
-// over and over, as a NIC's DMA leaves them in the last-level cache. That writing is not free, and
-// longer packets cost more of it: benchmarks measure it apart, with nobody behind the source.
+// Packet sources in memory, in place of a NIC. Each rewrites its frames in a ring of buffers all
+// the time, as a NIC's DMA leaves them in the last-level cache. The writing costs time, more for
+// longer packets: benchmarks measure it apart, with the source alone.
 
 namespace tributary::perf {
 
-/// What the packets are: IPv4/UDP between changing sources and one destination.
+/// The packets: IPv4/UDP from changing sources to one destination.
 struct Traffic {
-    std::uint16_t packet_bytes{};  ///< on the wire with FCS, 64 ..; as NIC makers count them
+    std::uint16_t packet_bytes{};  ///< on the wire with FCS, 64 or more; NIC makers' count
     std::uint32_t flows{};         ///< a power of two; each packet belongs to one at random
     std::uint64_t packets{};       ///< until the source is exhausted
 
@@ -74,7 +74,7 @@ inline constexpr std::size_t kBufferBytes = 2048;
 /// Frames, whole or trimmed to their first bytes. Models PacketSource.
 class MemoryNic {
 public:
-    /// @param most_bytes  of a frame that are delivered
+    /// @param most_bytes  delivered of a frame
     MemoryNic(const Traffic& traffic, std::size_t most_bytes)
         : sequence_(traffic),
           frame_(template_frame(traffic)),

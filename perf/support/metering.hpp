@@ -15,14 +15,14 @@
 
 namespace tributary::perf {
 
-/// Timeouts in packet time. The idle one is short, so that what new flows leave behind reaches its
-/// steady state soon. It is long enough for the rarest flow of 10 M to send before it where 15 Mpps
-/// or more come; rarer ones end as idle, and begin anew.
+/// Timeouts in packet time. The idle one is short, so that the number of silent flows is soon
+/// steady. At 15 Mpps or more it is long enough for the rarest of 10 M flows to send in time; rarer
+/// flows end as idle, and begin anew.
 inline constexpr std::chrono::seconds kIdleTimeout{10};
 inline constexpr std::chrono::seconds kActiveTimeout{60};
 
 [[nodiscard]] inline FlowCacheOptions cache_options(const FlowTraffic& traffic, bool tcp_analysis) {
-    // Beside those that send, the cache holds those that are silent and not yet idle.
+    // Beside active flows, the cache holds silent ones that are not yet idle.
     const double entries = traffic.flows * (1 + traffic.new_per_second * kIdleTimeout.count());
     FlowCacheOptions options;
     options.max_flows = static_cast<std::uint32_t>(entries * 17 / 16) + 1024;
@@ -30,25 +30,25 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
     options.active_timeout = kActiveTimeout;
     options.direction = traffic.direction;
     options.tcp_analysis = tcp_analysis;
-    options.tcp_duplicate_time = 2 * kIdleTimeout;  // however rarely a flow sends
+    options.tcp_duplicate_time = 2 * kIdleTimeout;  // even for the rarest flow
     return options;
 }
 
 /// One queue with its export side, all in one thread: the daemon's own queue, in memory that is
-/// touched only as it is used.
+/// touched only when used.
 class Metering {
 public:
     explicit Metering(const FlowTraffic& traffic, bool tcp_analysis = false)
         : Metering(traffic, parts_of(cache_options(traffic, tcp_analysis))) {}
 
-    /// Brings the cache to where it is after a long time of this traffic.
+    /// Brings the cache to its state after a long time of this traffic.
     void fill() {
         begin_fill();
         while (!nic_.filled()) {
             run(kBurstPackets);
         }
     }
-    /// The next packets are those of fill().
+    /// Makes the next packets those of fill().
     void begin_fill() noexcept { nic_.fill(parts_.flows.idle_timeout); }
     /// @param count  packets, rounded up to whole bursts
     void run(std::uint64_t count) {
@@ -71,7 +71,7 @@ public:
     }
 
     using Listener = std::function<void(const FlowRecordCore&, const RecordLayout&)>;
-    /// One more that sees each record as it is exported.
+    /// Adds a listener for each exported record.
     void listen(const Listener& listener) {
         export_side.on_record = [listener, layout = parts_.layout,
                                  before = export_side.on_record](const FlowRecordCore& record) {
@@ -87,9 +87,9 @@ public:
     [[nodiscard]] Timestamp now() const noexcept { return queue_->clock.read(); }
     [[nodiscard]] const CacheCounters& counters() const noexcept { return queue_->cache_counters; }
 
-    std::uint64_t packets = 0;  ///< that the source gave
+    std::uint64_t packets = 0;  ///< from the source
     ExportSide export_side;
-    std::size_t export_allocations = 0;  ///< those of the export side, within run()
+    std::size_t export_allocations = 0;  ///< of the export side, within run()
 
 private:
     Metering(const FlowTraffic& traffic, const QueueParts& parts)
@@ -107,8 +107,8 @@ private:
         return parts;
     }
 
-    /// Bursts until the ring is drained: rarely enough that reading the clock costs nothing, and
-    /// before all that a burst's expiry can end fills the ring.
+    /// Bursts between two drains of the ring: so many that reading the clock costs nothing, and so
+    /// few that the records of bursts' expiry do not fill the ring.
     static constexpr std::uint64_t kDrainInterval = 128;
 
     FlowNic nic_;

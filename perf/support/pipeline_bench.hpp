@@ -30,9 +30,9 @@ inline void receive_only(FlowNic& nic, std::uint64_t packets) {
     }
 }
 
-/// A pipeline in its steady state, and beside it its source alone. Packet time passes at the rate
-/// that the pipeline had in the round before, without source and export, which live are not the
-/// input thread's: so expiry and new flows come as often as the figures say.
+/// A pipeline in its steady state, and its source alone. Packet time passes at the pipeline's rate
+/// in the round before, without source and export, which are not the input thread's in a live
+/// probe: so expiry and new flows come at the stated rates.
 class PipelineBench {
 public:
     /// Nanoseconds per packet.
@@ -40,11 +40,11 @@ public:
         double source{};
         double total{};
         double exporting{};
-        double pipeline{};  ///< total less source and exporting
+        double pipeline{};  ///< total minus source and exporting
     };
 
     /// @param packets    per round
-    /// @param on_record  sees each record as it is exported
+    /// @param on_record  gets each exported record
     PipelineBench(const FlowTraffic& traffic, std::uint64_t packets, bool tcp_analysis = false,
                   const Metering::Listener& on_record = {})
         : packets_(packets), resident_before_(resident_bytes()), source_alone_(traffic) {
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] double least(double Round::*what) const { return std::ranges::min(values(what)); }
     [[nodiscard]] double most(double Round::*what) const { return std::ranges::max(values(what)); }
 
-    /// Opened per packet, in all rounds.
+    /// Opened records per packet, in all rounds.
     [[nodiscard]] double records_per_packet() const {
         const std::uint64_t created = metering().counters().flows_created.read() - created_before_;
         return static_cast<double>(created) /
@@ -118,7 +118,7 @@ private:
         round.pipeline = round.total - round.source - round.exporting;
         return round;
     }
-    /// @param nanoseconds  a difference of times, which may be negative where packets are few
+    /// @param nanoseconds  a difference of times, may be negative for few packets
     void set_packet_time(double nanoseconds) noexcept {
         nanoseconds = std::max(nanoseconds, 1.0);
         metering_->set_packet_time(nanoseconds);

@@ -18,7 +18,7 @@ public:
         state_ ^= state_ << 17U;
         return static_cast<std::uint32_t>(state_ >> 32U);
     }
-    /// @return  0 .. limit - 1, each as likely
+    /// @return  0 .. limit - 1, equally likely
     std::uint32_t below(std::uint32_t limit) noexcept {
         return static_cast<std::uint32_t>(std::uint64_t{next()} * limit >> 32U);
     }
@@ -27,9 +27,9 @@ private:
     std::uint64_t state_;
 };
 
-/// Ranks after Zipf's law with exponent 1: rank k comes about twice as often as rank 2k. Each
-/// octave of ranks (1, 2-3, 4-7, ...) is as likely as any other, and the ranks of an octave as each
-/// other, which takes neither a table, whose cache misses would be measured too, nor a logarithm.
+/// Ranks after Zipf's law with exponent 1: rank k comes about twice as often as rank 2k. All
+/// octaves of ranks (1, 2-3, 4-7, ...) are equally likely, and so are the ranks of an octave. This
+/// needs no logarithm, and no table with cache misses that would be measured too.
 class ZipfRanks {
 public:
     /// @param count  1 .. 2^31
@@ -50,7 +50,7 @@ private:
     std::uint64_t octaves_;  ///< log2(count), with 26 binary places
 };
 
-/// Maps flow numbers to numbers that look random, no two to the same.
+/// Maps flow numbers to seemingly random numbers, one to one.
 [[nodiscard]] constexpr std::uint32_t scrambled(std::uint32_t number) noexcept {
     number ^= number >> 16U;  // MurmurHash3's finaliser
     number *= 0x85EB'CA6B;
@@ -59,7 +59,7 @@ private:
     return number ^ number >> 16U;
 }
 
-/// The number that scrambled() made this of.
+/// The inverse of scrambled().
 [[nodiscard]] constexpr std::uint32_t unscrambled(std::uint32_t number) noexcept {
     number ^= number >> 16U;
     number *= 0x7ED1'B41D;  // the inverse of 0xC2B2'AE35 mod 2^32

@@ -19,11 +19,11 @@ inline void meter(ReferenceMeter& reference, const Burst& burst) {
     }
 }
 
-/// The pipeline's records against those of a slow meter that sees the same packets.
+/// Compares the pipeline's records with those of a slow meter for the same packets.
 ///
 /// @param metering     new
 /// @param packet_time  nanoseconds per packet
-/// @param what         is checked; for messages
+/// @param what         subject of the check; for messages
 inline void check_records(Metering& metering, const FlowTraffic& traffic, double packet_time,
                           const std::string& what) {
     constexpr std::uint64_t kPackets = 200'000;

@@ -17,16 +17,16 @@
 
 namespace tributary::perf {
 
-/// A flow cache that is slow and plain: what a record has to be, from std::unordered_map. Its
-/// records are kept as texts, to be compared with a real cache's in any order.
+/// A slow and plain flow cache made of std::unordered_map, as reference for records. It keeps its
+/// records as texts, to compare them with a real cache's in any order.
 ///
-/// A conversation has two directions; that of a uniflow has packets in the first only. Who sent its
-/// first packet is the initiator, and stays so while it is not idle, whatever records end.
+/// A conversation has two directions; a uniflow's has packets in the first only. The sender of its
+/// first packet is the initiator, and stays so until the conversation is idle, even if records end.
 class ReferenceMeter {
 public:
     explicit ReferenceMeter(const FlowCacheOptions& options) : options_(options) {}
 
-    /// @param fields  of a packet that came at `now`; of biflows: neither TCP nor ICMP
+    /// @param fields  of a packet at `now`; for biflows neither TCP nor ICMP
     void packet(const PacketFields& fields, InterfaceIndex interface, Timestamp now) {
         const bool biflow = options_.direction == FlowDirection::biflow;
         const bool backward = biflow && fields.destination < fields.source;
@@ -52,7 +52,7 @@ public:
         running_.clear();
     }
 
-    /// Takes a record of the cache under test off the account.
+    /// Subtracts a record of the cache under test.
     ///
     /// @param record  of the layout
     void expect(const FlowRecordCore& record, const RecordLayout& layout = {}) {
@@ -65,7 +65,7 @@ public:
         --balance_[text_of(record.key, {record.packets, record.octets, record.start, record.end},
                            reverse, record.end_reason)];
     }
-    /// Throws unless both made the same records, the same number of times.
+    /// Throws unless both made the same records, equally often.
     void check(const std::string& what) const {
         for (const auto& [text, count] : balance_) {
             demand(count == 0, what + ": " + text + (count > 0 ? " is missing" : " is too much"));
@@ -91,7 +91,7 @@ private:
         bool is_open = false;
         bool initiator_is_backward = false;
         Timestamp start;  ///< of the record, both directions
-        Timestamp end;    ///< last packet, also of a record that has ended
+        Timestamp end;    ///< last packet, also of an ended record
         std::array<Direction, 2> directions;
 
         [[nodiscard]] std::uint64_t packets() const {
@@ -138,13 +138,12 @@ private:
             flow.is_open = false;
         }
     }
-    /// Ends the record, if there is one. Of a biflow, only the active timeout leaves the
-    /// conversation open.
+    /// Ends the record, if any. Only the active timeout leaves a biflow's conversation open.
     void end(Conversation& flow, FlowEndReason reason) {
         const bool biflow = options_.direction == FlowDirection::biflow;
         if (flow.packets() > 0) {
             Direction forward = flow.directions[0];
-            if (forward.packets == 0) {  // its times are those of the reverse direction's start
+            if (forward.packets == 0) {  // its times are the reverse direction's start
                 forward.start = forward.end = flow.directions[1].start;
             }
             ++balance_[text_of(flow.key, forward, flow.directions[1], reason)];
@@ -155,7 +154,8 @@ private:
 
     FlowCacheOptions options_;
     std::unordered_map<std::string, Conversation> running_;
-    std::map<std::string, std::int64_t> balance_;  ///< records of this meter less those expected
+    std::map<std::string, std::int64_t>
+        balance_;  ///< records of this meter minus the expected ones
 };
 
 }  // namespace tributary::perf

@@ -40,7 +40,7 @@ public:
         }
     }
 
-    /// The packets of the other operations, and no table.
+    /// Makes the packets of the other operations, without a table.
     void make_only(std::uint64_t packets) {
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
             keep(burst_.make([this] { return random_.below(flows_); }, {}).front());
@@ -56,7 +56,7 @@ public:
             keep(find([this] { return kUnknown | random_.below(flows_); }));
         }
     }
-    /// As a flow cache would use it: each packet is added to the line of its flow.
+    /// Adds each packet to the line of its flow, like a flow cache.
     void update_known(std::uint64_t packets) {
         for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
             keep(find([this] { return random_.below(flows_); }));
@@ -69,7 +69,7 @@ public:
             }
         }
     }
-    /// @param flows  after clear_second(), as many as the table was made for
+    /// @param flows  after clear_second(), at most the table's size
     void insert(std::uint64_t flows) {
         const auto next = [this] { return next_++; };
         for (std::uint64_t done = 0; done < flows; done += kBurstPackets) {
@@ -83,7 +83,7 @@ public:
         next_ = 0;
     }
 
-    /// Beside what is known of the flows' numbers.
+    /// Checks the found numbers against the flows' numbers.
     void check() {
         for (int turn = 0; turn < 100; ++turn) {
             std::vector<std::uint32_t> asked;
@@ -120,7 +120,7 @@ private:
         return flows + flows / 8;
     }
 
-    /// @return  which of a burst's flows are in the table; their numbers are in numbers_
+    /// @return  mask of a burst's flows in the table; their numbers are in numbers_
     template <class NextFlow>
     std::uint64_t find(NextFlow next_flow) noexcept {
         const std::span<const KeyedPacket> packets = burst_.make(next_flow, {});

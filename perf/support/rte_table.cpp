@@ -33,7 +33,7 @@ std::uint64_t RteTable::bytes_needed(std::uint32_t entries, std::size_t key_byte
 RteTable::RteTable(std::uint32_t entries, std::size_t key_bytes) {
     static int tables = 0;
     ++tables;
-    const std::string name = "table" + std::to_string(tables);  // names must differ
+    const std::string name = "table" + std::to_string(tables);  // unique names
     rte_hash_parameters parameters{};
     parameters.name = name.c_str();
     parameters.entries = entries;
@@ -51,7 +51,7 @@ RteTable::RteTable(std::uint32_t entries, std::size_t key_bytes) {
 RteTable::~RteTable() = default;
 
 bool RteTable::insert(const void* key, std::uint32_t number) noexcept {
-    // The table keeps a pointer's worth with each key: the number itself.
+    // The table keeps a pointer with each key: here the number itself.
     void* const data = std::bit_cast<void*>(std::uintptr_t{number});
     return rte_hash_add_key_data(table_->get(), key, data) == 0;
 }

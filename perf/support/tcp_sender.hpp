@@ -11,15 +11,15 @@
 
 namespace tributary::perf {
 
-/// Shares of all segments that go wrong, on average.
+/// Average shares of faulty segments.
 struct SegmentFaults {
     double retransmitted{};
     double duplicated{};
-    double reordered{};             ///< sent after the one behind it
-    std::uint32_t one_flow_in = 1;  ///< only so many flows have faults, each more of them
+    double reordered{};             ///< sent after the following one
+    std::uint32_t one_flow_in = 1;  ///< only one in so many flows has faults, and more of them
 };
 
-/// What has been sent; the names are those of the analysis.
+/// Counts of sent segments, with the names of the analysis.
 struct SentSegments {
     std::uint64_t segments{};
     std::uint64_t retransmissions{};
@@ -27,20 +27,20 @@ struct SentSegments {
     std::uint64_t out_of_order{};
 };
 
-/// Which segment each flow of a population sends next: data, each as long, octet after octet but
-/// where a fault was asked for. A fault is of the segment that the flow sent last; the next packet
-/// of a flow that has left one out is that one.
+/// Chooses the next segment of each flow of a population: data of constant length, octet after
+/// octet except for faults. A fault concerns the flow's last segment; after an omitted segment, the
+/// flow's next packet is that segment.
 class TcpSender {
 public:
     static constexpr std::uint32_t kPayloadBytes = 100;
-    static constexpr std::uint16_t kWindow = 502;  ///< what a Linux host often announces
+    static constexpr std::uint16_t kWindow = 502;  ///< often announced by Linux hosts
 
     struct Segment {
-        std::uint32_t sequence;  ///< of a flow whose first one is 0
+        std::uint32_t sequence;  ///< relative to the flow's first one
         std::uint16_t identification;
     };
 
-    /// @param flows  that send at any time
+    /// @param flows  active at any time
     TcpSender(std::uint32_t flows, const SegmentFaults& faults)
         : one_flow_in_(faults.one_flow_in),
           memory_(flows * sizeof(State)),
@@ -52,11 +52,11 @@ public:
         reorder_below_ = duplicate_below_ + static_cast<std::uint64_t>(faults.reordered * scale);
     }
 
-    /// Of a flow that sends soon: its state lies anywhere.
+    /// Prefetches the state of a flow that sends soon.
     void prefetch(std::uint32_t slot) const noexcept { prefetch_to_write(&states_[slot]); }
 
     /// @param slot        of the flow
-    /// @param generation  of the flow: how many the slot has had before
+    /// @param generation  of the flow: the slot's number of former flows
     [[nodiscard]] Segment next(std::uint32_t slot, std::uint32_t generation) noexcept {
         ++sent_.segments;
         State& state = states_[slot];
@@ -81,13 +81,13 @@ private:
     enum class Mood : std::uint8_t {
         plain,     ///< the last segment was the one before `next`, or a copy of it
         owes_one,  ///< the last segment but one was left out
-        was_late,  ///< and has been sent now
+        was_late,  ///< the omitted segment was sent last
     };
-    /// All zeros: nothing was sent.
+    /// All zeros: nothing sent.
     struct State {
         std::uint32_t next;  ///< number of the next new segment
         std::uint16_t identification;
-        std::uint8_t lap;  ///< generation of the flow that all this is of, modulo 256
+        std::uint8_t lap;  ///< generation of the state's flow, modulo 256
         Mood mood;
     };
 
@@ -128,12 +128,12 @@ private:
     }
 
     std::uint32_t one_flow_in_;
-    std::uint64_t retransmit_below_{};  ///< of 2^32
+    std::uint64_t retransmit_below_{};  ///< in units of 2^-32
     std::uint64_t duplicate_below_{};
     std::uint64_t reorder_below_{};
     HugeMemory memory_;
     std::span<State> states_;
-    Random random_{0x9E6C'63D0'876A'9A4F};  ///< not what the population draws
+    Random random_{0x9E6C'63D0'876A'9A4F};  ///< independent of the population's
     SentSegments sent_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace tributary::perf {
 
-/// Runs a program's body; what it throws is told on standard error.
+/// Runs a program's body; reports its exceptions on standard error.
 ///
 /// @return  the body's exit code, or EXIT_FAILURE
 template <class Body>

@@ -9,14 +9,14 @@
 
 namespace tributary::perf {
 
-/// CPU time that this thread has used, in seconds. What others do on the same CPU is not in it.
+/// CPU time of this thread, in seconds, without that of other threads on the same CPU.
 [[nodiscard]] inline double cpu_time_of_this_thread() noexcept {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// The CPUs that this process may use, in rising order.
+/// The usable CPUs of this process, in rising order.
 [[nodiscard]] inline std::vector<std::uint32_t> usable_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);

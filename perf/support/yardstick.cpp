@@ -14,13 +14,13 @@ Yardstick::Yardstick(std::uint32_t lines)
     : memory_(std::size_t{lines} * sizeof(Line)),
       lines_(std::span(reinterpret_cast<Line*>(memory_.bytes().data()), lines)) {
     for (Line& line : lines_) {
-        line = {};  // so that no page is faulted in while it is measured
+        line = {};  // no page fault while it is measured
     }
 }
 
 void Yardstick::work(std::uint64_t accesses) noexcept {
     const auto count = static_cast<std::uint32_t>(lines_.size());
-    Random random = random_;  // a copy that no line can alias stays in a register
+    Random random = random_;  // a copy, which no line can alias, stays in a register
     std::array<std::uint32_t, kBatch> batch{};
     std::array<std::uint32_t, kBatch> next{};
     for (std::uint32_t& line : batch) {

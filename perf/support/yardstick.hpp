@@ -9,13 +9,13 @@
 
 namespace tributary::perf {
 
-/// What the machine's memory gives at best: lines of 64 bytes, chosen at random, each read, changed
-/// and written. The lines of the next batch are prefetched while this one's are worked on. A flow
-/// table that touches one line per packet and does nothing else would be as fast as this.
+/// The memory's best speed: lines of 64 bytes, chosen at random, each read, changed and written.
+/// The lines of the next batch are prefetched during the work on this one. A flow table that only
+/// touches one line per packet would be as fast.
 ///
-/// How long rounds are matters where lines just fit into the last-level cache, which has them only
-/// after they were used: of a million lines each took 4.4 to 5.2 ns after 24 million accesses in a
-/// row, and 5.5 to 6.3 ns where every 8 million took turns with as many elsewhere.
+/// The length of rounds matters if the lines just fit into the last-level cache, which has them
+/// only after their use: each of a million lines took 4.4 to 5.2 ns after 24 million accesses in a
+/// row, and 5.5 to 6.3 ns when every 8 million alternated with as many elsewhere.
 class Yardstick {
 public:
     /// @param lines  1 .. 2^32 - 1
