@@ -21,7 +21,7 @@ std::atomic<std::int64_t> limit{kNoLimit};
 std::atomic<std::size_t> large{kNothingIsLarge};
 std::atomic<std::int64_t> large_ones_left{0};
 
-/// @return  nullptr: a limit, or the system, refuses it
+/// @return  nullptr: refused by a limit or the system
 void* allocate(std::size_t bytes) noexcept {
     if (in_use + static_cast<std::int64_t>(bytes) > limit) {
         ++refused;

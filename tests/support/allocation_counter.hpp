@@ -10,12 +10,12 @@ namespace tributary::test {
 /// Calls of operator new in this program so far.
 [[nodiscard]] std::size_t allocations() noexcept;
 
-/// Lets operator new find no more memory than this, as long as it lives. What is freed meanwhile
-/// can be had again, and a new handler is called. What is taken and freed outside does not count.
+/// Limits the memory of operator new, as long as it lives. Memory freed meanwhile is available
+/// again, and a new handler is called. Memory from other sources does not count.
 /// @thread  one at a time in the program
 class MemoryLimit {
 public:
-    /// @param octets  that are left; at its end, those that are left then
+    /// @param octets  left now; the destructor stores those left then
     explicit MemoryLimit(std::int64_t& octets) noexcept;
     MemoryLimit(const MemoryLimit&) = delete;
     MemoryLimit& operator=(const MemoryLimit&) = delete;
@@ -25,12 +25,12 @@ private:
     std::int64_t& left_;
 };
 
-/// Lets operator new fail for whatever is larger than this, without asking a new handler, as long
-/// as it lives and from its Nth such call on.
+/// Makes operator new fail for larger blocks, without calling a new handler, as long as it lives
+/// and from the Nth such call on.
 /// @thread  one at a time in the program
 class NoLargeMemory {
 public:
-    /// @param first  calls that still succeed; at its end, those that are left then
+    /// @param first  calls that still succeed; the destructor stores those left then
     NoLargeMemory(std::size_t larger_than, std::int64_t& first) noexcept;
     NoLargeMemory(const NoLargeMemory&) = delete;
     NoLargeMemory& operator=(const NoLargeMemory&) = delete;

@@ -16,7 +16,7 @@
 
 namespace tributary::test {
 
-/// Takes records while it has room.
+/// Takes records while there is room.
 template <class Record>
 struct RecordList {
     std::size_t room = std::numeric_limits<std::size_t>::max();
@@ -46,7 +46,7 @@ inline PacketFields flow_packet(std::uint32_t flow, std::uint32_t ip_bytes = 100
     return fields;
 }
 
-/// A parsed packet that came at `time`, when the clock stood at `clock`.
+/// A parsed packet with the time `time`, at the clock `clock`.
 struct TimedPacket {
     PacketFields fields;
     Timestamp time;
@@ -62,7 +62,7 @@ struct CacheHarness {
         : memory(Cache::bytes_needed(options)),
           cache(options, layout, FlowHasher(7), memory, counters) {}
 
-    /// Accounts one packet that came at `time`, when the clock stood at `clock`.
+    /// Accounts one packet with the time `time`, at the clock `clock`.
     void packet(const PacketFields& fields, Timestamp time, Timestamp clock,
                 std::uint32_t wire_bytes = 0) {
         const PacketView view{.wire_bytes = wire_bytes,
@@ -102,13 +102,13 @@ struct CacheHarness {
         }
     }
 
-    /// The flow that a packet with these fields would be of.
+    /// The flow of a packet with these fields.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const PacketFields& fields) {
         const PacketView view{.ingress_interface = InterfaceIndex{1}};
         return cache.handle_of(keyed(view, fields).front());
     }
 
-    /// Lets expiry catch up with `now`.
+    /// Expires all flows that are due at `now`.
     void expire(Timestamp now) {
         for (int step = 0; step < 1000; ++step) {
             cache.expire_some(now, 1000, sink);
@@ -130,7 +130,7 @@ private:
     }
 };
 
-/// A burst for input paths whose packets go into no cache.
+/// A burst for input paths without a cache.
 inline KeyedBurst& burst_of_no_use() {
     static CacheHarness<> harness({.max_flows = 1});
     return harness.burst;

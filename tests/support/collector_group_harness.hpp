@@ -22,7 +22,7 @@ namespace tributary::test {
 
 using std::chrono::milliseconds;
 
-/// A TCP collector that takes what comes, for as long as it listens.
+/// A TCP collector that reads everything, as long as it listens.
 class TcpCollector {
 public:
     TcpCollector() : listener_(bind_loopback(SOCK_STREAM, 0)), port_(port_of(listener_)) {
@@ -34,7 +34,7 @@ public:
         listener_ = FileDescriptor();
         connection_ = FileDescriptor();
     }
-    /// With octets unread: a reset.
+    /// Closes with unread octets: a reset.
     void die() {
         listener_ = FileDescriptor();
         connection_ = FileDescriptor();
@@ -43,7 +43,7 @@ public:
         listener_ = bind_loopback(SOCK_STREAM, port_);
         listen();
     }
-    /// From now on it reads nothing, and its kernel takes little; before a connection is made.
+    /// Reads nothing from now on, and its kernel takes little. Call it before a connection is made.
     void fall_silent() {
         constexpr int kOctets = 4096;
         REQUIRE(::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &kOctets, sizeof kOctets) ==
@@ -51,7 +51,7 @@ public:
         is_silent_ = true;
     }
     void wake_up() { is_silent_ = false; }
-    /// Takes a connection that the exporter has ended.
+    /// Accepts a connection that the exporter has ended.
     void drop_connection() { REQUIRE(accept_one(listener_)); }
     void hear() {
         if (is_silent_) {
@@ -74,8 +74,8 @@ public:
         decode_whole_messages();
     }
 
-    std::vector<std::uint64_t> ports;  ///< source ports of the flows, in the order of their coming
-    std::vector<std::uint64_t> exported_records;  ///< what options records tell
+    std::vector<std::uint64_t> ports;  ///< source ports of the flows, in the order of arrival
+    std::vector<std::uint64_t> exported_records;  ///< from options records
     std::set<std::uint32_t> domains;
     std::set<std::uint32_t> elements;
 
@@ -132,7 +132,7 @@ struct GroupExport {
             options, MeteringProcess{}, std::vector<RecordSource*>{&source}, counters,
             [this](const CollectorEvent& event) { events.push_back(event.kind); });
     }
-    /// Works for a while of uptime, with ears open.
+    /// Works for a while of uptime, and lets the collectors read.
     void run(milliseconds lasting) {
         for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
             for (int steps = 0; worker->step(at(uptime)); ++steps) {
@@ -140,7 +140,7 @@ struct GroupExport {
                 hear();
             }
             hear();
-            std::this_thread::sleep_for(milliseconds{1});  // the kernel delivers when it likes
+            std::this_thread::sleep_for(milliseconds{1});  // the kernel delivers at its own time
         }
     }
     void hear() {

@@ -16,7 +16,7 @@
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 
-// What the tests of the encoder and of its templates share.
+// Shared by the tests of the encoder and of its templates.
 namespace tributary::test {
 
 inline constexpr Timestamp kNow{std::chrono::seconds{1'600'000'001}};
@@ -28,7 +28,7 @@ inline constexpr FieldGroups kAllGroups{.extremes = true,
                                         .tunnel = true,
                                         .fragments = true};
 
-/// An encoder, and a decoder that hears its templates as soon as there are any.
+/// An encoder, and a decoder that gets its templates at once.
 struct EncoderPair {
     explicit EncoderPair(FieldGroups groups = {}, TimestampUnit unit = TimestampUnit::milliseconds,
                          std::size_t limit = 1400, FlowDirection direction = FlowDirection::uniflow)
@@ -41,7 +41,7 @@ struct EncoderPair {
         : layout(RecordLayout::of(options.fields, direction)), encoder(options, layout, limit) {
         hear_templates();
     }
-    /// Those that are new; after `heard` is set to 0, all.
+    /// Decodes the new templates; after `heard` is set to 0, all.
     void hear_templates() {
         for (; heard < encoder.template_messages(); ++heard) {
             templates.push_back(decoder.decode(stamped(encoder.template_message(heard), 0, kNow)));
@@ -51,7 +51,7 @@ struct EncoderPair {
         hear_templates();
         return decoder.decode(finish_unheard(now));
     }
-    /// The closed message; what it needs is not heard.
+    /// The closed message; its templates are not decoded.
     Octets finish_unheard(Timestamp now = kNow) {
         const EncodedMessage closed = encoder.close();
         return stamped(closed.octets, closed.records, now, closed.latest_end);

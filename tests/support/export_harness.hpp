@@ -15,7 +15,7 @@
 #include "flowcache/record/flow_record.hpp"
 #include "flowcache/record/record_stream.hpp"
 
-// What the tests of export/ share: records, queues of them, and time.
+// Shared by the tests of export/: records, queues of them, and time.
 namespace tributary::test {
 
 using Record = FlowRecord<kRecordSizes.back()>;
@@ -42,8 +42,8 @@ inline Record record_of(std::uint16_t number, std::uint8_t ip_version = 4) {
     return record;
 }
 
-/// Of the layout that has group mpls alone: packets with one label. Its template is not announced
-/// before there is such a record.
+/// A record with group mpls only: packets with one label. Its template is not sent before the first
+/// such record.
 inline Record labelled_record(std::uint16_t number) {
     const RecordLayout layout = RecordLayout::of({.mpls = true});
     Record record = record_of(number);

@@ -17,7 +17,7 @@
 
 namespace tributary::test {
 
-/// A file of one's own for the time of a test.
+/// A file for one test.
 class TemporaryFile {
 public:
     explicit TemporaryFile(const std::string& octets) {

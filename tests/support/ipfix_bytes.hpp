@@ -7,8 +7,8 @@
 
 namespace tributary::test {
 
-/// Big-endian octets of an IPFIX file, put together by hand: what a reader is tested with must not
-/// come from our own encoder.
+/// Big-endian octets of an IPFIX file, composed by hand: tests of a reader must not use our own
+/// encoder.
 class IpfixBytes {
 public:
     IpfixBytes& u8(std::uint64_t value) { return integer(value, 1); }

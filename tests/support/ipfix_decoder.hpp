@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-// A second opinion on what the encoder writes, made from RFC 7011 alone: it knows element numbers,
-// no names, and takes any deviation from the text as a fault. One decoder hears one transport
-// session.
+// An independent decoder for the encoder's messages, made from RFC 7011 alone: it uses element
+// numbers, no names, and treats any deviation from the text as a fault. One decoder is for one
+// transport session.
 namespace tributary::test {
 
 using Octets = std::vector<std::byte>;
@@ -24,10 +24,10 @@ struct IpfixFault : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Added to the number of an element that is an enterprise's (RFC 7011 §3.2).
+/// Added to the number of an enterprise's element (RFC 7011 §3.2).
 inline constexpr std::uint16_t kOfEnterprise = 0x8000;
 
-/// Added to the number of IANA's element that is of the reverse direction (RFC 5103 §6.1).
+/// Added to the number of IANA's element for the reverse direction (RFC 5103 §6.1).
 inline constexpr std::uint32_t kReversed = 0x1'0000;
 
 struct IpfixField {
@@ -35,7 +35,7 @@ struct IpfixField {
     std::uint16_t octets{};
     std::uint32_t enterprise{};
 
-    /// What tells elements apart within a record.
+    /// Identifies an element within a record.
     [[nodiscard]] std::uint32_t key() const {
         constexpr std::uint32_t kReverseEnterprise = 29305;
         const std::uint32_t number = element & ~kOfEnterprise;
@@ -99,11 +99,11 @@ public:
     [[nodiscard]] const std::map<std::uint16_t, std::vector<IpfixField>>& templates() const {
         return templates_;
     }
-    /// Enterprises and elements of which type records have told.
+    /// Enterprises and elements in type records.
     [[nodiscard]] const std::set<std::pair<std::uint64_t, std::uint64_t>>& types() const {
         return types_;
     }
-    /// Scope fields of the options templates among them.
+    /// Scope fields of the options templates.
     [[nodiscard]] const std::map<std::uint16_t, std::uint64_t>& scopes() const { return options_; }
 
 private:
@@ -130,7 +130,7 @@ private:
         const auto found = templates_.find(static_cast<std::uint16_t>(id));
         demand(found != templates_.end(), "§8: data before its template");
         std::size_t at = 0;
-        while (at < body.size()) {  // the encoder pads nothing, so all must be records
+        while (at < body.size()) {  // the encoder does not pad, so all must be records
             IpfixRecord record;
             record.template_id = found->first;
             record.is_option = options_.contains(found->first);
@@ -146,8 +146,8 @@ private:
         }
     }
 
-    /// A type record (RFC 5610) that comes after a template with its element is too late for a
-    /// collector that resolves names when it reads templates.
+    /// A type record (RFC 5610) after a template with its element is too late for a collector that
+    /// resolves names when it reads templates.
     void note_type(const IpfixRecord& record) {
         constexpr std::uint32_t kElement = 303;
         constexpr std::uint32_t kEnterprise = 346;
@@ -167,7 +167,7 @@ private:
         }
     }
 
-    /// @param at  moves behind the length, if the field has one of its own
+    /// @param at  moves past the length, if the field has one of its own
     static std::size_t length_of(const IpfixField& field, std::span<const std::byte> body,
                                  std::size_t& at) {
         if (field.octets != 0xFFFF) {
@@ -200,7 +200,7 @@ private:
         }
     }
 
-    /// @param at  of the field specifier; moves behind it
+    /// @param at  of the field specifier; moves past it
     static IpfixField decode_field(std::span<const std::byte> body, std::size_t& at) {
         IpfixField field{static_cast<std::uint16_t>(read(body, at, 2)),
                          static_cast<std::uint16_t>(read(body, at + 2, 2))};
@@ -221,7 +221,7 @@ private:
     std::uint32_t next_sequence_{};
 };
 
-/// Octets of the message that a stream begins with, by its header; 0: the stream ends inside it.
+/// Octets of the first message of a stream, from its header; 0: the stream ends inside it.
 inline std::size_t first_message(std::span<const std::byte> octets) {
     if (octets.size() < 4) {
         return 0;
@@ -231,7 +231,7 @@ inline std::size_t first_message(std::span<const std::byte> octets) {
     return length <= octets.size() ? length : 0;
 }
 
-/// Octets of all messages that have come whole.
+/// Octets of all whole messages.
 inline std::size_t whole_messages(std::span<const std::byte> octets) {
     std::size_t whole = 0;
     while (const std::size_t next = first_message(octets.subspan(whole))) {
@@ -240,7 +240,7 @@ inline std::size_t whole_messages(std::span<const std::byte> octets) {
     return whole;
 }
 
-/// Decodes messages that lie back to back (RFC 5655), as one session.
+/// Decodes consecutive messages (RFC 5655), as one session.
 inline std::vector<IpfixMessage> decode_stream(IpfixDecoder& decoder,
                                                std::span<const std::byte> octets) {
     std::vector<IpfixMessage> messages;

@@ -5,7 +5,7 @@
 
 namespace tributary::test {
 
-// Information elements by IANA's numbers, as tests look them up in decoded records.
+// Information elements by IANA's numbers, for decoded records.
 inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
 inline constexpr std::uint32_t kIngressInterface = 10;
 inline constexpr std::uint32_t kNetflowInterval = 34;   ///< samplingInterval

@@ -48,7 +48,7 @@ inline std::uint16_t port_of(const FileDescriptor& socket) {
     return ntohs(address.sin_port);
 }
 
-/// What can be read at once; nothing when there is nothing. End of stream is an empty vector.
+/// The octets that can be read at once; nullopt: none. An empty vector is the end of the stream.
 inline std::optional<std::vector<std::byte>> receive(const FileDescriptor& socket) {
     std::vector<std::byte> octets(65'536);
     const ssize_t count = ::recv(socket.get(), octets.data(), octets.size(), MSG_DONTWAIT);
@@ -59,7 +59,7 @@ inline std::optional<std::vector<std::byte>> receive(const FileDescriptor& socke
     return octets;
 }
 
-/// Accepts a connection that is there already.
+/// Accepts a pending connection.
 inline FileDescriptor accept_one(const FileDescriptor& listener) {
     return FileDescriptor(
         ::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

@@ -21,11 +21,11 @@
 //     const Frame frame = ethernet().vlan(5).ipv4({.ttl = 9}).udp(1000, 53).payload(20).build();
 //     parse_packet(frame.view(), {}, fields);
 //
-// Each header sets the type field of the one before it, and build() fills in the lengths. Whatever
-// a header's struct names explicitly stays as named, right or wrong. Checksums are zero.
+// Each header sets the type field of the one before it, and build() fills in the lengths. An
+// explicit value in a header's struct stays, right or wrong. Checksums are zero.
 namespace tributary::test {
 
-/// The address that a text such as "192.0.2.1" or "2001:db8::1" means.
+/// The address in a text such as "192.0.2.1" or "2001:db8::1".
 inline IpAddress ip_address(const std::string& text) {
     IpAddress address{};
     const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
@@ -73,7 +73,7 @@ struct GreHeader {
     std::uint16_t more_flags = 0;  ///< routing (0x4000), version (0x0007)
 };
 
-/// A built frame, and what a source would say of it.
+/// A built frame with its metadata.
 struct Frame {
     std::vector<std::byte> captured;
     std::uint32_t wire_bytes{};
@@ -87,10 +87,10 @@ struct Frame {
                 .seen_at = {},
                 .clock = {}};
     }
-    /// The same frame as a source with this snap length captures it.
+    /// The same frame, captured with this snap length.
     [[nodiscard]] Frame cut(std::size_t captured_bytes) const {
         const auto size = static_cast<std::ptrdiff_t>(std::min(captured_bytes, captured.size()));
-        // An allocation of its own, of just this size: the sanitizers see each byte read behind it.
+        // An allocation of exactly this size: the sanitizers see each read past it.
         return {.captured = {captured.begin(), captured.begin() + size}, .wire_bytes = wire_bytes};
     }
 };
@@ -103,7 +103,7 @@ public:
         append(tag_control_information, 2);
         return reserve_ethertype();
     }
-    /// Names what follows the link-layer headers; the next bytes are the caller's.
+    /// Sets the ethertype; the caller adds the next bytes.
     PacketBuilder& ethertype(std::uint16_t type) {
         if (ethertype_at_) {
             put(*ethertype_at_, type, 2);
@@ -146,7 +146,7 @@ public:
         return *this;
     }
 
-    /// An IPv6 extension header, filled with zeros (Pad1 where it holds options).
+    /// An IPv6 extension header, filled with zeros (Pad1 for options).
     /// @param size  bytes, a multiple of 8, and for the Authentication Header (51) of 4
     PacketBuilder& extension(std::uint8_t protocol, std::size_t size) {
         announce(protocol);
@@ -201,7 +201,7 @@ public:
         return type_and_code(ip_protocol::kIcmpV6, type, code);
     }
 
-    /// An MPLS label stack entry; what follows the bottom one is announced by nothing.
+    /// An MPLS label stack entry; no field names the protocol after the bottom one.
     PacketBuilder& mpls(std::uint32_t label, bool bottom = true) {
         ethertype(0x8847);
         append(std::size_t{label} << 12U | (bottom ? 0x100U : 0U) | 64U, 4);
@@ -214,14 +214,13 @@ public:
         append(ppp_protocol, 2);
         return *this;
     }
-    /// LLC and SNAP headers behind an 802.3 length field.
+    /// LLC and SNAP headers after an 802.3 length field.
     PacketBuilder& snap() {
         ethertype(100);
         bytes({0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00});
         return reserve_ethertype();
     }
-    /// A GRE header with the fields that are given. An Ethernet frame inside begins with
-    /// inner_ethernet().
+    /// A GRE header with the given fields. An Ethernet frame inside begins with inner_ethernet().
     PacketBuilder& gre(const GreHeader& header = {}) {
         announce(ip_protocol::kGre);
         append((header.checksum ? 0x8000U : 0U) | (header.key ? 0x2000U : 0U) |
@@ -323,7 +322,7 @@ private:
         if (!named) {
             protocol_at_ = bytes_.size();
         }
-        // IPv6-NoNxt (RFC 8200 §4.7), should nothing follow.
+        // IPv6-NoNxt (RFC 8200 §4.7) without a next header.
         append(named.value_or(59), 1);
     }
     void reserve_length(std::optional<std::uint16_t> named, std::size_t counted_from) {
@@ -357,7 +356,7 @@ private:
     std::vector<LengthField> lengths_;
 };
 
-/// Begins a frame. Without a header that says otherwise its ethertype is 0.
+/// Begins a frame. Its ethertype is 0 until a header sets it.
 inline PacketBuilder ethernet(const MacAddress& destination = kDestinationMac,
                               const MacAddress& source = kSourceMac) {
     PacketBuilder builder;

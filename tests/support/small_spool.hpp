@@ -13,7 +13,7 @@
 #include "export/spool/spool_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-// A spool of four small messages, whose file is damaged, for the tests of Spool.
+// A spool of four small messages with a damaged file, for the tests of Spool.
 namespace tributary::test {
 
 inline constexpr std::uint64_t kFingerprint = 0x1122'3344'5566'7788;
@@ -28,7 +28,7 @@ inline void put_be16(std::vector<std::byte>& octets, std::size_t at, std::size_t
     octets[at + 1] = static_cast<std::byte>(value);
 }
 
-/// An IPFIX message with two records of queues 0 and 1, which `number` tells from others.
+/// An IPFIX message with two records of queues 0 and 1, identified by `number`.
 inline OutgoingMessage message_of(std::uint64_t number) {
     OutgoingMessage message;
     message.octets.assign(kMessageOctets, static_cast<std::byte>(number + 1));
@@ -55,9 +55,9 @@ inline RecordTally tally_of(const OutgoingMessage& message) {
     return sum;
 }
 
-/// What one process sees of a spool, all of it taken to be sent.
+/// The content of a spool for one process, with all messages taken to be sent.
 struct Seen {
-    std::vector<std::uint64_t> messages;  ///< in the order of their coming
+    std::vector<std::uint64_t> messages;  ///< in the order of arrival
     RecordTally sent;
     RecordTally damaged;
     std::vector<RecordTally> damaged_of_queues = std::vector<RecordTally>(kRecords);
@@ -101,7 +101,7 @@ struct SmallSpool {
             seen.messages.push_back(number);
             seen.sent += tally_of(*message);
             seen.sent += message->inherited;
-            spool.done(*message->place);  // and its file may go
+            spool.done(*message->place);  // then its file may be removed
         }
         for (const Spool::Account& account : spool.take_damaged()) {
             seen.add_damaged(account);
@@ -131,14 +131,14 @@ inline void put_octet(const std::filesystem::path& path, std::size_t at, char oc
     file.put(octet);
 }
 
-/// A file of kMessages messages that a process has left.
+/// A file of kMessages messages from a former process.
 inline std::string whole_file() {
     const TemporaryDirectory directory;
     SmallSpool(directory).write();
     return read_file(file_in(directory));
 }
 
-/// What a process inherits of a file with these octets, and what it then sends.
+/// The messages that a process inherits from a file with these octets, and then sends.
 struct Inherited {
     explicit Inherited(const std::string& octets) {
         write_file(file_in(directory), octets);

@@ -12,7 +12,7 @@
 #include "tests/support/collector_group_harness.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-// An export whose first collector has a spool.
+// An export with a spool for its first collector.
 namespace tributary::test {
 
 inline constexpr std::size_t kSmallBuffer = 65'536;  // some 1200 records
@@ -39,7 +39,7 @@ struct SpooledExport : GroupExport {
     }
 };
 
-/// An export whose collector is away until its end: all records stay in the spool.
+/// An export with its collector away until the end: all records stay in the spool.
 inline void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t records) {
     SpooledExport exports(directory);
     exports.collectors[0].go_away();
@@ -50,7 +50,7 @@ inline void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t re
     CHECK(exports.spooled() == records);
 }
 
-/// Damages a file, whatever is there.
+/// Damages an octet of a file.
 inline void flip_octet(const std::filesystem::path& path, std::streamoff at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(at);
@@ -59,7 +59,7 @@ inline void flip_octet(const std::filesystem::path& path, std::streamoff at) {
     file.put(static_cast<char>(octet ^ 0x55));
 }
 
-/// Files of a spool, the oldest first.
+/// Files of a spool, oldest first.
 inline std::vector<std::filesystem::path> spool_files_in(const TemporaryDirectory& directory) {
     std::vector<std::filesystem::path> files;
     for (const std::string& name : directory.names()) {

@@ -38,7 +38,7 @@ struct SpooledGroup : GroupExport {
             queue.put(record_of(number));
         }
     }
-    /// What all collectors have, in the order of the numbers.
+    /// The records of all collectors, in the order of their numbers.
     [[nodiscard]] std::vector<std::uint64_t> all_received() const {
         std::vector<std::uint64_t> all;
         for (const TcpCollector& collector : collectors) {
@@ -57,7 +57,7 @@ struct SpooledGroup : GroupExport {
     [[nodiscard]] std::ptrdiff_t told(CollectorEventKind kind) const {
         return std::ranges::count(events, kind);
     }
-    /// The end, and all accounts of the spool and of the queue add up.
+    /// Ends the export, and checks the accounts of the spool and of the queue.
     void end(std::uint64_t records) {
         finish();
         RecordTally came = account().inherited.read();

@@ -38,7 +38,7 @@ struct TcpExport {
             REQUIRE(steps < 10'000);
         }
     }
-    /// Works until so many records have arrived: the kernel acknowledges when it likes.
+    /// Works until so many records have arrived: the kernel acknowledges at its own time.
     void run_until_exported(milliseconds uptime, std::uint64_t records) {
         for (int tries = 0; exported() < records; ++tries) {
             REQUIRE(tries < 5000);

@@ -19,7 +19,7 @@ inline constexpr int kSyn = tcp_flag::kSyn;
 inline constexpr int kFin = tcp_flag::kFin;
 inline constexpr std::uint32_t kNoSize = TcpAnalysisGroup::kNoSize;
 
-/// What may go wrong in a direction.
+/// The anomalies of a direction.
 struct Found {
     std::uint32_t retransmissions = 0;
     std::uint64_t octets = 0;
@@ -36,7 +36,7 @@ struct Found {
     }
 };
 
-/// An analysis of flows that have one direction each, unless a test says which answers which.
+/// An analysis of flows with one direction each, unless a test pairs them.
 class Flows {
 public:
     CacheCounters counters;
@@ -48,7 +48,7 @@ public:
         }
     }
 
-    /// A segment like no other one.
+    /// A unique segment.
     PacketFields segment(std::uint32_t sequence, std::uint32_t acknowledgement, int flags,
                          std::uint32_t octets = 0) {
         PacketFields made{.protocol = ip_protocol::kTcp,
@@ -64,7 +64,7 @@ public:
                     .copy_id = ++identification_};
         return made;
     }
-    /// It comes, a millisecond after the one before.
+    /// Adds a segment, a millisecond after the one before.
     PacketFields add(std::uint32_t sequence, std::uint32_t octets, int flags = kAck) {
         const PacketFields added = segment(sequence, 7, flags, octets);
         add(added);
@@ -74,7 +74,7 @@ public:
         now_ += std::chrono::milliseconds{1};
         analysis_.add(state(), segment, now_);
     }
-    /// A segment of the chosen flow that may answer a SYN of the other one.
+    /// A segment of the chosen flow that may answer a SYN of the other flow.
     void answer(std::size_t other, const PacketFields& segment) {
         add(segment);
         tcp::add_answer(state(), states_[other], segment, now_);
@@ -108,7 +108,7 @@ private:
     Timestamp now_{std::chrono::seconds{1000}};
 };
 
-/// Segments of 100 octets with holes of 10 between them, the first of which is 100 behind `first`.
+/// Segments of 100 octets with holes of 10 between them; the first segment is 100 after `first`.
 inline void leave_holes(Flows& flows, std::uint32_t holes, std::uint32_t first = 1000) {
     flows.add(first, 100);
     for (std::uint32_t hole = 1; hole <= holes; ++hole) {

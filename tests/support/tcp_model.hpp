@@ -38,9 +38,9 @@ private:
     std::uint64_t state_;
 };
 
-/// One direction of a TCP connection as a monitor on its way sees it, and the truth about it, which
-/// is counted where things are made to happen: the model never looks at what was sent before, it
-/// knows what it lost.
+/// One direction of a TCP connection, as seen by a monitor on its path, and the true counts. The
+/// model counts events when it makes them: it never examines earlier segments, because it records
+/// its own losses.
 ///
 ///     sender --- lost before ---> monitor --- lost behind ---> receiver
 ///                the monitor sees         the monitor sees
@@ -54,8 +54,8 @@ public:
     };
     struct Host {
         std::uint32_t initial_sequence = 0;
-        bool is_ipv6 = false;            ///< copies are told by the checksum
-        bool has_identification = true;  ///< else 0 in each packet, as hosts do with DF
+        bool is_ipv6 = false;            ///< the checksum identifies copies
+        bool has_identification = true;  ///< false: 0 in each packet, as from hosts with DF
     };
     /// The parts in which lost segments are sent again.
     enum class Parts : std::uint8_t { as_before, joined, other_boundaries };
@@ -67,7 +67,7 @@ public:
 
     [[nodiscard]] const std::vector<Seen>& stream() const { return stream_; }
     [[nodiscard]] const TcpAnalysisGroup& truth() const { return truth_; }
-    /// Pairs of segments that were lost and not sent again.
+    /// Pairs of lost segments that were not sent again.
     [[nodiscard]] std::size_t lost_pairs() const { return lost_.size(); }
 
     void open() {
@@ -75,7 +75,7 @@ public:
         invalidate_size_if(++opened_ > 1);
         emit(segment(initial_, 0, tcp_flag::kSyn));
     }
-    /// The ports again, for another connection. What was lost of the one before stays lost.
+    /// Reuses the ports for another connection. Lost segments of the one before stay lost.
     void reuse_ports(std::uint32_t initial_sequence) {
         lost_.clear();
         initial_ = initial_sequence;
@@ -83,16 +83,17 @@ public:
         is_closed_ = false;
         open();
     }
-    /// New data, which arrives.
+    /// Sends new data that arrives.
     void send(std::uint32_t octets) {
         emit(data(sent_, octets));
         sent_ += octets;
     }
-    /// Two segments of new data that do not arrive. At least what follows them passes the monitor.
+    /// Sends two segments of new data that do not arrive. At least the following segments pass the
+    /// monitor.
     void lose(std::array<std::uint32_t, 2> octets, bool first_passes, bool second_passes) {
         const std::uint32_t middle = sent_ + octets[0];
         const std::uint32_t end = middle + octets[1];
-        // What is lost before the first segment of all leaves none.
+        // A loss before the very first segment leaves no gap.
         const bool leaves_gap =
             !second_passes ? first_passes || !stream_.empty() : !first_passes && !stream_.empty();
         if (first_passes) {
@@ -114,7 +115,7 @@ public:
     void lose_before(std::uint32_t octets) { lose({octets, octets}, false, false); }
     /// Sends a lost pair again, if there is one.
     ///
-    /// @param is_lost_again  behind the monitor, so that it is sent once more later
+    /// @param is_lost_again  after the monitor, so that it is sent once more later
     void repair(Parts parts, bool is_lost_again) {
         if (lost_.empty()) {
             return;
@@ -138,7 +139,7 @@ public:
             lost_.push_back({pair.begin, pair.middle, pair.end, true, true});
         }
     }
-    /// Two segments that change places before the monitor.
+    /// Sends two segments that change places before the monitor.
     void reorder(std::uint32_t first, std::uint32_t second) {
         const PacketFields late = data(sent_, first);
         emit(data(sent_ + first, second));
@@ -146,13 +147,13 @@ public:
         note_trouble(truth_.out_of_order);
         sent_ += first + second;
     }
-    /// A segment lost behind the monitor is sent again with new data at its end.
+    /// Sends a segment that is lost after the monitor again, with new data at its end.
     void send_again_with_more(std::uint32_t octets, std::uint32_t more) {
         send(octets);
         resend(sent_ - octets, sent_ + more, octets);
         sent_ += more;
     }
-    /// A switch delivers the segment twice that came so many segments before, copies not counted.
+    /// A switch delivers an earlier segment twice: so many segments before, copies not counted.
     ///
     /// @param back  1: the last one; at most remembered()
     void copy(std::size_t back) {
@@ -160,22 +161,22 @@ public:
         show(original);
         note_trouble(truth_.duplicates);
     }
-    /// How far back a copy is found: 3 segments; 11 once the direction was disturbed, but none that
-    /// was forgotten already by then.
+    /// How far back a copy is found: 3 segments; 11 after the direction's first anomaly, but none
+    /// that was already forgotten then.
     [[nodiscard]] std::size_t remembered() const {
         const std::size_t count = originals_.size();
         return is_disturbed_ ? std::min<std::size_t>(11, count - kept_from_)
                              : std::min<std::size_t>(3, count);
     }
     [[nodiscard]] std::size_t originals() const { return originals_.size(); }
-    /// Nothing comes for longer than a copy may take.
+    /// Is silent for longer than a copy may take.
     void be_silent() {
         now_ += std::chrono::seconds{2};
         originals_.clear();
         kept_from_ = 0;
     }
-    /// Asks whether an idle peer is still there. Before the first octet of data is none to repeat.
-    /// The first segment that a monitor sees is never known as a probe: let something come before.
+    /// Sends a keep-alive probe to an idle peer. Before the first octet of data there is none to
+    /// repeat. The first segment of all never counts as a probe: send another one before.
     void probe(bool with_octet) {
         be_silent();
         emit(segment(sequence_of(sent_) - 1, with_octet && sent_ > 0 ? 1 : 0, tcp_flag::kAck));
@@ -204,7 +205,7 @@ public:
     }
 
 private:
-    struct Lost {  ///< places in the connection's data
+    struct Lost {  ///< offsets in the connection's data
         std::uint32_t begin;
         std::uint32_t middle;
         std::uint32_t end;
@@ -215,8 +216,8 @@ private:
     [[nodiscard]] std::uint32_t sequence_of(std::uint32_t place) const {
         return initial_ + 1 + place;
     }
-    /// A packet like no other: it has an identification, a checksum over a time stamp, or at least
-    /// acknowledges something else.
+    /// A unique packet: by its identification, a checksum over a time stamp, or at least its
+    /// acknowledgement.
     PacketFields segment(std::uint32_t sequence, std::uint32_t octets, int flags) {
         PacketFields fields{.protocol = ip_protocol::kTcp,
                             .ip_version = static_cast<std::uint8_t>(host_.is_ipv6 ? 6 : 4),
@@ -238,7 +239,7 @@ private:
         }
         return fields;
     }
-    /// One octet alone is pushed, because without that it would be a probe where it is the last.
+    /// A single octet has PSH, because without it the last octet would be a probe.
     PacketFields data(std::uint32_t place, std::uint32_t octets) {
         const bool is_pushed = octets == 1 || random_.once_in(4);
         return segment(sequence_of(place), octets,
@@ -249,7 +250,7 @@ private:
         note_trouble(seen > 0 ? truth_.retransmissions : truth_.out_of_order);
         truth_.retransmitted_octets += seen;
     }
-    /// Three segments in any order, of which one has octets of both that were lost.
+    /// Sends three segments in any order; one has octets of both lost segments.
     void resend_with_other_boundaries(const Lost& pair) {
         struct Part {
             std::uint32_t begin;

@@ -15,7 +15,7 @@
 
 namespace tributary::test {
 
-/// All that a group tells, in the order of its members, for a comparison that Catch2 can print.
+/// All numbers of a group, in the order of its members, for a comparison that Catch2 can print.
 inline std::array<std::uint64_t, 16> numbers_of(const TcpAnalysisGroup& group) {
     return {group.retransmitted_octets,
             static_cast<std::uint64_t>(group.duration),
@@ -35,10 +35,9 @@ inline std::array<std::uint64_t, 16> numbers_of(const TcpAnalysisGroup& group) {
             group.rst | std::uint64_t{group.overflow} << 32U};
 }
 
-/// What TcpAnalysis finds in one direction, by every octet and every segment: slow, unbounded, and
-/// written to be seen through. Sequence numbers become 64 bits wide by their distance to the
-/// highest one, so that they never wrap. It does not know the other direction, and thus no
-/// handshake.
+/// A reference for TcpAnalysis in one direction, with every octet and every segment: slow,
+/// unbounded, and simple. Sequence numbers become 64 bits wide by their distance to the highest
+/// one, so that they never wrap. It does not see the other direction, and thus no handshake.
 class TcpReference {
 public:
     TcpAnalysisGroup found;
@@ -123,7 +122,7 @@ private:
         ++fins_;
         tell_size(segment, seen_at);
     }
-    /// Of one SYN and one FIN after it, and nothing else.
+    /// Only with one SYN and one FIN after it.
     void tell_size(const PacketFields& segment, Timestamp seen_at) {
         found.flow_size = TcpAnalysisGroup::kNoSize;
         found.duration = 0;
@@ -162,7 +161,7 @@ private:
         }
         see(*next_ + from_next, *next_ + from_next + octets);
     }
-    /// Octets `begin` to `end`, which are not none.
+    /// Octets `begin` to `end`, at least one.
     void see(std::int64_t begin, std::int64_t end) {
         std::uint32_t repeated = 0;
         for (std::int64_t octet = begin; octet < end; ++octet) {
@@ -182,11 +181,11 @@ private:
     std::chrono::nanoseconds retransmission_time_;
     std::set<Copied> copies_;
     std::set<std::int64_t> seen_;
-    std::optional<std::int64_t> next_;  ///< none: no octet is known
+    std::optional<std::int64_t> next_;  ///< nullopt: no octet is known
     std::int64_t lowest_known_ = 0;
     std::optional<std::uint32_t> syn_sequence_;
     Timestamp syn_time_{};
-    int syns_ = 0;  ///< that are no duplicates
+    int syns_ = 0;  ///< without duplicates
     int fins_ = 0;
 };
 

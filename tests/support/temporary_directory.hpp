@@ -10,7 +10,7 @@
 
 namespace tributary::test {
 
-/// A directory that goes with its object.
+/// A directory that is removed with its object.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {

@@ -11,7 +11,7 @@
 
 namespace tributary::test {
 
-/// A packet as a record of it says.
+/// A packet with the values of its record.
 struct ToldPacket {
     PacketFields fields{};
     ParseStatus status = ParseStatus::ok;

@@ -24,7 +24,7 @@ SELECTOR = re.compile(r'(?<![\w:])([a-zA-Z_:][\w:]*)(?![\w:]|\s*\()(\{[^}]*\})?'
 GROUPING = re.compile(r'\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)')
 WORDS = {"and", "or", "unless", "bool", "offset"}
 PROMETHEUS_OWN = {"up", "scrape_duration_seconds", "ALERTS"}
-# At shutdown only, when nobody scrapes any more: the log tells it.
+# Only at shutdown, after the last scrape: the log has it.
 CAUSES_WITHOUT_ALERT = {"collector_away"}
 
 
@@ -56,7 +56,7 @@ def dashboard_panels():
 
 
 def for_prometheus(expression):
-    """A dashboard's expression as Grafana would ask it, of all instances."""
+    """A dashboard's expression in Grafana's form, for all instances."""
     return expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
 
 
@@ -104,7 +104,7 @@ class Files(harness.TestCase):
 
 
 class Told(telemetry.ProbeCase):
-    """A probe whose metrics are held against the files."""
+    """A probe, to compare its metrics with the files."""
 
     def setUp(self):
         super().setUp()
@@ -159,7 +159,7 @@ class PrometheusCase(telemetry.ProbeCase):
         return self.enter(collectors.TcpCollector(None, self.collector_port, self.path(name)))
 
     def wait_for(self, condition, what):
-        """Waits for anything but false or nothing, and returns it. A scrape may fail on a machine that has much to do."""
+        """Waits for a true value, and returns it. A scrape may fail on a busy machine."""
         found = []
 
         def holds():
@@ -180,7 +180,7 @@ class PrometheusCase(telemetry.ProbeCase):
         return answer.get("data", {}), answer.get("error", "")
 
     def samples(self, expression):
-        """[(labels, value)] of an instant query; one that is refused fails the test, unless Prometheus still starts."""
+        """[(labels, value)] of an instant query; a refused one fails the test, unless Prometheus still starts."""
         data, error = self.api("query", query=expression)
         self.assertIn(error, ("", "it starts"), expression)
         return [(sample["metric"], float(sample["value"][1])) for sample in data.get("result", ())]
@@ -190,7 +190,7 @@ class PrometheusCase(telemetry.ProbeCase):
         return [rule for group in groups for rule in group["rules"]]
 
     def alerts(self):
-        """{name: [alert]} of those that are pending or firing."""
+        """{name: [alert]} of pending and firing alerts."""
         states = {}
         for rule in self.rules():
             self.assertIn(rule["health"], ("ok", "unknown"), rule.get("lastError"))
@@ -217,7 +217,7 @@ class PrometheusCase(telemetry.ProbeCase):
         self.assertEqual(alert["annotations"]["summary"], "127.0.0.1:%d does not reach %s." % (self.port, self.name))
         self.start_collector("second")
         self.wait_for(lambda: self.connected() == [1], "its return")
-        # The connection that was lost counts as an error, which is an alert only when there are more of them.
+        # The lost connection counts as an error; only more errors are an alert.
         self.wait_for(lambda: set(self.alerts()) <= {"TributaryCollectorErrors"}, "the end of the alert")
 
 
@@ -265,7 +265,7 @@ class Watched(PrometheusCase):
         def found():
             return [value for title in titles for _, value in self.samples(expressions[title])]
         self.wait_for_samples("tributary_exported_flow_records_total >= %d" % harness.DEMO_FLOWS)
-        self.wait_for(lambda: found() == [0] * 7, "seven zeros")    # two collectors have records to come
+        self.wait_for(lambda: found() == [0] * 7, "seven zeros")    # two collectors get records
 
     def test_a_collector_that_goes_away_and_comes_back_is_told(self):
         self.check_that_the_alert_follows(self.collector)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All that a running probe can be asked and told, at once and under traffic: what ThreadSanitizer runs live."""
+"""All commands and pages of a running probe, at once and under traffic: for ThreadSanitizer."""
 import itertools
 import signal
 import socket
@@ -33,7 +33,7 @@ class AtOnce(control.ControlCase):
                 while not self.stop.is_set():
                     work()
                     self.done[name] = self.done.get(name, 0) + 1
-            except Exception as error:  # told by the main thread
+            except Exception as error:  # reported by the main thread
                 self.faults.append((name, error))
                 self.stop.set()
         self.threads.append(threading.Thread(target=run))

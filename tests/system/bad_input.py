@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong outside gives one clear line, the right exit code, and a ledger that still adds up."""
+"""Faults from outside give one clear line, the right exit code, and a ledger that still adds up."""
 import itertools
 import os
 import re
@@ -212,7 +212,7 @@ class Captures(harness.TestCase):
         daemon = harness.Process(harness.TRIBUTARYD, "--read", harness.DEMO, self.path("pipe"), "--write",
                                  self.path("out.ipfix"), "--stats", self.path("stats.json"))
         with daemon:
-            # Signals are taken from before the output is opened.
+            # Signals are handled from before the opening of the output.
             harness.wait_until(lambda: os.path.exists(self.path("out.ipfix")), 10, "the output")
             daemon.wait_for_received(harness.DEMO_FRAMES)
             self.assertEqual(daemon.end(signal.SIGINT), 128 + signal.SIGINT, daemon.text())
@@ -227,7 +227,7 @@ class Captures(harness.TestCase):
             self.assertEqual(daemon.end(signal.SIGINT), 128 + signal.SIGINT, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
         self.check_ledger(ledger)
-        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)  # the file behind it was not opened
+        self.assertEqual(ledger["packets"]["received"], harness.DEMO_FRAMES)  # the next file was not opened
         self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
 
     def test_the_last_bytes_of_a_pipe_may_come_after_the_signal(self):
@@ -253,7 +253,7 @@ class Captures(harness.TestCase):
             daemon.send(signal.SIGINT)
             with self.assertRaises(BrokenPipeError):
                 for _ in range(2000):  # 20 s
-                    pipe.write(b"\xff" * 100)  # no frame begins so
+                    pipe.write(b"\xff" * 100)  # not the begin of a frame
                     time.sleep(0.01)
             self.assertEqual(daemon.popen.wait(60), 128 + signal.SIGINT, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
@@ -264,7 +264,7 @@ class Captures(harness.TestCase):
         os.mkfifo(self.path("pipe"))
         daemon = harness.Process(harness.TRIBUTARYD, "--read", self.path("pipe"), "--write", self.path("out.ipfix"))
         with daemon, harness.filled_pipe(self.path("pipe"), harness.DEMO):
-            # Both wait when it goes on, and the one with the lower number, SIGINT, is taken first.
+            # Both are pending when it goes on, and SIGINT, with the lower number, is handled first.
             for number in (signal.SIGSTOP, signal.SIGUSR1, signal.SIGINT, signal.SIGCONT):
                 daemon.send(number)
             self.assertEqual(daemon.popen.wait(60), 128 + signal.SIGINT, daemon.text())
@@ -333,7 +333,7 @@ class Captures(harness.TestCase):
 
 
 class Collectors(harness.DemoProbeCase):
-    """Collectors that are not as they should be."""
+    """Faulty collectors."""
 
     def test_a_closed_udp_collector_is_a_loss_with_a_name(self):
         ledger, log = self.run_live("-n", "127.0.0.1:%d" % harness.free_port())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The host's clock is set back and put right again, as the probe sees it: a library before its C library says so."""
+"""The host's clock is set back and corrected, for the probe alone: by a library loaded before its C library."""
 import struct
 import subprocess
 import time
@@ -90,7 +90,8 @@ class Clock(live_veth.LiveCase):
         self.assertEqual((ledger["packets"]["metered"], ledger["packets"]["bad_timestamp"]), (3, 1))
         self.assertEqual(ledger["queues"][0]["clock"], {"lead_seconds": 0, "times_set_back": 1})
         records = self.flows(self.path("out.ipfix"))
-        # The first ended as the clock went back, the second by its idle timeout as it came forth, the third at the end.
+        # The first ended when the clock went back, the second by its idle timeout when it went forth, the third at the
+        # end.
         self.assertEqual([(each["packetDeltaCount"], each["flowEndReason"]) for each in records], [(1, 4), (1, 1), (1, 4)])
         for record, true_time in zip(records, at):
             self.assertAlmostEqual(record["flowStartMilliseconds"], true_time, delta=3000)

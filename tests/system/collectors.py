@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several collectors at once, one of which goes away and comes back: judged by nfdump, ipfixDump and their own counts."""
+"""Several collectors at once; one goes away and comes back: judged by nfdump, ipfixDump and their own counts."""
 import itertools
 import os
 import re
@@ -30,7 +30,7 @@ class TcpCollector(harness.Process):
         return [os.path.join(self.directory, name) for name in sorted(os.listdir(self.directory))]
 
     def wait_until_quiet(self):
-        """Until records have come, and then none for a while."""
+        """Waits until records have come, and then none for a while."""
         def sizes():
             return [os.path.getsize(path) for path in self.files()]
         last, since = [], time.monotonic()
@@ -43,7 +43,7 @@ class TcpCollector(harness.Process):
 
 
 def collect(port, directory):
-    """What TcpCollector runs."""
+    """The program of TcpCollector."""
     listener = socket.create_server(("127.0.0.1", port))
     print("listening", flush=True)
     for number in itertools.count():
@@ -84,7 +84,7 @@ class Collectors(live_veth.LiveCase):
         return daemon
 
     def replay_before_and_after_the_end_of(self, collector, daemon, noticed):
-        """One replay that is wholly at the collector, its end, and one more when `noticed` is in the daemon's log."""
+        """One whole replay to the collector, its end, and one more replay once `noticed` is in the daemon's log."""
         sent = live_veth.replay(self.sender)
         daemon.wait_for_received(sent)
         collector.wait_until_quiet()
@@ -93,7 +93,7 @@ class Collectors(live_veth.LiveCase):
         daemon.wait_for_received(sent + live_veth.replay(self.sender))
 
     def check_last_options(self, path, ledger, records):
-        """The last options records of a collector that has `records` are the ledger's numbers."""
+        """A collector with `records` has the ledger's numbers in its last options records."""
         last = {}
         for record in self.options(path):
             last.update(record)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Captures as gzip, xz and zstd wrote them: the records of the plain file, damage by name, bounded memory. tshark, which
-unpacks by itself, counts the frames."""
+"""Captures compressed by gzip, xz and zstd: the records of the plain file, named damage, bounded memory. tshark
+unpacks by itself, and counts the frames."""
 import gzip
 import json
 import lzma
@@ -21,7 +21,7 @@ FRAMES = 3000
 
 
 def some_frames():
-    """Frames of many lengths, and some of no IP."""
+    """Frames of many lengths, and some without IP."""
     for number in range(FRAMES):
         inside = frames.udp(1000 + number % 50, 53, bytes(number % 1400))
         yield frames.ether(frames.ipv4(inside, source="192.0.2.%d" % (number % 7))) if number % 100 else bytes(60)
@@ -61,7 +61,7 @@ class Case(harness.TestCase):
         cls.captures = {"pcap": pcap_of(cls.frames), "pcapng": pcapng_of(cls.frames)}
 
     def records(self, *captures, queues=1, expect=0):
-        """The flows in an order of their own, the ledger, and what was logged."""
+        """The flows in a fixed order, the ledger, and the log."""
         out, ledger, result = self.meter("--read", *captures, "--set", "read.queues=%d" % queues, expect=expect)
         flows = sorted(json.dumps({name: value for name, value in record.items() if not name.startswith("@")}, sort_keys=True)
                        for record in self.flows(out))
@@ -79,7 +79,7 @@ class Whole(Case):
             plain, expected, _ = self.records(self.path("plain", capture))
             self.assertEqual(expected["packets"]["received"], FRAMES)
             for name in self.formats():
-                path = self.path("packed", COMPRESS[name](capture))  # its name says nothing
+                path = self.path("packed", COMPRESS[name](capture))  # the name has no suffix
                 for queues in (1, 3):
                     with self.subTest(kind, by=name, queues=queues):
                         flows, ledger, log = self.records(path, queues=queues)
@@ -113,7 +113,7 @@ class Whole(Case):
                     self.assertEqual(flows, plain)
 
     def test_a_standard_input_that_was_read_before(self):
-        """Another program has read what stands in front of the capture, and left it at its first octet."""
+        """Another program has read the octets in front of the capture, up to its first octet."""
         capture, front = self.captures["pcap"], b"a line that another program has read\n"
         plain = self.records(self.path("plain", capture))[1]["packets"]["received"]
         for name in (*self.formats(), "not at all"):
@@ -139,7 +139,7 @@ class Whole(Case):
         for queues in (1, 2):
             flows, ledger, log = self.records(*packed, queues=queues)
             self.assertEqual((flows, ledger["packets"]["received"]), (whole, FRAMES))
-        _, ledger, log = self.records(packed[2], packed[0])  # the later one first
+        _, ledger, log = self.records(packed[2], packed[0])  # the later capture first
         self.assertRegex(log, r"warning: .*/0: begins [0-9.]+ s before the captures in front of it end")
 
     def test_members_of_programs_that_compress_in_parallel(self):
@@ -175,7 +175,7 @@ class Whole(Case):
 
 class Damaged(Case):
     def check_cut(self, packed, reason, frames_at_most=FRAMES):
-        """A damaged capture is metered up to the damage, which is a warning and counted, as that of a plain one is."""
+        """A damaged capture is metered up to the damage, which is logged and counted like that of a plain one."""
         _, ledger, log = self.records(self.path("damaged", packed))
         self.assertEqual(ledger["captures_cut"], 1)
         self.assertRegex(log, r"warning: .*/damaged: %s; what came before is metered" % reason)
@@ -190,18 +190,18 @@ class Damaged(Case):
                     cut = len(packed) * 3 // 4
                     place = "%s: the file is cut off, in front of octet %%d of the file" % name
                     got = self.check_cut(packed[:cut], place % cut, FRAMES - 1)
-                    # What the library makes of these octets, one by one in Python, has as many frames.
+                    # The library's output for these octets, one by one in Python, has as many frames.
                     if name == "gzip":
                         unpacked = zlib.decompressobj(31).decompress(packed[:cut])
                         _, plain, _ = self.records(self.path("plain", unpacked))
                         self.assertEqual(got, plain["packets"]["received"])
-                    # Of a file without its last octet all came, but what its sums say is not known.
+                    # Without its last octet all frames of a file come, but its checksum is unknown.
                     self.assertGreaterEqual(self.check_cut(packed[:-1], place % (len(packed) - 1)), FRAMES - (name == "zstd"))
 
     def test_a_damaged_octet(self):
         for name in self.formats():
             packed = bytearray(COMPRESS[name](self.captures["pcap"]))
-            packed[-len(packed) // 8] ^= 0x40  # in a block of zstd's that is not the first
+            packed[-len(packed) // 8] ^= 0x40  # in a later block of zstd
             with self.subTest(name):
                 self.check_cut(bytes(packed), name + ": .*, in front of octet [0-9]+ of the file")
 
@@ -241,7 +241,7 @@ class Damaged(Case):
 
 class Memory(Case):
     def peak(self, path, expect=0):
-        """KiB of memory at the most."""
+        """Highest memory in KiB."""
         run = subprocess.Popen([harness.TRIBUTARYD, "--read", path, "--write", self.path("out.ipfix"), "--set",
                                 "flows.max-flows=4096"], stderr=subprocess.PIPE)
         run.stderr.read()
@@ -252,7 +252,7 @@ class Memory(Case):
         return usage.ru_maxrss
 
     def test_what_unpacks_to_very_much_takes_no_more_memory(self):
-        """Members of zeros: what is no capture, frames without octets, and a frame that says that it has 4 GiB."""
+        """Members of zeros: no capture, frames without octets, and a frame with a length of 4 GiB."""
         header, zeros = self.captures["pcap"][:24], 1 << 24
         member = gzip.compress(bytes(zeros))
         ordinary = self.peak(self.path("ordinary", gzip.compress(self.captures["pcap"])))
@@ -261,7 +261,7 @@ class Memory(Case):
             with self.subTest(name):
                 bomb = self.path("bomb", gzip.compress(begin) + 30 * member)
                 self.assertLess(os.path.getsize(bomb), 600_000)  # 500 million octets
-                allowed = 64 << 10 if name == "long" else 8 << 10  # what is kept of the longest frame
+                allowed = 64 << 10 if name == "long" else 8 << 10  # the buffer for the longest frame
                 self.assertLess(self.peak(bomb, expect), ordinary + allowed)
 
     def test_what_wants_too_much_to_unpack_is_refused_by_name(self):

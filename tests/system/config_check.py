@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tributaryd --check-config` and `tributary check`: all that is wrong in one run, also against this machine, and what a
+"""`tributaryd --check-config` and `tributary check`: all faults in one run, also against this machine, and what a
 good configuration runs."""
 import os
 import re
@@ -34,7 +34,7 @@ cores: {export: 1, input: [1, 1, 4000]}
 telemetry: {listen: localhost}
 log: {level: loud, file: /nowhere/tributary.log}
 """
-# Line, key, what is said behind it; the key of a fault is followed by its value.
+# Line, key, and the text after it; the key of a fault is followed by its value.
 TOLD = (
     (2, "inputs.0.device is eth0; must be a PCI address, ", "did you mean af_packet:eth0?"),
     (2, "inputs.0.queues is 0; must be a whole number from 1 to 1024 ", "default 1)"),
@@ -75,7 +75,7 @@ telemetry: {listen: ""}
 
 class CheckCase(harness.TestCase):
     def check_both(self, path, expect=harness.EX_OK, user=None):
-        """@return  standard output and the log, without times, which both programs have alike"""
+        """@return  standard output and the log without times, the same from both programs"""
         answers = []
         for command in ([harness.TRIBUTARYD, "--check-config", "--config", path], [harness.TRIBUTARY, "check", path]):
             result = subprocess.run(command, capture_output=True, text=True, timeout=60, user=user,
@@ -136,7 +136,7 @@ class Mistakes(CheckCase):
                 self.assertRegex(lines[0], r"probe\.yaml:4: " + words)
 
     def test_files_where_this_user_must_not_look_are_not_one(self):
-        """The folders of a service are its own user's."""
+        """The folders of a service belong to its own user."""
         if os.getuid() != 0:
             self.skipTest("needs root")
         for folder in ("one", "two"):
@@ -193,7 +193,7 @@ class TlsFiles(CheckCase):
                                        r"CN=probe %s" % (name, words))
 
     def test_a_file_of_another_user_is_a_warning(self):
-        """The probe may run as a user who can read it."""
+        """The probe may run as a user with the permission to read it."""
         if os.getuid() != 0:
             self.skipTest("needs root")
         authority = Authority(self.path("ca"))
@@ -210,7 +210,7 @@ class TlsFiles(CheckCase):
 
 
 class Spools(CheckCase):
-    """Directories that a start could not use; none is made, and no file in them changes."""
+    """Directories that a start cannot use; none is made, and no file in them changes."""
 
     def failover(self, directory, fields=""):
         return self.path("probe.yaml", PROBE + "export: {mode: failover, fields: [%s], spool: {directory: %s},\n  collectors: "

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A running probe that is asked, told and given other configurations: judged by its ledger and its collectors."""
+"""Commands and reloads of a running probe: judged by its ledger and its collectors."""
 import contextlib
 import itertools
 import json
@@ -109,7 +109,7 @@ class Commands(ControlCase):
     def test_top_shows_what_goes_on(self):
         daemon = self.probe(more=",infinite_rx=1")
         screens = self.ask(daemon, "top", "--interval", "1", "--count", "2", "--flows", "3")
-        self.assertNotIn("\033", screens)  # it is no terminal
+        self.assertNotIn("\033", screens)  # not a terminal
         self.assertEqual(screens.count("QUEUE "), 2)
         self.assertRegex(screens, r"(?m)^up/0 +[1-9][\d.]* [kM] ")
         self.assertRegex(screens, r"(?m)^in-0|^export +[\d.]+ %")
@@ -131,13 +131,13 @@ class Socket(ControlCase):
         client = self.enterContext(socket.socket(socket.AF_UNIX))
         client.settimeout(30)
         client.connect(daemon.control_socket)
-        with contextlib.suppress(BrokenPipeError):    # who was turned away before it spoke still reads why
+        with contextlib.suppress(BrokenPipeError):    # a refused client that has sent nothing still reads the reason
             client.sendall(line)
         return client
 
     def answer(self, daemon, line):
         client, octets = self.connect(daemon, line), b""
-        with contextlib.suppress(ConnectionResetError):    # who is turned away at once was not heard out
+        with contextlib.suppress(ConnectionResetError):    # a client refused at once cannot send its command
             while more := client.recv(1 << 16):
                 octets += more
         client.close()
@@ -382,7 +382,7 @@ class ManyReloads(ControlCase):
             self.configure(**settings[(number + 1) % 2])
             self.assertIn("reloaded: ", self.ask(daemon, "reload"))
             memory.append(self.memory(daemon))
-        if not harness.SANITIZED:    # freed memory is kept back then, and leaks are told at the end
+        if not harness.SANITIZED:    # a sanitizer keeps freed memory, and reports leaks at the end
             self.assertLess(memory[-1], max(memory[:self.RELOADS // 5]) + 2048, "KiB")
         ledger = self.end(daemon)
         self.assertEqual((ledger["flows"]["lost"], ledger["packets"]["nic_missed"]), (0, 0))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many clients that say nothing, or little at a time, or read nothing: telemetry and the control socket answer others."""
+"""Many clients that are silent, slow, or read nothing: telemetry and the control socket answer others."""
 import contextlib
 import http.client
 import itertools
@@ -20,7 +20,7 @@ from faults import many_flows
 CLIENTS = 200
 TELEMETRY_SECONDS, CONTROL_SECONDS = 10, 5  # a connection's in total
 FLOWS = 100_000  # as IPFIX, more than a socket holds
-# More than wait at the most, each a process of its own with one connection.
+# More than may wait, each a process of its own with one connection.
 SILENT_PROCESSES = """
 import os, signal, socket, sys
 theirs, ours = os.pipe()
@@ -37,12 +37,12 @@ signal.pause()
 
 
 class Crowd:
-    """Clients that connect, say `words` octet by octet, one a second (or nothing), and come again when they are closed."""
+    """Clients that connect, send `words` octet by octet, one a second (or nothing), and reconnect when closed."""
 
     def __init__(self, connect, words=b"", pause=1.0):
         self.connect, self.words, self.pause = connect, words, pause
-        self.times = 0  # that one of them connected
-        self.lives = []  # seconds that a connection lasted
+        self.times = 0  # connections made
+        self.lives = []  # seconds of each connection
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
@@ -116,7 +116,7 @@ class CrowdCase(harness.TestCase):
         return daemon
 
     def answers_in_time(self, seconds, ask):
-        """Asks again and again; how long the slowest answer took."""
+        """Asks repeatedly; returns the time of the slowest answer."""
         slowest, end = 0, time.monotonic() + seconds * (20 if harness.LONG else 1)
         while time.monotonic() < end:
             begin = time.monotonic()
@@ -186,7 +186,7 @@ class Telemetry(CrowdCase):
         self.probe()
         with self.connect("127.0.0.2") as other, Crowd(self.connect):
             self.answers_in_time(1, lambda: self.assertEqual(self.get(client="127.0.0.3")[0], 200))
-            other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")  # it came first, and still has its place
+            other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")  # the oldest connection still has its place
             self.assertIn(b"200 OK", other.recv(1000))
 
     def test_pages_and_methods(self):

@@ -24,7 +24,7 @@ REAL = os.path.join(harness.SHARED, "pcaps", "large-apps-A.pcap")
 
 
 class Collector:
-    """A collector of another make that takes datagrams at `port`; its totals() are packets, octets and flows."""
+    """A foreign collector that takes datagrams at `port`; its totals() are packets, octets and flows."""
 
     def __init__(self, test, *command):
         self.process = test.enter(harness.Process(*command))
@@ -79,7 +79,7 @@ class Goflow2(Collector):
         if shutil.which("go") is None:
             test.skipTest("Go is missing, so goflow2 cannot be built")
         program = os.path.join(harness.BUILD, "collectors", GOFLOW2.rpartition("@")[2], "goflow2")
-        if not os.path.exists(program):  # it takes 20 s, and the network
+        if not os.path.exists(program):  # takes 20 s, and needs the network
             environment = dict(os.environ, GOBIN=os.path.dirname(program), GOFLAGS="-mod=mod")
             try:
                 built = subprocess.run(["go", "install", GOFLOW2], capture_output=True, text=True, timeout=400,
@@ -128,7 +128,7 @@ def ipfix_dump_totals(path):
 
 
 class Bundled(harness.DemoProbeCase):
-    """Each collector alone, so that one that is missing is a test that says so."""
+    """Each collector alone, so that a missing one is a skipped test."""
     capture, frames = harness.DEMO, harness.DEMO_FRAMES
 
     def setUp(self):
@@ -194,7 +194,7 @@ def write_capture(path, packets):
 
 
 class Made(harness.DemoProbeCase):
-    """Runs over captures that are made here."""
+    """Runs over captures made by the test."""
     SYN, ACK, PUSH = 0x02, 0x10, 0x08
 
     def setUp(self):
@@ -213,7 +213,7 @@ class Made(harness.DemoProbeCase):
 
 
 class ManyFlows(Made):
-    """50,000 flows that end together, with the probe: 2.7 MB, of which a receive buffer holds an eighth."""
+    """50,000 flows that end together, with the probe: 2.7 MB; a receive buffer holds an eighth of that."""
     FLOWS = 50_000
 
     def check_all_arrive(self, make):
@@ -233,7 +233,7 @@ class ManyFlows(Made):
 
 
 class Sampling(Made):
-    """10,000 packets of 100 flows, of which the probe meters some: what the collector makes of them."""
+    """10,000 packets of 100 flows; the probe meters some: the collector's totals."""
     PACKETS = [(0x0A000000 + number // 100, Made.SYN if number % 100 < 10 else Made.ACK | Made.PUSH)
                for number in range(10_000)]
     RENORMALIZE = "nfacctd_renormalize: true"
@@ -282,7 +282,7 @@ class Sampling(Made):
         self.assertEqual(set(packets.values()), {100})
 
     def run_to_differing(self, collector):
-        """10,000 packets of which one in 10 is metered, and 10,000 others of which one in 100 is."""
+        """10,000 packets with one in 10 metered, and 10,000 others with one in 100 metered."""
         other = write_capture(self.path("other.pcap"), [(0x0B000000, self.ACK)] * 10_000)
         capture = write_capture(self.path("made.pcap"), self.PACKETS)
         ledger, _ = self.run_live("-n", "127.0.0.1:%d" % collector.port, "--set", "inputs.0.sampling=10",
@@ -321,11 +321,11 @@ class Sampling(Made):
 
 
 class Types(Made):
-    """What a collector that resolves names when it reads a template finds: types before the templates (RFC 5610)."""
+    """For a collector that resolves names when it reads a template: types before the templates (RFC 5610)."""
     ENTERPRISE, TYPES_TEMPLATE = 4242, 0xFF07
 
     def check_order(self, octets):
-        """Of one session: each element of ours that a template has was described by then. How many there are."""
+        """Checks in one session that our elements in a template were described before. Returns their number."""
         described, needed, at = set(), set(), 0
         while at < len(octets):
             version, length = struct.unpack_from(">HH", octets, at)
@@ -337,7 +337,7 @@ class Types(Made):
                 if kind == self.TYPES_TEMPLATE:
                     while body:
                         described.add(struct.unpack_from(">IH", body))
-                        body = body[11 + body[10]:]    # 10 octets, and the name behind its length
+                        body = body[11 + body[10]:]    # 10 octets, then the name after its length
                 elif kind == 2:
                     needed |= self.elements_of_ours(body)
                     self.assertLessEqual(needed, described)
@@ -361,7 +361,7 @@ class Types(Made):
             while octets := connection.recv(65536):
                 stream += octets
                 if len(collector.streams) == 1 and len(stream) > 3000:
-                    return    # the connection is closed, and made again
+                    return    # the connection is closed, and opened again
         rotated = self.path("flows.ipfix")
         files = lambda suffix: sorted(glob.glob(self.path("flows-*.ipfix" + suffix)))
         with stream_collector.Collector(None, read) as collector:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control socket with fixed answers, for tests of what `tributary` makes of them."""
+"""A control socket with fixed answers, for tests of `tributary`."""
 import contextlib
 import ipaddress
 import json
@@ -38,13 +38,13 @@ def flow_stream(flows):
 
 
 class FakeProbe:
-    """Answers stats, figures and flows as they are set, for whoever asks, until it is closed."""
+    """Answers stats, figures and flows as set, for every client, until it is closed."""
 
     def __init__(self, path):
         self.path, self.stats, self.figures, self.flows = path, {}, {}, []
-        self.refusal = {}       # command: what it fails with
+        self.refusal = {}       # command: its failure
         self.raw_stats = None   # octets in place of stats
-        self.silent = False     # takes commands and says nothing
+        self.silent = False     # takes commands without an answer
         self.clients = []
         self.listener = None
 

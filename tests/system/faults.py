@@ -19,7 +19,7 @@ FLOWS = 60_000
 
 
 def many_flows(path, flows=FLOWS):
-    """A capture of UDP packets, each of a flow of its own whose number is in its source address."""
+    """A capture of UDP packets, each of a flow of its own, with the flow's number in its source address."""
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for number in range(flows):
@@ -61,7 +61,7 @@ class FaultCase(harness.TestCase):
         return ledger
 
     def numbers_in(self, streams):
-        """The flows' numbers in the order of their coming, and the last options record of each kind, all elements in one."""
+        """The flows' numbers in the order of arrival, and the last options record of each kind, all elements in one."""
         numbers, last = [], {}
         for index, stream in enumerate(streams):
             path = self.path("session-%d.ipfix" % index, whole_messages(stream))
@@ -74,9 +74,9 @@ class FaultCase(harness.TestCase):
         return numbers, last
 
     def wait_until_spooled(self, name):
-        """Until the spool has grown, and grows no more."""
+        """Waits until the spool has grown, and grows no more."""
         def octets():
-            with os.scandir(self.path(name)) as files, contextlib.suppress(FileNotFoundError):    # the oldest ones go
+            with os.scandir(self.path(name)) as files, contextlib.suppress(FileNotFoundError):    # old ones are removed
                 return sum(file.stat().st_size for file in files)
             return last
         last, since = -1, time.monotonic()
@@ -130,8 +130,8 @@ class Faults(FaultCase):
             self.assertEqual(len(collector.streams), 1)
 
     def test_what_a_kernel_had_and_the_collector_never_read_is_the_difference(self):
-        """Connections cut at random with octets unread: nothing comes twice, and only what the collector's kernel had
-        acknowledged is missing."""
+        """Connections cut at random with octets unread: no record comes twice, and only those are missing
+        that the collector's kernel had acknowledged."""
         for transport, context in self.for_each_transport():
             dice, unread = random.Random(7), []
 
@@ -140,7 +140,7 @@ class Faults(FaultCase):
                 while len(stream) < amount and (octets := connection.recv(min(65536, amount - len(stream)))):
                     stream += octets
                 if transport == "tcp" and len(stream) == amount:
-                    time.sleep(0.5)    # until the window is full, and all in it acknowledged
+                    time.sleep(0.5)    # until the window is full and acknowledged
                     held = connection.recv(1 << 22, 2)    # MSG_PEEK
                     unread.append(bytearray(stream) + held)
                 else:
@@ -200,7 +200,7 @@ class Faults(FaultCase):
             arrived = [record["sourceIPv4Address"] for record in self.flows(stream)
                        if record.get("destinationIPv4Address") == "192.0.2.1"]
             inherited = ledger["collectors"][0]["inherited"]
-            self.assertGreater(inherited, FLOWS - 300)    # but for the message that was open
+            self.assertGreater(inherited, FLOWS - 300)    # except for the open message
             self.assertEqual((len(arrived), len(set(arrived))), (inherited, inherited))
 
     def test_a_fifo_whose_reader_does_not_read_costs_nobody_else_anything(self):
@@ -218,7 +218,7 @@ class Faults(FaultCase):
         self.assertGreater(account["lost_by_cause"]["collector_away"], 0)
 
     def fifo_with_reader(self, name="fifo"):
-        """A FIFO and its reading end, on which nothing waits for the writer."""
+        """A FIFO and its non-blocking reading end."""
         fifo = self.path(name)
         os.mkfifo(fifo)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -227,7 +227,7 @@ class Faults(FaultCase):
 
     @staticmethod
     def read_until_it_ends(run, reader, most, pause=0.0):
-        """All that a process writes into a FIFO, at most so many octets at a time."""
+        """Reads all that a process writes into a FIFO, at most so many octets at a time."""
         got = bytearray()
         while run.popen.poll() is None or select.select([reader], [], [], 0)[0]:
             if select.select([reader], [], [], 0.1)[0]:
@@ -259,7 +259,7 @@ class Faults(FaultCase):
         run.wait_for(lambda: "input-0" not in threads(), 60, "the end of its inputs")
 
     def test_a_run_whose_fifo_nobody_reads_answers_and_can_be_ended(self):
-        for start in [], ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]:  # as a script's jobs have it
+        for start in [], ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]:  # like a script's jobs
             with self.subTest(start=start):
                 fifo, _ = self.fifo_with_reader("out%d" % len(start))
                 with harness.Process(*start, harness.TRIBUTARYD, "--read", self.capture, "--write", fifo) as run:
@@ -328,8 +328,8 @@ class Faults(FaultCase):
             self.assertEqual(run.end(signal.SIGINT), -signal.SIGINT, run.text())
 
     def lose_some(self, transport, context, spool, flows, trouble, cause, capture=None):
-        """A collector that comes after the spool's trouble has each of the flows but those lost by `cause`, which are
-        returned, and was told so."""
+        """A collector that comes after the spool's failure has each of the flows except those lost by `cause`. Returns
+        the number of lost ones, which is also in its options records."""
         port = harness.free_port()
         with self.probe(transport, port, *spool, capture=capture) as daemon:
             daemon.wait_for_received(flows)
@@ -364,7 +364,7 @@ class Faults(FaultCase):
         for transport, context in self.for_each_transport():
             lost = self.lose_some(transport, context, self.spool("small/" + transport), FLOWS,
                                   trouble="the spool failed .No space left on device.", cause="write_failed")
-            # Records wait in ring and cache; what is lost are messages that would have overtaken those in the spool.
+            # Records wait in ring and cache; messages that would have overtaken those in the spool are lost.
             self.assertTrue(0 < lost < 3000, lost)
 
 

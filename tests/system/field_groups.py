@@ -36,7 +36,7 @@ TAGS = [(), (0,), (5,), (0, 6), (5, 6)]
 
 
 def packet(number, ipv6, icmp):
-    """The metered packet: a flow of its own by its destination address."""
+    """The metered packet, a flow of its own by its destination address."""
     if ipv6:
         return frames.ipv6(frames.icmp6(128, 0) if icmp else frames.tcp(1000, 80),
                            destination="2001:db8:2::%x" % number, flow_label=number)
@@ -44,7 +44,7 @@ def packet(number, ipv6, icmp):
 
 
 def names_of(ipv6, icmp, tunnel, tags=(), labels=False, mac=True):
-    """The elements that the packet's record must have, no more and no less."""
+    """Exactly the elements that the packet's record must have."""
     version, outer = "IPv6" if ipv6 else "IPv4", "IPv" + tunnel[-1]
     names = ALWAYS + ["source%sAddress" % version, "destination%sAddress" % version]
     names += ["flowLabelIPv6"] * ipv6 + ["icmpTypeCode" + version] * icmp + MPLS * labels
@@ -89,7 +89,7 @@ def messages_of(path):
 
 class FieldGroups(harness.TestCase):
     def export(self, *more):
-        """Path of the IPFIX file, number of its records, and what every_kind() expects of them."""
+        """Path of the IPFIX file, number of its records, and every_kind()'s expectation."""
         ethernet, raw, expected = every_kind()
         captures = [self.path("ethernet.pcap", frames.pcap(ethernet)),
                     self.path("raw.pcap", frames.pcap(raw, frames.RAW_LINK))]
@@ -175,7 +175,7 @@ class FieldGroups(harness.TestCase):
         records = [json.loads(line) for line in result.stdout.splitlines()]
         records = [record for record in records if record["@type"] == "data"]
         self.assertEqual(len(records), count)
-        # Options records have told it what tributary's own elements are (RFC 5610).
+        # It has tributary's own elements from options records (RFC 5610).
         self.assertTrue(any("tunnelDestinationIPv6Address" in record for record in records))
         for record in records:
             self.assertEqual(record.get("tunnelId", 7), 7)

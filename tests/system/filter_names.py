@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packet filters with host names, judged with a name server of the test: what a slow one, a silent one and one without
-answers cost the start, a reload, the watchdog and the packets."""
+"""Packet filters with host names, with a name server of the test: the effects of slow, missing and negative answers on
+the start, a reload, the watchdog and the packets."""
 import contextlib
 import ctypes
 import glob
@@ -25,7 +25,7 @@ A = 1
 
 @contextlib.contextmanager
 def inside(namespace):
-    """Sockets of this thread are of another network namespace meanwhile."""
+    """This thread's sockets are in another network namespace meanwhile."""
     libc = ctypes.CDLL(None, use_errno=True)
     own, other = os.open("/proc/self/ns/net", os.O_RDONLY), os.open("/var/run/netns/" + namespace, os.O_RDONLY)
     try:
@@ -39,7 +39,7 @@ def inside(namespace):
 
 
 class NameServer:
-    """Answers after a while at 127.0.0.1 of a namespace: with an address, an error code, or not at all."""
+    """A name server at 127.0.0.1 of a namespace: it answers late with an address, an error code, or not at all."""
 
     def __init__(self, namespace, answer, delay=0.0):
         self.answer, self.delay, self.queries, self.goes_on = answer, delay, [], True
@@ -201,7 +201,7 @@ class Names(harness.TestCase):
             before = time.monotonic()
             daemon.send(signal.SIGHUP)
             daemon.wait_for_log("reloaded: nothing has changed")
-            self.assertLess(time.monotonic() - before, 1)    # a look around takes a moment; an answer takes longer
+            self.assertLess(time.monotonic() - before, 1)    # a round of the main loop is short; an answer takes longer
             self.assertEqual(len(server.queries), asked)
             ledger = self.end(daemon)
         named, other = ledger["queues"]
@@ -222,13 +222,13 @@ class Names(harness.TestCase):
     def test_without_answers_nothing_is_metered_unfiltered_and_all_else_goes_on(self):
         with NameServer(self.namespace, NO_ANSWER) as server:
             daemon = self.probe(self.names(4), other="")
-            self.assertLess(time.monotonic() - self.started, 5)    # how long one question takes
+            self.assertLess(time.monotonic() - self.started, 5)    # the time of one query
             daemon.wait_for_log("input named: its filter is not ready: no address for h0.example.com", 30)
             before = time.monotonic()
             self.assertEqual(self.ask(daemon, "reload").stdout, "reloaded: nothing has changed\n")
             self.assertLess(time.monotonic() - before, 2)
             self.check_that_the_watchdog_was_fed()
-            server.answer = self.host    # the network is there at last
+            server.answer = self.host    # the network is up
             daemon.wait_for_log("input named: its filter is ready", 30)
             ledger = self.end(daemon)
         named, other = ledger["queues"]
@@ -272,7 +272,7 @@ class Names(harness.TestCase):
             client = subprocess.Popen([harness.TRIBUTARY, "reload", "--socket", daemon.control_socket], text=True,
                                       stderr=subprocess.PIPE)
             harness.wait_until(lambda: server.queries, 30, "a question")
-            daemon.send(signal.SIGHUP)    # one more waits for its turn
+            daemon.send(signal.SIGHUP)    # another reload waits
             self.end(daemon)
             self.assertRegex(client.communicate(timeout=10)[1], "tributaryd is stopping|the answer was cut off")
             self.assertEqual(client.returncode, EX_UNAVAILABLE)
@@ -323,7 +323,7 @@ class Names(harness.TestCase):
 
 
 class Long(harness.TestCase):
-    """A filter that libpcap compiles for seconds, without a name."""
+    """A filter without a name that takes libpcap seconds to compile."""
 
     def test_a_signal_ends_the_start(self):
         self.enterContext(harness.huge_pages())

@@ -32,7 +32,7 @@ UNTAGGED = (
     "net 10.0.0.0/8", "src net 10.1.0.0/16", "dst net 10.1.128.0/17", "net 10", "net 10.1", "net 192.168.1",
     "net 10.1.0.0 mask 255.255.0.0", "net 10.0.0.0/8 or 192.168.0.0/16", "src and dst net 10.0.0.0/8",
     "ip6 net 2001:db8::/32", "net 2001:db8:8000::/33", "ip multicast", "ip6 multicast",
-    # and, or: from left to right, with the same strength
+    # and, or: from left to right, with the same precedence
     "tcp or udp and port 53", "udp and port 53 or tcp", "tcp and port 80 or udp and port 53", "tcp||udp&&port 53",
     "(tcp or udp) and (port 53 or port 80)", "not (tcp or udp)", "not tcp and port 53", "(tcp and (port 80)) or icmp",
 )
@@ -42,7 +42,7 @@ TAGGED = ("vlan", "vlan 5", "vlan 100", "not vlan", "vlan 5 and tcp", "vlan and 
 
 
 def inner_frames(rng):
-    """A packet of each kind between each two of some hosts."""
+    """A packet of each kind between every two of some hosts."""
     for source, destination in itertools.permutations(HOSTS, 2):
         for kind in (frames.udp, frames.tcp, sctp):
             yield frames.ipv4(kind(rng.choice(PORTS), rng.choice(PORTS)), source, destination)
@@ -134,12 +134,12 @@ class FlowFilters(harness.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(sum(map(packets_of, records)), expected)
                 seen.add(expected)
-        self.assertGreater(len(seen), len(expressions) // 3)  # the capture tells the expressions apart
+        self.assertGreater(len(seen), len(expressions) // 3)  # the expressions differ on the capture
         return capture, ipfix
 
     def test_pcap_expressions_mean_the_same_of_flows(self):
         capture, _ = self.judge((0,), UNTAGGED)
-        for expression in UNTAGGED[::9]:  # and the same of the packets that are metered
+        for expression in UNTAGGED[::9]:  # and the same for metered packets
             with self.subTest(expression, of="packets"):
                 _, ledger, _ = self.meter("--read", capture, "--set", "read.filter=" + json.dumps(expression))
                 self.assertEqual(ledger["packets"]["metered"], harness.tcpdump_count(capture, expression))

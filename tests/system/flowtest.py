@@ -12,7 +12,7 @@ import sys
 import harness
 
 JUDGE = os.path.join(harness.SHARED, "flowtest", "judge.py")
-# It wants one flow per WireGuard session, which is more than the ports say.
+# It requires one flow per WireGuard session, which the ports do not show.
 NOT_YET = {"wireguard"}
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a killed probe has left: the next one keeps them, and finishes those of a rotation."""
+"""Files of a killed probe: the next one keeps them, and finishes those of a rotation."""
 import glob
 import re
 import signal
@@ -25,7 +25,7 @@ class FormerFiles(harness.TestCase):
         daemon.wait_for(is_written, 60, "all records")
 
     def run_and_kill(self, collector):
-        """Until every flow is written."""
+        """Waits until every flow is written."""
         with self.probe(collector) as daemon:
             daemon.wait_for_log("ready")
             self.wait_until_written(daemon)
@@ -41,7 +41,7 @@ class FormerFiles(harness.TestCase):
         self.check_ledger(harness.read_json(self.path("stats.json")))
 
     def check_all(self, names):
-        """Each file can be read alone, and has every flow: says also a reader that others wrote."""
+        """Each file can be read alone, and has every flow; also by a foreign reader."""
         for name in names:
             self.assertEqual(sum(flow["packetDeltaCount"] for flow in self.flows(name)), harness.DEMO_PACKETS, name)
             harness.need("ipfixDump")
@@ -63,7 +63,7 @@ class FormerFiles(harness.TestCase):
         with harness.huge_pages():
             self.run_and_kill(collector)
             part, = glob.glob(self.path("flows-*.ipfix.part"))
-            with open(part, "ab") as out:    # and in the middle of a message
+            with open(part, "ab") as out:    # in the middle of a message
                 out.write(b"\0\x0a\x04\0" + bytes(100))
             self.run_to_its_end(collector, r"is finished now, without the last 104 octets")
         names = glob.glob(self.path("flows-*"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mode failover with a spool for the group: what no collector can take goes to whichever is reached first, each record
-once, also after a kill, and what is lost on the way has a name."""
+"""Mode failover with a spool for the group: records that no collector can take go to the first one reached, each record
+once, also after a kill, and losses have a cause."""
 import contextlib
 import os
 import signal
@@ -51,7 +51,7 @@ class GroupSpool(faults.FaultCase):
         return ledger
 
     def leave_in_spool(self, how=None):
-        """Runs a probe whose collectors are all away."""
+        """Runs a probe with all collectors away."""
         with self.failover() as daemon:
             daemon.wait_for_received(FLOWS)
             daemon.wait_for_log("failover: no collector can be reached")
@@ -91,7 +91,7 @@ class GroupSpool(faults.FaultCase):
             self.assertIn("spool %s of at most 1024 MiB for what" % self.path("spool"), check.stdout)
             self.assertEqual("which holds" in check.stderr, lost != "", check.stderr)
             self.assertIn(lost, check.stderr)
-        self.assertEqual(len(os.listdir(self.path("spool"))), 2)    # the lock, and the file is still there
+        self.assertEqual(len(os.listdir(self.path("spool"))), 2)    # the lock, and the file
 
     def test_the_next_process_sends_what_the_former_one_left(self):
         with harness.huge_pages():
@@ -105,7 +105,7 @@ class GroupSpool(faults.FaultCase):
                 ledger = self.end(daemon)
         numbers, _ = self.numbers_in(collector.streams)
         self.assertEqual(len(numbers), FLOWS + ledger["flows"]["created"])
-        self.assertEqual(sorted(numbers[:FLOWS]), list(range(FLOWS)))    # the oldest first
+        self.assertEqual(sorted(numbers[:FLOWS]), list(range(FLOWS)))    # oldest first
         self.assertEqual(ledger["flows"]["exported"], ledger["flows"]["created"])
         self.assertEqual(ledger["spool"]["inherited"], FLOWS)
         self.assertEqual(ledger["collectors"][2]["records"], FLOWS + ledger["flows"]["created"])
@@ -113,7 +113,7 @@ class GroupSpool(faults.FaultCase):
     def test_a_kill_costs_nothing_that_was_in_the_spool(self):
         with harness.huge_pages():
             self.leave_in_spool(signal.SIGKILL)
-            with self.failover(capture=self.few) as daemon:    # again all are away
+            with self.failover(capture=self.few) as daemon:    # all are away again
                 daemon.wait_for_log("former run .%d;" % FLOWS)
                 with Collector(None, port=self.ports[0]) as collector:
                     daemon.wait_for_received(FEW)
@@ -134,7 +134,7 @@ class GroupSpool(faults.FaultCase):
         numbers, _ = self.numbers_in(collector.streams)
         self.assertEqual(len(numbers), ledger["flows"]["exported"])
         self.assertEqual(ledger["spool"]["lost_by_cause"]["spool_unusable"], FLOWS)
-        self.assertEqual(ledger["flows"]["lost"], 0)    # they are none of this process
+        self.assertEqual(ledger["flows"]["lost"], 0)    # none belongs to this process
 
     def test_damage_costs_what_it_is_in(self):
         with harness.huge_pages():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the system tests share: the programs under test, the ledger's equations, namespaces, judges.
+"""Shared by the system tests: the programs under test, the ledger's equations, namespaces, judges.
 
 Every test file runs alone: `python3 tests/system/offline.py [-k NAME]`; the build directory is $TRIBUTARY_BUILD,
 by default `build` in the checkout. Exit codes are meson's: 77 when nothing could be run.
@@ -25,13 +25,13 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build"))
 SHARED = os.environ.get("TRIBUTARY_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
-SANITIZED = os.environ.get("TRIBUTARY_SANITIZED", "") != ""  # programs take five times as long: a test may do with less
-LONG = os.environ.get("TRIBUTARY_LONG", "") != ""  # minutes are there, for what is rare
+SANITIZED = os.environ.get("TRIBUTARY_SANITIZED", "") != ""  # programs take five times as long: a test may use less
+LONG = os.environ.get("TRIBUTARY_LONG", "") != ""  # time for rare events
 TRIBUTARYD = os.path.join(BUILD, "daemon", "tributaryd")
 TRIBUTARY = os.path.join(BUILD, "daemon", "tributary")
 
 DEMO = os.path.join(ROOT, "tests", "data", "demo.pcap")
-# demo.pcap as capinfos and tshark count it (tests/data/README.md)
+# demo.pcap, counted by capinfos and tshark (tests/data/README.md)
 DEMO_FRAMES, DEMO_PACKETS, DEMO_OCTETS, DEMO_ARP, DEMO_ARP_OCTETS, DEMO_FLOWS = 951, 947, 570_901, 4, 176, 84
 
 EX_OK, EX_USAGE, EX_NOINPUT, EX_OSERR, EX_IOERR, EX_CONFIG = 0, 64, 66, 71, 74, 78
@@ -66,14 +66,14 @@ class TestCase(unittest.TestCase):
         return out, ledger, result
 
     def all_records(self, *arguments):
-        """Records of flows and of options as `tributary flows --json` prints them, of a file without a fault."""
+        """Records of flows and of options, printed by `tributary flows --json` from a faultless file."""
         self.check_strictly(arguments[0])
         result = subprocess.run([TRIBUTARY, "flows", "--json", *arguments], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 0, result.stderr)
         return [json.loads(line) for line in result.stdout.splitlines()]
 
     def check_strictly(self, path):
-        """The messages of a file, or of one session, are as the RFCs want them: says the strict decoder, if it is there."""
+        """Checks the messages of a file, or of one session, by the strict decoder, if it is there."""
         decoder = os.path.join(SHARED, "oracle", "ipfix2json.py")
         if os.path.exists(decoder):
             result = subprocess.run([sys.executable, decoder, "--strict", "--out", os.devnull, path], capture_output=True,
@@ -89,12 +89,12 @@ class TestCase(unittest.TestCase):
     @staticmethod
     def for_setting(captures, setting, settings):
         """Those of captures that are judged in one of several settings: the small ones in each, the large ones in one each, in
-        turn, unless there are minutes."""
+        turn, unless $TRIBUTARY_LONG is set."""
         large = [capture for capture in captures if os.path.getsize(capture) > 2**18 and not LONG]
         return [capture for capture in captures if capture not in large or large.index(capture) % settings == setting]
 
     def check_captures(self, captures, difference):
-        """Judges captures side by side: difference(capture, directory) says why one is not as expected, or None."""
+        """Judges captures in parallel: difference(capture, directory) returns the difference, or None."""
         def judge(capture):
             with tempfile.TemporaryDirectory(prefix="tributary-captures-") as directory:
                 try:
@@ -111,7 +111,7 @@ class TestCase(unittest.TestCase):
                 self.assertIsNone(different)
 
     def check_ledger(self, ledger):
-        """The equations of a ledger at exit: nothing is left, and nothing is lost without a name."""
+        """Checks the equations of a ledger at exit: no records are active, and every loss has a cause."""
         for account in [ledger, *ledger["queues"]]:
             packets, flows = account["packets"], account["flows"]
             self.assertEqual(packets["received"], packets["metered"] + packets["ignored"] + packets["filtered"], account)
@@ -130,7 +130,7 @@ class TestCase(unittest.TestCase):
 
 
 class DemoProbeCase(TestCase):
-    """The live path without root: DPDK's pcap driver hands out a capture, the bundled one if not another."""
+    """The live path without root: DPDK's pcap driver reads a capture, by default the bundled one."""
 
     def run_live(self, *arguments, before_end=lambda: None, capture=DEMO, frames=DEMO_FRAMES, max_flows=4096):
         stats = self.path("stats.json")
@@ -157,7 +157,7 @@ def read_json(path):
 
 
 def need(*programs, root=False):
-    """Skips the test where a program or root is missing."""
+    """Skips the test if a program or root is missing."""
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         raise unittest.SkipTest("not installed: " + " ".join(missing))
@@ -177,7 +177,7 @@ def wait_until(condition, seconds, what):
 
 @contextlib.contextmanager
 def filled_pipe(path, capture):
-    """A pipe whose reader has read a capture, and waits for more. Yields the end to write to."""
+    """A pipe with a reader that has read a capture, and waits for more. Yields the writing end."""
     with open(path, "wb", buffering=0) as pipe, open(capture, "rb") as source:
         pipe.write(source.read())
         wait_until(lambda: struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))) == (0,), 10, "a reader")
@@ -223,7 +223,7 @@ class Process:
                                          capture_output=True, check=True, timeout=60).stdout)
 
     def wait_for(self, condition, seconds, what):
-        """As wait_until, but gives up at once when the program ends, and shows its log."""
+        """Like wait_until, but fails at once when the program ends, with its log."""
         def holds():
             if condition():
                 return True
@@ -250,7 +250,7 @@ class Process:
         return self.popen.wait(timeout)
 
     def udp_backlog(self, port):
-        """Octets that wait in the socket bound to a port of the process's namespace; None: there is no such socket."""
+        """Octets that wait in the socket bound to a port of the process's namespace; None: no such socket."""
         with open("/proc/%d/net/udp" % self.popen.pid) as table:
             for line in table.readlines()[1:]:
                 fields = line.split()
@@ -261,7 +261,7 @@ class Process:
 
 @contextlib.contextmanager
 def huge_pages(count=512):
-    """Reserves huge pages where there are none and we may; restores what was there."""
+    """Reserves huge pages if there are none and it may; restores the former number."""
     path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
     try:
         with open(path) as source:
@@ -292,7 +292,7 @@ def free_port(kind=socket.SOCK_DGRAM):
 
 
 def tcpdump_count(capture, expression):
-    """Frames of a capture that match, by tcpdump; None where it cannot read it (mixed link types)."""
+    """Frames of a capture that match, by tcpdump; None: it cannot read the capture (mixed link types)."""
     result = subprocess.run(["tcpdump", "-nn", "--count", "-r", capture, expression], capture_output=True, text=True,
                             timeout=60)
     found = re.search(r"^(\d+) packet", result.stdout, re.MULTILINE)
@@ -318,7 +318,7 @@ def tshark_records(path, *options):
 def main():
     if not os.access(TRIBUTARYD, os.X_OK):
         raise SystemExit("no program to test: " + TRIBUTARYD)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # meson's timeout: let every `with` block clean up
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # at meson's timeout every `with` block cleans up
     run = unittest.main(exit=False, verbosity=2)
     if run.result.testsRun and len(run.result.skipped) == run.result.testsRun:
         print("SKIP: " + "; ".join(sorted({reason for _, reason in run.result.skipped})))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that wait while no packet comes: what they cost by the kernel's account, and that no packet is lost for it."""
+"""Threads that wait without packets: their CPU time from the kernel, and no lost packet."""
 import glob
 import os
 import struct
@@ -14,7 +14,7 @@ IDLE_SECONDS = 2
 
 
 def cpu_seconds(daemon, thread):
-    """What a thread of this name has used, by the kernel."""
+    """CPU time of a thread of this name, from the kernel."""
     for folder in glob.glob("/proc/%d/task/*" % daemon.popen.pid):
         with open(folder + "/stat") as stat:
             name, numbers = stat.read().split("(", 1)[1].rsplit(")", 1)
@@ -59,7 +59,7 @@ class Idle(live_veth.LiveCase):
 
     def test_a_driver_without_interrupts_is_polled_between_sleeps(self):
         daemon = self.probe_on("af_packet:trib0", "inputs.0.poll=adaptive")
-        # Nobody knows a speed: the 4096 descriptors are those of a NIC of 10 Gbit/s.
+        # The speed is unknown: the 4096 descriptors are those of a NIC of 10 Gbit/s.
         self.assertIn("input up: idle threads sleep 137 us at a time", daemon.text())
         self.check_that_it_waits_and_wakes(daemon, self.sender, "trib1")
 
@@ -69,7 +69,7 @@ class Idle(live_veth.LiveCase):
         self.check_that_it_waits_and_wakes(daemon, self.probe, "trib2")
 
     def test_a_thread_that_waits_ends_many_flows_without_a_wait(self):
-        """Nothing else is on the link: tours over the cache and timeouts do not wait for packets."""
+        """No other packets are on the link: scans of the cache and timeouts do not wait for packets."""
         daemon = self.probe_on("net_tap0,iface=trib2", "inputs.0.poll=adaptive", "flows.idle-timeout=3")
         flows = 60_000
         frames = self.path("many.pcap", many_flows(flows))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What inputs lose before the probe has it: exactly as many as were sent and not received, or unknown."""
+"""Losses of inputs before the probe: exactly the sent and not received packets, or unknown."""
 import contextlib
 import ctypes
 import glob
@@ -46,7 +46,7 @@ def frame(number):
 
 @contextlib.contextmanager
 def stopped(daemon):
-    """None of its threads runs, until the end of the block."""
+    """Stops all of its threads, until the end of the block."""
     def states():
         for stat in glob.glob("/proc/%d/task/*/stat" % daemon.popen.pid):
             with open(stat) as source:
@@ -73,7 +73,7 @@ class InputCase(live_veth.LiveCase):
             raise
 
     def start(self, *devices, settings=()):
-        """A probe whose inputs are a, b, ... on these devices."""
+        """A probe with inputs a, b, ... on these devices."""
         inputs = ", ".join('{name: %s, device: "%s", poll: adaptive%s}' % (
             name, device, "" if isinstance(queues, str) else ", queues: %d" % queues)
             for name, (device, queues) in zip("abcd", (each if isinstance(each, tuple) else (each, "") for each in devices)))
@@ -109,7 +109,7 @@ class InputCase(live_veth.LiveCase):
                 sender.send(frame(number))
 
     def end(self, daemon, expect=harness.EX_OK):
-        """The ledger at the end, which adds up."""
+        """The ledger at the end; checks that it adds up."""
         self.assertEqual(daemon.end(), expect, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
         self.check_ledger(ledger)
@@ -123,7 +123,7 @@ class Missed(InputCase):
             self.send("trib1", sent)
 
     def check_that_all_is_known(self, daemon, sent):
-        """Wherever the probe tells of losses it tells of these. @return the ledger at the end"""
+        """Checks these losses everywhere that the probe reports them. @return the ledger at the end"""
         def all_there():
             packets = daemon.stats()["packets"]
             return packets["received"] + packets["nic_missed"] == sent
@@ -161,7 +161,7 @@ class Missed(InputCase):
         self.check_that_all_is_known(daemon, sent)
 
     def test_losses_go_on_to_be_counted_between_looks(self):
-        """The kernel forgets its count when it is read: many readers at once must not lose any of it."""
+        """The kernel clears its count when it is read: many readers at once must not lose any of it."""
         daemon = self.start("af_packet:trib0")
         sent = 0
         for _ in range(4):
@@ -178,7 +178,7 @@ class Missed(InputCase):
         self.assertEqual(sent, 4 * RING_FRAMES + 4000)
 
     def test_two_inputs_on_one_interface_have_a_count_each(self):
-        """Both are of one fanout group: the kernel gives each packet to one of the three sockets."""
+        """Both are in one fanout group: the kernel gives each packet to one of the three sockets."""
         daemon = self.start("af_packet:trib0", ("net_af_packet9,iface=trib0,qpairs=2,blocksz=65536,framesz=2048,"
                                                 "framecnt=%d" % RING_FRAMES, 2))
         sent = 4 * RING_FRAMES
@@ -202,14 +202,14 @@ class UnreadQueues(InputCase):
                          "same" % (queues, pairs))
 
     def test_a_socket_that_no_thread_reads_is_refused(self):
-        """The kernel would give it its share of the packets, and none would know."""
+        """The kernel would give it its share of the packets unnoticed."""
         self.check_refusal("net_af_packet0,iface=trib0,qpairs=2", 1, 2)
         self.check_refusal("net_af_packet0,iface=trib0", 2, 1)
 
 
 class MissedByXdp(InputCase):
     def test_what_af_xdp_drops_is_counted(self):
-        """The driver counts the packets without a buffer, not those for which the ring had no room."""
+        """The driver counts the packets without a buffer, not those without room in the ring."""
         for command in ("link add q0 netns %s type veth peer name q1 netns %s" % (self.probe, self.sender),
                         "-n %s link set q0 up" % self.probe, "-n %s link set q1 up" % self.sender):
             subprocess.run(["ip", *command.split()], check=True)    # one queue each

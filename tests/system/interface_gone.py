@@ -23,12 +23,12 @@ class Gone(inputs.InputCase):
         self.ip("link", "add", name, "netns", self.probe, "type", "veth", "peer", "name", peer, "netns", self.sender)
         self.ip("-n", self.sender, "link", "set", peer, "up")
         self.ip("-n", self.probe, "link", "set", name, "up")
-        # Carrier is there at once; the kernel tells it from time to time only.
+        # Carrier is up at once; the kernel reports it only from time to time.
         harness.wait_until(lambda: "LOWER_UP" in subprocess.run(
             ["ip", "-n", self.probe, "link", "show", name], capture_output=True, text=True, check=True).stdout, 10, "a link")
 
     def check_that_it_is_gone(self, daemon, name):
-        """The log, /healthz, top and metrics say so."""
+        """The log, /healthz, top and metrics report it."""
         daemon.wait_for_log(r"error: input %s: its device .* was removed" % name)
         daemon.wait_for(lambda: self.page("healthz")[0] == 503, 10, "its illness")
         self.assertRegex(self.page("healthz")[1], r"^input %s has no device: .* was removed\n$" % name)
@@ -59,7 +59,7 @@ class Gone(inputs.InputCase):
         self.assertEqual((ledger["packets"]["received"], ledger["packets"]["nic_missed"]), (1200, 0))
 
     def test_interfaces_that_follow_each_other_are_each_taken(self):
-        """One that lasts a third of a second after the former is not overlooked."""
+        """An interface that lasts a third of a second after the former is not missed."""
         daemon = self.start("af_packet:trib0")
         for _ in range(4):
             time.sleep(0.3)
@@ -79,7 +79,7 @@ class Gone(inputs.InputCase):
 
     @contextlib.contextmanager
     def sending(self, interface="trib1"):
-        """Frames go out all the time, some 5000/s. @return a function that ends it and tells how many they were"""
+        """Sends some 5000 frames a second. @return a function that ends it and returns their number"""
         frames, is_over, sent = [inputs.frame(number) for number in range(1000)], threading.Event(), [0]
         sender = inputs.raw_socket(self.sender, interface)
 
@@ -102,7 +102,7 @@ class Gone(inputs.InputCase):
             sender.close()
 
     def check_take_over_while_sending(self, *devices):
-        """Several times over: sent is received and missed, none twice, none forgotten."""
+        """Several times: each sent packet is received or missed, none twice, none forgotten."""
         daemon = self.start(*devices)
         sent = 0
         for life in range(1, 4):
@@ -128,7 +128,7 @@ class Gone(inputs.InputCase):
         self.assertGreater(ledger["received"], 0)
 
     def test_af_xdp_takes_a_new_interface_while_packets_come(self):
-        """Its sockets do not tell what they were given: the interface does."""
+        """Its sockets do not count their packets: the interface does."""
         self.make_interface("q0", "q1")
         daemon = self.start_or_skip_af_xdp("q0")
         with contextlib.ExitStack() as stack:
@@ -147,7 +147,7 @@ class Gone(inputs.InputCase):
         self.assertGreater(ledger["nic_missed"], 0)
 
     def test_what_two_inputs_of_an_interface_have_not_got_is_missed_once(self):
-        """Each packet would have been for one of them."""
+        """Each packet would have been for one of the sockets."""
         daemon = self.start("af_packet:trib0", "net_af_packet9,iface=trib0,qpairs=1,blocksz=65536,framesz=2048,framecnt=%d"
                             % inputs.RING_FRAMES)
         with inputs.stopped(daemon):
@@ -161,7 +161,7 @@ class Gone(inputs.InputCase):
         self.assertEqual(ledger["packets"]["nic_missed"], 50)
 
     def test_an_interface_that_is_away_again_was_not_refused(self):
-        """It is refused: there is no room for the rings. Only 10 s of that in one go end the probe."""
+        """It is refused: no room for the rings. Only 10 s of refusals without a break end the probe."""
         daemon = self.start("af_packet:trib0")
         self.ip("-n", self.probe, "link", "del", "trib0")
         daemon.wait_for_log("its device .* was removed")
@@ -173,7 +173,7 @@ class Gone(inputs.InputCase):
         daemon.wait_for_log("trib0 is there again and can't be taken")
         refused = time.monotonic()
         self.ip("-n", self.probe, "link", "del", "trib0")
-        time.sleep(0.5)     # it looks each 20 ms
+        time.sleep(0.5)     # it checks every 20 ms
         resource.prlimit(daemon.popen.pid, resource.RLIMIT_AS, limits)
         with self.assertRaises(subprocess.TimeoutExpired):
             daemon.popen.wait(refused + 11.5 - time.monotonic())
@@ -184,7 +184,7 @@ class Gone(inputs.InputCase):
         self.assertEqual(self.end(daemon)["packets"]["nic_missed"], 0)
 
     def test_what_came_before_a_new_interface_was_taken_is_missed(self):
-        """And so is what was missed in its former life, and what is missed in this one. Its index is the old one."""
+        """So are the packets missed in its former life and in this one. It has its old index."""
         index = subprocess.run(["ip", "netns", "exec", self.probe, "cat", "/sys/class/net/trib0/ifindex"],
                                capture_output=True, text=True).stdout.strip()
         daemon = self.start("af_packet:trib0")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A probe that is killed in the middle of traffic and started again: how soon it polls, what its spool still has, and what
-the kill cost, by the sender's count, the ledgers of both processes and the collector."""
+"""A probe that is killed during traffic and started again: the time until it polls, the records in its spool, and the
+losses, by the sender's count, the ledgers of both processes and the collector."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ import harness
 import live_veth
 import service
 
-# In which a machine that has nothing else to do is far below 2 s.
+# On an idle machine it is far below 2 s.
 SOON = 10
 RATE = 20_000    # packets a second
 CONFIG = """
@@ -31,7 +31,7 @@ CONFIG = """
 
 class Killed(live_veth.LiveCase):
     def start(self):
-        """The probe, and the seconds until it said that it is ready."""
+        """The probe, and the seconds until it reported ready."""
         began = time.monotonic()
         with service.environment(NOTIFY_SOCKET=self.manager.path):
             daemon = self.enter(harness.Process(harness.TRIBUTARYD, "--config", self.config, "--stats",
@@ -80,11 +80,11 @@ class Killed(live_veth.LiveCase):
         flows = self.flows(*collector.files())
         self.assertEqual(len(flows), inherited + after["flows"]["exported"])
         self.assertEqual(after["flows"]["lost"], 0)
-        # What the first one had accounted and the spool did not hold yet: its cache, its rings, its open message.
+        # Accounted by the first one and not yet in the spool: its cache, its rings, its open message.
         self.assertGreater(inherited, 0)
         packets = sum(flow["packetDeltaCount"] for flow in flows)
-        # Behind the last look at the first one, most of them while nobody polled: the interface has counted them, and no
-        # ledger has.
+        # After the last look at the first one, most of them while no probe polled: the interface has counted them, and
+        # no ledger has.
         unseen = sent - before["packets"]["received"] - after["packets"]["received"]
         print("%d packets sent, %d in records, %d in no ledger" % (sent, packets, unseen))
         self.assertLess(unseen, RATE * SOON)

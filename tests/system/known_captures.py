@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Small captures whose right records are known, one by one, of the shared collection's `findings/`.
+"""Small captures of the shared collection's `findings/`, with known records, one by one.
 
 $TRIBUTARY_SHARED is by default ../shared beside the checkout; without it this is skipped.
 """

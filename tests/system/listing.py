@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `tributary flows` makes of many files: sums that this script adds up again, rotated and compressed files as one."""
+"""`tributary flows` over many files: sums that this script adds up again, rotated and compressed files as one."""
 import bz2
 import collections
 import csv
@@ -33,7 +33,7 @@ def address(record, end):
 
 
 def destination_port(record):
-    """0 of ICMP, whose type and code stand there."""
+    """0 for ICMP, which has type and code there."""
     return 0 if record["protocolIdentifier"] in (1, 58) else record["destinationTransportPort"]
 
 
@@ -65,7 +65,7 @@ class Listing(harness.TestCase):
                 self.assertEqual(octets, sorted(octets, reverse=True))
 
     def test_sums_and_orders_of_tcp_analysis(self):
-        """Where records of TCP have the counts, and others do not."""
+        """Only records of TCP have the counts."""
         ipfix, _, _ = self.meter("--read", harness.DEMO, "--set", "flows.direction=biflow", "--set", "flows.tcp-analysis=true")
         records = self.flows(ipfix)
         words = {"segments": "segments", "retransmissions": "retransmissions", "duplicates": "duplicates",
@@ -102,7 +102,7 @@ class Listing(harness.TestCase):
             self.assertEqual(row["sourceIPAddress"], address(record, "source"))
             for name in ("protocolIdentifier", "packetDeltaCount", "octetDeltaCount", "ipClassOfService", "tcpControlBits"):
                 self.assertEqual(int(row[name]), record[name], name)
-            # a biflow of which one direction was seen has zeros in its record, and nothing in the row
+            # a biflow with only one direction has zeros in its record, and nothing in the row
             self.assertEqual(int(row["reverseOctetDeltaCount"] or 0), record.get("reverseOctetDeltaCount", 0))
 
     def test_a_directory_of_rotated_files_half_of_them_compressed(self):
@@ -143,7 +143,7 @@ class Listing(harness.TestCase):
                 path = self.path("rotated/" + name, half)
                 self.assertEqual(self.list(directory), alone)
                 os.rename(path, other)
-        self.path("rotated/b.ipfix.gz", gzip.compress(content))     # whose input is gone is listed
+        self.path("rotated/b.ipfix.gz", gzip.compress(content))     # a compressed file without its input is listed
         self.assertIn("%d records, " % (2 * harness.DEMO_FLOWS), self.list(directory))
 
     def test_an_input_that_fails_does_not_hide_those_behind_it(self):
@@ -164,7 +164,7 @@ class Listing(harness.TestCase):
             self.assertIn(name, line)
         self.assertTrue(told[-1].endswith("No such file or directory (4 of 7 inputs could not be read to the end)"), told[-1])
         records = int(result.stdout.splitlines()[-1].split()[0])
-        self.assertGreaterEqual(records, 3 * harness.DEMO_FLOWS)    # and what was in front of each damage
+        self.assertGreaterEqual(records, 3 * harness.DEMO_FLOWS)    # and those in front of each damage
         self.assertLess(records, 5 * harness.DEMO_FLOWS)
 
     def test_a_directory_without_a_finished_file(self):

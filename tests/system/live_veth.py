@@ -20,7 +20,7 @@ def wire():
     try:
         for name in names:
             run("ip", "netns", "add", name)
-            # no packets of the kernel's own
+            # no packets from the kernel itself
             run("ip", "netns", "exec", name, "sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6")
         run("ip", "link", "add", "trib0", "netns", names[0], "numrxqueues", "2", "numtxqueues", "2", "type", "veth",
             "peer", "name", "trib1", "netns", names[1], "numrxqueues", "2", "numtxqueues", "2")
@@ -34,7 +34,7 @@ def wire():
 
 
 def replay(namespace, interface="trib1"):
-    """Sends the bundled capture; tcpreplay's own count of what left."""
+    """Sends the bundled capture; returns tcpreplay's own count of sent packets."""
     result = subprocess.run(["ip", "netns", "exec", namespace, "tcpreplay", "-q", "-K", "--pps", "5000", "-l", str(LOOPS),
                              "-i", interface, harness.DEMO], capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
@@ -83,14 +83,14 @@ class LiveVeth(LiveCase):
         return daemon
 
     def start_tap(self):
-        """The second judge sees the same datagrams on the loopback device."""
+        """The second judge captures the same datagrams on the loopback device."""
         tap = self.enter(harness.Process("tcpdump", "-i", "lo", "-n", "--immediate-mode", "-U", "-s", "0", "-Z", "root",
                                          "-w", self.path("export.pcap"), "udp port %d" % PORT, namespace=self.probe))
         tap.wait_for_log("listening on")
         return tap
 
     def wait_for_judges(self, collector, account):
-        """Until both have read what was sent to them: headers of 58 octets a datagram and 24 a file come on top."""
+        """Waits until both have read their datagrams, with headers of 58 octets a datagram and 24 a file."""
         octets = 24 + account["octets"] + 58 * account["messages"]
         harness.wait_until(lambda: os.path.getsize(self.path("export.pcap")) >= octets, 10, "tcpdump")
         harness.wait_until(lambda: collector.udp_backlog(PORT) == 0, 10, "nfcapd")

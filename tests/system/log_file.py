@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The log in a file: everything that is said after the start, in files of a size, and an end that says why."""
+"""The log in a file: all lines after the start, in files of limited size, and the reason of the end."""
 import contextlib
 import fcntl
 import os
@@ -149,7 +149,7 @@ class LogFile(harness.TestCase):
     def test_a_file_that_another_process_has_meanwhile_is_left_to_it(self):
         with harness.huge_pages(), self.probe() as daemon:
             daemon.wait_for(lambda: self.said("ready: "), 30, "the log")
-            os.rename(self.log, self.path("moved"))    # as logrotate does
+            os.rename(self.log, self.path("moved"))    # like logrotate
             with open(self.log, "a") as other:
                 fcntl.flock(other, fcntl.LOCK_EX)
                 daemon.send(signal.SIGHUP)

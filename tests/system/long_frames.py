@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that are longer than a receive buffer, or do not say how long they are: through AF_PACKET, whose driver tells of
-a frame no more than what it kept."""
+"""Frames longer than a receive buffer, or without a length of their own: through AF_PACKET, with a driver that
+reports only the kept octets of a frame."""
 import re
 import struct
 import subprocess
@@ -12,7 +12,7 @@ import live_veth
 import unified_header
 
 LARGE_MTU = 16000
-KEPT = 2048 - 66  # octets of a frame in a buffer of the usual size: the kernel's own header is in it
+KEPT = 2048 - 66  # octets of a frame in a buffer of the usual size, without the kernel's header
 
 SERVER = """
 import socket
@@ -28,7 +28,7 @@ with socket.create_connection(("192.0.2.1", 9000)) as connection:
     connection.sendall(bytes(%d))
 """
 
-# What `ethtool -K INTERFACE gso off tso off` asks of the kernel: ETHTOOL_SGSO and ETHTOOL_STSO.
+# The requests of `ethtool -K INTERFACE gso off tso off`: ETHTOOL_SGSO and ETHTOOL_STSO.
 OFFLOADS_OFF = """
 import array, fcntl, socket, struct, sys
 for command in (0x24, 0x1f):
@@ -46,7 +46,7 @@ def capture(frames):
 
 
 def ipv4(port, payload, total=None, vlan=None):
-    """A frame with a UDP packet; `total` stands in its header as the total length."""
+    """A frame with a UDP packet, with `total` as the total length in its header."""
     tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
     length = 20 + 8 + payload
     header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length if total is None else total, 0, 0x4000, 64, 17, 0,
@@ -56,7 +56,7 @@ def ipv4(port, payload, total=None, vlan=None):
 
 
 def ipv6(port, payload):
-    """A frame with a TCP packet that segmentation offload still has to cut: the payload length is 0."""
+    """A frame with a TCP packet before segmentation offload: the payload length is 0."""
     header = struct.pack("!IHBB16s16s", 0x60000000, 0, 6, 64, b"\x20\x01\x0d\xb8" + bytes(11) + b"\x01",
                          b"\x20\x01\x0d\xb8" + bytes(11) + b"\x02")
     tcp = struct.pack("!HHIIBBHHH", port, 443, 1, 1, 0x50, 0x10, 1000, 0, 0)
@@ -117,7 +117,7 @@ class LongFrames(live_veth.LiveCase):
         self.assertEqual(log.count("frames were longer than their buffers"), 1, log)
 
     def test_a_forged_length_makes_no_frame_longer(self):
-        """The driver knows how long a frame was that does not fill its buffer, whatever its header announces."""
+        """For a frame that does not fill its buffer the driver's length holds, whatever its header announces."""
         self.FRAMES = [ipv4(1001, 18, total=1500), ipv4(1002, 14, total=9000, vlan=9), ipv4(1003, KEPT - 43, total=9000),
                        ipv4(1004, KEPT - 42, total=9000)]
         packets, flows, _ = self.meter_frames("inputs.0.mtu=1500")

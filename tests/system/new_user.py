@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user does, with the package as it was built: install it, plan, paste the block, start the service as its unit
+"""The steps of a new user with the built package: install it, plan, paste the block, start the service as its unit
 does (the test is the service manager), look at it, let Prometheus watch it, lose a collector and have it back."""
 import os
 import re
@@ -30,7 +30,7 @@ class NewUser(package.InstalledCase, alerts.PrometheusCase):
                         check=True)
         with open(harness.DEMO, "rb") as capture:
             self.write("/demo.pcap", capture.read())
-        # A name without a file: the copy of this system sees the same.
+        # An abstract name, without a file: valid also in the copy of this system.
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(self.manager.close)
         self.manager.bind("\0tributary-manager-%d" % os.getpid())
@@ -44,7 +44,7 @@ class NewUser(package.InstalledCase, alerts.PrometheusCase):
         return re.search("(?m)^%s=(.*)$" % name, unit).group(1).split()
 
     def start_service(self):
-        """ExecStart, with what systemd gives it; ready when it says so."""
+        """ExecStart with systemd's environment; returns when it reports ready."""
         self.inside("mkdir", "-p", "/run/tributary", "/var/lib/tributary")
         self.inside(*self.line_of_unit("ExecStartPre"))
         service = self.enter(harness.Process(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collectors that are nowhere, in a network namespace of the test: nothing counts as exported."""
+"""Unreachable collectors, in a network namespace of the test: no record counts as exported."""
 import contextlib
 import os
 import re
@@ -12,7 +12,7 @@ import harness
 
 @contextlib.contextmanager
 def host():
-    """A namespace with one interface, 10.9.9.1, on whose link nobody else is."""
+    """A namespace with one interface, 10.9.9.1, alone on its link."""
     name = "tribN-%d" % os.getpid()
     run = lambda *command: subprocess.run(["ip", *command], check=True)
     try:
@@ -62,7 +62,7 @@ class Nowhere(harness.TestCase):
     def test_it_is_no_failover_target(self):
         daemon = self.probe("export.mode=failover", "export.collectors.1={transport: file, path: %s}" % self.path("f"))
         daemon.wait_for_log("No route to host")
-        time.sleep(5)    # for the next try, of which nothing is told
+        time.sleep(5)    # for the next try, which is not logged
         flows, collectors = self.end(daemon)
         self.assertEqual((flows["exported"], flows["lost"]), (flows["created"], 0))
         self.assertEqual(len(re.findall("has the records from now on", daemon.text())), 1, daemon.text())

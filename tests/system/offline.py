@@ -17,7 +17,7 @@ KEY = ("ipVersion", "sourceIPv4Address", "destinationIPv4Address", "sourceIPv6Ad
 
 
 def as_set(records):
-    """Records in an order that does not depend on when they were exported."""
+    """Records in an order independent of their export."""
     return sorted(json.dumps({name: value for name, value in record.items() if not name.startswith("@")}, sort_keys=True)
                   for record in records)
 
@@ -77,7 +77,7 @@ class Offline(harness.TestCase):
             self.assertGreater(queue["packets"]["received"], 0)
 
     def test_room_for_flows_takes_memory_only_as_it_is_used(self):
-        # In a table of some 700 GB each flow has a page of the index and not much more.
+        # In a table of some 700 GB each flow takes a page of the index and little more.
         count, stats = 10_000, self.path("stats.json")
         sent = [(frames.at(0, number), frames.ether(frames.ipv4(frames.udp(number, 53)))) for number in range(1, count + 1)]
         child = subprocess.Popen([harness.TRIBUTARYD, "--read", self.path("flows.pcap", frames.pcap(sent)), "--write",
@@ -93,7 +93,7 @@ class Offline(harness.TestCase):
         self.assertLess(used.ru_maxrss, 1 << 20)  # KiB
 
     def test_more_fragments_than_a_live_table_holds_give_the_same_records(self):
-        # 30000 first fragments, then those that come behind them.
+        # 30000 first fragments, then the later ones.
         count = 30_000
 
         def packet(number, **fragment):
@@ -131,7 +131,7 @@ class Offline(harness.TestCase):
             return self.path(name, frames.pcap([(time, frame) for time in times]))
 
         first, second = capture("first.pcap", frames.at(0), frames.at(10)), capture("second.pcap", frames.at(20))
-        between = capture("between.pcap", frames.at(9, 500_000), frames.at(12))  # as several queues may have it
+        between = capture("between.pcap", frames.at(9, 500_000), frames.at(12))  # as from several queues
         self.assertNotIn("begins", self.meter("--read", first, between, second)[2].stderr)
         for queues in (1, 3):
             _, ledger, result = self.meter("--read", second, first, "--set", "read.queues=%d" % queues)
@@ -188,7 +188,7 @@ class Offline(harness.TestCase):
         self.assertEqual(len(self.flows(self.path("out.ipfix"))), harness.DEMO_FLOWS)
 
     def test_no_message_is_dated_before_the_capture(self):
-        for _ in range(20):  # the export thread starts first: which of the two is faster must not matter
+        for _ in range(20):  # the export thread starts first: the order of the two must not matter
             out, _, _ = self.meter("--read", harness.DEMO)
             with open(out, "rb") as source:
                 export_time = int.from_bytes(source.read(8)[4:], "big")

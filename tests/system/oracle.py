@@ -15,11 +15,11 @@ import harness
 
 ORACLE = os.path.join(harness.SHARED, "oracle")
 FOLDERS = [os.path.join(harness.SHARED, name) for name in ("pcaps", "findings")]
-# What tributaryd always does and the oracle by option: IPv6 payload length 0 is counted by the frame; below MPLS an
-# Ethernet frame is told from IP.
+# Always done by tributaryd, and optional in the oracle: IPv6 payload length 0 is counted by the frame; below MPLS an
+# Ethernet frame is distinguished from IP.
 ALWAYS = ["--zero-length", "any", "--mpls-ethernet"]
 
-# (name, oracle's options, tributaryd's options, elements that every record must have where the oracle has them)
+# (name, oracle's options, tributaryd's options, elements that every record must have if the oracle has them)
 FOREVER = "2147483648"  # a biflow's deadlines are not those of its two uniflows
 DEFAULT_FIELDS = "packetDeltaCount,octetDeltaCount,ipClassOfService,tcpControlBits"
 SETTINGS = [
@@ -35,7 +35,7 @@ SETTINGS = [
      ["--idle", "15", "--active", "60", "--tcp-end", "finrst", "--tcp-closed", "2", "--tunnel", "inner", "--frag", "track"],
      ["flows.idle-timeout=15", "flows.active-timeout=60", "flows.tcp-end=true", "flows.tunnel=inner",
       "flows.fragments=track", "read.queues=2", "export.timestamps=microseconds"], DEFAULT_FIELDS),
-    # The oracle tells the outermost frame's MAC addresses.
+    # The oracle reports the outermost frame's MAC addresses.
     ("inside tunnels, three queues, all groups", ["--idle", "30", "--active", "300", "--tunnel", "inner", "--snap"],
      ["flows.idle-timeout=30", "flows.active-timeout=300", "flows.tunnel=inner", "flows.mac-addresses=outer",
       "flows.llc-snap=true", "read.queues=3",
@@ -48,7 +48,7 @@ SETTINGS = [
     ("biflows split in two, two queues", ["--idle", FOREVER, "--active", FOREVER],
      ["flows.idle-timeout=" + FOREVER, "flows.active-timeout=" + FOREVER, "flows.direction=biflow", "read.queues=2"],
      DEFAULT_FIELDS),
-    # Without layer2: compare.py takes the MAC addresses of the way back from the way there.
+    # Without layer2: compare.py takes the MAC addresses of the reverse direction from the forward one.
     ("biflows inside tunnels split in two, all groups but layer2",
      ["--idle", FOREVER, "--active", FOREVER, "--tunnel", "inner", "--frag", "track"],
      ["flows.idle-timeout=" + FOREVER, "flows.active-timeout=" + FOREVER, "flows.direction=biflow",
@@ -71,7 +71,7 @@ def captures_in(folder):
 
 
 def totals_differ(ledger, totals):
-    """Why the ledger is not what the oracle counted, or None."""
+    """The ledger's difference from the oracle's counts, or None."""
     packets = ledger["packets"]
     malformed = sum(totals.get("malformedKinds", {}).values())
     pairs = (("received", packets["received"], totals["frames"]),
@@ -93,7 +93,7 @@ def succeed(result, name):
 
 
 def difference(capture, setting, directory):
-    """Why our records of a capture are not the oracle's, or None when all match."""
+    """The difference of our records of a capture from the oracle's, or None."""
     _, oracle_options, sets, required = setting
     want, out, stats, got = (os.path.join(directory, name) for name in ("want", "out.ipfix", "stats", "got"))
     oracle = succeed(python("oracle.py", capture, *ALWAYS, *oracle_options), "oracle.py")

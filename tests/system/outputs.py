@@ -27,7 +27,7 @@ class StandardOutput(harness.TestCase):
 
 
 class Fifos(harness.TestCase):
-    """A FIFO as an output is not waited for where no program reads it, and has time where one does."""
+    """A FIFO as an output: without a reader it is an error at once, with a reader it may be slow."""
 
     def setUp(self):
         super().setUp()
@@ -93,7 +93,7 @@ class FullDisk(harness.TestCase):
                 self.check_ledger(ledger)
                 self.assertEqual(ledger["flows"]["lost_by_cause"]["write_failed"], harness.DEMO_FLOWS)
         self.assertFalse(os.path.exists(self.path("commands")))
-        run(128 << 10, harness.EX_OK)    # what was looked for is not kept
+        run(128 << 10, harness.EX_OK)    # the test's own search keeps no data
         finished = [name for name in os.listdir(small) if name != "filler"]
         self.assertEqual(len(finished), 1)
         self.assertEqual(len(self.flows(os.path.join(small, finished[0]))), harness.DEMO_FLOWS)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package: what is in it and what it depends on; and installed into a copy of this system that is gone after
+"""The Debian package: its content and dependencies; and installed into a copy of this system that is gone after
 the test (a file system over it, in a mount namespace), its scripts, units, manual pages, completion and programs."""
 import contextlib
 import functools
@@ -19,7 +19,7 @@ import harness
 PROGRAMS = ("tributary", "tributaryd")
 PAGES = ("man1/tributary.1", "man5/tributary.yaml.5", "man8/tributaryd.8")
 UNITS = ("tributary.service", "tributary@.service", "tributary-hugepages@.service", "tributary-hugepages.target")
-# DPDK's drivers, which are loaded at run time
+# DPDK's drivers, loaded at run time
 DRIVERS = {"librte-meta-bus", "librte-meta-mempool", "librte-meta-net"}
 
 # A system over this one. The package is installed without /proc, as into many a chroot.
@@ -104,7 +104,7 @@ class Contents(PackageCase):
             self.assertTrue(mode.startswith("l") or "w" not in mode[4:], line)
             (directories if mode.startswith("d") else files).add(path.removeprefix("./").rstrip("/"))
         self.assertEqual(files, expected)
-        # No configuration: a probe that nobody has told about its NICs must not run.
+        # No configuration: a probe without configured NICs must not run.
         self.assertEqual({path for path in directories if path.startswith("etc")}, {"etc", "etc/tributary"})
         self.assertNotEqual(run("dpkg-deb", "--info", self.package, "conffiles").returncode, 0)
 
@@ -147,7 +147,7 @@ class Contents(PackageCase):
         expected = {each for each in expected if not each[0].endswith("_PKTS")}
         self.assertEqual(found, expected)
         self.assertEqual(len(found), 18)
-        self.assertTrue(all(number < 1 << 14 for _, number, _ in found))  # bit 14 tells the reverse elements
+        self.assertTrue(all(number < 1 << 14 for _, number, _ in found))  # bit 14 marks the reverse elements
 
     def test_dependencies_are_the_libraries_that_the_programs_need(self):
         harness.need("objdump", "ldd")
@@ -169,14 +169,14 @@ class Contents(PackageCase):
         self.assertEqual(named - DRIVERS - set().union(*provides), set())
 
     def names_of(self, library):
-        """A package's own name and those of what it provides."""
+        """A package's own name and the names that it provides."""
         result = run("dpkg-query", "-W", "-f", "${Package}, ${Provides}", library)
         return set(re.findall(r"(?:^|, )([\w.+-]+)", result.stdout))
 
 
 class Completion(PackageCase):
     def complete(self, *words):
-        """What bash offers for the last word."""
+        """bash's completions of the last word."""
         script = os.path.join("usr", "share", "bash-completion", "completions", words[0])
         if not os.path.exists(self.path(script)):
             run("dpkg-deb", "-x", self.package, self.directory, check=True)
@@ -230,11 +230,11 @@ class InstalledCase(PackageCase):
         self.dpkg("--install", "/tributary.deb")
 
     def enter_copy(self):
-        """What a command begins with that is to run in the copy of this system."""
+        """The front of a command for the copy of this system."""
         return [*self.enter_namespace(), "chroot", self.path("root")]
 
     def enter_namespace(self):
-        """Its root is ours, even where we are in a chroot ourselves."""
+        """Its root is ours, even if the test itself runs in a chroot."""
         return ["nsenter", "--target", str(self.holder.popen.pid), "--mount", "--root"]
 
     def inside(self, *command, expect=0, **options):
@@ -245,7 +245,7 @@ class InstalledCase(PackageCase):
         return result
 
     def dpkg(self, *arguments):
-        """What dpkg or a maintainer script warns of is a fault. Small systems leave manuals and documents out."""
+        """A warning of dpkg or a maintainer script is a fault. Small systems leave manuals and documents out."""
         result = self.inside("dpkg", "--no-triggers", "--path-include=/usr/share/*", *arguments)
         self.assertNotRegex(result.stderr, r"(?i)\b(error|warning)\b", arguments)
 

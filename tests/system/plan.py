@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tributary plan` on the machine that runs the test: its block is good for a configuration, and for a probe."""
+"""`tributary plan` on the test's machine: its block is valid in a configuration, and for a probe."""
 import os
 import re
 import subprocess
@@ -52,7 +52,7 @@ class Plan(harness.TestCase):
         self.assertNotIn("400", self.block("--config", config))
 
     def test_devices_that_are_not_there_are_named_with_those_that_are(self):
-        """Their node is not known: what is planned without it would be wrong."""
+        """Their node is unknown: a plan without it would be wrong."""
         config = self.path("probe.yaml", "inputs: [{name: up, device: af_packet:nosuch0}, {device: \"0000:ff:1f.7\"}, "
                            "{device: af_packet:lo}]\nexport: {collectors: [{host: 127.0.0.1}]}\n")
         result = self.plan("--config", config, expect=69)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tributary preparse`: what it refuses, what it counts, how it ends; and live, through memif, to a probe."""
+"""`tributary preparse`: refusals, counts, ends; and live, through memif, to a probe."""
 import os
 import resource
 import signal
@@ -122,11 +122,11 @@ class Command(Sender):
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         self.assertEqual(result.returncode, harness.EX_IOERR, result.stderr)
         packets = self.ledger()
-        # It reads no further once it has noticed, after one frame at least.
+        # It stops reading after the failure, which comes after one frame at least.
         self.assertLessEqual(packets["received"], harness.DEMO_FRAMES)
         self.assertGreaterEqual(packets["received"], packets["sent"] + 23)
         self.assertEqual(packets["lost_by_cause"]["write_failed"], packets["received"] - packets["sent"])
-        # The capture ends behind its last whole frame, and has what was sent.
+        # The capture ends after its last whole frame, and has the sent packets.
         frames = (limit - 24) // (16 + 32 + 23 * 64)
         self.assertEqual(packets["sent"], 23 * frames)
         self.assertEqual(os.path.getsize(self.path("out.pcap")), 24 + frames * (16 + 32 + 23 * 64))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Profiles of collectors: over biflows with TCP analysis, what nfcapd, nfacctd and goflow2 show equals the ledger, in both
-directions, and what a warning says that they lose they do lose. Of the profiles whose collectors are not run here, what
-is sent has what the profile promises, judged by ipfixDump and by a decoder of the test's own."""
+directions, and they lose the data that a warning names. For profiles of collectors that are not run here, the messages
+follow the profile, judged by ipfixDump and by a decoder of the test."""
 import contextlib
 import csv
 import os
@@ -16,19 +16,19 @@ import harness
 
 BIFLOWS = ("flows.direction=biflow", "flows.tcp-analysis=true")
 REVERSE, CERT = 29305, 6871
-STATISTICS = 0xFF02    # the template of an options record that each round has once
+STATISTICS = 0xFF02    # the template of an options record that is once in each round
 UNION_FLAGS = 15
 OPTIONS_TEMPLATES = 3
 
 
 class ProfileCase(harness.DemoProbeCase):
-    """Runs over the bundled capture, or over a larger one of the shared collection where that is there."""
+    """Runs over the bundled capture, or over a larger one of the shared collection if present."""
 
     def setUp(self):
         super().setUp()
         if os.path.exists(decoders.REAL):
             self.capture, self.frames = decoders.REAL, 18188
-        else:    # under a name of its own: run_live() knows how many uniflows the bundled one has
+        else:    # under a name of its own: run_live() has the number of uniflows of the bundled one
             self.capture, self.frames = shutil.copy(harness.DEMO, self.path("demo.pcap")), harness.DEMO_FRAMES
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
@@ -63,7 +63,7 @@ class Run(ProfileCase):
         return collector, ledger, records
 
     def check_loses_reverse(self, make, profile):
-        """With `direction: biflow` there is a warning, and the collector shows a part alone."""
+        """With `direction: biflow` there is a warning, and the collector shows only a part."""
         collector, ledger, log = self.run_to(make, profile, "direction: biflow")
         self.assertRegex(log, r"warning: export\.collectors\.0\.direction is biflow, but profile is %s: " % profile)
         packets, octets, records = collector.totals(ledger["flows"]["exported"])
@@ -171,11 +171,11 @@ class Templates:
 
 
 class Sent(ProfileCase):
-    """What is sent to collectors that are not run here."""
+    """The messages to collectors that are not run here."""
     TCP_FLAGS, OCTETS, PACKETS = 6, 1, 2
 
     def sent(self, profile, *settings):
-        """Whatever the profile, packets and octets are those of the ledger."""
+        """With every profile, packets and octets are those of the ledger."""
         path = self.path(profile + ".ipfix")
         ledger, log = self.run_with("transport: file, path: %s, profile: %s" % (path, profile), *settings)
         self.assertNotIn("warning: export.collectors", log)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Captures to collectors (-n) and onto a terminal: what comes there is what --write has in its file."""
+"""Captures to collectors (-n) and onto a terminal: the same records as in the file of --write."""
 import contextlib
 import json
 import os
@@ -28,7 +28,7 @@ class Udp:
         self.port = self.socket.getsockname()[1]
 
     def octets(self):
-        """All that has come; the sender is done."""
+        """All received messages; the sender is done."""
         got = bytearray()
         with contextlib.suppress(TimeoutError):
             while True:
@@ -132,7 +132,7 @@ class Collectors(Case):
         self.assertEqual(self.as_set(out), expected)
 
     def test_a_collector_that_reads_slowly_gets_all(self):
-        """The records of a capture wait; those of a probe could not."""
+        """The records of a capture wait; those of a probe do not."""
         timeouts = ["--set", "flows.idle-timeout=1", "--set", "flows.active-timeout=1"]
         expected = self.expected(*timeouts, "--set", "export.fields=[extremes, layer2, tcp-counts]")
         collector = Tcp(pause=0.05)
@@ -167,7 +167,7 @@ class Collectors(Case):
 
 
 class Away(Case):
-    """Nothing is lost without a word: the reason, the number of records, and exit code 74."""
+    """Every loss is reported: the reason, the number of records, and exit code 74."""
 
     SOON = ["--set", "export.drain-timeout=1"]
 
@@ -231,12 +231,12 @@ class Table(Case):
                               timeout=60).stdout
 
     def on_terminal(self, *arguments):
-        """What a terminal of no screen gets on standard output, the log, and the exit code."""
+        """The standard output on a terminal without a screen, the log, and the exit code."""
         reader, terminal = pty.openpty()
         with subprocess.Popen([harness.TRIBUTARYD, *arguments], stdout=terminal, stderr=subprocess.PIPE) as run:
             os.close(terminal)
             octets = bytearray()
-            with contextlib.suppress(OSError):  # EIO: no process has the terminal any more
+            with contextlib.suppress(OSError):  # EIO: no process has the terminal open any more
                 while got := os.read(reader, 65536):
                     octets += got
             os.close(reader)

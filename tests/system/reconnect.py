@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP collector that is away: how soon it is tried again, by whom, and what the program says of it."""
+"""A TCP collector that is away: the times and causes of new attempts, and the log."""
 import subprocess
 import time
 import urllib.request
@@ -21,7 +21,7 @@ class Reconnect(harness.TestCase):
         return daemon.stats()["collectors"][0].get("next_try_in")
 
     def wait_for_long_pause(self, daemon):
-        """Pauses have grown: 0.25, 0.5, 1, 2 and 4 s, and up to a half more."""
+        """Pauses grow: 0.25, 0.5, 1, 2 and 4 s, and up to a half more."""
         daemon.wait_for_log("ready")
         daemon.wait_for(lambda: (self.next_try(daemon) or 0) >= 4, 60, "a pause of seconds")
         self.assertLessEqual(self.next_try(daemon), 10)
@@ -54,7 +54,7 @@ class Reconnect(harness.TestCase):
         self.check_records(harness.read_json(self.path("stats.json")), collector.streams)
 
     def test_a_collector_that_ends_each_connection_after_its_first_message_is_warned_of(self):
-        """As a collector does that meets an options record that it does not know."""
+        """Like a collector that closes the connection at an unknown options record."""
         ended = []
         def end_at_options_template(connection, stream):
             while octets := connection.recv(65536):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A reload ends the sessions of no collector that it does not change."""
+"""A reload ends no session of an unchanged collector."""
 import harness
 from control import ControlCase
 from stream_collector import Collector
@@ -8,7 +8,7 @@ from stream_collector import Collector
 
 class Sessions(ControlCase):
     def test_groups_that_follow_from_how_flows_are_metered_are_no_change(self):
-        """flows.tcp-analysis and flows.tunnel bring groups that export.fields does not name: no session ends by them."""
+        """flows.tcp-analysis and flows.tunnel add groups that are not in export.fields: no session ends by them."""
         for more in ({"analysis": "true"}, {"flows": ", tunnel: inner"}):
             with self.subTest(more):
                 collector = self.enterContext(Collector())

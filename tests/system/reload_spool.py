@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A collector with a spool by `tributary reload`: its address and limits change, and what cannot is named."""
+"""`tributary reload` of a collector with a spool: its address and limits change; other changes are refused by name."""
 import socket
 
 import collectors

@@ -11,7 +11,7 @@ import harness
 from faults import many_flows
 from stream_collector import Collector
 
-NO_USER = 64_321  # threads are counted by user: one that has no other process
+NO_USER = 64_321  # threads are counted by user: this one has no other process
 
 
 def limit(process, name, value):
@@ -41,7 +41,7 @@ class ResourcesCase(harness.TestCase):
 
 
 class Threads(ResourcesCase):
-    """A user's threads are limited, so the probe runs as one."""
+    """The limit of threads is per user, so the probe runs as a user."""
     FLOWS = 1000  # datagrams leave at a pace
 
     def run_with(self, threads, config):
@@ -76,7 +76,7 @@ class Threads(ResourcesCase):
         self.assertIsNone(logs[2])
         self.assertNotIn("no telemetry", logs[30])
         self.assertNotIn("no control socket", logs[30])
-        # The limit that leaves the service none depends on whether a thread that resolves a name has ended by then.
+        # The limit without a thread for the service depends on whether a resolving thread has ended by then.
         seen = list(logs.values())
         with harness.huge_pages():
             for threads in 3 * list(range(3, 13)):
@@ -118,7 +118,7 @@ class Memory(ResourcesCase):
                  "--set", "flows.max-flows=65536", "--stats", self.stats], capture_output=True, text=True, timeout=120)
             codes.add(result.returncode)
             with self.subTest(megabytes=megabytes):
-                if result.returncode != 127:  # 127: the limit is below what the program's libraries take
+                if result.returncode != 127:  # 127: the limit is below the memory of the program's libraries
                     self.assertIn(result.returncode, (harness.EX_OK, harness.EX_NOINPUT, harness.EX_OSERR), result.stderr)
                 if "ledger: " in result.stderr:
                     self.check_ledger(harness.read_json(self.stats))

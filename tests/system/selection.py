@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which frames are metered at all: filters, judged by tcpdump, and sampling."""
+"""The selection of metered frames: filters, judged by tcpdump, and sampling."""
 import math
 import os
 import subprocess
@@ -38,7 +38,7 @@ class Filter(harness.TestCase):
             for expression in ("tcp", "udp or icmp", "ip6", "src port 53"):
                 with self.subTest(capture, expression=expression):
                     count = harness.tcpdump_count(path, expression)
-                    # tcpdump refuses what can match no frame of this link type
+                    # tcpdump refuses expressions that cannot match a frame of this link type
                     self.assertEqual(self.matching(path, expression)[0], 0 if count is None else count)
 
     def test_the_same_records_for_any_number_of_queues(self):
@@ -99,7 +99,7 @@ class Sampling(harness.TestCase):
 
 
 class Live(harness.TestCase):
-    """What a capture gives offline, it gives through DPDK's pcap driver too, without root."""
+    """A capture gives the same flows offline and through DPDK's pcap driver, without root."""
 
     def live(self, *options):
         arguments = ["-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n", "127.0.0.1", "--set", "flows.max-flows=4096",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The probe as a service: what it tells a service manager, which is a socket of the test, what becomes of a thread that
-hangs, the units as systemd's own tools see them, and the rights that they leave."""
+"""The probe as a service: its notifications to a service manager (a socket of the test), the handling of a thread that
+hangs, the units judged by systemd's own tools, and the rights that they leave."""
 import contextlib
 import ctypes
 import os
@@ -21,7 +21,7 @@ PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT, WALL = 17, 0x4206, 0x4207, 0x4000
 
 @contextlib.contextmanager
 def environment(**variables):
-    """The environment of programs that are started meanwhile."""
+    """Sets the environment of programs started meanwhile."""
     os.environ.update(variables)
     try:
         yield
@@ -31,7 +31,7 @@ def environment(**variables):
 
 
 class NotifySocket:
-    """A service manager's socket, and all that was said to it since it forgot."""
+    """A service manager's socket, and its notifications since the last reset."""
 
     def __init__(self, path):
         self.path, self.words = path, []
@@ -59,7 +59,7 @@ class NotifySocket:
 
 @contextlib.contextmanager
 def halted(process, name):
-    """Holds one thread of a process, as nothing but a tracer can; it goes on afterwards."""
+    """Stops one thread of a process, by tracing it; the thread goes on afterwards."""
     libc = ctypes.CDLL(None, use_errno=True)
     for thread in os.listdir("/proc/%d/task" % process.pid):
         with open("/proc/%d/task/%s/comm" % (process.pid, thread)) as comm:
@@ -88,7 +88,7 @@ class Service(harness.TestCase):
 
     @contextlib.contextmanager
     def started(self, **variables):
-        """A probe that was started by a service manager."""
+        """A probe started by a service manager."""
         with environment(NOTIFY_SOCKET=self.manager.path, **variables):
             process = harness.Process(
                 harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n",
@@ -109,7 +109,7 @@ class Service(harness.TestCase):
         words = self.manager.heard()
         self.assertEqual(words.count("READY=1"), 1)
         self.assertLess(words.index("READY=1"), words.index("STOPPING=1"))
-        self.assertNotIn("WATCHDOG=1", words)    # nobody asked for it
+        self.assertNotIn("WATCHDOG=1", words)    # not requested
 
     def test_a_reload_is_told_and_its_end(self):
         with self.started() as daemon:
@@ -132,7 +132,7 @@ class Service(harness.TestCase):
             with halted(daemon.popen, thread):
                 daemon.wait_for_log("thread %s hangs" % thread)
                 self.manager.forget()
-                self.wait_for_word(daemon, "STATUS=.*")    # told every five seconds
+                self.wait_for_word(daemon, "STATUS=.*")    # sent every five seconds
                 self.assertNotIn("WATCHDOG=1", self.manager.heard())
             daemon.wait_for_log("thread %s goes on again" % thread)
             self.wait_for_word(daemon, "WATCHDOG=1")
@@ -153,7 +153,7 @@ class Service(harness.TestCase):
 
 
 class Units(harness.TestCase):
-    """The units as they are installed, but for the program's path."""
+    """The units as installed, except for the program's path."""
 
     def setUp(self):
         super().setUp()
@@ -184,7 +184,7 @@ class Units(harness.TestCase):
 
 
 class Rights(live_veth.LiveCase):
-    """A probe of nobody's, with the capabilities that the unit leaves it and no others."""
+    """A probe of the user nobody, with exactly the capabilities that the unit leaves."""
 
     def test_af_packet_with_the_units_capabilities(self):
         harness.need("setpriv", root=True)
@@ -195,7 +195,7 @@ class Rights(live_veth.LiveCase):
         runtime = self.path("run")
         os.mkdir(runtime)
         os.chown(runtime, 65534, 65534)
-        pages = self.path("pages")    # which only root may read, and nothing of which is wanted
+        pages = self.path("pages")    # only root may read it, and the probe does not need it
         os.mkdir(pages)
         subprocess.run(["mount", "-t", "hugetlbfs", "-o", "mode=0700", "none", pages], check=True)
         self.addCleanup(subprocess.run, ["umount", pages], check=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Spool files that are damaged, in use and between two processes: what is whole arrives, and the rest is lost by name."""
+"""Damaged spool files, in use and between two processes: whole records arrive, the rest is lost by cause."""
 import os
 
 import faults
@@ -46,7 +46,7 @@ class SpoolDamage(faults.FaultCase):
                 self.assertEqual(ledger["collectors"][0]["spool_estimated"], 0)
 
     def test_a_damaged_spool_file_of_the_former_process_is_a_loss_with_a_name(self):
-        """A message's header, a frame that holds no message, the file's own header and its end: what is whole arrives, and
+        """A message's header, a frame without a message, the file's own header and its end: whole records arrive, and
         nothing is there for the next process."""
         directory, few = "inherited", many_flows(self.path("few.pcap"), 100)
         with harness.huge_pages():

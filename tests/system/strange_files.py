@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`tributary` reads what any exporter may have written, and what listens at any socket: time and memory in proportion to
-the octets, no name that passes for another, nothing that a terminal obeys."""
+"""`tributary` reads files of any exporter, and answers from any socket: time and memory in proportion to
+the octets, no name that passes for another, no control sequences for a terminal."""
 import contextlib
 import itertools
 import json
@@ -21,7 +21,7 @@ EX_DATAERR, EX_UNAVAILABLE, EX_PROTOCOL = 65, 69, 76
 READERS = os.path.join(harness.SHARED, "findings", "readers")
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
-# What a run may take: several times what it needs, and a small part of what it once took (15 s, 4.3 GB).
+# Limits of a run: several times its need, and a small part of its former cost (15 s, 4.3 GB).
 CPU_SECONDS = 5
 MEBIBYTES = 160
 
@@ -59,7 +59,7 @@ def descriptions(*told):
 
 
 def parts(items, most=60_000):
-    """Octets of many items in as few lumps as fit into a message."""
+    """Octets of many items in as few chunks as fit into a message."""
     lump = b""
     for item in items:
         if len(lump) + len(item) > most:
@@ -95,7 +95,7 @@ class StrangeCase(harness.TestCase):
         return lines[:-1], complaints
 
     def elements(self, path, **expected):
-        """The data records of a file in JSON, of which each has every member once."""
+        """The data records of a file in JSON; each has every member once."""
         def unique(pairs):
             self.assertEqual(len(pairs), len({name for name, _ in pairs}), pairs)
             return dict(pairs)
@@ -106,7 +106,7 @@ class StrangeCase(harness.TestCase):
 
 
 class Effort(StrangeCase):
-    """What a file costs is in proportion to its octets."""
+    """The cost of a file is in proportion to its octets."""
 
     def both(self, octets, expect=harness.EX_OK):
         path = self.path("strange.ipfix", octets)
@@ -174,7 +174,7 @@ class Effort(StrangeCase):
         self.assertIn("names of elements not taken", complaints[0])
 
     def test_a_reader_that_has_enough_is_no_fault(self):
-        """Also where what was printed is written out while the next records are waited for."""
+        """Also if output is flushed while the program waits for the next records."""
         path = self.path("flows.ipfix")
         subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "--write", path], check=True, capture_output=True)
         command = 'for i in 1 2 3 4 5 6 7 8; do { head -c 3000 "$1"; sleep .05; tail -c +3001 "$1"; }'
@@ -201,7 +201,7 @@ class Effort(StrangeCase):
 
 
 class Names(StrangeCase):
-    """An element's name is its own, whatever an exporter says."""
+    """An exporter cannot change an element's name."""
 
     def test_members_of_ours_and_registered_names_are_nobody_elses(self):
         told = [(1, b"@type"), (2, b"octetDeltaCount"), (3, b"@domain"), (4, b"e1234id5"), (6, b"reverseOctetDeltaCount"),
@@ -217,7 +217,7 @@ class Names(StrangeCase):
         self.assertEqual(len(record), 5 + 14)
 
     def test_records_are_named_when_they_come(self):
-        """Elements of another enterprise have their names in every file, wherever in it they are described."""
+        """Elements of another enterprise have their names in every file, wherever they are described in it."""
         out, _, _ = self.meter("--read", harness.DEMO, "--set", "export.enterprise-number=4711", "--set",
                                "flows.tcp-analysis=true")
         with open(out, "rb") as source:
@@ -244,7 +244,7 @@ class Names(StrangeCase):
 
 
 class Terminal(StrangeCase):
-    """Nothing that a terminal obeys, or that hides text, leaves a file for it."""
+    """No control sequence or hidden text of a file reaches a terminal."""
 
     EVIL = b"\x1b[2J\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xaeevil\n2nd line\r\xff"
 
@@ -279,7 +279,7 @@ class Terminal(StrangeCase):
 
 
 class Answers(StrangeCase):
-    """What listens at a control socket may be no tributaryd."""
+    """The server at a control socket may not be a tributaryd."""
 
     def ask(self, answer, *words, expect):
         """Runs a command of `tributary` against an answer of a server; its output and standard error."""
@@ -332,14 +332,14 @@ class Answers(StrangeCase):
         self.assertEqual(json.loads(out), json.loads(text))
 
     def test_a_probe_that_is_silent_ends_no_patience(self):
-        """Before a connection is taken, before the answer and within it."""
+        """Before a connection is accepted, before the answer and within it."""
         for number, said in enumerate((None, b"", bytes(2), b"\0\0\1\0{")):
             with socket.socket(socket.AF_UNIX) as silent:
                 path = self.path("silent%d.sock" % number)
                 silent.bind(path)
                 silent.listen(0)
                 with contextlib.ExitStack() as clients:
-                    if said is None:  # another one waits, for whom alone there is room
+                    if said is None:  # another client waits, and there is room for only one
                         clients.enter_context(socket.socket(socket.AF_UNIX)).connect(path)
                     asking = subprocess.Popen([harness.TRIBUTARY, "stats", "--socket", path, "--timeout", "1"],
                                               stderr=subprocess.PIPE, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectors by TCP and TLS that behave as a test wants, in threads of the test, and certificates for them."""
+"""Collectors by TCP and TLS with the behaviour that a test needs, in threads of the test, and certificates for them."""
 import os
 import socket
 import ssl
@@ -25,7 +25,7 @@ class Authority:
         return os.path.join(self.directory, name)
 
     def issue(self, name, bears="IP:127.0.0.1", start="20200101000000Z", end="20900101000000Z"):
-        """Certificate and key of somebody who bears this subjectAltName, good from `start` to `end`."""
+        """Certificate and key with this subjectAltName, valid from `start` to `end`."""
         certificate, key, request = (self.path(name + suffix) for suffix in (".pem", ".key", ".csr"))
         extensions, database, config = self.path(name + ".ext"), self.path("index.txt"), self.path("ca.conf")
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -53,13 +53,13 @@ def server_context(certificate, key, authority=None, version=None):
 
 
 def read_to_end(connection, stream):
-    """Appends all that comes to `stream`, a bytearray."""
+    """Appends all received octets to `stream`, a bytearray."""
     while octets := connection.recv(65536):
         stream += octets
 
 
 class Collector:
-    """Takes connections on 127.0.0.1, one after the other, by TLS with a context; keeps what they bring in `streams`."""
+    """Takes connections on 127.0.0.1, one after the other, by TLS with a context; keeps their octets in `streams`."""
 
     def __init__(self, context=None, behave=read_to_end, port=0, receive_buffer=None):
         self.context, self.behave = context, behave
@@ -93,13 +93,13 @@ class Collector:
                     connection = self.context.wrap_socket(connection, server_side=True)
                 self.streams.append(bytearray())
                 self.behave(connection, self.streams[-1])
-            except OSError as fault:    # ssl.SSLError is one
+            except OSError as fault:    # includes ssl.SSLError
                 self.faults.append(str(fault))
             connection.close()
 
 
 def whole_messages(stream):
-    """The octets of the IPFIX messages that have come whole."""
+    """The octets of whole IPFIX messages."""
     at = 0
     while len(stream) >= at + 4 and len(stream) >= at + int.from_bytes(stream[at + 2:at + 4], "big"):
         at += int.from_bytes(stream[at + 2:at + 4], "big")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What records tell of TCP, for every capture of the shared collection: judged by an independent oracle, by a reference
-that remembers every octet, and by tshark's own analysis.
+"""The TCP counts of records, for every capture of the shared collection: judged by an independent oracle, by a
+reference that remembers every octet, and by tshark's own analysis.
 
-The reference is written here from docs/tcp-records.md, and takes from the oracle no more than how packets are read. It
+The reference is written here from docs/tcp-records.md, and takes only the reading of packets from the oracle. It
 runs twice for each direction: with duplicates however far back, and with as many as tributaryd looks back for.
 $TRIBUTARY_SHARED (default: ../shared beside the checkout) holds `pcaps/` and `oracle/`; without them this is skipped.
 """
@@ -31,18 +31,18 @@ ELEMENTS = {7: ("segments", "u32"), 8: ("dataSegments", "u32"), 9: ("retransmiss
             13: ("zeroWindow", "u16"), 14: ("keepAlives", "u32"), 15: ("flowSize", "u32"),
             16: ("flowDurationNanoseconds", "u64"), 17: ("tcpAnalysisOverflow", "u16")}
 SIZES = ("flowSize", "flowDurationNanoseconds")  # of records with one SYN and one FIN
-NO_SIZES = (2**32 - 1, 0)                        # of the direction of a biflow that has none, while the other has
+NO_SIZES = (2**32 - 1, 0)                        # of a biflow's direction without a size, while the other has one
 NAMES = [name for name, _ in ELEMENTS.values()]
 ALL_FIELDS = (*PLAIN_COUNTS, *JUDGED, *FIRST, "tcpAnalysisOverflow", *SIZES)
 
-# tshark's names for ntop's elements, and what they tell of all flows of a capture
+# tshark's names for ntop's elements, and their sums over all flows of a capture
 NTOP = ("retransmitted_in_pkts", "retransmitted_out_pkts", "ooorder_in_pkts", "ooorder_out_pkts")
 NTOP_COUNTS = [("ndpi--ultrasurf.pcap", "uniflow", (21, 0, 19, 0)), ("ndpi--ultrasurf.pcap", "biflow", (21, 0, 19, 0)),
                ("tcptrace--urgent.pcap", "uniflow", (0, 0, 4, 0)), ("tcptrace--urgent.pcap", "biflow", (0, 0, 0, 4))]
 
-HOLES = 8  # that tributaryd keeps of a direction
+HOLES = 8  # kept by tributaryd for a direction
 
-# Why tributaryd does not tell what the oracle tells, or the reference without bounds; and how often, by capture.
+# Reasons for differences from the oracle, or from the reference without bounds; and their numbers, by capture.
 FAR_COPIES = "duplicates further back than tributaryd looks"
 COPIES_COUNTED = "retransmissions that are such duplicates"
 COPIED_OCTETS = "octets of these"
@@ -53,12 +53,12 @@ NOT_JUDGED = "retransmissions before the first hole that is kept"
 PROBES = "retransmissions by the paper that are keep-alive probes of one octet"
 NOT_JUDGED_BY_PAPER = "retransmissions by the paper before the first hole that is kept"
 DIFFERENCES = {
-    # Each packet is there twice, 83 frames apart: the capture holds the same second two times.
+    # Each packet occurs twice, 83 frames apart: the capture holds the same second two times.
     "ipfixprobe--tls.pcap": {FAR_COPIES: 57, COPIES_COUNTED: 24, COPIED_OCTETS: 10459},
     "large-apps-A.pcap": {PROBES: 2},
-    # Downloads whose packets were not all captured.
+    # Downloads with packets missing in the capture.
     "large-web-A.pcap": {PROBES: 43, MANY_HOLES: 38},
-    # Each packet is there twice: the flow's first had left the 3 that are known when the first duplicate came.
+    # Each packet occurs twice: the flow's first one was not among the last 3 any more when the first duplicate came.
     "ndpi--rtsp.pcapng": {FAR_COPIES: 1},
     # A burst out of order leaves 12 holes.
     "ndpi--ultrasurf.pcap": {MANY_HOLES: 1, NOT_JUDGED: 9, NOT_JUDGED_BY_PAPER: 1},
@@ -66,7 +66,7 @@ DIFFERENCES = {
     # The time of frame 2, SYN and ACK, is 46 years after that of all others.
     "pcapplusplus--pcapng-example.pcapng": {TIME_BACKWARDS: 1},
     "suricata-verify--smb2-ntlmssp-negotiateflags.pcap": {PROBES: 1},
-    # Of a window that is 0, with the same octet again and again.
+    # With a window of 0, and the same octet repeatedly.
     "tcptrace--urgent.pcap": {PROBES: 47},
 }
 
@@ -74,25 +74,25 @@ DIFFERENCES = {
 TSHARK_NAMES = {"retransmissions": "anyRetransmissionWithData", "outOfOrder": "out_of_order",
                 "keepAlives": "keep_alive", "zeroWindow": "zero_window"}
 TSHARK = {
-    # All are duplicates, which tshark does not know; and it wants no FIN where a window is 0.
+    # All are duplicates, which tshark does not have; and for a window of 0 it does not count a FIN.
     "arkime--wireshark-retrans.pcap": {"retransmissions": (0, 47), "outOfOrder": (0, 1), "keepAlives": (0, 1),
                                        "zeroWindow": (4, 0)},
     "libtrace--vlan.pcap": {},
-    # 7 are duplicates, which tshark does not know; 4, all of octets that were seen, are out of order to it.
+    # 7 are duplicates, which tshark does not have; 4, all of seen octets, are out of order to it.
     "ndpi--alexa-app.pcapng": {"retransmissions": (15, 18), "outOfOrder": (0, 4)},
     # 19 fill holes, which tshark calls retransmissions when they are slow; 2 that are ones it calls out of order; 9 are
     # not judged; and 4 were overtaken by an ACK of their sender.
     "ndpi--ultrasurf.pcap": {"retransmissions": (21, 50), "outOfOrder": (19, 3)},
-    # The last data comes after the FIN behind it, and for the first time.
+    # The last data comes after the later FIN, and for the first time.
     "nfstream--skype.pcap": {"retransmissions": (0, 11)},
     # It fills a hole for the first time.
     "packets--tcp_dupack.pcapng": {"retransmissions": (0, 1), "outOfOrder": (1, 0)},
     "packets--tcp_retransmissions.pcapng": {},
-    # 4 duplicates without data; 2 after the FIN behind them; 1 that fills a hole; 2 keep-alive probes of a closed side.
+    # 4 duplicates without data; 2 after the later FIN; 1 that fills a hole; 2 keep-alive probes of a closed side.
     "pcapplusplus--many-protocols.pcap": {"retransmissions": (1, 10), "outOfOrder": (2, 1), "keepAlives": (3, 1)},
     "suricata-verify--ssh-hassh-incomplete.pcap": {},
-    # 42 data segments and a SYN are there again as a router sent them on, with another TTL, 7 ms later; of these tshark
-    # calls 12 out of order, and the SYN a retransmission. 2 fill holes.
+    # 42 data segments and a SYN occur again, forwarded by a router with another TTL, 7 ms later; of these tshark calls
+    # 12 out of order, and the SYN a retransmission. 2 fill holes.
     "tcptrace--discard.solaris.pcap": {"retransmissions": (63, 54), "outOfOrder": (2, 12)},
     "tcptrace--long_rtt.pcap": {},
     # 46 are zero window probes to tshark; 15 are ACKs of a sender whose probe's octet was not taken; 1 fills a hole.
@@ -128,7 +128,7 @@ def oracle_module():
 
 
 def segments_of(capture):
-    """{flow: its segments}, of packets as the oracle reads them."""
+    """{flow: its segments}, of packets read by the oracle."""
     oracle, path = oracle_module(), os.path.join(PCAPS, capture)
     options, flows = oracle.options([path]), collections.defaultdict(list)
     for frame in oracle.read_capture(path):
@@ -137,7 +137,7 @@ def segments_of(capture):
         except (oracle.NonIP, oracle.Malformed):
             continue
         if p.proto == oracle.TCP and not p.frag_offset and p.tcp_seq is not None:
-            checksum = frame.data[p.payload_at + 16:p.payload_at + 18]  # over IPv6 what only copies have in common
+            checksum = frame.data[p.payload_at + 16:p.payload_at + 18]  # over IPv6 only copies have it in common
             flows[p.src, p.dst, p.sport, p.dport].append(Segment(
                 frame.ts, p.tcp_seq, p.tcp_ack, p.tcp_flags, p.tcp_window, p.tcp_payload, p.length, p.ttl,
                 p.ident if p.version == 4 else checksum))
@@ -165,7 +165,7 @@ def sets(*key_values):
 
 
 def tributary_records(capture, directory, *settings):
-    """tributaryd's TCP records of a capture that have a segment, a direction without one being left out."""
+    """tributaryd's TCP records of a capture with segments, without directions that have none."""
     out, stats, got = (os.path.join(directory, name) for name in ("out.ipfix", "stats", "got"))
     run(harness.TRIBUTARYD, "--read", os.path.join(PCAPS, capture), "--write", out, "--stats", stats,
         *sets(*SETTINGS, *settings))
@@ -194,14 +194,14 @@ def unlike(flow, names, ours, other, whose):
 
 
 def judge_flow(flow, segments, ours, strict, paper, found):
-    """What is wrong with our record of a flow; what differs for a reason goes to found."""
+    """The faults of our record of a flow; explained differences go to found."""
     exact = Reference(segments, AllCopies())
     bounded = Reference(segments, RecentCopies(), HOLES).counts
     wrong = unlike(flow, ALL_FIELDS, ours, bounded, "the reference has")
     wrong += unlike(flow, PLAIN_COUNTS, ours, strict, "the oracle has")
     if ":" not in flow[0]:  # over IPv6 the oracle finds no duplicates
         wrong += unlike(flow, ["duplicates"], exact.counts, strict, "(by the reference) the oracle has")
-    # The numbers of ours are those of bounded, or something is wrong already.
+    # Our numbers are those of bounded, or a fault was found before.
     if bounded["duplicates"] != exact.counts["duplicates"]:
         found[FAR_COPIES] += exact.counts["duplicates"] - bounded["duplicates"]
         found[COPIES_COUNTED] += bounded["retransmissions"] - exact.counts["retransmissions"]
@@ -220,7 +220,7 @@ def judge_flow(flow, segments, ours, strict, paper, found):
 
 
 def judge_size(flow, exact, ours, strict, found):
-    """The oracle's size and duration, which it tells whatever the order and the times of SYN and FIN are."""
+    """The oracle's size and duration, for any order and times of SYN and FIN."""
     if strict["flowSize"] is not None and exact.syns[0][0] > exact.fins[0][0]:
         found[FIN_BEFORE_SYN] += 1
         return unlike(flow, SIZES, ours, {}, "there should be")
@@ -231,7 +231,7 @@ def judge_size(flow, exact, ours, strict, found):
 
 
 def judge_by_paper(flow, exact, ours, paper, found):
-    """A data segment with the sequence number of another one is a retransmission, the paper says, if no duplicate."""
+    """By the paper, a data segment with the sequence number of another one is a retransmission, if not a duplicate."""
     missing = paper["retransmissions"] - ours["retransmissions"]
     if missing <= 0:
         return []
@@ -245,7 +245,7 @@ def judge_by_paper(flow, exact, ours, paper, found):
 
 
 def difference(capture, directory):
-    """Why our records of a capture are not as they should be, or None."""
+    """The faults of our records of a capture, or None."""
     flows, records = segments_of(capture), tributary_records(capture, directory)
     if flows.keys() != records.keys():
         return "flows only here or there: %s" % sorted(flows.keys() ^ records.keys())
@@ -262,7 +262,7 @@ def difference(capture, directory):
 
 
 def difference_to_tshark(capture, directory):
-    """Why what differs from tshark's analysis is not what is known to, or None."""
+    """The unknown differences from tshark's analysis, or None."""
     records, judged_by_tshark = tributary_records(capture, directory), oracle_records(capture, "--tshark")
     found = {}
     for ours, theirs in TSHARK_NAMES.items():
@@ -275,7 +275,7 @@ def difference_to_tshark(capture, directory):
 
 
 def difference_of_biflows(capture, directory):
-    """Why the directions of biflows are not the uniflows, or None."""
+    """The differences of biflows' directions from the uniflows, or None."""
     uniflows = tributary_records(capture, directory)
     wrong, directions = [], 0
     for flow, record in tributary_records(capture, directory, "flows.direction=biflow").items():

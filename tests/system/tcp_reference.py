@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a TCP record has to tell, by the definitions of docs/tcp-records.md: every octet and every segment of a direction
-is remembered. Slow, unbounded, and written to be seen through."""
+"""The right content of a TCP record, by the definitions of docs/tcp-records.md: every octet and segment of a direction
+is remembered. Slow, unbounded, and simple."""
 import collections
 
 DUPLICATE_TIME = 3600  # seconds: for the captures that is almost any time
@@ -15,20 +15,20 @@ Segment = collections.namedtuple("Segment", "time sequence acknowledgement flags
 
 
 class AllCopies:
-    """Knows every segment there was."""
+    """Remembers every segment."""
 
     def __init__(self):
         self.segments = set()
 
     def has(self, segment):
-        return segment[1:] in self.segments  # whatever its time
+        return segment[1:] in self.segments  # at any time
 
     def add(self, segment, is_disturbed):
         self.segments.add(segment[1:])
 
 
 class RecentCopies:
-    """Knows the segments that tributaryd does: the 3 last that were no duplicates, and the 8 last of those that left
+    """Remembers the same segments as tributaryd: the last 3 that were no duplicates, and the last 8 of those that left
     these after the direction's first anomaly. None after a long silence."""
 
     def __init__(self):
@@ -54,14 +54,14 @@ class Octets:
         self.ranges = []
 
     def add(self, begin, end):
-        """How many of these were there already."""
+        """The number of known ones among these."""
         touched = [each for each in self.ranges if each[0] <= end and begin <= each[1]]
         self.ranges = [each for each in self.ranges if each not in touched]
         self.ranges.append((min([begin] + [each[0] for each in touched]), max([end] + [each[1] for each in touched])))
         return sum(max(0, min(end, each[1]) - max(begin, each[0])) for each in touched)
 
     def fill_lowest_hole(self):
-        """Where it ended."""
+        """Its end."""
         first, second, *rest = sorted(self.ranges)
         self.ranges = [(first[0], second[1]), *rest]
         return second[0]
@@ -70,14 +70,14 @@ class Octets:
 class Reference:
     """The record of one direction, by the definitions. Positions are sequence numbers that never wrap.
 
-    With a limit to its holes, the lowest one is forgotten for one more, and what begins before its end not judged."""
+    With a limit of holes, one more replaces the lowest, and segments that begin before its end are not judged."""
     FARTHEST = 2**30
 
     def __init__(self, segments, copies, holes=None):
         self.counts = dict.fromkeys((*PLAIN_COUNTS, *JUDGED, "tcpAnalysisOverflow"), 0)
         self.counts.update(zip(FIRST, (segments[0].sequence, segments[0].window)))
         self.copies, self.holes, self.is_disturbed = copies, holes, False
-        # octets seen; the lowest that is known; behind the highest seen; whether some below the lowest are forgotten
+        # octets seen; the lowest known; after the highest seen; whether some below the lowest are forgotten
         self.octets, self.low, self.next, self.forgot = None, None, None, False
         self.syns, self.fins = [], []  # without duplicates: (index, time, sequence number)
         self.probing_octets = 0
@@ -142,7 +142,7 @@ class Reference:
                 self.increase("tcpAnalysisOverflow")
 
     def know(self, begin, end):
-        """These octets, if any, are the first that were seen."""
+        """These octets, if any, are the first seen ones."""
         self.octets, self.low, self.next, self.forgot = Octets(), begin, end, False
         if begin != end:
             self.octets.add(begin, end)
@@ -154,7 +154,7 @@ class Reference:
         return self.next + (ahead if ahead < 2**31 else ahead - 2**32)
 
     def sizes(self):
-        """Nothing, unless there is one SYN and, after it, one FIN."""
+        """None, unless there is one SYN and, after it, one FIN."""
         if len(self.syns) != 1 or len(self.fins) != 1 or self.syns[0][0] > self.fins[0][0]:
             return {}
         (_, begin, syn), (_, end, fin) = self.syns[0], self.fins[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a running probe tells by HTTP: judged by the ledger, promtool and a Prometheus of Debian's."""
+"""The pages of a running probe: judged by the ledger, promtool and Debian's Prometheus."""
 import contextlib
 import glob
 import json
@@ -44,7 +44,7 @@ def total(families, name, **labels):
 
 
 class ProbeCase(harness.TestCase):
-    """A probe of the bundled capture, whose telemetry is at `port`."""
+    """A probe of the bundled capture, with telemetry at `port`."""
 
     def setUp(self):
         super().setUp()
@@ -67,7 +67,7 @@ class ProbeCase(harness.TestCase):
 
 class Telemetry(ProbeCase):
     def test_every_number_of_the_ledger_is_there(self):
-        # A file's records are exported before the end, and nothing changes afterwards.
+        # A file's records are exported before the end, and no counter changes afterwards.
         daemon = self.probe("export.collectors=[{transport: file, path: %s}]" % self.path("flows.ipfix"),
                             "flows.idle-timeout=1", "flows.direction=biflow", "inputs.0.parse=trimmed",
                             "inputs.0.trimmed-by=source", "flows.fragments=track")
@@ -132,7 +132,7 @@ class Telemetry(ProbeCase):
         self.assertEqual(total(families, "tributary_export_latency_seconds_count"), flows["exported"])
         self.assertEqual(total(families, "tributary_export_latency_seconds_bucket", le="+Inf"), flows["exported"])
         self.assertGreater(total(families, "tributary_export_latency_seconds_sum"), 0)
-        # In how many nodes' arenas it is depends on the machine.
+        # The number of nodes' arenas depends on the machine.
         self.assertGreater(total(families, "tributary_heap_allocated_bytes"), 0)
         self.assertGreater(total(families, "tributary_heap_resident_bytes"), 0)
         self.assertEqual(total(families, "tributary_max_flows"), 4096)
@@ -161,7 +161,7 @@ class Telemetry(ProbeCase):
             try:
                 answer = get(own, "/api/v1/query?query=" + query)
             except urllib.error.URLError:
-                return []    # it starts
+                return []    # it is starting
             return [float(result["value"][1]) for result in json.loads(answer[1])["data"]["result"]] if answer[0] == 200 else []
         prometheus.wait_for(lambda: asks("tributary_received_packets_total") == [harness.DEMO_FRAMES], 60, "a scrape")
         self.assertEqual(asks("up"), [1])

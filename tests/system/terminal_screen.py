@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A terminal for programs that fill one, and what stands on it."""
+"""A terminal for full-screen programs, and its content."""
 import os
 import re
 import subprocess
@@ -45,7 +45,7 @@ class Screen:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait_for(self, pattern, seconds=20):
-        """@return  the lines of the first screen that has it and stays as it is for two looks: a screen is drawn in parts"""
+        """@return  the lines of the first screen that has it and stays for two looks: a screen is drawn in parts"""
         deadline = time.monotonic() + seconds
         former = None
         while True:
@@ -59,7 +59,7 @@ class Screen:
             time.sleep(0.05)
 
     def wait_until(self, value, expected, seconds=20):
-        """@return  value(lines) of the first screen where it is what is expected, or else of the last one"""
+        """@return  value(lines) of the first screen with the expected value, or else of the last one"""
         deadline = time.monotonic() + seconds
         while True:
             got = value(self.lines())

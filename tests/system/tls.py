@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Export by TLS, judged by Python's ssl: who is trusted, who is refused, and that nothing leaves in the clear."""
+"""Export by TLS, judged by Python's ssl: trusted and refused collectors, and no data in the clear."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ IPFIX_VERSION = b"\x00\x0a"
 
 
 def greet(connection, stream):
-    """What a mail server would do."""
+    """Like a mail server."""
     connection.sendall(b"220 collector at your service\r\n")
     read_to_end(connection, stream)
 
@@ -45,7 +45,7 @@ class Tls(harness.DemoProbeCase):
         self.assertEqual(dump.stderr, "")
 
     def check_refusal(self, collector, words, *settings):
-        """Refused with one line and their number at the end, tried again, and not a record leaves."""
+        """Refused with one line and their number at the end, tried again, and no record leaves."""
         ledger, log = self.run_to(collector, *settings, connections=2)
         flows = ledger["flows"]
         self.assertEqual((flows["exported"], flows["lost"]), (0, flows["created"]))
@@ -148,7 +148,7 @@ class Tls(harness.DemoProbeCase):
 
 
 class Renewal(control.ControlCase):
-    """Other files under the same paths, while the probe runs."""
+    """New files under the same paths, while the probe runs."""
 
     def setUp(self):
         super().setUp()

@@ -36,7 +36,7 @@ class TopCase(harness.TestCase):
         return self.enterContext(Screen(self.directory, columns, rows))
 
     def start(self, screen, *words):
-        """With an interval of an hour, Enter alone makes it look again."""
+        """With an interval of an hour, only Enter makes it look again."""
         self.command = shlex.join([harness.TRIBUTARY, "top", "--socket", self.socket,
                                    *(words or ("--interval", "3600"))])
         screen.type(self.command)
@@ -99,7 +99,7 @@ class Screens(TopCase):
 
 
 class Stats(TopCase):
-    """`tributary stats`: what is not 0, so that it fits a screen; as a page, not a screen of its own."""
+    """`tributary stats`: the values that are not 0, so that it fits a screen; as a page, not a screen of its own."""
 
     def test_screens_of_both_sizes(self):
         for columns, rows in ((80, 24), (120, 40)):
@@ -146,7 +146,7 @@ class Keys(TopCase):
         self.show(probe, 3)
         time.sleep(1.5)     # an interval and a half
         self.assertEqual(screen.lines(), shown)
-        screen.press("o")   # keys are obeyed meanwhile
+        screen.press("o")   # keys work meanwhile
         screen.wait_for(r"\[o octets\]")
         screen.press("Space")
         screen.wait_for("10:00:06 UTC")
@@ -171,7 +171,7 @@ class Keys(TopCase):
 
 
 class Ends(TopCase):
-    """The terminal is as it was before, and the exit status tells how it ended."""
+    """The terminal is restored, and the exit status shows how it ended."""
 
     def setUp(self):
         super().setUp()
@@ -189,7 +189,7 @@ class Ends(TopCase):
         self.shell.type("echo status $?")
         lines = self.shell.wait_for(r"(?m)^status \d+$")
         self.assertIn("status %d" % status, lines)
-        self.assertEqual(lines[0], "before")    # the screen of before
+        self.assertEqual(lines[0], "before")    # the former screen
         self.begin()
 
     def started(self):
@@ -226,7 +226,7 @@ class Ends(TopCase):
         self.shell.press("C-z")
         self.shell.wait_for(r"Stopped(.|\n)*\n\$$")    # the shell waits for a line again
         self.shell.type("bg")
-        time.sleep(0.5)     # what it would have drawn
+        time.sleep(0.5)     # time in which it would draw
         self.assertEqual(self.shell.modes(), (self.flags, self.stty))
         os.kill(pid, signal.SIGTERM)
         self.shell.type("wait -n")
@@ -254,7 +254,7 @@ class Ends(TopCase):
 
 
 class Bytes(TopCase):
-    """What stands in an answer that is no JSON does not reach the terminal as it is."""
+    """The text of an answer that is not JSON does not reach the terminal unchanged."""
 
     def test_they_are_told_printable(self):
         for octets in (b'{"\xe2\x80\xae": ', b'{"\xc2\x9b31m": ', b"\xff\xfe", b'{"a": "\x1b[31m"}'):
@@ -277,13 +277,13 @@ class Away(TopCase):
         screen.press("Enter")
         lines = screen.wait_for("waiting for the probe for 0 s: ")
         self.assertRegex(" ".join(lines[1:4]), r"control\.sock: No such file or directory \(is tributaryd running")
-        self.assertIn("1.50 M packets/s", "\n".join(lines))     # what was known stays
+        self.assertIn("1.50 M packets/s", "\n".join(lines))     # known values stay
         screen.wait_for("waiting for the probe for 2 s")
         with FakeProbe(self.socket) as probe:
             self.show(probe, 1)
             probe.figures["started"] += 273_600
             lines = screen.wait_for("up 2 s")                   # of itself
-            self.assertIn("- packets/s", lines[1])              # another process's counts begin anew
+            self.assertIn("- packets/s", lines[1])              # counts of another process begin anew
             self.show(probe, 3)
             probe.figures["started"] += 273_600
             screen.press("Enter")
@@ -329,7 +329,7 @@ class Away(TopCase):
 
 
 class Pages(TopCase):
-    """Where standard output is no terminal; needs no tmux."""
+    """With standard output that is no terminal; needs no tmux."""
 
     def pages(self, *words):
         return subprocess.run([harness.TRIBUTARY, "top", "--socket", self.socket, "--interval", "1", *words],

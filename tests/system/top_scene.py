@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a probe answers from step to step: each step is two seconds of its clock, and counts grow evenly."""
+"""A probe's answers from step to step: each step is two seconds of its clock, and counts grow evenly."""
 
 STARTED = 1_795_500_000     # 2026-11-24 22:00:00 UTC
 SECONDS = 2                 # of the fake probe's clock from step to step

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Unified headers: `tributary preparse` and tributaryd behind it give what tributaryd alone gives.
+"""Unified headers: `tributary preparse` with tributaryd gives the same as tributaryd alone.
 
-Frames of these tests are put together here from docs/unified-header.md, not by the program under test.
+The tests compose frames from docs/unified-header.md, not by the program under test.
 """
 import json
 import os
@@ -16,7 +16,7 @@ PCAPS, GOLDEN = os.path.join(harness.SHARED, "pcaps"), os.path.join(harness.ROOT
 GROUPS = "export.fields=[extremes, layer2, tcp-counts, fragments]"
 NOT_CARRIED = re.compile("(source|destination)MacAddress|dot1qCustomerVlanId|tunnel.*|layer2SegmentId")
 
-# (name, how packets are parsed, what is metered of them)
+# (name, options of parsing, options of metering)
 SETTINGS = [
     ("outer, short timeouts, TCP analysed", ["flows.tcp-analysis=true"],
      ["flows.tcp-analysis=true", "flows.idle-timeout=2", "flows.active-timeout=5"]),
@@ -48,7 +48,7 @@ def check_sent(ledger):
 
 
 def flows_of(path):
-    """Flow records, without what only says how they were exported."""
+    """Flow records, without elements of their export."""
     result = subprocess.run([harness.TRIBUTARY, "flows", "--json", path], capture_output=True, text=True, timeout=120)
     if result.returncode != 0:
         raise AssertionError("tributary flows: " + result.stderr)
@@ -61,7 +61,7 @@ def in_order(records):
 
 
 def carried(records):
-    """What unified headers can say of these records."""
+    """The elements of these records that unified headers carry."""
     return [{name: value for name, value in record.items() if not NOT_CARRIED.fullmatch(name)} for record in records]
 
 
@@ -76,7 +76,7 @@ def meter(directory, capture, *options):
 
 
 def difference(capture, setting, directory):
-    """Why the way by unified headers is not the direct one, or None."""
+    """The difference between unified headers and direct parsing, or None."""
     _, parsing, metering = setting
     sent, stats = os.path.join(directory, "sent.pcap"), os.path.join(directory, "sent.json")
     run(harness.TRIBUTARY, "preparse", "--read", capture, "--write", sent, "--stats", stats, "--log-level", "error",
@@ -85,7 +85,7 @@ def difference(capture, setting, directory):
     check_sent(sender)
     direct, ledger = meter(directory, capture, *sets(*parsing, *metering, GROUPS))
     for name, count in ledger.pop("fragments").items():
-        # Which ones have to make room is up to the keyed hash.
+        # The keyed hash decides which fragments are evicted.
         if name != "forgotten" and sender["packets"]["fragments"][name] != count:
             return "fragments %s: %d, direct %d" % (name, sender["packets"]["fragments"][name], count)
     for queues in (1, 3):
@@ -105,8 +105,8 @@ def captures_in(folder):
 
 
 class Captures(harness.TestCase):
-    """Every capture there is (under sanitizers: but the largest): the same records and ledger, by either way. Small captures
-    are judged in each setting, large ones in one setting each, and in all of them with $TRIBUTARY_LONG."""
+    """Every capture (under sanitizers: except the largest): the same records and ledger both ways. Small captures are
+    judged in each setting, large ones in one setting each, and in all of them with $TRIBUTARY_LONG."""
 
     def check(self, number):
         captures = [harness.DEMO, *captures_in(PCAPS)]
@@ -129,7 +129,7 @@ class Captures(harness.TestCase):
 
 
 def record(seconds=1000, status=0, port=53, flags=0x0000, vlan=0x0000):
-    """A record of an IPv4 UDP packet, or of one that was ignored."""
+    """A record of an IPv4 UDP packet, or of an ignored packet."""
     addresses = bytes([192, 0, 2, 1]) + bytes(12) + bytes([198, 51, 100, 2]) + bytes(12)
     fields = (seconds * 10**9, 1000, port, 48, 62, 7, flags, vlan, 17, 0, 64, status)
     return addresses + struct.pack("<qHHIIIHHBBBB", *fields)
@@ -150,7 +150,7 @@ def pcap(frames):
 
 
 class Frames(harness.TestCase):
-    """What a receiver makes of frames, good and bad."""
+    """A receiver of good and bad frames."""
 
     def meter_frames(self, frames, *options):
         out, ledger, _ = self.meter("--read", self.path("frames.pcap", pcap(frames)),
@@ -202,10 +202,10 @@ class Frames(harness.TestCase):
     def test_records_that_never_came_are_counted_beside_the_ledger(self):
         records, packets = self.meter_frames([
             frame([record()], 1000, 1), frame([record()], 5, 2), frame([record()], 1011, 1), frame([record()], 6, 2),
-            frame([record()], 0, 1),  # its sender was started again
+            frame([record()], 0, 1),  # its sender has restarted
             frame([record()], 4, 1), frame([record()], 2, 1)])  # a late frame
         self.assertEqual((packets["received"], packets["metered"]), (7, 7))
-        # Of a stream of its first 65536 records, one that goes back may as well be late.
+        # In a stream's first 65536 records, one that goes back may be late.
         self.assertEqual(packets["unified_headers_missing"], 10)
         _, packets = self.meter_frames([frame([record()], 10**9), frame([record()], 0), frame([record()], 8)])
         self.assertEqual(packets["unified_headers_missing"], 7)
@@ -217,7 +217,7 @@ class Frames(harness.TestCase):
         self.assertEqual([(r["flowStartMilliseconds"], r["flowEndMilliseconds"]) for r in records], [(5000000, 5001000)])
 
     def test_the_clock_is_that_of_the_records(self):
-        # An ignored packet moves it: the flow has ended when its next packet comes.
+        # An ignored packet advances the clock: the flow has ended when its next packet comes.
         frames = [frame([record(100)], 0), frame([record(200, status=3)], 1), frame([record(110)], 2)]
         records, _ = self.meter_frames(frames, "flows.idle-timeout=15")
         self.assertEqual(sorted(r["flowStartMilliseconds"] for r in records), [100000, 110000])

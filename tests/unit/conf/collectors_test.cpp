@@ -9,7 +9,7 @@ using namespace tributary;
 
 namespace {
 
-/// What is said of a probe with this collector: "accepted", or why not.
+/// The check's result for a probe with this collector: "accepted", or why not.
 std::string judged(const std::string& collector) {
     return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
                          collector + "}\n");

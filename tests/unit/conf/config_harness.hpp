@@ -9,14 +9,14 @@
 
 namespace tributary {
 
-/// Loads what stands in a string, as the file "probe.yaml".
+/// Loads a string as the file "probe.yaml".
 inline LoadedConfig load(const std::string& text, const std::vector<std::string>& sets = {},
                          ConfigUse use = ConfigUse::offline) {
     std::istringstream stream(text);
     return load_config(stream, "probe.yaml", sets, use);
 }
 
-/// All that loading refuses, a line each; "accepted" without any.
+/// All faults of loading, a line each; "accepted" without any.
 inline std::string refusals(const std::string& text, const std::vector<std::string>& sets = {},
                             ConfigUse use = ConfigUse::offline) {
     try {
@@ -34,7 +34,7 @@ inline std::string refusal(const std::string& text, const std::vector<std::strin
     return all.substr(0, all.find('\n'));
 }
 
-/// The least that a probe needs.
+/// The smallest configuration of a probe.
 inline constexpr const char* kProbe =
     "inputs:\n"
     "  - device: net_null0\n"
@@ -47,7 +47,7 @@ inline std::string probe_refusal(const std::string& text,
     return refusal(text, sets, ConfigUse::probe);
 }
 
-/// The same for the least probe with one key set.
+/// The same for the smallest probe with one key set.
 inline std::string set_in_probe(const std::string& key_value) {
     return probe_refusal(kProbe, {key_value});
 }

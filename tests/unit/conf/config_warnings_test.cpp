@@ -10,7 +10,7 @@
 namespace tributary {
 namespace {
 
-/// Of a probe with two inputs, the first of which has two queues.
+/// Of a probe with two inputs; the first has two queues.
 std::vector<std::string> warnings(const std::vector<std::string>& sets) {
     return load(
                "export: {collectors: [{host: h}]}\n"

@@ -94,7 +94,7 @@ TEST_CASE("faults: twenty mistakes are told in one run, each with its line", "[c
 
 TEST_CASE("faults: what only follows from a value that could not be read is not told",
           "[conf][unit]") {
-    // With the default transport the host would be missing, and the path too much.
+    // With the default transport the host would be missing, and the path a fault.
     CHECK(lines_of(all_refusals("inputs: [{device: net_null0}]\n"
                                 "export: {collectors: [{transport: files, path: /tmp/a}]}\n"))
               .size() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("faults: what only follows from a value that could not be read is not 
     CHECK(lines_of(all_refusals("inputs: [{device: net_null0, queues: 0}]\ncores: {input: [1, 2]}\n"
                                 "export: {collectors: [{host: a}]}\n"))
               .size() == 1);
-    // Values that can be read are compared all the same.
+    // Readable values are still compared.
     CHECK(lines_of(all_refusals("inputs: [{device: net_null0}]\ncores: {input: [1, 1]}\n"
                                 "export: {mode: none, collectors: [{host: a, path: /b}]}\n"))
               .size() == 3);
@@ -134,7 +134,7 @@ TEST_CASE("faults: a tab that indents is called a tab", "[conf][unit]") {
           "probe.yaml:2" + words);
     // Elsewhere a tab is a blank.
     CHECK(refusals("flows: {max-flows:\t64}\nlog:\n  level:\tinfo\t# x\n") == "accepted");
-    // What else is no YAML is not blamed on tabs.
+    // Other YAML errors do not mention tabs.
     CHECK(refusals("flows: [\n").starts_with("probe.yaml:2: this is not YAML"));
 }
 

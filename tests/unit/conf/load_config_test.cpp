@@ -138,14 +138,14 @@ TEST_CASE("load_config: what unified headers do not carry is not asked of them",
           "probe.yaml:2: flows.fragments is track, but read.parse is unified-header; must be zero "
           "(whoever parses the packets tracks them: tributary preparse --set "
           "flows.fragments=track)");
-    // What the run does not use is not judged.
+    // Keys that the run does not use are not checked.
     CHECK(probe_refusal(std::string(kProbe) + "  fields: [mpls]\nread: {parse: unified-header}") ==
           "accepted");
 }
 
 namespace {
 
-/// What preparse_config() refuses, or "accepted".
+/// The fault that preparse_config() reports, or "accepted".
 std::string preparse_refusal(const std::optional<std::string>& device,
                              const std::vector<std::string>& sets) {
     try {
@@ -204,7 +204,7 @@ TEST_CASE("preparse_config: it parses packets, of one input, on cores of its own
 
 TEST_CASE("preparse_config: whether packets come from a device or from captures is not a guess",
           "[conf][unit]") {
-    // An input would keep the captures' own keys from being looked at.
+    // With an input the captures' own keys would not be checked.
     CHECK(preparse_refusal(std::nullopt,
                            {"read.parse=unified-header", "inputs.0.device=net_null0"}) ==
           "--set inputs.0.device=net_null0: inputs is given, but packets come from captures; must "

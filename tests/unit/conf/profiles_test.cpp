@@ -12,7 +12,7 @@
 namespace tributary {
 namespace {
 
-/// A probe whose cache has biflows, with one collector.
+/// A probe with biflows and one collector.
 std::string probe_with(const std::string& collector) {
     return "inputs: [{device: net_null0}]\n"
            "flows: {direction: biflow}\n"

@@ -16,8 +16,8 @@
 #include "tests/unit/daemon/capture/compressed.hpp"
 #include "tests/unit/daemon/capture/nameless_file.hpp"
 
-// What becomes of parts of the daemon for which operator new finds nothing. It is replaced here,
-// which ThreadSanitizer does not bear, hence a program of its own.
+// Parts of the daemon without memory. operator new is replaced here, which ThreadSanitizer does not
+// support: hence a program of its own.
 
 namespace tributary {
 namespace {
@@ -69,7 +69,7 @@ TEST_CASE("FilterCompilation: without memory the outcome is that, wherever it ra
     }
 }
 
-/// A pcapng with frames of several interfaces, and a damaged block behind them.
+/// A pcapng with frames of several interfaces, then a damaged block.
 Bytes damaged_capture() {
     CaptureBytes file{std::endian::little};
     add_section(file);
@@ -80,11 +80,11 @@ Bytes damaged_capture() {
     return file.u32(6).u32(4).u32(0).u32(0).bytes();
 }
 
-/// What became of a capture that was read with so many allocations.
+/// The outcome of reading a capture with so many allocations.
 struct ReadWith {
     std::size_t frames{};
-    bool is_refused{};  ///< one of them
-    bool is_told{};     ///< that something is wrong with the capture
+    bool is_refused{};  ///< an allocation was refused
+    bool is_told{};     ///< a fault of the capture is reported
 };
 
 ReadWith read_with(std::int64_t allocations, const std::string& path) {

@@ -12,7 +12,7 @@
 
 namespace tributary::test {
 
-/// Writes integers in a given byte order, one by one, independent of the reader's own conversion.
+/// Writes integers in a given byte order, one by one, independently of the reader's conversion.
 class CaptureBytes {
 public:
     explicit CaptureBytes(std::endian order) : order_(order) {}

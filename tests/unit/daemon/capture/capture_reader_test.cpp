@@ -51,8 +51,8 @@ bool is_prefix(const std::vector<CaptureFrame>& some, const std::vector<CaptureF
            }).in1 == some.end();
 }
 
-/// Every cut of `file` gives a prefix of its frames, and is told as a cut unless it falls between
-/// items.
+/// Every cut of `file` gives a prefix of its frames, and is reported as a cut unless it falls
+/// between items.
 void check_every_cut(const std::vector<std::byte>& file, std::size_t first_cut) {
     const Walk whole = walk(file);
     std::size_t prefixes = 0;

@@ -204,7 +204,7 @@ TEST_CASE("worker_of: hosts one apart, spread over all workers", "[daemon][unit]
         const std::uint16_t worker = worker_of(words_of(even, 4), words_of(odd, 4), kWorkers);
         REQUIRE(worker < kWorkers);
         CHECK(worker == worker_of(words_of(odd, 4), words_of(even, 4), kWorkers));
-        odd[15] = static_cast<std::byte>(i + 1);  // not of the address
+        odd[15] = static_cast<std::byte>(i + 1);  // not an address of the packet
         CHECK(worker == worker_of(words_of(odd, 4), words_of(even, 4), kWorkers));
         ++packets.at(worker);
     }

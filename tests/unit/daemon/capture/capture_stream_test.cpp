@@ -64,7 +64,7 @@ Walked walk_file(const Bytes& content, NamelessFile::Kind kind = NamelessFile::K
     return walked(CaptureWalk(std::make_shared<OpenCapture>(file.path(), reading, 1, sizes)));
 }
 
-/// Frames from 0 octets to several pieces long, which lie across pieces in all ways.
+/// Frames from 0 octets to several pieces long, across pieces in all ways.
 std::vector<std::string> texts() {
     std::vector<std::string> all;
     for (std::size_t octets = 0; octets < 300; octets += 7) {
@@ -192,7 +192,7 @@ TEST_CASE("CaptureStream: any damaged octet, ends the walk and most are told", "
             Bytes damaged = whole;
             damaged[at] ^= std::byte{0x10};
             const Walked read = walk_file(damaged);
-            // The rest is of no effect: gzip's time and system.
+            // The other octets have no effect: gzip's time and system.
             CHECK((read.ending == CaptureEnding::damaged || read.frames == plain.frames));
         }
     }
@@ -217,7 +217,7 @@ TEST_CASE("CaptureStream: octets behind the end, are told and what came before i
                 CHECK(read.fault.starts_with(reason));
             }
         }
-        // The beginning of a further one is cut off.
+        // The cut begin of another member, frame or stream.
         const Bytes begun = cut_at(compressed(how, capture), 1).first;
         const Walked read = walk_file(joined(compressed(how, capture), begun));
         CHECK(read.frames == plain.frames);
@@ -235,7 +235,7 @@ TEST_CASE("CaptureStream: a damaged block of pcapng, is told as that and ends th
         add_interface(file, 1);
         add_enhanced(file, {.ticks = 1, .data = "good"});
         file.u32(6).u32(length);
-        for (int i = 0; i < 2000; ++i) {  // several pieces behind it
+        for (int i = 0; i < 2000; ++i) {  // several pieces after it
             file.u32(0);
         }
         const Bytes capture = file.bytes();
@@ -266,7 +266,7 @@ TEST_CASE("CaptureStream: a window of more than 128 MiB, is refused by name", "[
     const Walked zstd = walk_file(bytes_of({"\x28\xB5\x2F\xFD\x00\x90\x01\0\0", 9}));
     CHECK(zstd.ending == CaptureEnding::damaged);
     CHECK(zstd.fault.starts_with("zstd: its window is larger than 128 MiB"));
-    // The block header's filter flags: LZMA2, whose one octet is the dictionary's size.
+    // The block header's filter flags: LZMA2, with the dictionary's size in one octet.
     Bytes xz = by_xz(pcap());
     constexpr std::size_t kBlock = 12;
     const std::array lzma2{std::byte{0x21}, std::byte{1}};

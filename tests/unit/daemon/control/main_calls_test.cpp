@@ -12,7 +12,7 @@ using namespace tributary;
 
 namespace {
 
-/// Makes a call from another thread, and returns when the main thread has to do it.
+/// Makes a call from another thread, and returns when it waits for the main thread.
 struct Caller {
     explicit Caller(MainCalls::Call call)
         : result(std::async(std::launch::async,

@@ -129,7 +129,7 @@ TEST_CASE("top: version, uptime, clock and time are in the first line", "[daemon
                Catch::StartsWith("CLOCK  the host's clock was set back: 3.250 s"));
     CHECK(screen()[1].style == LineStyle::alarm);
     now.stats["queues"][0].erase("clock");
-    now.figures.erase("now");  // as tributaryds of former versions
+    now.figures.erase("now");  // as from a tributaryd of a former version
     CHECK(screen()[0].text == "tributary 1.2.3  up unknown  clock unknown");
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("top: a spool's trend is that of the last minute", "[daemon][unit]") {
     for (std::size_t i = 0; i < octets.size(); ++i) {
         octets[i] = static_cast<int>(std::min<std::size_t>(i, 80));
     }
-    // 60 s: 30 looks, of which the first 11 differ
+    // 60 s: 30 looks; the first 11 differ
     CHECK(spool_line(octets) == "spool: 80 of 1.00 k octets, full in 1 h 23 min");
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using namespace tributary::test;
 
-/// A frame of this link type: its link-layer header, and what follows the one of an Ethernet frame.
+/// A frame of this link type: its link-layer header, and the rest of an Ethernet frame.
 Frame of_link_type(std::initializer_list<std::uint8_t> header, const Frame& ethernet_frame) {
     Frame frame;
     for (const std::uint8_t byte : header) {
@@ -149,7 +149,7 @@ TEST_CASE("PacketFilter: frames of an unknown link type pass, to be ignored by n
 TEST_CASE("PacketFilter: libpcap says what is wrong with an expression", "[daemon][unit]") {
     CHECK(refusal("udp prt 53").find("syntax error") != std::string::npos);
     CHECK(refusal("ip and ip6").find("rejects all packets") != std::string::npos);
-    CHECK(refusal("outbound") != "accepted");  // of a frame alone nobody can say
+    CHECK(refusal("outbound") != "accepted");  // a frame alone does not have it
     CHECK(refusal("udp port 53") == "accepted");
 }
 

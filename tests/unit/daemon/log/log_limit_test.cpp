@@ -39,7 +39,7 @@ TEST_CASE("LogLimit: a burst passes, the rest is counted and told", "[daemon][un
     }
     REQUIRE(log.kept->lines.size() == 1000);
     CHECK(log.kept->lines.back() == "999");
-    log.log(99ms, "too early");  // there is room for it, but not for the line that tells
+    log.log(99ms, "too early");  // room for it, but not for the line that reports the others
     CHECK(log.kept->lines.size() == 1000);
     log.log(100ms, "in time");
     REQUIRE(log.kept->lines.size() == 1002);
@@ -90,7 +90,7 @@ TEST_CASE("LogLimit: it is twenty a second, whatever the lines' rhythm", "[daemo
     for (int line = 1; line <= 1000; ++line) {  // forty a second, for 25 seconds
         log.log(line * 25ms, "line");
     }
-    // Those that tell of the others count, too.
+    // The reporting lines count, too.
     CHECK(log.kept->lines.size() >= 1000 + 490);
     CHECK(log.kept->lines.size() <= 1000 + 500);
 }

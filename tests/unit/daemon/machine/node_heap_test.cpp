@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With jemalloc, as tributaryd is.
+// Linked with jemalloc, like tributaryd.
 #include "daemon/machine/node_heap.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBlock = 1000;
 constexpr std::size_t kBlocks = 1000;
 
-/// Blocks that are given back with the object.
+/// Blocks that are freed with the object.
 std::vector<std::unique_ptr<std::byte[]>> take_a_million_octets() {
     std::vector<std::unique_ptr<std::byte[]>> blocks(kBlocks);
     std::ranges::generate(blocks, [] { return std::make_unique<std::byte[]>(kBlock); });

@@ -11,7 +11,8 @@
 namespace tributary {
 namespace {
 
-/// A program with what the real ones have: a subcommand, a group of options, files, words, a flag.
+/// A program with the elements of the real ones: a subcommand, a group of options, files, words, a
+/// flag.
 CommandReference example() {
     CLI::App app("Does this and that", "prog");
     CLI::App* const sub = app.add_subcommand("list", "Lists files");
@@ -97,7 +98,7 @@ TEST_CASE("bash_completion: each value by its name, each word by its option", "[
     CHECK(has(script, "argument=files ;;"));
     CHECK(has(script, "'a.0.b='"));
     CHECK(has(script, "complete -F _prog prog\n"));
-    CHECK_FALSE(has(script, "s@"));  // no place is left to be filled
+    CHECK_FALSE(has(script, "s@"));  // all places are filled
 }
 
 }  // namespace tributary

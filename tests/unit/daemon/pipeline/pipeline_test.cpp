@@ -193,13 +193,13 @@ TEST_CASE("QueueWorker: what has ended is in the ring after the step; what it re
         const RingFill ring = queue->ring();
         REQUIRE(ring.records == std::min<std::uint64_t>(ended(), ring.room));
     }
-    REQUIRE(ended() > 32);  // more than wait between two steps
+    REQUIRE(ended() > 32);  // more than can wait between two steps
 
     std::vector<FlowRecord<80>> out(4);
     std::uint64_t drained = 0;
     while (drained < ended()) {
         drained += queue->records().drain(std::as_writable_bytes(std::span(out)), out.size());
-        static_cast<void>(queue->has_work());  // the first answer tells of flows that have ended
+        static_cast<void>(queue->has_work());  // the first call reports flows that have ended
         REQUIRE(queue->has_work() == (drained + queue->ring().records < ended()));
         queue->step();
     }
@@ -208,7 +208,7 @@ TEST_CASE("QueueWorker: what has ended is in the ring after the step; what it re
 
 namespace {
 
-/// A NIC queue's ring with the same frame of unified headers again and again.
+/// A NIC queue's ring that repeats one frame of unified headers.
 class FrameRing {
 public:
     FrameRing(std::size_t frames, std::size_t records)
@@ -231,7 +231,7 @@ private:
     std::array<PacketView, kBurstPackets> packets_;
 };
 
-/// What is metered of a ring when its queue stops.
+/// The packets of a ring that are metered when its queue stops.
 std::uint64_t received_last(FrameRing& ring) {
     UnifiedHeaderReader<FrameRing, PacketTimes> path(ring, {});
     const auto queue = make_queue_worker(

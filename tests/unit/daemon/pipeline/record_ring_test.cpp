@@ -28,7 +28,7 @@ Records numbered(std::uint64_t first, std::uint64_t end) {
     return records;
 }
 
-/// Takes so many records at the most.
+/// Takes at most so many records.
 Records drain(RecordSource& ring, std::size_t most) {
     Records out(most);
     out.resize(ring.drain(std::as_writable_bytes(std::span(out)), most));

@@ -42,7 +42,7 @@ Topology hyper_threaded(std::uint32_t cores, std::uint32_t nodes) {
 void isolate(Topology& topology, const Ids& cpus) {
     for (const std::uint32_t id : cpus) {
         topology.cpus.at(id).isolated = true;
-        topology.cpus.at(id).allowed = false;  // as the kernel does it
+        topology.cpus.at(id).allowed = false;  // like the kernel
     }
 }
 
@@ -64,7 +64,7 @@ MachinePlan plan_of(const Topology& topology, const std::vector<QueueToPlace>& l
     return plan_machine(topology, list, {});
 }
 
-/// What the daemon makes of the block, pasted into its configuration.
+/// The daemon's placement with the block pasted into its configuration.
 CorePlan pasted(const MachinePlan& plan, const Topology& topology,
                 const std::vector<QueueToPlace>& list) {
     return place_threads(plan.cores(), topology, list);
@@ -213,7 +213,7 @@ TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]
     const std::vector<NodeMemory> memory = memory_of(plan_probe(config), config);
     REQUIRE(memory.size() == 1);
     CHECK_FALSE(memory[0].node.has_value());
-    // Two caches of 125 bytes a flow, the pool's buffers, two rings, and what DPDK needs.
+    // Two caches of 125 bytes a flow, the pool's buffers, two rings, and DPDK's own memory.
     CHECK(memory[0].pages > 2 * 62 + 32);
     CHECK(memory[0].pages < 2 * 62 + 32 + 40);
 }

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 constexpr Timestamp at(std::int64_t s) { return Timestamp{seconds{s}}; }
 
-/// One frame per poll, while the host's clock says 1001 s.
+/// One frame per poll, while the host's clock is at 1001 s.
 struct FramePolls {
     std::vector<std::vector<std::byte>> frames;
     std::size_t polls = 0;
@@ -75,7 +75,7 @@ TEST_CASE("BurstClock: with packet times, empty polls move it on by the uptime t
     host.poll(clock);
     clock.end_empty_burst();
     CHECK(clock.now() == at(60));
-    // A packet whose own time is earlier than that keeps it, and the clock stays.
+    // A packet with an earlier time of its own keeps it, and the clock stays.
     host.pass(seconds{1});
     host.poll(clock);
     CHECK(clock.stamp(at(55)) == at(55));
@@ -115,12 +115,12 @@ TEST_CASE("BurstClock: with packet times it goes back where the host's clock fal
     CHECK(host.poll(clock) == host.now);
     CHECK(clock.host_time().times_gone_back() == 1);
     CHECK(clock.bad_timestamps().read() == 0);
-    // The senders' clocks are right, as far as anyone knows; ours says that they are not.
+    // The senders' clocks are right, but ahead of ours.
     CHECK(clock.stamp(at(100'006)) == host.now);
     CHECK(clock.bad_timestamps().read() == 1);
     clock.end_burst(1);
     CHECK(clock.bad_timestamps().read() == 1);
-    // While only such ones come, time goes on all the same, if it was a while.
+    // While only such packets come, time still goes on after a while.
     host.pass(seconds{2});
     CHECK(host.poll(clock) == host.now);
     CHECK(clock.stamp(at(100'008)) == host.now);

@@ -23,7 +23,7 @@ using test::exit_code_of;
 constexpr std::uint32_t kSnapLength = 2048;
 constexpr std::uint32_t kFirstSecond = 1'600'000'000;
 
-/// A little-endian pcap file with microseconds, gone with the object.
+/// A little-endian pcap file with microseconds, removed with the object.
 class CaptureOnDisk {
 public:
     explicit CaptureOnDisk(const std::string& name)
@@ -71,7 +71,7 @@ struct Seen {
     std::uint32_t interface;
 };
 
-/// Everything that a queue has; a file's queue is at its end when a poll brings nothing.
+/// All packets of a queue; a file's queue is at its end when a poll is empty.
 std::vector<Seen> drain(DpdkQueue& queue) {
     std::vector<Seen> seen;
     Burst burst = queue.receive();
@@ -183,7 +183,7 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
     CHECK(counters.errors == 0);
     CHECK(counters.queue_errors == std::vector<std::uint64_t>{0, 0});
 
-    // It lets go of the port only when it has found nothing more to receive.
+    // It releases the port only after an empty poll.
     CHECK_FALSE(queue1.pause());
     CHECK(queue1.receive().packets.empty());
     CHECK(queue1.pause());
@@ -195,7 +195,7 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
     CHECK(queue1.pause());
     queue1.resume();
 
-    // The queue's clock moves on while nothing comes.
+    // The queue's clock advances without packets.
     CHECK(queue0.receive().now > time_of(999));
 
     {

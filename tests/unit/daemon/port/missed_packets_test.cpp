@@ -9,7 +9,7 @@ TEST_CASE("CounterGrowth: what was counted before the first answer is no growth"
           "[daemon][unit]") {
     CounterGrowth growth;
     CHECK(growth.total() == 0);
-    growth.note(1'000'000);  // whenever that is
+    growth.note(1'000'000);  // at any time
     CHECK(growth.total() == 0);
     growth.note(1'000'007);
     growth.note(1'000'007);

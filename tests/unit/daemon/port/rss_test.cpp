@@ -151,7 +151,7 @@ TEST_CASE("biflow_warning: of tunnels whose outer ports differ by direction", "[
         "those around VXLAN, GENEVE and GTP-U differ by direction; one queue keeps them together, "
         "or rss: ip where the NIC spreads them");
     CHECK_FALSE(biflow_warning(input, flows, report_rss(facts("net_ice", RTE_ETH_RSS_IPV4))));
-    // What was asked for is not what a driver with a spread of its own does.
+    // A driver with a spread of its own does not use the requested one.
     InputOptions asked = input;
     asked.rss = RssMode::ip;
     CHECK(biflow_warning(asked, flows, report_rss(facts("net_af_packet", 0))));

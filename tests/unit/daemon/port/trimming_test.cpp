@@ -106,7 +106,7 @@ TEST_CASE("trim_facts: what the driver tells", "[daemon][unit]") {
 
 TEST_CASE("split_segments: the head into small buffers, the rest into the others",
           "[daemon][unit]") {
-    // Pools are opaque here: only which is which matters.
+    // Pools are opaque here: only their identity matters.
     int head = 0;
     int rest = 0;
     auto* const heads = reinterpret_cast<rte_mempool*>(&head);

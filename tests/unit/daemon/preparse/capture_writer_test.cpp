@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-/// A file in memory that has a path.
+/// A file in memory with a path.
 class MemoryFile {
 public:
     explicit MemoryFile(const std::vector<std::byte>& content = {})
@@ -103,7 +103,7 @@ TEST_CASE("CaptureWriter: a file that can't be made or written, is refused", "[d
     CHECK(exit_code_of(MemoryFile().path()) == 0);
 }
 
-/// What a feed hands on: the times in the records.
+/// The times in a feed's records.
 class Times final : public FrameSink {
 public:
     [[nodiscard]] std::span<std::byte> begin() noexcept override { return room_; }
@@ -153,7 +153,7 @@ TEST_CASE("CaptureFeed: captures are one stream, with the times that they say", 
     for (std::size_t i = 0; i < 100; ++i) {
         CHECK(sink.told[i] == Timestamp{std::chrono::seconds{i + 1}});
     }
-    CHECK(sink.told[100] == Timestamp{});  // bad, and the receiver's to judge
+    CHECK(sink.told[100] == Timestamp{});  // bad, for the receiver to judge
     CHECK(sink.interfaces[100] == InterfaceIndex{4});
     CHECK(feed.unknown_interface().read() == 1);
     CHECK(files.cut_count() == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port hands over beside the bytes, on drivers that need no NIC: net_ring passes on buffers
-// of the test's own making, net_null makes empty ones, net_memif shares memory with its other end.
+// The metadata of a port's packets, on drivers without a NIC: net_ring passes buffers of the test,
+// net_null makes empty ones, net_memif shares memory with its other end.
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -35,7 +35,7 @@ namespace {
 bool driver_knows_types = false;
 }
 
-/// Stands in for DPDK's own, because no driver that needs no NIC or root knows packet types.
+/// Replaces DPDK's function, because no driver without NIC and root supports packet types.
 extern "C" int rte_eth_dev_get_supported_ptypes(std::uint16_t /*port*/, std::uint32_t mask,
                                                 std::uint32_t* types, int room) {
     constexpr std::array<std::uint32_t, 5> kTypes{RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4,
@@ -66,7 +66,7 @@ InputOptions input(const std::string& device) {
     return options;
 }
 
-/// One end of a memif; the socket goes with the server's port.
+/// One end of a memif; the socket is removed with the server's port.
 std::string memif(int number, const std::string& role) {
     const std::filesystem::path socket = std::filesystem::temp_directory_path() /
                                          ("tributary-" + std::to_string(getpid()) + ".sock");
@@ -120,7 +120,7 @@ void send(const Machine& machine, std::size_t index, const Frame& frame,
     REQUIRE(rte_ring_enqueue(ring, buffer) == 0);
 }
 
-/// Packets with types, some of them wrong, through a port whose driver is said to know types.
+/// Packets with types, some of them wrong, through a port with or without supported types.
 void check_hints(Machine& machine, std::size_t index, bool knows) {
     constexpr std::uint32_t kIpv4Udp = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP;
     const Frame udp = ethernet().ipv4().udp(1000, 53).build();
@@ -151,7 +151,7 @@ void check_hints(Machine& machine, std::size_t index, bool knows) {
     path.release();
 }
 
-/// Whole packets of which the first 64 octets are looked at.
+/// Whole packets, of which only the first 64 octets are read.
 void check_trimmed(Machine& machine, std::size_t index) {
     InputOptions trimmed = machine.inputs[index];
     trimmed.parse = ParseMode::trimmed;
@@ -209,7 +209,7 @@ bool is_up(const EthPort& port) {
            link.link_status == RTE_ETH_LINK_UP;
 }
 
-/// Mappings of what the ends of a memif share.
+/// Mappings of the memory that a memif's ends share.
 int shared_mappings() {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
@@ -219,7 +219,7 @@ int shared_mappings() {
     return count;
 }
 
-/// Holds a burst up where the driver has just filled it.
+/// Halts a burst just after the driver has filled it.
 struct HeldBurst {
     std::atomic<bool> is_held{false};
     std::atomic<bool> may_go_on{false};
@@ -234,7 +234,7 @@ struct HeldBurst {
     }
 };
 
-/// The other end of a memif goes while a burst is received from it.
+/// The other end of a memif closes while a burst is received from it.
 void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t client) {
     const auto port = machine.open(server, machine.inputs[server]);
     auto other = std::make_optional<TransmitPort>(machine.eal.port_of(machine.devices[client]),

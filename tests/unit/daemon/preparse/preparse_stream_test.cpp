@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using namespace test;
 using namespace unified_header;
 
-/// Keeps the frames that are sent.
+/// Keeps the sent frames.
 class KeptFrames final : public FrameSink {
 public:
     explicit KeptFrames(std::size_t records)
