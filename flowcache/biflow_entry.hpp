@@ -14,8 +14,9 @@
 
 namespace tributary {
 
-/// The two directions of a biflow's entry. Of the one from the initiator the line has the counts,
-/// and the groups its times and its field groups; of the other one the groups have all.
+/// The two directions of a biflow's entry. The HotEntry has the counts of the direction from the
+/// initiator; the times and field groups of that direction are in the groups. The groups have all
+/// of the other direction.
 class BiflowEntry {
 public:
     /// @param line, groups  of the entry, which outlives this
@@ -29,8 +30,8 @@ public:
         return groups_.get<PacketSpan>(layout_.forward_span_at);
     }
 
-    /// Adds what a program outside has counted of one direction, unless that has no packet of its
-    /// own.
+    /// Adds what a program outside has counted of one direction, if that direction has a packet of
+    /// its own.
     [[nodiscard]] bool add_counted(bool is_reverse, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
         if ((is_reverse ? reverse().packets : line_.packets) == 0) {
@@ -46,9 +47,9 @@ public:
         return true;
     }
 
-    /// What a packet with SYN or FIN says of the directions, before it is added. The sender of SYN
-    /// without ACK is the initiator: that changes something where another one was guessed to be, as
-    /// the sender of an old connection's last packet.
+    /// Updates the directions by a packet with SYN or FIN, before it is added. The sender of SYN
+    /// without ACK is the initiator. This changes the entry if the other end was taken for the
+    /// initiator, for example because it sent an old connection's last packet.
     [[gnu::noinline]] void note_syn_or_fin(const KeyedPacket& packet) const noexcept {
         const std::uint16_t flags = packet.fields->tcp_control_bits;
         const bool is_of_initiator = (flags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
@@ -64,14 +65,14 @@ public:
     }
 
 private:
-    /// The places of what the field groups of each direction have, beside TCP's analysis: from the
-    /// first group to the first reverse one, and on to the end.
+    /// Where the field groups of both directions begin, without the analysis of TCP: they lie from
+    /// the first group to the first reverse one, and from there to the end.
     [[nodiscard]] std::uint16_t first_group() const noexcept {
         return static_cast<std::uint16_t>(layout_.forward_span_at + sizeof(PacketSpan));
     }
-    /// Makes the source the destination: each direction has now what the other one had. What the
-    /// record has of both, its times and its end, stays; and so do the times of a direction without
-    /// a packet, which are the slice's before.
+    /// Swaps source and destination: each direction gets what the other one had. The times and the
+    /// end of the whole record stay. The times of a direction without a packet stay too: they are
+    /// those of the record before.
     void turn() const noexcept {
         ReverseGroup& back = reverse();
         PacketSpan& there = forward_span();
@@ -93,8 +94,8 @@ private:
         swap_bytes(first_group(), first_group() + bytes, bytes);
         turn_tunnel();
     }
-    /// The tunnel of the direction from the initiator is there before its packets are, because it
-    /// may be part of the key; the other one's is not.
+    /// The tunnel of the direction from the initiator is set before its packets come, because it
+    /// may be part of the key. The other direction's tunnel is not.
     void turn_tunnel() const noexcept {
         if (layout_.tunnel_at == 0) {
             return;

@@ -12,20 +12,20 @@
 
 namespace tributary {
 
-/// What a cache does beside the passing of time: when ticks run out, and when its clock goes back,
-/// because the host's was set. Then flows that have a packet from after the clock end, some at each
-/// step and at the latest with their next packet: their deadlines are those of a time that may be
-/// far away, and a record with packets of both times would be wrong.
+/// What a cache does beside the passing of time: it renews ticks that run out, and handles a clock
+/// that goes back because the host's clock was set. Then flows with a packet from after the clock
+/// end, some at each step, and each at the latest with its next packet. Their deadlines are those
+/// of a time that may be far away, and a record with packets of both times would be wrong.
 ///
-/// @thread  the one that owns the cache
+/// @thread  the thread that owns the cache
 class CacheClock {
 public:
-    /// Whether flows may have packets from after the clock, which comes with this packet.
+    /// Whether flows may have packets from after the clock of this packet.
     template <class Cache>
     [[nodiscard]] bool has_gone_back(const Cache& cache, const KeyedPacket& first) const noexcept {
         return is_turning_back_ || cache.walk_pace_.is_ahead_of(first.packet->clock);
     }
-    /// Accounts packets then: each one's entry is looked at.
+    /// Accounts packets after the clock has gone back: the entry of each packet is tested.
     template <class Cache, class Sink>
     [[gnu::noinline]] static void account(Cache& cache, std::span<const KeyedPacket> packets,
                                           Sink& sink) noexcept {
@@ -45,11 +45,11 @@ public:
             if (!cache.due_.has_tick(now)) {
                 cache.due_.set_base(now);  // entries from before are found early, and end
             }
-            tour_ = {};
+            scan_ = {};
             is_turning_back_ = true;
         }
         if (is_turning_back_) [[unlikely]] {
-            is_turning_back_ = !tour_.sort_out_some(
+            is_turning_back_ = !scan_.sort_out_some(
                 cache, budget, [&](EntryIndex entry) { return goes_on(cache, entry, now, sink); });
         }
         renew_base(cache, now);
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    CacheScan tour_;  ///< after the clock has gone back
+    CacheScan scan_;  ///< after the clock has gone back
     bool is_turning_back_ = false;
 };
 

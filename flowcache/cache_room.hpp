@@ -16,33 +16,34 @@
 
 namespace tributary {
 
-/// Flows of a small cache: one that can be searched whole for a single packet.
+/// Most flows of a small cache. A small cache can be searched whole for a single packet.
 inline constexpr std::size_t kSmallCache = 4096;
 
-/// Empty slices, which have no record, that stay in a cache that is full: in a small one none.
+/// Entries between records, which have no record, that stay in a full cache: in a small one none.
 [[nodiscard]] inline std::size_t most_slices(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
     return flows <= kSmallCache ? 0 : flows / 32;
 }
 
-/// Entries of a cache. A small one has as many as flows. A larger one has a thirty-second more, so
-/// that what is due is found, a few entries per new flow, before they are used up; and
-/// most_slices(), so that slices do not use them up.
+/// Entries of a cache. A small cache has as many as flows. A larger one has a thirty-second more,
+/// so that due flows are found, a few entries per new flow, before the entries are used up. It has
+/// most_slices() more, so that entries between records do not use them up.
 [[nodiscard]] inline std::size_t entries_for(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
     return flows <= kSmallCache ? flows : flows + flows / 32 + most_slices(options);
 }
 
-/// TcpLossPool of a cache: one for each eight flows where TCP is analysed, and some for a small
-/// one. Each direction of a biflow may take one.
+/// States in a cache's TcpLossPool: with TCP analysis one for each eight flows, and some for a
+/// small cache. Each direction of a biflow may take one.
 [[nodiscard]] inline std::size_t troubles_for(const FlowCacheOptions& options) noexcept {
     constexpr std::size_t kLeast = 64;
     const std::size_t some = std::max<std::size_t>(options.max_flows / 8, kLeast);
     return options.tcp_analysis ? std::min<std::size_t>(some, TcpState::kNoTrouble) : 0;
 }
 
-/// Which entries are empty slices: of flows that go on, but have no record. A bit each, so that one
-/// is found wherever it lies: of 20 million entries that is 2.5 MB, read in order.
+/// Which entries are between records: their flows go on, but have no record. One bit per entry, so
+/// that such an entry is found wherever it lies: the bits of 20 million entries are 2.5 MB, read in
+/// order.
 class SliceMap {
 public:
     using Word = std::uint64_t;
@@ -54,13 +55,13 @@ public:
     /// @param words  words_for() the entries, all zeros
     explicit SliceMap(std::span<Word> words) noexcept : words_(words) {}
 
-    /// @param entry  any; what is an empty slice stays one
+    /// @param entry  any; one that is in the map stays in it
     void insert(EntryIndex entry) noexcept {
         Word& word = words_[entry / kBits];
         count_ += (word & bit_of(entry)) == 0 ? 1 : 0;
         word |= bit_of(entry);
     }
-    /// @param entry  any; what is no empty slice stays none
+    /// @param entry  any; one that is not in the map stays out of it
     void remove(EntryIndex entry) noexcept {
         Word& word = words_[entry / kBits];
         count_ -= (word & bit_of(entry)) != 0 ? 1 : 0;
@@ -68,11 +69,12 @@ public:
     }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// One of them; when that was removed, the next one, and behind the last the first again.
+    /// An entry between records. After its removal the next call returns the next one, and after
+    /// the last the first again.
     ///
     /// @return  kNoEntry: there is none
-    /// @cost    a word for each 64 entries up to the next slice, so at the most all words; but that
-    ///          is one round, in which all slices had their turn
+    /// @cost    a word for each 64 entries up to the next one in the map, so at the most all words;
+    ///          but that is one round, in which each entry in the map was returned
     [[nodiscard]] EntryIndex next() noexcept {
         if (count_ == 0) {
             return kNoEntry;
@@ -95,34 +97,35 @@ private:
     std::size_t at_ = 0;  ///< the word where next() looks first
 };
 
-/// Chooses whom a full cache gives up: of a few running flows, one that has run for less than an
-/// active timeout, if there is one; of those the one with the fewest packets, of equal ones the
-/// longest silent. In a flood of single packets that is one of the flood, unless all of the few are
-/// long-lived. The few lie far apart, one in each eighth of the entries, which a cursor goes
-/// through:
+/// Chooses the flow that a full cache evicts, from a few running flows: one that has run for less
+/// than an active timeout, if there is one; of those the one with the fewest packets; of equal ones
+/// the one with the longest silence. In a flood of single packets that is a flow of the flood,
+/// unless all of the few are long-lived. The few lie far apart, one in each eighth of the entries.
+/// A cursor goes through:
 ///
 ///     entries  |  .        |  .        |  .        | ...        next_ = 2
 ///
-/// Rejected: a few in a row, because flows that began together, as those from before a flood did,
-/// lie together, and where the cursor meets only them one of them goes. The longest silent of all
-/// would need a list that every packet reorders, and gives up a slow long-lived flow before the
-/// flood's latest packets.
+/// Rejected: a few in a row. Flows that began together, as those from before a flood did, lie
+/// together, and where the cursor meets only them it evicts one of them. The longest silent of all
+/// flows would need a list that every packet reorders. It may also be a slow long-lived flow,
+/// evicted before the flood's latest packets.
 ///
-/// An empty slice is a long-lived flow, but has no record: while there are more than most_slices(),
-/// one of them goes first, and its history with it. So while a flood lasts, long-lived flows are
-/// safe as long as no more of them than that are cut within one idle timeout, before their next
-/// packets: in a large cache a thirty-second of `max_flows`, in a small one none.
+/// An entry between records is a long-lived flow, but has no record. While there are more than
+/// most_slices(), one of them is evicted first, and its history with it. So while a flood lasts,
+/// long-lived flows are safe as long as the active timeout cuts no more of them than that within
+/// one idle timeout, before their next packets: in a large cache a thirty-second of `max_flows`, in
+/// a small one none.
 class EvictionCursor {
 public:
-    /// @param most_slices  of cache_size.hpp
+    /// @param most_slices  most_slices()
     explicit EvictionCursor(std::size_t most_slices) noexcept : most_slices_(most_slices) {}
 
     /// @param entries  all are taken, and at least one of them is running
-    /// @param update    tells how many packets an entry has
-    /// @param slices   the empty ones
-    /// @cost           kCandidates lines, each next to the one of the call before, and states of
-    ///                 compact flows; more only where entries do not run. A slice:
-    ///                 SliceMap::next()
+    /// @param update   counts the packets of an entry
+    /// @param slices   the entries between records
+    /// @cost           kCandidates hot entries, each next to the one of the call before, and states
+    ///                 of compact flows; more only where entries do not run. An entry between
+    ///                 records: SliceMap::next()
     template <class Entries, class Update>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Update& update,
                                     SliceMap& slices) noexcept {

@@ -9,17 +9,17 @@
 
 namespace tributary {
 
-/// One way through all entries of a cache, some of them at a time, so that packets go on between:
-/// to end the flows, to look at them, or to see to their new deadlines. A flow that begins behind
-/// the scan is not met.
+/// One pass over all entries of a cache, some of them at a time, so that packets are accounted in
+/// between. It ends the flows, copies their records, or renews their due times. It does not meet a
+/// flow that begins behind the scan.
 ///
-/// Each of the three returns whether the scan has come to its end.
-/// @thread  the one that owns the cache, between two bursts
-/// @cost    per entry one line of memory, in the order of memory; of a compact flow its state too
+/// Each function returns whether the scan has come to its end.
+/// @thread  the thread that owns the cache, between two bursts
+/// @cost    one cache line per entry, in the order of memory; the state of a compact flow too
 class CacheScan {
 public:
     /// Ends running flows, with the reason of their deadline where that has passed, else
-    /// `forced_end`. While the sink is full it stays where it is.
+    /// `forced_end`. While the sink is full the scan does not advance.
     ///
     /// @param most  entries that are passed
     template <class Cache, class Sink>
@@ -41,23 +41,23 @@ public:
     /// Copies the records that running flows have now; the reason of their end is `none`.
     ///
     /// @param most  entries that are passed
-    /// @param look  called with each record; false: it wants no more, and the scan stays behind it
+    /// @param look  called with each record; false: the scan stops behind it
     template <class Cache, class Look>
     [[nodiscard]] bool copy_some(const Cache& cache, std::size_t most, Look look) noexcept {
-        bool wants_more = true;
-        for (; most > 0 && has_more(cache) && wants_more; --most) {
+        bool continues = true;
+        for (; most > 0 && has_more(cache) && continues; --most) {
             const EntryIndex entry = next_++;
             if (cache.entries_.line(entry).is_running() &&
                 !cache.update_.is_empty(cache.entries_.line(entry))) {
                 typename Cache::Record record;
                 cache.update_.write_record(cache.entries_, entry, record);
-                wants_more = look(record);
+                continues = look(record);
             }
         }
         return !has_more(cache);
     }
 
-    /// Gives running flows the due times of the cache's timeouts of now.
+    /// Gives running flows the due times that follow from the cache's present timeouts.
     ///
     /// @param most  entries that are passed
     template <class Cache>
@@ -71,11 +71,12 @@ public:
         return !has_more(cache);
     }
 
-    /// Gives running flows their due times anew, those that may go on. While records wait for room
-    /// in the sink it stays where it is.
+    /// Gives running flows new due times, unless `goes_on` ends them. While records wait for room
+    /// in the sink the scan does not advance.
     ///
     /// @param most     entries that are passed
-    /// @param goes_on  called with each running entry, which it may end; whether it still runs
+    /// @param goes_on  called with each running entry, which it may end; returns whether it still
+    ///                 runs
     template <class Cache, class GoesOn>
     [[nodiscard]] bool sort_out_some(Cache& cache, std::size_t most, GoesOn goes_on) noexcept {
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
@@ -90,7 +91,7 @@ public:
     friend bool operator==(const CacheScan&, const CacheScan&) = default;
 
 private:
-    /// Entries between asking for a bucket and removing its entry.
+    /// Entries between the prefetch of a bucket and the removal of its entry.
     static constexpr std::size_t kAhead = 16;
 
     template <class Cache>

@@ -19,30 +19,30 @@
 
 namespace tributary {
 
-/// What a TCP uniflow that just goes on keeps in its line, in place of packets, octets and start:
-/// all that its next segment asks for, and what such segments have added since. Its TcpState, a
-/// line of its own, is then not touched.
+/// What the HotEntry of a TCP uniflow that just goes on keeps in place of packets, octets and
+/// start: all that its next segment needs, and what such segments have added since. Its TcpState, a
+/// cache line of its own, is then not touched.
 ///
 ///                expanded                                 compact
-///     line       key .. packets octets start end ..       key .. CompactTcp         end ..
+///     HotEntry   key .. packets octets start end ..       key .. CompactTcp         end ..
 ///     TcpState   next, recent  low segments ..            start, octets  low segments ..
 ///
-/// Nothing is lost by that: packets are as many as segments, and what is added in the line has few
-/// bits each, so that it is moved to the state after kMostPackets. Whatever else happens to a flow
-/// expands it first: a segment that does not just go on, one that comes after a silence or near a
-/// deadline, and everybody who wants its counts or its start. A flow with a TcpLossState stays
-/// expanded, and so does one that is hours old. Biflows and flows with other groups always are.
+/// No count is lost: packets are as many as segments. The counts in the HotEntry have few bits
+/// each, so they are moved to the state after kMostPackets. Anything else expands the flow first: a
+/// segment that does not just go on, a segment after a silence or near a deadline, and each reader
+/// of its counts or its start. A flow with a TcpLossState stays expanded, and so does a flow that
+/// is hours old. Biflows and flows with other groups are always expanded.
 ///
 /// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
 /// long as plain ones. In single runs before and after, in turn on a noisy machine, 1.8 and 1.4
 /// times, and 1.1 once the states were apart (GroupPlace).
 ///
-/// @thread  the one that owns the cache
+/// @thread  the thread that owns the cache
 /// @cost    one cache line per segment; to compact or expand, the state's line too
 class [[gnu::may_alias]] CompactTcp {  // it lies where HotEntry has members of other types
 public:
-    /// How long a compact flow is added to without a look at its deadlines and its memory of
-    /// segments.
+    /// How long packets are added to a compact flow without a test of its deadlines and of the
+    /// analysis' memory of segments.
     class Limits {
     public:
         /// @param silence  a shorter one makes the analysis forget nothing
@@ -61,7 +61,7 @@ public:
 
     /// Makes an expanded flow compact, where that is possible.
     ///
-    /// @param state  its own, of which TcpAnalysis::add() has said that it just went on
+    /// @param state  its own; TcpAnalysis::add() has just returned true for it
     /// @param clock  of the packet
     [[gnu::always_inline]] static void compact(HotEntry& line, TcpState& state,
                                                Timestamp clock) noexcept {
@@ -79,7 +79,8 @@ public:
         std::memcpy(&state, &moved, sizeof moved);
         line.is_compact = 1;
     }
-    /// Makes a compact flow what it would be if each packet had been added to it expanded.
+    /// Expands a compact flow. The result is the same as if each packet had been added to it
+    /// expanded.
     static void expand(HotEntry& line, TcpState& state) noexcept {
         CompactTcp compact;
         Moved moved;
@@ -96,7 +97,7 @@ public:
         line.is_compact = 0;
     }
 
-    /// Whether a packet of a compact flow comes so soon that add() does not fail for that.
+    /// Whether a packet of a compact flow comes soon enough for add().
     [[nodiscard, gnu::always_inline]] static bool comes_soon(const HotEntry& line,
                                                              const KeyedPacket& packet,
                                                              const Limits& limits) noexcept {
@@ -135,12 +136,12 @@ private:
     static constexpr std::uint64_t kOnePacket = std::uint64_t{1} << kPacketsAt;
     static constexpr std::uint32_t kMostPackets = (1U << (kDataAt - kPacketsAt)) - 1;
     static constexpr std::uint32_t kMostBytes = 65'535;  ///< of a packet, or of its data
-    // The second: so that one go_on_to() of all their data is what one for each would be.
+    // The second: one go_on_to() of all their data has the same result as one for each packet.
     static_assert(std::uint64_t{kMostPackets} * kMostBytes <= kMostOctets &&
                   kMostOctets < static_cast<std::uint32_t>(tcp::kFarthest));
 
-    // Ticks of the start are modulo 2^18, 20 hours. No flow becomes or stays compact that is older
-    // than half of that, and no gap is so long that the other half might pass in it.
+    // Ticks of the start are modulo 2^18, 20 hours. A flow older than half of that does not become
+    // or stay compact, and no gap is so long that the other half might pass in it.
     static constexpr unsigned kTickShift = 28;  ///< 2^28 ns, 268 ms
     static constexpr unsigned kAgeShift = 32 - (64 - kTickAt);
     static constexpr std::uint64_t kMostAge = std::uint64_t{1} << (63 - kTickAt);
@@ -165,7 +166,7 @@ private:
         return counts_ >> kPacketsAt & kMostPackets;
     }
 
-    /// Whether neither deadlines nor the analysis' memory can have passed, and the packet is not
+    /// Whether no deadline and no time limit of the analysis can have passed, and the packet is not
     /// late.
     [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const HotEntry& line,
                                                      const KeyedPacket& packet) const noexcept {
@@ -177,7 +178,7 @@ private:
                age < limits.age_;
     }
     /// Whether a segment follows on those before it, changes nothing but what it adds, and there is
-    /// room for that. TcpAnalysis::just_goes_on() asks the same of an expanded flow.
+    /// room for that. TcpAnalysis::just_goes_on() is the same test for an expanded flow.
     [[nodiscard, gnu::always_inline]] bool is_next(const PacketFields& segment,
                                                    std::uint32_t signature) const noexcept {
         return segment.tcp.sequence == next_ && tcp::is_plain(segment) &&
@@ -187,7 +188,7 @@ private:
     }
 
     std::uint64_t counts_;
-    std::uint32_t next_;  ///< as TcpState has it, as is the rest
+    std::uint32_t next_;  ///< this and the rest as in TcpState
     tcp::RecentSignatures recent_;
 };
 static_assert(std::is_trivially_copyable_v<CompactTcp>);

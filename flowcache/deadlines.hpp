@@ -46,8 +46,8 @@ struct Timeouts {
     }
     return {active, FlowEndReason::active_timeout};
 }
-/// The same of a record whose connection's end was seen. Where both are the same time, it is the
-/// active one, which tells more: the record might have gone on.
+/// The same of a record whose connection's end was seen. If both are the same time, the reason is
+/// the active timeout, which says more: the record might have gone on.
 [[nodiscard]] inline Deadline deadline_behind_end(Timestamp start, Timestamp end,
                                                   const Timeouts& timeouts) noexcept {
     const Timestamp silent = end + timeouts.tcp_end;
@@ -58,20 +58,20 @@ struct Timeouts {
     return {active, FlowEndReason::active_timeout};
 }
 
-// When to look at which flow. One number per entry, in one array that is walked from end to end
-// again and again:
+// When each flow is tested. One number per entry, in one array that is walked from end to end again
+// and again:
 //
 //     due[entry]   ticks since base_, at or before the entry's deadline; kNever: it does not run
 //
-// Packets move deadlines but never touch this array: who walks it tests the deadline of the moment
+// Packets move deadlines but never touch this array: the walk tests the entry's present deadline
 // and writes the new one. So a flow costs one visit per timeout, and none per packet. A walk over
 // 20 M flows reads 80 MB in order, sixteen entries per comparison: some milliseconds, twice a
 // second. It finds entries in the order of the array, which is not that of their deadlines, so
 // flows that began in one burst leave spread over half a second.
 //
 // Rejected: a timing wheel of linked entries. It is exact to the millisecond, but takes eight bytes
-// of the flow's line, touches two strange lines for each flow that begins or ends, and hands all
-// flows of a burst over at once.
+// of the HotEntry, touches two other flows' cache lines for each flow that begins or ends, and ends
+// all flows of a burst at once.
 
 class DueTimes {
 public:
@@ -121,14 +121,14 @@ public:
     /// After this every running entry needs set(); until then it may be found early.
     void set_base(Timestamp now) noexcept { base_ = now; }
 
-    /// Where a walk has come to. Each of those who walk has one.
+    /// Position of a walk. Each walk has its own.
     struct Cursor {
         std::size_t at = 0;
     };
 
     /// Walks on from where the cursor's last walk ended, round the end of the array.
     ///
-    /// @param most   entries to pass at the most; what is left of them is left in it
+    /// @param most   entries to pass at the most; reduced by those that were passed
     /// @param until  entries with this tick or an earlier one are found
     /// @param found  filled from the front; the walk ends early when it is full
     /// @return       how many were found
@@ -212,24 +212,24 @@ private:
     Timestamp::duration owed_{};  ///< time that was not walked for
 };
 
-/// Remembers how far a cache that needs entries has looked for flows that are due, a few entries
-/// for each packet, and until when a whole round has shown that there is none. Without that a flood
-/// would pay for the same search with each of its packets.
+/// Remembers how far a cache that needs entries has searched for due flows, a few entries for each
+/// packet, and until when a whole round has found none. Without that a flood would pay for the same
+/// search with each of its packets.
 ///
 /// It has a cursor of its own: the walk that expires flows passes most entries well before they are
-/// due, and would tell little.
+/// due, and would find little.
 class DueSearch {
 public:
     /// Whether some flow may be due.
     [[nodiscard]] bool is_worthwhile(Timestamp now) const noexcept { return now > nothing_until_; }
-    /// Must be told of each deadline that is new, or earlier than before.
+    /// Required for each deadline that is new, or earlier than before.
     void scheduled(Timestamp deadline) noexcept {
         nothing_until_ = std::min(nothing_until_, deadline);
         earliest_ = std::min(earliest_, deadline);
     }
     /// @param entries   that the cursor went past
     /// @param earliest  none of them that still runs has an earlier deadline, unless scheduled()
-    ///                  was told of it
+    ///                  was called with it
     /// @param round     entries of a whole round, now
     void passed(std::size_t entries, Timestamp earliest, std::size_t round) noexcept {
         passed_ += entries;

@@ -24,30 +24,30 @@
 
 namespace tributary {
 
-/// What packets make of an entry, and what record it gives; the table around it finds entries, and
-/// says when they end. Of a biflow, an entry holds
+/// What packets change in an entry, and which record is written from it. The table around it finds
+/// entries, and decides when they end. The entry of a biflow has
 ///
-///     line           what the direction from the initiator counts, and the times of both
-///     groups         the group `reverse`, that direction's own times, and each chosen group for
-///                    either direction
+///     HotEntry       the counts of the direction from the initiator, and the times of both
+///     groups         the group `reverse`, the times of the direction from the initiator, and each
+///                    chosen group for either direction
 ///
 /// A direction begins with its first packet, and is zeros until then.
 ///
-/// An entry without a packet gives no record. It was just opened, or is an empty slice: its record
-/// has ended by the active timeout, and no packet has come since. It stays for one idle timeout: it
-/// is a flow that runs, whose handle stays good and whose initiator is known. EvictionCursor tells
+/// An entry without a packet gives no record. It was just opened, or is between records: its record
+/// has ended by the active timeout, and no packet has come since. It stays for one idle timeout as
+/// a running flow, whose handle stays valid and whose initiator is known. EvictionCursor defines
 /// how long it stays in a full cache.
 ///
-/// Where TCP is analysed, group tcp-analysis of an entry is the TcpState of its direction until its
+/// With TCP analysis, group tcp-analysis of an entry is the TcpState of its direction until its
 /// record is written; CompactTcp uses some of it otherwise.
 ///
-/// @thread  the one that owns the cache; nothing allocates
+/// @thread  the thread that owns the cache; nothing allocates
 template <std::size_t kRecordBytes>
 class EntryUpdate {
 public:
     using Entries = FlowEntries<kRecordBytes>;
 
-    /// @param troubles  as TcpAnalysis wants them
+    /// @param troubles  as TcpAnalysis requires them
     EntryUpdate(const FlowCacheOptions& options, const RecordLayout& layout,
                 const typename Entries::Groups& groups, std::span<TcpLossState> troubles,
                 CacheCounters& counters) noexcept
@@ -67,7 +67,7 @@ public:
         compact_limits_ = CompactTcp::Limits(timeouts_, analysis_.shortest_time());
     }
 
-    /// Makes an entry that of a packet's flow, without a record.
+    /// Opens an entry for a packet's flow, without a record.
     void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         HotEntry& line = entries.line(entry);
         line.key = first.key;
@@ -89,7 +89,7 @@ public:
         }
         for_each_tcp_state(line, &TcpAnalysis::begin);
     }
-    /// Begins the record of an empty entry with its first packet, which it does not count yet.
+    /// Begins the record of an empty entry with its first packet, which is not counted yet.
     void begin_record(HotEntry& line, const KeyedPacket& first) noexcept {
         if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
             analysis_.pause(tcp_state(line, layout_), first.packet->seen_at - line.end);
@@ -110,14 +110,14 @@ public:
     }
     [[nodiscard]] bool may_be_compact() const noexcept { return groups_.is_apart(); }
     [[nodiscard]] const CompactTcp::Limits& limits() const noexcept { return compact_limits_; }
-    /// Of the direction that a packet goes in, if its candidate is right.
+    /// The state of the direction of a packet, if its candidate is right.
     [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
         const bool is_reverse = is_biflow() && packet.candidate->is_reverse(packet);
         return tcp_state(*packet.candidate, is_reverse ? reverse_layout_ : layout_);
     }
     [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
 
-    /// Adds a packet of a running entry that changes nothing but what it adds: its record has
+    /// Adds a packet of a running entry if it changes nothing but what it adds: its record has
     /// begun, no later than the packet, and its deadline() has not passed, which is that of a
     /// record.
     /// @return  false: it may change more, and nothing was added
@@ -136,7 +136,8 @@ public:
         add(line, packet);
         return true;
     }
-    /// Undoes what add() made compact, before packets, octets, start or a TcpState are touched.
+    /// Expands what add() made compact. Required before packets, octets, start or a TcpState are
+    /// used.
     void expand(HotEntry& line) const noexcept {
         if (may_be_compact() && line.is_compact != 0) {
             CompactTcp::expand(line, tcp_state(line, layout_));
@@ -149,9 +150,9 @@ public:
             return;
         }
         const Timestamp before = line.end;
-        // Read once: for all the compiler knows, stores to the line change it.
+        // Read once: the compiler must assume that stores to the HotEntry change it.
         const Timestamp seen_at = packet.packet->seen_at;
-        // The analysis comes last: what is needed around it would have to be kept for it.
+        // The analysis comes last, so that nothing has to be kept for later across it.
         add_counts(line, counts_of(packet));
         widen(line, seen_at, seen_at);
         if (adds_to_groups()) {
@@ -162,7 +163,8 @@ public:
 
     /// Adds what a program outside has counted of one direction.
     ///
-    /// @return  false: nothing was added, the record or that direction has no packet of its own yet
+    /// @return  false: nothing was added, because the record or that direction has no packet of its
+    ///          own yet
     [[nodiscard]] bool add_counted(HotEntry& line, bool is_swapped, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
         if (is_biflow()) {
@@ -188,7 +190,7 @@ public:
 
     [[nodiscard]] Deadline deadline(HotEntry& line) const noexcept {
         expand(line);
-        if (is_empty(line)) {  // only silence ends a slice without a packet
+        if (is_empty(line)) {  // only silence ends an entry without a packet
             return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
         }
         if (line.end_was_seen != 0) [[unlikely]] {
@@ -208,7 +210,7 @@ public:
         }
         return tally;
     }
-    /// Whether the entry has no packet: it was just opened, or is an empty slice.
+    /// Whether the entry has no packet: it was just opened, or is between records.
     [[nodiscard]] bool is_empty(HotEntry& line) const noexcept {
         return line.is_compact == 0 && line.packets == 0 &&
                (!is_biflow() || reverse_of(line).packets == 0);
@@ -219,17 +221,17 @@ public:
                       typename Entries::Record& record) const noexcept {
         expand(entries.line(entry));
         write_waiting(entries, entry, record);
-        tell(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
-             entries.line(entry));
+        write_analysis(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
+                       entries.line(entry));
     }
-    /// An entry got a copy of a flow's record, which is to wait there, while the flow goes on.
-    void finish_record(HotEntry& line) const noexcept { tell(groups_.of(line), line); }
-    /// The flow of an entry has ended. @param waits  its record is to wait there
+    /// Finishes the copy of a flow's record that waits in this entry while the flow goes on.
+    void finish_record(HotEntry& line) const noexcept { write_analysis(groups_.of(line), line); }
+    /// The flow of an entry has ended. @param waits  its record waits in the entry
     void close(HotEntry& line, bool waits) noexcept {
         if (!has_analysis()) {
             return;
         }
-        std::array<TcpState, 2> states;  // they have to be ended when they have told
+        std::array<TcpState, 2> states;  // for end(), after finish_record()
         std::size_t count = 0;
         for_each_tcp_state(line, [&](TcpState& state) { states[count++] = state; });
         if (waits) {
@@ -249,13 +251,14 @@ public:
             // Without a packet a direction has no times; those of a record are never unset.
             record.core.start = record.core.packets != 0 ? span.start : reverse.start;
             record.core.end = record.core.packets != 0 ? span.end : reverse.start;
-            if (reverse.packets == 0) {  // of the slice before
+            if (reverse.packets == 0) {  // of the record before
                 record.template group<ReverseGroup>(layout_.reverse_at).end = {};
             }
         }
     }
 
-    /// Whether a flow outlives its record that ends for this reason, as an empty slice.
+    /// Whether a flow goes on in an entry between records after its record has ended for this
+    /// reason.
     [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
         return reason == FlowEndReason::active_timeout;
     }
@@ -270,7 +273,7 @@ public:
             const Timestamp forward_end = forward_span(line).end;
             const Timestamp reverse_end = reverse_of(line).end;
             clear_directions(line, reverse_of(line).biflow_direction, tunnel);
-            forward_span(line).end = forward_end;  // what comes next follows on them
+            forward_span(line).end = forward_end;  // the next packets follow on them
             reverse_of(line).end = reverse_end;
         }
         for_each_tcp_state(line, [this](TcpState& state) { analysis_.begin_slice(state); });
@@ -284,7 +287,7 @@ private:
     [[nodiscard]] TcpState& tcp_state(HotEntry& line, const RecordLayout& layout) const noexcept {
         return groups_.of(line).template get<TcpState>(layout.tcp_analysis_at);
     }
-    /// Of each direction of a TCP flow; of others there is none.
+    /// For the state of each direction of a TCP flow; other flows have none.
     template <class Use>
     void for_each_tcp_state(HotEntry& line, Use use) const noexcept {
         if (analyses(line)) {
@@ -294,17 +297,18 @@ private:
             }
         }
     }
-    /// Makes the states among the groups of a record what they tell.
-    void tell(GroupBytes groups, const HotEntry& line) const noexcept {
+    /// Replaces the states among the groups of a record by the analysis that it carries.
+    void write_analysis(GroupBytes groups, const HotEntry& line) const noexcept {
         if (!has_analysis()) {
             return;
         }
         for (const RecordLayout* layout : {&layout_, &reverse_layout_}) {
             const std::uint16_t at = layout->tcp_analysis_at;
             if (at != 0) {
-                const TcpAnalysisGroup told =
-                    analyses(line) ? analysis_.told(groups.get<TcpState>(at)) : TcpAnalysisGroup{};
-                std::memcpy(&groups.get<std::byte>(at), &told, sizeof told);
+                const TcpAnalysisGroup report = analyses(line)
+                                                    ? analysis_.report(groups.get<TcpState>(at))
+                                                    : TcpAnalysisGroup{};
+                std::memcpy(&groups.get<std::byte>(at), &report, sizeof report);
             }
         }
     }
@@ -332,7 +336,7 @@ private:
         }
     }
 
-    /// Whether there is a group but the analysis of TCP.
+    /// Whether there is a group other than the analysis of TCP.
     [[nodiscard]] bool adds_to_groups() const noexcept {
         return Entries::kGroupBytes > 0 && adds_to_groups_;
     }
@@ -369,11 +373,11 @@ private:
         return directions(line).reverse();
     }
 
-    /// Makes both directions of a biflow such as have no packet yet; only what TcpAnalysis knows of
-    /// them stays, which lies before group `reverse`.
+    /// Clears both directions of a biflow, so that they have no packet. Only the states of
+    /// TcpAnalysis stay, which lie before group `reverse`.
     ///
-    /// @param tunnel  as packets from the initiator have it. It is there before they are, because
-    ///                it may be part of the key.
+    /// @param tunnel  as packets from the initiator have it. It is set before they come, because it
+    ///                may be part of the key.
     void clear_directions(HotEntry& line, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
         constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);

@@ -29,20 +29,20 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory:  | index | entries: lines, groups, IPv6 addresses | due times | slices | TCP troubles |
-//   packet   hash -> bucket (one line) -> entry -> flow line (one line; IPv6: and its addresses)
-//   clock    walk over the due times -> flow lines whose time has come -> record -> sink
+//   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | SliceMap | TCP losses
+//   packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and addresses)
+//   clock   walk over the due times -> HotEntry of each due flow -> record -> sink
 //
-// A burst goes through in three stages, so that misses overlap: KeyedBurst, while the input path
-// still parses, hashes and prefetches the bucket, then guesses the entry and prefetches that; then
-// the cache accounts, with a BurstPrefetch. It tests the candidate: a packet before may have moved
-// things.
+// A burst goes through in three stages, so that cache misses overlap. While the input path still
+// parses, KeyedBurst hashes and prefetches the bucket; then it finds a candidate for the entry and
+// prefetches that. Then the cache accounts, with a BurstPrefetch. It tests the candidate, because a
+// packet before may have moved things.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
-// the deadlines of the entry it finds, however far the walk has come.
+// the deadlines of its entry, however far the walk has come.
 //
-// Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends what is due
-// (cache_size.hpp tells why that is found in time). If nothing is due, EvictionCursor chooses.
+// Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends due flows
+// (entries_for() is why these are found in time). If none is due, EvictionCursor chooses.
 
 template <std::size_t kRecordBytes>
 class FlowCache {
@@ -74,7 +74,7 @@ public:
                   take<TcpLossState>(memory, troubles_for(options)), counters),
           eviction_(most_slices(options)) {}
 
-    /// What makes packets ready for this cache. It stays good as long as the cache does.
+    /// Prepares packets for this cache. It is valid as long as the cache is.
     [[nodiscard]] KeyedBurst burst() const noexcept {
         return {options_, matcher_, index_, entries_.places()};
     }
@@ -83,7 +83,7 @@ public:
     ///
     /// @param packets  at most kBurstPackets, from burst()
     /// @cost  two prefetched cache lines per packet of a running IPv4 flow, and its groups unless
-    ///        it is CompactTcp; no allocation. A call, so that packets have all registers.
+    ///        it is CompactTcp; no allocation. Not inlined, so that packets have all registers.
     template <RecordSink<Record> Sink>
     [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
         if (!packets.empty() && clock_.has_gone_back(*this, packets.front())) [[unlikely]] {
@@ -101,9 +101,9 @@ public:
     }
 
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
-    /// also an empty one. Each entry is looked at twice a second of packet time.
+    /// also an empty one. Each entry is tested twice a second of packet time.
     ///
-    /// @param now     the source's clock; CacheClock says what happens when it goes back
+    /// @param now     the source's clock; CacheClock handles one that goes back
     /// @param budget  entries to visit at the most, and waiting records to hand on
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
@@ -126,16 +126,16 @@ public:
     /// `forced_end`. Call it until it returns true; false: the sink is full and records wait.
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
-        return last_tour_.end_some(*this, entries_.capacity(), now, sink) && entries_.taken() == 0;
+        return end_scan_.end_some(*this, entries_.capacity(), now, sink) && entries_.taken() == 0;
     }
 
     /// From now on records end by other timeouts. A CacheScan must then schedule_some() to its end;
-    /// until then a flow that has become due may leave as late as it would have.
+    /// until then a flow that has become due may leave as late as by the old timeouts.
     void set_timeouts(const Timeouts& timeouts) noexcept { update_.set_timeouts(timeouts); }
 
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
-    /// Names the running flow of a packet, for those who count or end it from outside.
+    /// The handle of a packet's running flow, for programs that count or end the flow from outside.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
         const EntryIndex entry = find(packet);
         return entry == kNoEntry ? std::nullopt : std::optional(entries_.handle(entry, packet));
@@ -143,12 +143,12 @@ public:
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
         return entries_.is_running(handle);
     }
-    /// Adds packets that somebody else has counted, of the handle's direction. They all go into the
-    /// record that the first of them belongs to.
+    /// Adds packets that were counted outside, in the handle's direction. They all go into the
+    /// record of the first of them.
     ///
     /// @param span  packet times of the first and the last of them
-    /// @return      false: nothing was added, the flow had ended by then or that direction has no
-    ///              packet in its record yet
+    /// @return      false: nothing was added, because the flow had ended by then or that direction
+    ///              has no packet in its record yet
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
@@ -175,7 +175,7 @@ private:
     friend class CacheClock;
     friend class CacheScan;
     using Entries = FlowEntries<kRecordBytes>;
-    /// Entries that a new flow looks at in a cache that is nearly full, or large and full.
+    /// Entries that a new flow tests in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
     static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
 
@@ -205,7 +205,8 @@ private:
             entry = open(packet, sink);
         }
         HotEntry& line = entries_.line(entry);
-        // The first one's deadline is new, and one that is late moves the active one forward.
+        // The deadline of a first packet is new, and a late packet makes the active deadline
+        // earlier.
         bool moves_deadline = packet.packet->seen_at < line.start;
         if (update_.is_empty(line)) {
             slices_.remove(entry);
@@ -263,7 +264,7 @@ private:
         search_.scheduled(deadline);
     }
 
-    /// Ends those entries whose deadline has passed; the others get their due times of now.
+    /// Ends the entries whose deadline has passed, and renews the due times of the others.
     template <class Sink>
     void visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
         for (const EntryIndex entry : found) {
@@ -280,8 +281,8 @@ private:
         }
     }
 
-    /// Ends the record of a running entry, which leaves, or waits while the sink is full. Then the
-    /// entry is free, unless the flow outlives its record.
+    /// Ends the record of a running entry. The record leaves, or waits while the sink is full. Then
+    /// the entry is free, unless the flow goes on.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
         HotEntry& line = entries_.line(entry);
@@ -309,7 +310,7 @@ private:
             entries_.append_waiting(entry);
         }
     }
-    /// Begins an empty slice after a record that has left, or waits in an entry of its own.
+    /// Puts an entry between records, after its record has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
         if (!has_left) {
             update_.finish_record(entries_.line(entries_.set_apart(entry)));
@@ -332,8 +333,8 @@ private:
         }
     }
 
-    /// Frees an entry: where none is free, hands on a waiting record, ends what is due, evicts, or
-    /// (the sink is full) forgets an empty slice, or loses the record that waits longest.
+    /// Frees an entry. If none is free, hands on a waiting record, ends due flows, evicts, or (the
+    /// sink is full) ends an entry between records, or loses the record that has waited longest.
     template <class Sink>
     void make_room(Timestamp now, Sink& sink) noexcept {
         if (entries_.taken() < entries_.capacity() - entries_.capacity() / 8) {
@@ -346,7 +347,7 @@ private:
         if (!entries_.has_room() && !has_waiting()) {
             const EntryIndex victim = eviction_.choose(entries_, update_, slices_);
             if (expire_if_due(victim, now,
-                              sink)) {  // its deadline comes first; if that cuts, both go
+                              sink)) {  // its deadline comes first, and may only cut
                 end(victim, FlowEndReason::lack_of_resources, sink);
             }
         }
@@ -359,8 +360,8 @@ private:
         }
     }
 
-    /// Ends what is due among the next `most` entries (no more than one walk, lest one is found
-    /// twice), until one is free.
+    /// Ends due flows among the next `most` entries, until one entry is free. `most` is one walk at
+    /// the most: no entry is found twice.
     template <class Sink>
     void end_due(Timestamp now, std::size_t most, Sink& sink) noexcept {
         if (!search_.is_worthwhile(now)) {
@@ -389,7 +390,7 @@ private:
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;
-    CacheScan last_tour_;  ///< how far end_all() has come
+    CacheScan end_scan_;  ///< how far end_all() has come
     CacheClock clock_;
     EvictionCursor eviction_;
 };

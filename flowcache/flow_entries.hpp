@@ -18,20 +18,21 @@
 
 namespace tributary {
 
-/// Whether records are TCP uniflows' analysis and nothing else, so that flows may become
-/// CompactTcp.
+/// Whether records are of uniflows with the analysis of TCP and no other group, so that flows may
+/// become CompactTcp.
 [[nodiscard]] constexpr bool is_tcp_analysis_alone(const RecordLayout& layout) noexcept {
     return layout.groups() == FieldGroups{.tcp_analysis = true} && layout.reverse_at == 0;
 }
 
-/// Where the groups of a cache's entries lie. Mostly behind each line, in the same memory page,
-/// because a packet that touches the line touches them:
+/// Where the groups of a cache's entries lie. Mostly behind each HotEntry, in the same memory page,
+/// because a packet that touches the HotEntry touches them:
 ///
-///     line groups   line groups   line groups ..
+///     HotEntry groups   HotEntry groups   HotEntry groups ..
 ///
-/// But where packets of a compact flow touch the line alone, all groups lie behind all lines:
+/// But where packets of a compact flow touch the HotEntry alone, all groups lie behind all of
+/// these:
 ///
-///     line line line ..   group group group ..
+///     HotEntry HotEntry HotEntry ..   group group group ..
 ///
 /// so that a memory page has twice as many of what packets touch. Analysed segments of a million
 /// undisturbed flows take 1.3 times as long with the first order (single runs); flows with groups
@@ -46,17 +47,18 @@ public:
         : is_apart_(kMayBeApart && is_tcp_analysis_alone(layout)),
           distance_(is_apart_ ? entries * sizeof(HotEntry) : sizeof(HotEntry)) {}
 
-    /// Whether they are not behind their lines.
+    /// Whether they are not behind their HotEntries.
     [[nodiscard]] bool is_apart() const noexcept { return kMayBeApart && is_apart_; }
-    /// Bytes from one line to the next.
+    /// Bytes from one HotEntry to the next.
     [[nodiscard]] std::size_t stride() const noexcept {
         return is_apart() ? sizeof(HotEntry) : sizeof(Entry);
     }
-    /// Of the line that begins so many bytes behind the first one. No division but by constants.
+    /// Of the HotEntry that begins so many bytes behind the first one. No division but by
+    /// constants.
     [[nodiscard]] std::size_t index(std::size_t bytes) const noexcept {
         return is_apart() ? bytes / sizeof(HotEntry) : bytes / sizeof(Entry);
     }
-    /// Without groups: where they would be, of which nothing is read.
+    /// Without groups: where they would be; nothing is read there.
     [[nodiscard]] GroupBytes of(HotEntry& line) const noexcept { return GroupBytes(begin(line)); }
     /// @param from  the first group's offset in a record
     void clear(HotEntry& line, std::uint16_t from) const noexcept {
@@ -75,14 +77,14 @@ public:
         HotEntry line;
         std::array<std::byte, std::max<std::size_t>(kGroupBytes, 1)> groups;
     };
-    /// The memory that one entry takes, in whatever order.
+    /// The memory that one entry takes, in either order.
     using Entry = std::conditional_t<kGroupBytes == 0, WithoutGroups, WithGroups>;
 
 private:
     static constexpr bool kMayBeApart = kGroupBytes == sizeof(HotEntry);
 
     bool is_apart_;
-    std::size_t distance_;  ///< from a line to its groups
+    std::size_t distance_;  ///< from a HotEntry to its groups
 };
 
 /// Takes `count` elements from the front of `memory`, aligned; the rest stays in it.
@@ -95,18 +97,18 @@ template <class T>
     return {static_cast<T*>(at), count};
 }
 
-/// Where the parts of each entry lie, whatever the size of its records.
+/// Where the parts of each entry lie, for any record size.
 struct EntryPlaces {
     std::byte* lines;
     const std::byte* ipv6;
-    std::size_t stride;  ///< from one line to the next, over groups behind it that packets touch
+    std::size_t stride;  ///< from one HotEntry to the next, over groups that packets touch
 
     [[nodiscard]] bool has_groups() const noexcept { return stride > sizeof(HotEntry); }
-    /// Asks, early, for what each packet of this entry touches; it waits in the second-level cache.
-    /// BurstPrefetch asks again for the line, and for groups that are apart.
+    /// Prefetches early what each packet of this entry touches, into the second-level cache.
+    /// BurstPrefetch prefetches the HotEntry again, and groups that are apart.
     ///
-    /// @param kHasGroups  has_groups(), of which a loop over packets asks once
-    /// @return            the entry's line
+    /// @param kHasGroups  has_groups(), which a loop over packets reads once
+    /// @return            the entry's HotEntry
     template <bool kHasGroups>
     [[gnu::always_inline]] HotEntry* prefetch(EntryIndex entry,
                                               const ShortKey& key) const noexcept {
@@ -125,11 +127,11 @@ struct EntryPlaces {
     }
 };
 
-/// The entries of one cache, which one index leads into:
+/// The entries of one cache, in arrays with one index:
 ///
-///     line    64 bytes
-///     groups  whole cache lines, as the record size asks for; GroupPlace tells where
-///     ipv6    32 bytes in an array of their own, written and read for IPv6 flows only
+///     HotEntry  64 bytes
+///     groups    whole cache lines, as the record size requires; GroupPlace defines where
+///     ipv6      32 bytes in an array of their own, written and read for IPv6 flows only
 ///
 /// So addresses that a flow doesn't have are never touched, and the kernel never has to find memory
 /// for them.
@@ -151,7 +153,7 @@ public:
     }
 
     /// @param memory  bytes_needed() bytes are taken from its front
-    /// @param gauge   told of taken() whenever it changes; outlives the entries
+    /// @param gauge   set to taken() whenever that changes; outlives the entries
     FlowEntries(std::span<std::byte>& memory, std::size_t entries, const RecordLayout& layout,
                 Counter& gauge) noexcept
         : gauge_(gauge),
@@ -168,13 +170,13 @@ public:
         const auto bytes = reinterpret_cast<const std::byte*>(&line) - first_line();
         return static_cast<EntryIndex>(place_.index(static_cast<std::size_t>(bytes)));
     }
-    /// Asks for what a look at an entry's deadline will touch beside its line, which is there.
+    /// Prefetches what a test of an entry's deadline touches beside its HotEntry.
     void prefetch_deadline(EntryIndex entry) const noexcept {
         if (line(entry).is_compact != 0) {
             prefetch_to_write(place_.begin(line(entry)));
         }
     }
-    /// Where each entry's groups are, seen from its line.
+    /// Where each entry's groups are, relative to its HotEntry.
     [[nodiscard]] const Groups& groups() const noexcept { return place_; }
     [[nodiscard]] EntryPlaces places() const noexcept {
         static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
@@ -206,7 +208,8 @@ public:
         return handle.entry < used_ && line(handle.entry).is_running() &&
                line(handle.entry).generation == handle.generation;
     }
-    /// Lets the record of a running entry wait in an entry of its own; has_room() was true.
+    /// Moves the record of a running entry to an entry of its own, to wait there; has_room() was
+    /// true.
     /// @return  that entry
     EntryIndex set_apart(EntryIndex entry) noexcept {
         const EntryIndex apart = allocate();
@@ -220,7 +223,7 @@ public:
         gauge_.set(taken());
     }
 
-    // The records that wait are linked by their lines, which need no bucket any more.
+    // The records that wait are linked by their `bucket`, which they need no more.
     [[nodiscard]] EntryIndex first_waiting() const noexcept { return first_waiting_; }
     void append_waiting(EntryIndex entry) noexcept {
         line(entry).bucket = kNoEntry;
@@ -264,7 +267,7 @@ private:
     [[nodiscard]] std::byte* first_line() const noexcept {
         return reinterpret_cast<std::byte*>(entries_.data());
     }
-    /// Makes a free entry one like another; handles of it stay stale.
+    /// Copies one entry to a free one; handles of the free one stay stale.
     void copy(EntryIndex from, EntryIndex to) const noexcept {
         const auto generation = line(to).generation;
         line(to) = line(from);

@@ -27,13 +27,13 @@ namespace tributary {
 //   insert        into the home bucket, or, where that is full, the nearest of its group of 16 that
 //                 is not: bucket home ^ 1, home ^ 2, ..; each full one passed over counts it in
 //                 `overflowed`
-//   a miss        ends at the first bucket that nothing was passed on from: `overflowed` is 0
+//   a miss        ends at the first bucket that passed no flow on: `overflowed` is 0
 //   remove        frees the slot and takes back the counts; no tombstones, nothing moves
 //
 // At full load a bucket holds five flows on average, so 3.2 % of them are full, 1.4 % pass flows
 // on, and 0.4 % of flows lie in bucket home ^ 1: the other one of the same 128 octets, which some
-// processors fetch along with it. Slots are cheap (6 bytes), which buys what other tables pay moves
-// for: a flow's entry never moves, and a lookup never needs a second random line.
+// processors fetch along with it. Slots are cheap (6 bytes). So a flow's entry never moves, as
+// other tables need it to, and a lookup never needs a second random line.
 // This is F14's overflow counting (folly, F14Table.h) over buckets that hold indices, since entries
 // have handles.
 //
@@ -84,21 +84,22 @@ public:
     void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
 
     /// The first entry with the home's tag, most likely the flow's; or kNoEntry. Buckets behind the
-    /// second one are not looked into.
+    /// second one are not searched.
     [[nodiscard]] EntryIndex candidate(IndexHome home) const noexcept {
         const Bucket& bucket = buckets_[home.bucket];
         const std::uint32_t found = slots_with(bucket, home.tag);
         if (found == 0) [[unlikely]] {
-            return bucket.overflowed == 0 ? kNoEntry : guess_in_second(home);
+            return bucket.overflowed == 0 ? kNoEntry : candidate_in_second(home);
         }
         const EntryIndex entry = bucket.entries[slot_of(found)];
         if (entry == kNoEntry) {
-            __builtin_unreachable();  // insert() wants none: whoever asks again asks nothing
+            __builtin_unreachable();  // insert() never takes kNoEntry, so the caller's test for it
+                                      // is dropped
         }
         return entry;
     }
 
-    /// @param is_same  whether an entry is the one that is sought
+    /// @param is_same  whether an entry is the flow's
     /// @return         kNoEntry: none is
     /// @cost           one bucket, rarely two, never more than kGroupBuckets
     template <class IsSame>
@@ -150,9 +151,9 @@ public:
     }
 
 private:
-    /// candidate() for a flow that its home bucket has passed on. Never inlined, so that the
-    /// others' way is short.
-    [[nodiscard, gnu::noinline]] EntryIndex guess_in_second(IndexHome home) const noexcept {
+    /// candidate() for a flow that its home bucket has passed on. Never inlined, so that the common
+    /// path is short.
+    [[nodiscard, gnu::noinline]] EntryIndex candidate_in_second(IndexHome home) const noexcept {
         return find_in(buckets_[home.bucket ^ 1U], home.tag, [](EntryIndex) { return true; });
     }
     template <class IsSame>
@@ -166,7 +167,7 @@ private:
         }
         return kNoEntry;
     }
-    /// One bit, of two, for each slot whose tag this is; slot_of() tells the lowest one's slot.
+    /// One of two bits for each slot with this tag; slot_of() finds the slot of the lowest one.
     [[nodiscard]] static std::uint32_t slots_with(const Bucket& bucket,
                                                   std::uint16_t tag) noexcept {
         constexpr std::uint32_t kOneBitPerSlot = 0x5'5555;  // of the two that a comparison gives
@@ -178,9 +179,9 @@ private:
         return static_cast<std::size_t>(std::countr_zero(slots)) / 2;
     }
 
-    /// Tells the full buckets before `place` that a flow was passed on, or is no more.
+    /// Counts in the full buckets before `place` that a flow was passed on, or is no more.
     void count_overflow(Place place, int change) noexcept {
-        static_assert(kSlots * kGroupBuckets < 0xFFFF);  // more flows no bucket passes on
+        static_assert(kSlots * kGroupBuckets < 0xFFFF);  // no bucket passes on more flows
         const std::uint32_t home = place.bucket ^ place.distance;
         for (std::uint32_t step = 0; step < place.distance; ++step) {
             std::uint16_t& overflowed = buckets_[home ^ step].overflowed;

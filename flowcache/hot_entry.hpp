@@ -11,21 +11,20 @@
 
 namespace tributary {
 
-/// Names a flow while it runs, through all records that the active timeout cuts. It goes stale when
-/// the flow ends, and stays so: whoever holds it (a NIC that counts, an inspector) is told, and
-/// never reaches the entry's next flow.
+/// Names a flow while it runs, through all records that the active timeout cuts. It becomes stale
+/// when the flow ends, and stays so: a call with a stale handle fails, and never reaches the
+/// entry's next flow. Holders are a NIC that counts, or an inspector.
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
-    std::uint32_t
-        generation{};   ///< 22 bits: stale handles are found out for 2^22 flows of an entry
+    std::uint32_t generation{};  ///< 22 bits: a stale handle is detected for 2^22 flows of an entry
     bool is_swapped{};  ///< of a biflow: the direction is that of such packets (KeyedPacket)
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
 /// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
-/// groups has nothing else; GroupPlace tells where groups lie, and IPv6 addresses are in an array
-/// of their own, at the same index. Of a biflow the line has the direction from the initiator, but
-/// the times of both, which its deadlines come from.
+/// groups has nothing else. GroupPlace defines where groups lie; IPv6 addresses are in an array of
+/// their own, at the same index. The HotEntry of a biflow has the counts of the direction from the
+/// initiator, but the times of both directions, from which its deadlines follow.
 struct alignas(64) HotEntry {
     static constexpr std::uint32_t kGenerations = (1U << 22U) - 1;
 
@@ -37,15 +36,15 @@ struct alignas(64) HotEntry {
     std::uint64_t octets;
     Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
     Timestamp end;
-    std::uint32_t bucket;  ///< that holds it; of a record that waits: the entry that waits next
+    std::uint32_t bucket;  ///< that holds it; of a record that waits: the next entry that waits
     std::uint32_t generation : 22;
     std::uint32_t is_compact : 1;      ///< CompactTcp lies in place of packets, octets and start
     std::uint32_t was_cut : 1;         ///< the active timeout has ended a record of this flow
     std::uint32_t distance : 4;        ///< of FlowIndex::Place
     std::uint32_t end_was_seen : 1;    ///< of the connection, in this record: TcpEnd
     std::uint32_t starts_swapped : 1;  ///< a biflow whose initiator is the key's destination
-    /// Directions of a biflow that have sent FIN, also in a slice that has ended: 1 forward,
-    /// 2 reverse. With `tcp_end` both of them where RST was seen, and of a uniflow.
+    /// Directions of a biflow that have sent FIN, also in a record that has ended: 1 forward, 2
+    /// reverse. With `tcp_end` both are set after RST, and in a uniflow also after FIN.
     std::uint32_t finished : 2;
 
     [[nodiscard]] bool is_running() const noexcept { return end_reason == FlowEndReason::none; }

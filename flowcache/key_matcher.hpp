@@ -8,9 +8,9 @@
 
 namespace tributary {
 
-/// What makes a packet one of a flow's: the whole key is equal, and so is the tunnel around it
-/// where that is part of the key. The tunnel is not in FlowKey, because few configurations want it
-/// and it would double the key for all.
+/// Whether a packet belongs to a flow: the whole key is equal, and so is the tunnel around the
+/// packet where that is part of the key. The tunnel is not in FlowKey, because few configurations
+/// use it and it would double the key for all.
 class KeyMatcher {
 public:
     /// @param tunnel_in_key  needs a layout with the group `tunnel`
@@ -26,7 +26,7 @@ public:
     }
     // The same in steps, for a loop in which few packets take the last one.
     [[nodiscard]] FlowHash hash_of_key(const ShortKey& key) const noexcept { return hasher_(key); }
-    /// Whether a packet with this key has more that tells its flow: IPv6 addresses, or a tunnel.
+    /// Whether more than this key identifies the packet's flow: IPv6 addresses, or a tunnel.
     [[nodiscard]] bool goes_beyond(const ShortKey& key) const noexcept {
         return key.ip_version != version_of_key_alone_;
     }
@@ -62,7 +62,7 @@ private:
 
     FlowHasher hasher_;
     std::uint16_t tunnel_at_;            ///< 0: not in the key
-    std::uint8_t version_of_key_alone_;  ///< IP version whose keys tell all; 0: none does
+    std::uint8_t version_of_key_alone_;  ///< IP version that needs the ShortKey alone; 0: none
 };
 
 }  // namespace tributary

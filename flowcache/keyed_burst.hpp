@@ -24,38 +24,39 @@ namespace tributary {
 /// A burst on its way into one cache. An input path that parses adds each packet as soon as its
 /// fields are known, so that memory works while the next ones are parsed:
 ///
-///     each group    makes the group's keys and hashes, and asks for their buckets; by their
-///                   buckets, which are there by now, it guesses the entries of an earlier group,
-///                   and asks for the entries' lines
+///     each group    makes the group's keys and hashes, and prefetches their buckets; finds the
+///                   candidates of an earlier group in its buckets, which are there by now, and
+///                   prefetches the candidates' HotEntries
 ///
-/// The candidate is only that: the cache compares the whole key when the packet's turn comes,
-/// because a packet before it may have moved things.
+/// A candidate may be wrong: the cache compares the whole key when it accounts the packet, because
+/// a packet before it may have moved things.
 ///
 /// Requests leave in groups, because one whose page is not in the TLB holds up what follows until
-/// the page was walked to, and walks overlap only where requests stand close together. Where
-/// neighbours keep the memory busy, packets with their requests one by one took 1.2 times as long
-/// at ten million flows; on a quiet machine there is no difference.
+/// the page walk ends, and walks overlap only where requests stand close together. While other
+/// programs keep the memory busy, packets with their requests one by one took 1.2 times as long at
+/// ten million flows; on a quiet machine there is no difference.
 ///
-/// They leave a group at a time, because a processor has room for some 16 of them, and what finds
-/// no room holds up all that follows: as passes over the whole burst they took 1.1 times as long at
-/// a million flows. Lines of a burst's last kAhead packets do leave together, in finish(): to ask
-/// for them between accounting one group and the next was no quicker. Nor was it, but for 2 % at a
-/// million flows, to ask for them while the next burst is parsed, and to account each burst behind
-/// that: fields of two bursts crowd the first-level cache, and few flows took 1.05 to 1.1 times as
-/// long.
+/// They leave a group at a time, because a processor has room for some 16 of them, and a request
+/// without room holds up all that follows: as passes over the whole burst they took 1.1 times as
+/// long at a million flows. The HotEntries of a burst's last kAhead packets are requested together,
+/// in finish(): requests between the accounting of one group and the next were no quicker. A third
+/// way was to request them while the next burst is parsed, and to account each burst after that. It
+/// gained 2 % at a million flows and nothing elsewhere: fields of two bursts crowd the first-level
+/// cache, and few flows took 1.05 to 1.1 times as long.
 ///
-/// Lines come into the second-level cache, and BurstPrefetch fetches each from there. Straight into
-/// the first one, and asked for two groups behind their buckets instead of five, a packet took 1.1
-/// times as long at a million flows, and 1.2 times where a tenth of them is replaced each second.
+/// HotEntries come into the second-level cache, and BurstPrefetch fetches each from there. Straight
+/// into the first-level cache, and requested two groups behind their buckets instead of five, a
+/// packet took 1.1 times as long at a million flows, and 1.2 times where a tenth of them is
+/// replaced each second.
 ///
 /// Keys are made a group at a time too, in a loop whose secrets and settings stay in registers:
-/// made packet by packet, between parsing one and the next, a key took 1.2 times the instructions.
+/// made packet by packet, between two parsed packets, a key took 1.2 times the instructions.
 ///
-/// Keys are made soon behind the fields' stores, and hashed right behind their own, so parsers of
-/// plain packets, PacketFields::flow_word(), write_key() and FlowHasher use the same whole words: a
-/// load that spans narrower stores waits for them, which cost 8 ns.
+/// Keys are made soon after the fields are stored, and hashed right after the keys are. So parsers
+/// of plain packets, PacketFields::flow_word(), write_key() and FlowHasher use the same whole
+/// words: a load that spans narrower stores waits for them, which cost 8 ns.
 ///
-/// @thread  the one that owns the cache; nothing allocates
+/// @thread  the thread that owns the cache; nothing allocates
 class KeyedBurst {
 public:
     /// FlowCache::burst() makes one. Settings and seed are copied; index and entries lead into the
@@ -91,7 +92,7 @@ public:
             advance(kAhead);
         }
     }
-    /// The packets, in the order in which they were added; good until the next clear().
+    /// The packets, in the order in which they were added; valid until the next clear().
     [[nodiscard]] std::span<const KeyedPacket> finish() noexcept {
         advance(0);
         return {packets_.data(), end_};
@@ -99,8 +100,8 @@ public:
 
 private:
     static constexpr std::ptrdiff_t kGroup = 8;
-    /// Packets between the two steps: time for memory to answer, 160 ns and more, of which parsing
-    /// and keying a frame pass five.
+    /// Packets between the two steps: memory takes 160 ns and more to answer. Parsing and keying a
+    /// frame takes five of these.
     static constexpr std::ptrdiff_t kAhead = 5 * kGroup;
 
     /// Takes all packets through the first step, and all but the last `ahead` through the second.
@@ -139,7 +140,7 @@ private:
         }
         keyed_ = end;
     }
-    /// Never inlined, so that the others' way is short.
+    /// Never inlined, so that the path of other packets is short.
     [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
         return matcher_.extended(hash, packet);
     }
@@ -159,7 +160,7 @@ private:
     }
 
     // In an order that leaves no gaps. One group more, which is never used, lies behind the last
-    // packet, so that group_end_ has where to point.
+    // packet, so that group_end_ points into the array.
     std::array<KeyedPacket, kBurstPackets + kGroup> packets_;
     KeyedPacket* end_ = packets_.data();                 ///< behind the last one
     KeyedPacket* keyed_ = packets_.data();               ///< the first one without a key
@@ -172,10 +173,10 @@ private:
     bool vlan_in_key_;
 };
 
-/// What a burst adds to a cache's counters, in registers until a record may leave: nobody is to see
-/// one with packets that were never counted. Inlined, or it would go through memory.
+/// What a burst adds to a cache's counters, in registers until a record may leave: no reader may
+/// see a record whose packets are not counted. Inlined, so that it does not go through memory.
 ///
-/// @thread  the one that owns the cache
+/// @thread  the thread that owns the cache
 class BurstCounts {
 public:
     explicit BurstCounts(const KeyedPacket* first) noexcept : from_(first) {}
@@ -196,16 +197,17 @@ private:
     std::uint64_t octets_ = 0;
 };
 
-/// Asks for what a burst's later packets will touch: their entries' lines, which KeyedBurst has
-/// asked for as far as the second-level cache; where TCP is analysed, TcpStates of flows that are
-/// not compact, or will be expanded because they were silent, and then their troubles. Lines and
-/// troubles of a burst's first four are not asked for. Guesses may be wrong, and troubles too.
+/// Prefetches what a burst's later packets will touch: their HotEntries, which KeyedBurst has
+/// brought into the second-level cache; with TCP analysis, the TcpStates of flows that are not
+/// compact, or will be expanded because they were silent, and then their TcpLossStates. HotEntries
+/// and TcpLossStates of a burst's first four packets are not prefetched. A candidate may be wrong,
+/// and a TcpLossState too.
 ///
 /// @tparam Update  EntryUpdate
 template <class Update>
 class BurstPrefetch {
 public:
-    /// @param update    outlives this
+    /// @param update   outlives this
     /// @param packets  of the burst
     BurstPrefetch(const Update& update, std::span<const KeyedPacket> packets) noexcept
         : update_(update) {
@@ -220,7 +222,7 @@ public:
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
         if (packets.size() > kLine) {
             prefetch_to_write(
-                packets[kLine].candidate);  // nullptr: in vain, but no test is cheaper
+                packets[kLine].candidate);  // a prefetch of nullptr is cheaper than a test
         }
         if (!update_.has_analysis()) {
             return;
@@ -232,7 +234,7 @@ public:
     }
 
 private:
-    // Packets between asking and adding.
+    // Packets between prefetch and accounting.
     static constexpr std::size_t kState = 8;
     static constexpr std::size_t kLine = 4;
     static constexpr std::size_t kTrouble = 4;
@@ -245,7 +247,7 @@ private:
             return false;
         }
         if (!update_.may_be_compact()) {
-            return true;  // KeyedBurst has asked for it, behind its line
+            return true;  // KeyedBurst has prefetched it, behind the HotEntry
         }
         const bool will_touch =
             packet.candidate->is_compact == 0 ||

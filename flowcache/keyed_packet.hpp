@@ -13,20 +13,20 @@ namespace tributary {
 struct HotEntry;
 
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
-/// A cache line, so that the next one is found without a multiplication.
+/// One cache line long, so that the next one is found without a multiplication.
 struct alignas(64) KeyedPacket {
     ShortKey key;           ///< of biflows: the canonical one, which both directions have
     bool is_swapped{};      ///< of biflows: it goes from the key's destination to its source
     IndexHome home;         ///< of its hash, in the cache's index
-    HotEntry* candidate{};  ///< line of its flow, most likely; nullptr: no candidate
+    HotEntry* candidate{};  ///< most likely its flow's; nullptr: no candidate
     const PacketView* packet{};
     const PacketFields* fields{};
 };
 
 static_assert(sizeof(KeyedPacket) == 64);
 
-/// Makes a packet's key of its view and its fields. Of uniflows `is_swapped` is left alone: it is
-/// false from the start.
+/// Makes a packet's key from its view and its fields. For uniflows `is_swapped` is left alone: it
+/// is false from the start.
 [[gnu::always_inline]] inline void key_packet(KeyedPacket& keyed, FlowDirection direction,
                                               bool vlan_in_key) noexcept {
     const PacketFields& fields = *keyed.fields;

@@ -17,12 +17,12 @@ static_assert(kBurstPackets <= 64);
     return packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
 }
 
-/// Decides which frames of an input are looked at. Virtual, because it is called once per burst.
+/// Selects the frames of an input that are parsed. Virtual, because it is called once per burst.
 class PacketSelector {
 public:
     enum class Readiness : std::uint8_t {
         ready,
-        not_ready,  ///< it cannot decide yet: nothing passes, and that is no decision
+        not_ready,  ///< no decision is possible yet: nothing passes, and nothing is decided
     };
 
     explicit PacketSelector(Readiness readiness = Readiness::ready) noexcept

@@ -10,8 +10,8 @@
 
 namespace tributary {
 
-// How packets become a record: it is started with the first one, and each is added, the first
-// included: to the flow's line, and where groups are chosen to those.
+// How packets become a record. The first packet starts it. Each packet, the first included, is
+// added to the HotEntry and to the chosen groups.
 
 inline void add_packet(ExtremesGroup& group, const PacketFields& fields) noexcept {
     group.minimum_ttl = std::min(group.minimum_ttl, fields.ttl);
@@ -79,7 +79,7 @@ private:
     std::byte* bytes_;
 };
 
-/// Begins the groups of a record with its first packet, which they still don't count.
+/// Begins the groups of a record with its first packet, which they do not count yet.
 inline void start_groups(GroupBytes groups, const RecordLayout& layout,
                          const PacketFields& fields) noexcept {
     if (layout.extremes_at != 0) {
@@ -123,7 +123,7 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
     }
 }
 
-/// Makes a flow's line one that has counted nothing.
+/// Makes a HotEntry one that has counted nothing.
 inline void clear_counts(HotEntry& line) noexcept {
     line.tcp_control_bits = 0;
     line.ip_class_of_service = 0;
@@ -152,7 +152,7 @@ void add_counts(Direction& direction, const PacketCounts& counts) noexcept {
     direction.tcp_control_bits |= counts.tcp_control_bits;
 }
 
-/// @param span  whatever has a start and an end
+/// @param span  of any type with a start and an end
 template <class Span>
 void widen(Span& span, Timestamp first, Timestamp last) noexcept {
     span.start = std::min(span.start, first);

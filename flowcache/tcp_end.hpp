@@ -9,23 +9,22 @@
 
 namespace tributary {
 
-/// How a record ends with its TCP connection (`flows.tcp-end`). The end was seen with RST, or with
-/// FIN; of a biflow with FIN once both directions have sent one, in this record or in a slice
-/// before. From then on the record has a timeout of its own, Timeouts::tcp_end, so that what
-/// belongs to the connection still gets in: the ACK of the last FIN, what is sent again, what was
-/// overtaken. A SYN, with or without ACK, is of the ports' next connection, and ends the record at
-/// once.
+/// How a record ends with its TCP connection (`flows.tcp-end`). The end is seen with RST, or with
+/// FIN; in a biflow once both directions have sent FIN, in this record or in one before. From then
+/// on the record has a timeout of its own, Timeouts::tcp_end, so that late packets of the
+/// connection still get in: the ACK of the last FIN, retransmissions, overtaken packets. A SYN,
+/// with or without ACK, belongs to the ports' next connection, and ends the record at once.
 ///
 /// @source  RFC 9293 §3.6
 struct TcpEnd {
-    /// Whether a packet may end a connection, or find its record ended. Others are added as without
-    /// `tcp_end`.
+    /// Whether a packet may end a connection, or the end of its record's connection was seen. Other
+    /// packets are added as without `tcp_end`.
     [[nodiscard, gnu::always_inline]] static bool concerns(const HotEntry& line,
                                                            const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0 ||
                line.end_was_seen != 0;
     }
-    /// Takes note of a packet that was just added.
+    /// Notes a packet that was just added.
     ///
     /// @return  whether the record's deadline may be earlier now
     [[nodiscard]] static bool note(HotEntry& line, const KeyedPacket& packet,
@@ -45,8 +44,9 @@ struct TcpEnd {
     }
     /// Whether a packet of the same ports is of another connection than the entry's, which is over.
     ///
-    /// @param is_empty  the record that the end was seen in has left already: an empty slice, which
-    ///                  would tell the next connection's initiator by the one before
+    /// @param is_empty  the record in which the end was seen has left already. The entry is between
+    ///                  records, and would pass the old connection's initiator on to the next
+    ///                  connection
     [[nodiscard]] static bool is_of_next(const HotEntry& line, bool is_empty,
                                          const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & tcp_flag::kSyn) != 0 &&

@@ -21,25 +21,25 @@
 
 namespace tributary {
 
-// Which ports the fragments of a packet have that do not carry them. Only the first one does; it
-// leaves them here for those that come behind it.
+// The ports of a packet's later fragments. Only the first fragment carries ports; they are kept
+// here for the fragments behind it.
 //
 //   hash of the identity -> one set of kWays entries -> the entry whose whole identity is equal
 //
 // A packet looks at one set, so a flood of fragments costs each of them the same few cache lines.
-// The hash is keyed: nobody outside can aim at a set.
+// The hash is keyed, so that a sender cannot aim at a set.
 //
 // When a set is full, the table doubles, up to the number of sets that it is given. Beyond that, a
-// new entry displaces the oldest of its set, which is counted. Live there is nothing to double: the
-// memory is bounded from the start, and no packet waits for others to be moved. Offline the table
-// grows far, because what is displaced depends on the hash's seed and on how packets are spread
-// over queues, and the same capture is to give the same records whatever these are.
+// new entry displaces the oldest of its set, which is counted. A live table never doubles: its
+// memory is bounded from the start, and no packet waits for others to be moved. An offline table
+// grows far, because which entry is displaced depends on the hash's seed and on how packets are
+// spread over queues, and the same capture is to give the same records whatever these are.
 
 /// What the fragments of one packet have in common.
 ///
 /// @source  RFC 791 §3.2 (IPv4: with the protocol); RFC 8200 §4.5 (IPv6: without, since each
 ///          fragment names the header behind its own fragment header). The VLAN is no part of it,
-///          although it parts flows: RFC 791 knows none, and a packet is reassembled by these alone
+///          although it parts flows: RFC 791 has none, and a packet is reassembled by these alone
 struct FragmentIdentity {
     IpAddress source{};
     IpAddress destination{};
@@ -67,9 +67,9 @@ static_assert(std::has_unique_object_representations_v<FragmentIdentity>);
 class FragmentTable {
 public:
     static constexpr std::size_t kWays = 8;
-    /// What a table begins with, and all that it has live: 65536 entries, 3.5 MiB.
+    /// The first size of a table, and its only size live: 65536 entries, 3.5 MiB.
     static constexpr std::size_t kFirstSets = std::size_t{1} << 13U;
-    /// What a table may have offline: 2^22 entries, 224 MiB, and half of that again while it
+    /// The largest size of a table offline: 2^22 entries, 224 MiB, and half of that again while it
     /// doubles for the last time. Sets fill unevenly: the first entry is displaced at some 500 000.
     static constexpr std::size_t kMostSets = std::size_t{1} << 19U;
 
@@ -85,15 +85,15 @@ public:
         }
     }
 
-    /// Keeps the ports of a first fragment, which replaces an older one of the same identity;
-    /// writes those that are kept into a later one. Ports of an entry that a packet without ports
-    /// left, such as a fragmented ICMP message, are 0.
+    /// Keeps the ports of a first fragment, in place of an older one of the same identity. Writes
+    /// kept ports into a later fragment. A first fragment without ports, such as that of an ICMP
+    /// message, leaves ports 0.
     ///
     /// @param fields   of a fragment; the ports of a later one may change
     /// @param seen_at  the packet's own time
     /// @param clock    the source's clock: the timeout is tested against it, because it never goes
-    ///                 back with a late packet, so that an entry whose place was taken is one that
-    ///                 no packet would get
+    ///                 back with a late packet. So no packet can need an entry whose place was
+    ///                 taken
     /// @cost           one set, eight cache lines in a row; no allocation while most_sets is
     ///                 kFirstSets. A table that grows moves all its entries each time it doubles:
     ///                 six times at most, some 0.1 s in all
@@ -140,9 +140,9 @@ private:
     };
     using Sets = std::unique_ptr<Set[], Freer>;
 
-    /// Zero octets are free entries, and so many of them come from calloc as pages that nobody has
-    /// touched. They must stay so here: the table is made by the main thread, and the first touch
-    /// decides on which NUMA node a page lies, which is to be the input thread's.
+    /// Zero octets are free entries. calloc returns so many of them as untouched pages, which must
+    /// stay untouched here: the main thread makes the table, and the first touch decides on which
+    /// NUMA node a page lies. That must be the input thread's.
     ///
     /// @return  nullptr: no memory
     [[nodiscard]] static Sets allocate(std::size_t sets) noexcept {
@@ -150,13 +150,13 @@ private:
         return Sets(static_cast<Set*>(std::calloc(sets, sizeof(Set))));
     }
 
-    /// For ICMP the fields hold its type and code where ports would be, which are of the first
+    /// For ICMP the fields hold its type and code in place of ports. These are of the first
     /// fragment alone.
     [[nodiscard]] static bool carries_ports(std::uint8_t protocol) noexcept {
         return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
     }
-    /// A fragment exactly at the end of the timeout still finds its entry. One from after `clock`
-    /// was left before the clock went back.
+    /// A fragment exactly at the end of the timeout still finds its entry. An entry from after
+    /// `clock` was made before the clock went back.
     [[nodiscard]] bool is_old(const Entry& entry, Timestamp clock) const noexcept {
         return entry.seen_at > clock ||
                (timeout_ != std::chrono::seconds::zero() && clock - entry.seen_at > timeout_);
@@ -165,7 +165,8 @@ private:
         return sets_[hasher_(identity) & (set_count_ - 1)];
     }
 
-    /// An entry that is free or old, in a larger table if need be and may be, else the oldest.
+    /// An entry that is free or old. If there is none, the table doubles where it may; else the
+    /// oldest.
     [[nodiscard]] Entry& make_room(const FragmentIdentity& identity, Timestamp clock,
                                    FragmentCounters& counters) noexcept {
         const auto is_usable = [&](const Entry& entry) {
@@ -201,7 +202,7 @@ private:
         }
         return true;
     }
-    /// Only entries of one set of the smaller table come to one of the larger: there is room.
+    /// All entries of one set of the larger table come from one set of the smaller: there is room.
     void move_in(const Entry& entry) noexcept {
         if (!is_free(entry)) {
             *std::ranges::find_if(set_of(entry.identity), is_free) = entry;

@@ -16,7 +16,7 @@
 
 namespace tributary {
 
-/// What frames go through until they are fields. What it points to outlives the parser.
+/// The stages between a frame and its fields. What it points to outlives the parser.
 struct FrameReaderParts {
     ParseOptions parse{};
     PacketSelector* filter = nullptr;    ///< nullptr: every frame passes
@@ -24,8 +24,9 @@ struct FrameReaderParts {
     FragmentTable* fragments = nullptr;  ///< nullptr: later fragments have ports 0
 };
 
-/// Filters, samples and parses the frames of one queue, tracks their fragments, and counts what
-/// becomes of them; all but how many are received. Full and trimmed parsing differ by ParseOptions.
+/// Filters, samples and parses the frames of one queue, tracks their fragments, and counts the
+/// outcomes; the received frames it does not count. Full and trimmed parsing differ by
+/// ParseOptions.
 ///
 /// @thread  one
 class FrameParser {
@@ -54,8 +55,8 @@ public:
         return passed;
     }
 
-    /// @param packets  what filter() was given
-    /// @param passed   what filter() returned
+    /// @param packets  those given to filter()
+    /// @param passed   the result of filter()
     /// @return         those of them that are to be parsed; the others are ignored as `not_sampled`
     [[nodiscard]] PacketMask sample(std::span<const PacketView> packets,
                                     PacketMask passed) noexcept {
@@ -70,7 +71,7 @@ public:
         return taken;
     }
 
-    /// Inlined, so that a plain packet takes a short way.
+    /// Inlined, so that the path of a plain packet is short.
     ///
     /// @param fields  written when the status is `ok`
     /// @return        `ok`, or why the packet is ignored

@@ -65,7 +65,7 @@ private:
     Source& source_;
     FrameParser parser_;
     std::array<PacketFields, kBurstPackets> fields_;
-    std::array<PacketView, kBurstPackets> chosen_;  ///< where not all of a burst are
+    std::array<PacketView, kBurstPackets> chosen_;  ///< for bursts that are not chosen whole
 };
 
 }  // namespace tributary

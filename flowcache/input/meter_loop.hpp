@@ -12,11 +12,11 @@
 
 namespace tributary {
 
-/// A worker's clock for other threads. No record that they get from it ends later than what they
-/// read here, unless the clock has gone back since.
+/// A worker's clock for other threads. No record that a thread gets from the worker ends later than
+/// the time that it reads here, unless the clock has gone back since.
 class PublishedClock {
 public:
-    /// @thread  the worker, before it hands on what came with `now`
+    /// @thread  the worker, before it hands on records of the burst at `now`
     void publish(Timestamp now) noexcept {
         nanoseconds_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     }
@@ -30,7 +30,7 @@ private:
     std::atomic<Timestamp::rep> nanoseconds_{0};
 };
 
-/// The packet path of one queue: from its input path through its private flow cache to its sink.
+/// The packet path of one queue: from its PacketReader through its private flow cache to its sink.
 /// One thread owns it and calls step() again and again; nothing in it waits, allocates or throws,
 /// unless the source or sink does.
 template <class Cache, RecordSink<typename Cache::Record> Sink>

@@ -16,23 +16,23 @@
 
 namespace tributary {
 
-/// What an input path found. Borrowed until the path's release().
+/// The packets of one burst. Borrowed until the reader's release().
 struct ParsedBurst {
     std::span<const KeyedPacket> packets;  ///< those to be metered; at most kBurstPackets
     std::size_t received{};  ///< packets that came, also those that are ignored or filtered
     Timestamp now;           ///< the source's clock after these packets
 };
 
-/// What a FragmentTable does.
+/// The counters of a FragmentTable.
 struct FragmentCounters {
     Counter first;          ///< first fragments, whose ports were kept
     Counter later;          ///< later fragments
     Counter without_first;  ///< of these: metered with ports 0, because the first one came later,
                             ///< too long ago or never, or is forgotten
-    Counter forgotten;      ///< kept ports that had to make room for others before their time
+    Counter forgotten;      ///< kept ports that others displaced before their time
 };
 
-/// What one input path counts. Written by the path's thread, read by anyone.
+/// The counters of one PacketReader. Written by the thread that owns it, read by any.
 /// received = ignored + filtered + packets handed on.
 struct InputCounters {
     Counter received;
@@ -44,7 +44,7 @@ struct InputCounters {
     FragmentCounters fragments;
     Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
     Counter bad_timestamp;        ///< unified headers: packets whose time was replaced
-    /// Records that a sender numbered and that never came, not even to be received.
+    /// Records that a sender numbered and that never came. They are not in `received` either.
     Counter unified_headers_missing;
     Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed
 
@@ -71,18 +71,18 @@ public:
     virtual ~PacketReader() = default;
 
     /// Takes the next burst from the source; release() comes before the next call.
-    /// @param keyed  gets the packets that are to be metered; what was in it is gone
-    /// @thread       the one thread that owns the path, like all but counters()
+    /// @param keyed  gets the packets that are to be metered, in place of what was in it
+    /// @thread       the thread that owns the reader; so are all functions but counters()
     [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
-    /// From the next burst on packets must match another filter. Where there are no frames, there
-    /// is none.
+    /// From the next burst on packets must match another filter. A reader without frames has no
+    /// filter.
     ///
-    /// @param filter  outlives the path, or its next set_filter(); nullptr: all match
+    /// @param filter  outlives the reader, or its next set_filter(); nullptr: all match
     virtual void set_filter(PacketSelector* /*filter*/) noexcept {}
     /// Whether packets of the source's last burst are still to come: the next receive() takes no
-    /// other.
+    /// new burst.
     [[nodiscard]] virtual bool holds_packets() const noexcept { return false; }
     /// Whether no further packet will come; from a NIC, one always may.
     [[nodiscard]] virtual bool ended() const noexcept = 0;

@@ -55,7 +55,7 @@ public:
     }
     [[nodiscard]] Timestamp now() const noexcept { return now_; }
 
-    /// For a clock that knows which times no packet can have yet.
+    /// For a clock with a limit that times of packets cannot pass yet.
     ///
     /// @param time  at most kLastTimestamp, which it is until the first call
     void set_latest_good(Timestamp time) noexcept { latest_good_ = time; }

@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// What a sampler does, in the words of PSAMP; for options records.
+/// A sampler's method in the terms of PSAMP; for options records.
 ///
 /// @source  RFC 5477 §8.2
 struct SelectionReport {
@@ -33,11 +33,11 @@ struct SelectionReport {
             .sampling_space = options.one_in - 1};
 }
 
-/// Takes one packet in N of those that are offered to one queue. What records count is not scaled
-/// up: that is for whoever knows the rate.
+/// Takes one in N of the packets that are offered to one queue. Counts in records are not scaled
+/// up: the collector may do so by the rate in the options records.
 ///
-/// Count based, it takes the first packet, and then each Nth one (RFC 5475 §5.1). The queues of
-/// an input count each for themselves, so which packets are taken depends on how many there are.
+/// Count based, it takes the first packet, and then each Nth one (RFC 5475 §5.1). Each queue of an
+/// input counts for itself, so which packets are taken depends on how many queues there are.
 /// Random, each packet has the probability 1/N, independent of all others (RFC 5475 §5.2.2.1):
 /// traffic with a period of its own can't fall into step with it.
 ///

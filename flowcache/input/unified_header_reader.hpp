@@ -17,7 +17,7 @@
 
 namespace tributary {
 
-/// What makes a queue's clock of the times in records. One that moves on while no packet comes has
+/// A queue's clock, made of the times in records. A clock that moves on while no packet comes has
 /// begin_burst() and end_empty_burst() too.
 template <class C>
 concept RecordClock = requires(C clock, std::span<PacketView> packets) {
@@ -25,17 +25,17 @@ concept RecordClock = requires(C clock, std::span<PacketView> packets) {
     { clock.now() } noexcept -> std::same_as<Timestamp>;
 };
 
-/// The input path of unified headers. The source's frames hold many records each; a burst of them
-/// is kept until its last record is read. Frames that are refused count as one packet each, ignored
-/// by name.
+/// The input path of unified headers. Each frame of the source holds many records; a burst of
+/// frames is kept until its last record is read. A refused frame counts as one packet, ignored by
+/// name.
 ///
-/// Packets have the times of their records. What a record does not carry is absent in their fields,
+/// Packets have the times of their records. Values that a record lacks are absent in their fields,
 /// and they have no captured bytes.
 template <PacketSource Source, RecordClock Clock>
 class UnifiedHeaderReader final : public PacketReader {
 public:
-    /// @param source  outlives the path; yields every frame to every worker
-    /// @param share   of the packets that this path hands on
+    /// @param source  outlives the reader; yields every frame to every worker
+    /// @param share   of the packets that this reader hands on
     /// @param clock   what the clock is made of
     template <class... ClockArguments>
     explicit UnifiedHeaderReader(Source& source, WorkerShare share,
@@ -89,7 +89,7 @@ private:
         clock.end_empty_burst();
     };
 
-    /// What one receive() has found.
+    /// The counts of one receive().
     struct Tally {
         std::size_t metered = 0;
         std::size_t received = 0;
@@ -125,14 +125,14 @@ private:
 
     void follow(const UnifiedFrame& frame) noexcept {
         const UnifiedStreams::Gap gap = streams_.follow(frame);
-        if (share_.has_packets_without_flow()) {  // told once
+        if (share_.has_packets_without_flow()) {  // only once, by worker 0
             counters_.unified_headers_missing.add(gap.missing);
             counters_.unified_headers_untracked.add(gap.tracked ? 0 : frame.records);
         }
     }
 
     /// Reads records until the frame ends or the burst is full: all fields, then all times, then
-    /// what is not plain.
+    /// the records that are not plain.
     void read_records(Tally& tally) noexcept {
         const std::size_t first = tally.metered;
         const std::size_t count = std::min(records_left_, kBurstPackets - first);
@@ -195,7 +195,7 @@ private:
     Clock clock_;
     WorkerShare share_;
     UnifiedStreams streams_;
-    bool is_holding_ = false;             ///< a burst of the source that is not given back
+    bool is_holding_ = false;             ///< whether a burst of the source is not given back yet
     std::span<const PacketView> frames_;  ///< of that burst, those not begun
     const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
     std::size_t records_left_ = 0;        ///< in that frame

@@ -9,14 +9,14 @@
 
 namespace tributary {
 
-/// Follows the sequence numbers of the streams that come to one queue, to tell how many records
-/// never came.
+/// Follows the sequence numbers of the streams that come to one queue, to count records that never
+/// came.
 ///
 /// A stream that goes back by up to kLateRecords has a frame that comes late or twice: nothing is
-/// counted, and what was missing before it stays counted. One that goes back further, or forward by
-/// more than kLongestGap, is that of a sender that has begun anew. A sender that has begun anew a
-/// little further back looks late until it overtakes what it sent before: the frame that does so
-/// may begin before the end of the old ones, and the stream goes on from its end.
+/// counted, and what was missing before it stays counted. A stream that goes back further, or
+/// forward by more than kLongestGap, is that of a sender that has restarted. A sender that has
+/// restarted a little further back looks late until it overtakes what it sent before. The frame
+/// that overtakes may begin before the end of the old ones; the stream goes on from its end.
 ///
 /// @thread  the queue's input thread
 class UnifiedStreams {

@@ -16,7 +16,7 @@ namespace tributary {
 [[nodiscard]] inline std::uint16_t worker_of(const AddressWords& source,
                                              const AddressWords& destination,
                                              std::uint16_t workers) noexcept {
-    // XOR and sum are the same both ways round; together they tell pairs apart whose XOR is equal,
+    // XOR and sum are the same both ways round; together they distinguish pairs whose XOR is equal,
     // such as all of x and x + 1. The multipliers are XXH64's odd primes.
     std::uint64_t mix = (source.low ^ destination.low) * 0x9E37'79B1'85EB'CA87U;
     mix = (mix ^ mix >> 32U ^ (source.low + destination.low)) * 0xC2B2'AE3D'27D4'EB4FU;
@@ -27,8 +27,8 @@ namespace tributary {
                                       32U);  // top bits, scaled to 0 .. workers-1
 }
 
-/// What one of several workers takes of a stream that each of them walks wholly. Packets that are
-/// in no flow are worker 0's.
+/// The packets of a stream that one of several workers meters. Each worker reads the whole stream.
+/// Packets in no flow are worker 0's.
 struct WorkerShare {
     std::uint16_t worker = 0;  ///< below `workers`
     std::uint16_t workers = 1;

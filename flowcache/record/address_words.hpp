@@ -15,8 +15,8 @@ struct AddressWords {
     std::uint64_t high;
 };
 
-/// Without what IPv4 does not use, which an input path need not clear: who sends unified headers
-/// may have left there what it likes.
+/// Without the octets that IPv4 does not use. An input path need not clear them, and a sender of
+/// unified headers may leave anything there.
 ///
 /// @cost  no branch
 [[nodiscard]] inline AddressWords words_of(const IpAddress& address,

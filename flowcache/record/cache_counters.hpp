@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// What one flow cache counts. Written by its input thread, read by anyone.
+/// The counters of one flow cache. Written by its input thread, read by any.
 struct CacheCounters {
     Counter flows_created;                           ///< flow records, at their first packet
     Counter packets;                                 ///< metered: accounted to a record

@@ -25,7 +25,7 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Flow records with what they hold: the ledger counts all three wherever records go.
+/// Flow records with their packets and octets: the ledger counts all three wherever records go.
 struct RecordTally {
     std::uint64_t records{};
     std::uint64_t packets{};

@@ -12,7 +12,7 @@ namespace tributary {
 
 // How the two directions of a conversation become one biflow (RFC 5103): both have one canonical
 // key, under which they are found, and the first packet decides which of the two ends is the
-// record's source. What is turned changes places with the other direction's.
+// record's source. What is swapped changes places with the other direction's.
 
 /// IPv6 source and destination of a packet, or of its other direction.
 [[nodiscard]] inline AddressPair swapped_addresses(const PacketFields& fields,
@@ -21,7 +21,7 @@ namespace tributary {
             is_swapped ? fields.source : fields.destination};
 }
 
-/// The same tunnel as the other direction's packets see it, where the id is one for both: a GTP-U
+/// The same tunnel as the other direction's packets have it, where the id is one for both: a GTP-U
 /// endpoint chooses its TEID alone.
 [[nodiscard]] inline TunnelGroup swapped(TunnelGroup tunnel, bool is_swapped) noexcept {
     if (is_swapped) {
@@ -40,14 +40,14 @@ namespace tributary {
 }
 
 /// Whether a flow may have another direction. Type and code stand in the destination port of ICMP
-/// and ICMPv6: turned, they would be another flow's ports.
+/// and ICMPv6: swapped, they would be another flow's ports.
 [[nodiscard]] constexpr bool can_be_paired(std::uint8_t protocol) noexcept {
     return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
 }
 
-/// Whether a packet's key has to be turned to be canonical: the one whose source is the smaller
-/// pair of address and port. What cannot be paired never is. The order means nothing outside this
-/// machine: it is that of its integers.
+/// Whether a packet's key has to be swapped to be canonical: the canonical key's source is the
+/// smaller pair of address and port. A key that cannot be paired is never swapped. The order means
+/// nothing outside this machine: it is that of its integers.
 ///
 /// @thread  any; pure
 /// @cost    no branch
@@ -63,16 +63,16 @@ namespace tributary {
     return (less & static_cast<unsigned>(can_be_paired(fields.protocol))) != 0;
 }
 
-/// Whether the ports tell who began: clients take high ones.
+/// Whether the ports show the initiator: clients take high ones.
 [[nodiscard]] inline bool is_decided_by_port(const PacketFields& first,
                                              bool initiator_by_port) noexcept {
     return initiator_by_port && can_be_paired(first.protocol) &&
            first.source_port != first.destination_port;
 }
 
-/// Whether the sender of a flow's first packet is its initiator, as far as that packet tells: of
-/// TCP's handshake the one who sends SYN alone; otherwise, where the options say so, the one with
-/// the higher port; otherwise the sender, of whom we heard first.
+/// Whether the sender of a flow's first packet is its initiator, as far as that packet shows. In
+/// TCP's handshake the initiator sends SYN without ACK. Otherwise, where the options say so, it has
+/// the higher port. Otherwise it is the sender of the first packet.
 ///
 /// @param initiator_by_port  FlowCacheOptions::initiator_by_port
 [[nodiscard]] inline bool is_initiator(const PacketFields& first, bool initiator_by_port) noexcept {
@@ -83,8 +83,8 @@ namespace tributary {
            first.source_port > first.destination_port;
 }
 
-/// What biflowDirection has to say about is_initiator()'s answer: of a TCP connection that is met
-/// in its middle, who happens to be heard first is arbitrary.
+/// The biflowDirection that belongs to is_initiator()'s answer: in a TCP connection that is met in
+/// its middle, the sender of the first packet is arbitrary.
 [[nodiscard]] inline BiflowDirection biflow_direction(const PacketFields& first,
                                                       bool initiator_by_port) noexcept {
     const bool began_before =

@@ -12,9 +12,9 @@
 
 namespace tributary {
 
-/// The two halves of a product, one on the other: each bit of it depends on all of both factors.
-/// A product of 128 bits in C++ would do, but g++ 12 sends some of those through memory, where what
-/// comes next waits for them.
+/// The two halves of a product, one on the other: each bit of it depends on all of both factors. A
+/// product of 128 bits in C++ would do, but g++ 12 sends some of those through memory, and the next
+/// instructions wait for them.
 ///
 /// @cost  2 instructions
 [[nodiscard]] [[gnu::always_inline]] inline std::uint64_t folded_product(std::uint64_t a,
@@ -27,14 +27,14 @@ namespace tributary {
 
 using FlowHash = std::uint64_t;
 
-/// Keyed hash under a random 64-bit seed, so that nobody outside can prepare keys that meet in one
+/// Keyed hash under a random 64-bit seed, so that a sender cannot prepare keys that meet in one
 /// bucket. Equality is always decided by the whole key.
 ///
 /// A ShortKey takes two multiplications whose 128-bit products are folded, with secrets on both
-/// factors. That is what XXH3 does with 17 to 128 octets; written out for the one size that every
+/// factors. That is what XXH3 does with 17 to 128 octets. Written out for the one size that every
 /// packet needs, it takes a quarter of the instructions, and reads the key as it was written, so
-/// that it need not wait for the stores. What else is hashed is hashed by XXH3. A CRC would be as
-/// fast but cannot be keyed: it is linear, and a pair that collides does so under every seed.
+/// that it need not wait for the stores. Other values are hashed by XXH3. A CRC would be as fast
+/// but cannot be keyed: it is linear, and a pair that collides does so under every seed.
 ///
 /// The RSS hash that a NIC computes is not used in its place, nor mixed in to save work: it is
 /// linear too, its key is the published symmetric one, it leaves out VLAN, interface and, for some
@@ -59,7 +59,7 @@ public:
         const std::uint64_t first = folded_product(words[0] ^ secrets_[0], words[1] ^ secrets_[1]);
         return folded_product(first ^ words[2], secrets_[2]);
     }
-    /// @param value  what else is looked up by its bytes
+    /// @param value  of another type that is looked up by its bytes
     template <class Value>
         requires std::has_unique_object_representations_v<Value>
     [[nodiscard]] FlowHash operator()(const Value& value) const noexcept {

@@ -13,7 +13,7 @@
 
 namespace tributary {
 
-/// What makes two packets one flow, as a record tells it. It has no padding.
+/// The flow key, as a record carries it. It has no padding.
 struct FlowKey {
     IpAddress source{};  ///< network byte order; IPv4 in the first four bytes
     IpAddress destination{};
@@ -42,7 +42,7 @@ struct ShortKey {
     InterfaceIndex ingress_interface{};
 
     /// The same bytes as whole registers: addresses; ports, VLAN, protocol and version; interface.
-    /// Who writes and reads a key so never waits for a store narrower than his load.
+    /// Where a key is written and read so, no load waits for a store that is narrower.
     using Words = std::array<std::uint64_t, 3>;
     void set_words(const Words& words) noexcept {
         auto* const bytes = reinterpret_cast<std::byte*>(this);
@@ -83,8 +83,8 @@ static_assert(std::has_unique_object_representations_v<AddressPair>);
 ///
 /// @param key        every byte of it is written
 /// @param is_swapped  source and destination change places
-/// @cost             no branch on `is_swapped`: which direction a packet has is a coin toss to a
-///                   branch predictor
+/// @cost             no branch on `is_swapped`: a branch predictor cannot predict a packet's
+///                   direction
 inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex ingress_interface,
                       bool vlan_in_key, bool is_swapped) noexcept {
     constexpr std::uint64_t kPorts = 0xFFFF'FFFF;

@@ -40,8 +40,8 @@ inline constexpr std::size_t kFlowEndReasonCount = 6;
 /// biflowDirection (IE 239): how the source of a biflow was found.
 /// @source  RFC 5103 §6.3
 enum class BiflowDirection : std::uint8_t {
-    arbitrary = 0,          ///< the sender of the first packet seen, which says nothing
-    initiator = 1,          ///< the source is the initiator, as far as the packets tell
+    arbitrary = 0,          ///< the source has sent the first packet seen
+    initiator = 1,          ///< the source is the initiator, as far as the packets show
     reverse_initiator = 2,  ///< the destination is
 };
 
@@ -61,8 +61,8 @@ struct FlowRecordCore {
 };
 static_assert(sizeof(FlowRecordCore) == 80 && std::is_trivially_copyable_v<FlowRecordCore>);
 
-/// Group `reverse`: the direction from responder to initiator. What it measures lies in the order
-/// of FlowRecordCore.
+/// Group `reverse`: the direction from responder to initiator. Its counts and times lie in the
+/// order of FlowRecordCore.
 struct ReverseGroup {
     std::array<std::uint8_t, 4> padding{};
     std::uint16_t tcp_control_bits{};                               ///< OR over its packets
@@ -74,7 +74,8 @@ struct ReverseGroup {
     Timestamp end{};          ///< largest packet time
 };
 static_assert(sizeof(ReverseGroup) == 40 && std::is_trivially_copyable_v<ReverseGroup>);
-/// What the two directions of a biflow measure is this far apart, less the place of `reverse`.
+/// The same count or time of a biflow's two directions is this far apart, less the place of
+/// `reverse`.
 inline constexpr std::size_t kReverseShift = sizeof(FlowRecordCore) - sizeof(ReverseGroup);
 static_assert(offsetof(ReverseGroup, tcp_control_bits) + kReverseShift ==
                   offsetof(FlowRecordCore, tcp_control_bits) &&
@@ -90,10 +91,9 @@ struct PacketSpan {
     Timestamp end;
 };
 
-/// Group `tcp-analysis`: what the segments of one direction tell; as here unless TCP.
+/// Group `tcp-analysis`: the analysis of one direction's segments; as here unless TCP.
 /// docs/tcp-records.md defines each member. It comes first of the groups, and is a cache line where
-/// it is the only one of a uniflow; the cache has the flow's state there while that runs
-/// (TcpState).
+/// it is the only one of a uniflow. The cache has the flow's TcpState there while that runs.
 struct TcpAnalysisGroup {
     static constexpr std::uint32_t kNoSize = std::numeric_limits<std::uint32_t>::max();
 
@@ -110,11 +110,11 @@ struct TcpAnalysisGroup {
                                 ///< this direction's answer; 0: unknown
     std::uint32_t sequence{};   ///< of the first segment
     std::uint16_t window{};     ///< of the first segment, as on the wire
-    std::uint16_t zero_windows{};  ///< this and the rest: 65535 means so many, or more
+    std::uint16_t zero_windows{};  ///< this and the rest: 65535 means 65535 or more
     std::uint16_t syn{};
     std::uint16_t fin{};
     std::uint16_t rst{};
-    std::uint16_t overflow{};  ///< segments that were not judged, lest they be judged wrongly
+    std::uint16_t overflow{};  ///< segments that could not be judged safely
 
     [[nodiscard]] bool has_size() const noexcept { return flow_size != kNoSize || duration != 0; }
 };
@@ -242,8 +242,8 @@ struct RecordLayout {
         layout.reverse_fragments_at = place(biflow && groups.fragments, sizeof(FragmentsGroup));
         return layout;
     }
-    /// The groups of a biflow's other direction in the places of the first's; it has no further
-    /// one.
+    /// The groups of a biflow's other direction in the places of the first's. The result has no
+    /// reverse groups.
     [[nodiscard]] constexpr RecordLayout reversed() const noexcept {
         return {.tcp_analysis_at = reverse_tcp_analysis_at,
                 .extremes_at = reverse_extremes_at,
@@ -291,7 +291,7 @@ struct FlowRecord<sizeof(FlowRecordCore)> {
 };
 static_assert(sizeof(FlowRecord<80>) == 80 && sizeof(FlowRecord<144>) == 144);
 
-/// What a record counts for in the ledger: packets and octets of both directions of a biflow.
+/// The counts of a record in the ledger: packets and octets of both directions of a biflow.
 ///
 /// @param record  of the layout, aligned to 8
 [[nodiscard]] inline RecordTally tally_of(const std::byte* record,

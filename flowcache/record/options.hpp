@@ -9,8 +9,8 @@
 
 namespace tributary {
 
-/// Groups of fields that a record carries beside the default ones (`export.fields`). What is not
-/// chosen costs nothing per packet and no memory.
+/// Groups of fields that a record carries beside the default ones (`export.fields`). A group that
+/// is not chosen costs nothing per packet and no memory.
 struct FieldGroups {
     bool extremes{};    ///< minimum/maximumTTL, minimum/maximumIpTotalLength
     bool layer2{};      ///< MAC addresses, layer2OctetDeltaCount, dot1qVlanId, dot1qCustomerVlanId
@@ -30,16 +30,16 @@ inline constexpr std::array kFieldGroups{&FieldGroups::extremes,   &FieldGroups:
                                          &FieldGroups::fragments,  &FieldGroups::tcp_analysis};
 static_assert(sizeof(FieldGroups) == kFieldGroups.size() * sizeof(bool));
 
-/// What one record is of.
+/// The directions in one record.
 enum class FlowDirection : std::uint8_t {
     uniflow,  ///< one direction of a conversation
     biflow,   ///< both (RFC 5103); ICMP and ICMPv6 are never paired
 };
 
-/// The ports of fragments behind the first, which do not carry any.
+/// The ports of later fragments, which do not carry any.
 enum class FragmentMode : std::uint8_t {
     zero,   ///< 0
-    track,  ///< those of the first fragment, as long as it is remembered
+    track,  ///< those of the first fragment, as long as they are kept
 };
 
 /// How packets are sampled.
@@ -57,7 +57,7 @@ struct FlowCacheOptions {
     std::uint32_t max_flows = 1'048'576;    ///< per queue, IPv4 and IPv6 together; 1 .. 2^30
     std::chrono::seconds idle_timeout{30};  ///< 1 .. 2^31 s
     std::chrono::seconds active_timeout{
-        300};  ///< 1 .. 2^31 s; no relation to idle_timeout is demanded
+        300};  ///< 1 .. 2^31 s; no relation to idle_timeout is required
     FlowDirection direction = FlowDirection::uniflow;
     bool initiator_by_port = false;  ///< biflow: of flows met in the middle, is_initiator()
     bool vlan_in_key = true;         ///< the outer VLAN id parts flows
@@ -72,16 +72,16 @@ struct FlowCacheOptions {
     bool mpls_pseudowires = false;                ///< look into Ethernet frames inside MPLS
     bool llc_snap = false;                        ///< IP behind LLC and SNAP headers is IP
     bool tcp_analysis = false;                    ///< retransmissions and the like (TcpAnalysis)
-    /// After a longer silence of its direction a segment is no duplicate of one before.
+    /// After a longer silence of its direction a segment is no duplicate of an earlier one.
     std::chrono::milliseconds tcp_duplicate_time{1000};
-    /// And after so long a silence no retransmission of octets before; 0: it always is.
+    /// After a longer silence it is no retransmission of earlier octets; 0: it always is.
     std::chrono::milliseconds tcp_retransmission_time{0};
 };
 
-/// The groups that records have under these options. The group tcp-analysis is there where it is
-/// made. The group tunnel follows `flows.tunnel` alone,
-/// whatever is asked: with `inner` a record tells its tunnel, because the outer header is in no
-/// other record; with `outer` no tunnel is looked for, so there is nothing to tell.
+/// The groups that records have under these options. Group tcp-analysis is there with TCP analysis.
+/// Group tunnel follows `flows.tunnel` alone: with `inner` a record carries its tunnel, because the
+/// outer header is in no other record; with `outer` tunnels are not parsed, so there is nothing to
+/// carry.
 [[nodiscard]] constexpr FieldGroups effective_groups(FieldGroups asked,
                                                      const FlowCacheOptions& options) noexcept {
     asked.tunnel = options.tunnel == TunnelMode::inner;

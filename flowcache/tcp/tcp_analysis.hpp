@@ -20,7 +20,7 @@
 namespace tributary {
 
 /// Finds retransmissions, duplicates and the like among the segments of flows, in the order in
-/// which they come. One for all flows of a cache, whose states it keeps up.
+/// which they come. One object updates the states of all flows of a cache.
 ///
 ///     seen:      low ........ next     all octets between them were seen, but those in holes
 ///     a segment  begins at next                                    data as it should be
@@ -28,17 +28,17 @@ namespace tributary {
 ///                has an octet that was seen                        retransmission
 ///                has only octets of holes, or before the first     out of order
 ///
-/// What an undisturbed direction needs is TcpState, 64 octets. Where something goes wrong it gets a
+/// An undisturbed direction needs a TcpState only, 64 octets. Where something goes wrong it gets a
 /// TcpLossState, of which there is one for each eight flows. When none is left, or a direction has
 /// more holes than one holds, the segments that cannot be judged are counted as `overflow`, and as
 /// nothing else. A copy that comes too late to be found counts as a retransmission.
 ///
-/// @thread  the one that owns the cache; nothing allocates
+/// @thread  the thread that owns the cache; nothing allocates
 /// @cost    one cache line; in a disturbed direction two more
 /// @source  docs/tcp-records.md; RFC 9293; gpu-tcp-flow-records (2015), 2.3
 class TcpAnalysis {
 public:
-    /// @param memory    of troubles, of no flow yet; outlives the analysis, as the counters do
+    /// @param memory    of free TcpLossStates; outlives the analysis, as the counters do
     TcpAnalysis(const FlowCacheOptions& options, std::span<TcpLossState> memory,
                 CacheCounters& counters) noexcept
         : duplicate_time_(options.tcp_duplicate_time),
@@ -55,11 +55,11 @@ public:
         state.trouble = TcpState::kNoTrouble;
     }
 
-    /// No shorter silence makes it forget anything.
+    /// A shorter silence does not make it forget anything.
     [[nodiscard]] Timestamp::duration shortest_time() const noexcept { return shortest_time_; }
 
-    /// The direction's next segment comes after so long a time; negative when packets are late.
-    /// This, add() and just_goes_on() are always inlined: as calls they cost 3 ns a packet.
+    /// The direction's next segment comes after `silence`; negative when packets are late. This,
+    /// add() and just_goes_on() are always inlined: as calls they cost 3 ns a packet.
     [[gnu::always_inline]] void pause(TcpState& state, std::chrono::nanoseconds silence) noexcept {
         if (silence > shortest_time_) [[unlikely]] {
             forget_after(state, silence);
@@ -87,9 +87,9 @@ public:
         return false;
     }
 
-    /// What a record tells of the direction; the record before it of the same flow told the rest.
-    [[nodiscard]] TcpAnalysisGroup told(const TcpState& state) const noexcept {
-        return tcp::told(state, trouble_if_any(state));
+    /// The analysis of the direction in a record. The flow's records before have reported the rest.
+    [[nodiscard]] TcpAnalysisGroup report(const TcpState& state) const noexcept {
+        return tcp::report(state, trouble_if_any(state));
     }
     /// Begins the next record of a flow that goes on.
     void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
@@ -109,7 +109,7 @@ private:
     }
 
     /// Whether a segment changes nothing but what it adds: it follows on those before it in a
-    /// direction in which nothing went wrong. What add_any() makes of it is the same.
+    /// direction in which nothing went wrong. add_any() has the same result.
     [[nodiscard, gnu::always_inline]] static bool just_goes_on(const TcpState& state,
                                                                const PacketFields& segment,
                                                                std::uint32_t signature) noexcept {
@@ -118,7 +118,7 @@ private:
                state.trouble == TcpState::kNoTrouble &&
                tcp::is_new(segment, signature, state.recent);
     }
-    /// Never inlined, so that the others' way is short.
+    /// Never inlined, so that the common path is short.
     [[gnu::noinline]] void add_any(TcpState& state, const PacketFields& segment,
                                    std::uint32_t signature, Timestamp seen_at) noexcept {
         tcp::count(state, segment);
@@ -138,7 +138,8 @@ private:
         }
     }
 
-    /// Of a segment not long ago. Data that follows on all that was seen is not: is_new().
+    /// Whether it is a copy of a recent segment. Data that follows on all that was seen is none:
+    /// is_new().
     [[nodiscard]] bool is_copy(const TcpState& state, const PacketFields& segment,
                                std::uint32_t signature) const noexcept {
         const bool follows = state.is_known != 0 && segment.tcp.sequence == state.next &&
@@ -186,8 +187,8 @@ private:
             trouble->hole_count = 0;
         }
     }
-    /// These octets are the first that are known to be seen.
-    void know(TcpState& state, const Range& octets) noexcept {
+    /// Takes these octets as the first that were seen, and forgets all others.
+    void restart_at(TcpState& state, const Range& octets) noexcept {
         forget_octets(state);
         state.is_known = 1;
         state.is_low_raised = 0;
@@ -195,12 +196,12 @@ private:
         state.next = octets.end;
     }
 
-    /// The first octets, of a direction whose numbers alone were seen before, by SYN or in the
-    /// middle. What lies between was lost, is late, or came before the flow was met: it is no hole,
-    /// but that something went wrong is known from now on.
-    [[gnu::noinline]] void know_behind_gap(TcpState& state, const Range& data) noexcept {
-        take_trouble(state);  // if none is left, nothing but copies further back is missed
-        know(state, data);
+    /// Takes the first octets of a direction of which only numbers were seen before, by SYN or in
+    /// the middle. What lies between was lost, is late, or came before the flow was met. It is no
+    /// hole, but from now on the direction counts as disturbed.
+    [[gnu::noinline]] void restart_behind_gap(TcpState& state, const Range& data) noexcept {
+        take_trouble(state);  // if none is left, only copies further back are missed
+        restart_at(state, data);
     }
 
     /// A SYN with another number than the one before begins a new connection.
@@ -211,13 +212,13 @@ private:
         const bool begins_what_is_known =
             state.is_known != 0 && (state.low == sequence + 1 || begins_below_gap(state, sequence));
         if (!repeats && !begins_what_is_known) {
-            know(state, {sequence + 1, sequence + 1});
+            restart_at(state, {sequence + 1, sequence + 1});
         }
         tcp::add_syn(state, segment, repeats, seen_at);
     }
 
     /// Whether the record began with this SYN or the number behind it, and its first octets lie
-    /// beyond: know_behind_gap().
+    /// beyond: restart_behind_gap().
     [[nodiscard]] static bool begins_below_gap(const TcpState& state,
                                                std::uint32_t sequence) noexcept {
         const bool is_first =
@@ -228,7 +229,7 @@ private:
     void add_data(TcpState& state, const PacketFields& segment) noexcept {
         const Range data = tcp::data_of(segment);
         if (state.is_known == 0) {
-            know(state, data);
+            restart_at(state, data);
             return;
         }
         const std::int32_t from_next = tcp::ahead(state.next, data.begin);
@@ -242,10 +243,10 @@ private:
             return;
         } else if (from_next > tcp::kFarthest || from_next < -tcp::kFarthest) {
             give_up(state);
-            know(state, data);
+            restart_at(state, data);
             state.raise_low(data.begin);
         } else if (from_next > 0 && state.low == state.next && state.is_low_raised == 0) {
-            know_behind_gap(state, data);
+            restart_behind_gap(state, data);
         } else if (from_next > 0) {
             insert_hole(state, {state.next, data.begin});
             go_on_to(state, data.end);
@@ -319,7 +320,7 @@ private:
         insert_hole(state, {data.end, low});
         return data.end - data.begin;
     }
-    /// Where there is no room for it, the lowest hole goes, and what lies below it is not judged
+    /// If there is no room for it, the lowest hole is dropped, and segments below it are not judged
     /// any more.
     void insert_hole(TcpState& state, const Range& hole) noexcept {
         TcpLossState* const trouble = trouble_of(state);
@@ -331,7 +332,7 @@ private:
         }
     }
 
-    /// Lets the direction have one, if one is left.
+    /// Gives the direction a TcpLossState, if one is left.
     void take_trouble(TcpState& state) noexcept {
         if (state.trouble == TcpState::kNoTrouble) {
             state.trouble = troubles_.take() & TcpState::kNoTrouble;
@@ -341,11 +342,11 @@ private:
         troubles_.give_back(state.trouble);
         state.trouble = TcpState::kNoTrouble;
     }
-    /// The direction's own; nullptr: it has none.
+    /// The direction's TcpLossState; nullptr: it has none.
     [[nodiscard]] TcpLossState* trouble_if_any(const TcpState& state) const noexcept {
         return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];
     }
-    /// The direction's own, or a new one. @return  nullptr: none is left, which is counted
+    /// The direction's TcpLossState, or a new one. @return  nullptr: none is left, which is counted
     [[nodiscard]] TcpLossState* trouble_of(TcpState& state) noexcept {
         take_trouble(state);
         if (state.trouble == TcpState::kNoTrouble) {

@@ -9,8 +9,8 @@
 #include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
-// What SYN, its answer and FIN say of a connection: how large it was, how long it took, and the
-// times of its handshake.
+// What SYN, its answer and FIN show of a connection: its size, its duration, and the times of its
+// handshake.
 namespace tributary::tcp {
 
 [[nodiscard]] inline std::int64_t nanoseconds(Timestamp time) noexcept {
@@ -51,7 +51,7 @@ inline void add_fin(TcpState& state, const PacketFields& segment, Timestamp seen
 
 /// A segment of a biflow's direction, once added, may answer the other direction's SYN: the
 /// responder's with SYN and ACK, the initiator's first one without SYN. A SYN that was sent twice
-/// is not timed: nobody knows which one was answered.
+/// is not timed: the answer may be to either.
 ///
 /// @source  RFC 6298 §3 (Karn)
 inline void add_answer(TcpState& state, const TcpState& other, const PacketFields& segment,

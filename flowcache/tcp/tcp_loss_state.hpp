@@ -27,21 +27,21 @@ struct alignas(64) TcpLossState {
     std::uint32_t duplicates;
     std::uint32_t out_of_order;
     std::uint32_t keep_alives;
-    std::uint32_t next_free;  ///< while nobody has it
+    std::uint32_t next_free;  ///< while it is free
     std::uint16_t hole_count;
     std::uint16_t next_recent;
     std::array<Range, kHoles> holes;            ///< octets not seen, in their order
     std::array<std::uint32_t, kRecent> recent;  ///< older ones than TcpState has
 
-    /// Whether nothing is left of it but recent segments, and the record would tell nothing of it.
+    /// Whether only recent segments are left in it, and the record would report nothing of it.
     [[nodiscard]] bool is_over() const noexcept {
         return hole_count == 0 && retransmissions == 0 && duplicates == 0 && out_of_order == 0 &&
                keep_alives == 0;
     }
 
-    /// One that a hole ends or begins at becomes part of it.
+    /// Inserts a hole, or merges it with one that ends or begins at it.
     ///
-    /// @return  the hole that had to go for it: the lowest, which may be itself
+    /// @return  the hole that was dropped for it: the lowest, which may be itself
     std::optional<Range> insert_hole(const Range& hole) noexcept {
         std::size_t at = hole_count;
         while (at > 0 && is_before(hole, holes[at - 1])) {
@@ -70,10 +70,10 @@ struct alignas(64) TcpLossState {
 
     struct Filled {
         std::uint32_t octets = 0;  ///< that lay in holes
-        Range rest{};  ///< where the data ends inside a hole, what stays of it behind; else empty
+        Range rest{};              ///< the rest of a hole inside which the data ends; else empty
     };
-    /// Takes data that was seen now out of the holes. What it returns as rest is no hole any more
-    /// until it is inserted.
+    /// Takes data that was seen now out of the holes. The returned rest is no hole until it is
+    /// inserted.
     [[nodiscard]] Filled fill_holes(const Range& data) noexcept {
         Filled filled;
         for (std::size_t at = 0; at < hole_count;) {
@@ -97,7 +97,7 @@ struct alignas(64) TcpLossState {
         }
         return filled;
     }
-    /// Forgets holes, or what of them lies, before `low`.
+    /// Drops holes before `low`, and the parts of holes before it.
     void drop_holes_below(std::uint32_t low) noexcept {
         while (hole_count > 0 && tcp::ahead(low, holes[0].begin) < 0) {
             if (tcp::ahead(low, holes[0].end) > 0) {
@@ -126,15 +126,15 @@ private:
 };
 static_assert(sizeof(TcpLossState) == 128 && std::is_trivially_copyable_v<TcpLossState>);
 
-/// The troubles of one cache, which flows take and give back.
+/// The TcpLossStates of one cache. Flows take them and give them back.
 ///
-/// @thread  the one that owns the cache; nothing allocates
+/// @thread  the thread that owns the cache; nothing allocates
 class TcpLossPool {
 public:
     /// @param memory  outlives this; of at most TcpState::kNoTrouble
     explicit TcpLossPool(std::span<TcpLossState> memory) noexcept : troubles_(memory) {}
 
-    /// @return  one that is all zeros, or kNoTrouble: none is left
+    /// @return  number of a state that is all zeros, or kNoTrouble: none is left
     [[nodiscard]] std::uint32_t take() noexcept {
         std::uint32_t taken = first_free_;
         if (taken != TcpState::kNoTrouble) {
@@ -151,12 +151,12 @@ public:
         troubles_[trouble].next_free = first_free_;
         first_free_ = trouble;
     }
-    /// @param trouble  any number; of those that never were taken nothing is asked for
+    /// @param trouble  any number; one that was never taken is not fetched
     [[gnu::always_inline]] void prefetch(std::uint32_t trouble) const noexcept {
         if (trouble < used_) [[unlikely]] {
-            const TcpLossState& wanted = troubles_[trouble];
-            prefetch_to_write(&wanted);
-            prefetch_to_write(&wanted.holes.back());
+            const TcpLossState& state = troubles_[trouble];
+            prefetch_to_write(&state);
+            prefetch_to_write(&state.holes.back());
         }
     }
     [[nodiscard]] TcpLossState& operator[](std::uint32_t trouble) const noexcept {

@@ -5,8 +5,7 @@
 
 #include "parsers/packet_fields.hpp"
 
-// Sequence numbers are modulo 2^32: what lies before what is only known of such as are near
-// (RFC 9293 §3.4).
+// Sequence numbers are modulo 2^32: only near ones have an order (RFC 9293 §3.4).
 namespace tributary::tcp {
 
 /// Numbers further apart are of two connections.

@@ -12,8 +12,8 @@ namespace tributary {
 /// What copies of one segment have in common, and other segments have not: sequence and
 /// acknowledgement numbers, control bits, window, IP length, TTL, and IPv4's identification or
 /// TCP's checksum. 32 bits of a hash, never 0: one in 2^32 comparisons takes another segment for a
-/// copy. The hash has no key: whoever makes two segments alike spoils the counts of a flow of his
-/// own.
+/// copy. The hash has no key: a sender of two segments that are made alike spoils the counts of its
+/// own flow only.
 ///
 /// @param segment  with `has_tcp_segment`
 /// @source         gpu-tcp-flow-records (2015), 2.3, whose rule has addresses, ports, sequence
@@ -39,7 +39,7 @@ using RecentSignatures = std::array<std::uint32_t, 3>;
     return (unsigned{recent[0] == signature} | unsigned{recent[1] == signature} |
             unsigned{recent[2] == signature}) != 0;
 }
-/// @return  the oldest one, which goes for it
+/// @return  the oldest one, which is dropped for it
 [[gnu::always_inline]] inline std::uint32_t remember(RecentSignatures& recent,
                                                      std::uint32_t signature) noexcept {
     const std::uint32_t oldest = recent[2];

@@ -10,11 +10,11 @@
 #include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
-// One record of a direction, of several where the active timeout cuts: what each of its segments
-// adds, what it tells, and how the next one begins.
+// One record of a direction; a flow has several where the active timeout cuts it. What each segment
+// adds, what the record reports, and how the next record begins.
 namespace tributary::tcp {
 
-/// One that counts as a segment, maybe with data, and as nothing else.
+/// A segment that counts as a segment, maybe with data, and as nothing else.
 [[nodiscard]] inline bool is_plain(const PacketFields& segment) noexcept {
     return !has(segment, tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst) &&
            segment.tcp.window != 0;
@@ -52,8 +52,8 @@ inline void count(TcpState& state, const PacketFields& segment) noexcept {
 }
 
 /// @param trouble  the direction's; nullptr: it has none
-[[nodiscard]] inline TcpAnalysisGroup told(const TcpState& state,
-                                           const TcpLossState* trouble) noexcept {
+[[nodiscard]] inline TcpAnalysisGroup report(const TcpState& state,
+                                             const TcpLossState* trouble) noexcept {
     TcpAnalysisGroup group{.segments = state.segments,
                            .data_segments = state.data_segments,
                            .handshake = state.handshake,
@@ -90,7 +90,7 @@ inline void begin_slice(TcpState& state, TcpLossState* trouble) noexcept {
     state.fin = 0;
     state.rst = 0;
     state.overflow = 0;
-    state.is_size_invalid |= state.has_size;  // it was told once
+    state.is_size_invalid |= state.has_size;  // it was reported once
     if (trouble != nullptr) {
         trouble->retransmitted_octets = 0;
         trouble->retransmissions = 0;

@@ -12,9 +12,10 @@
 
 namespace tributary {
 
-/// What the analysis keeps of one direction of a flow that runs, in the place where its record has
-/// the group: all that an undisturbed connection needs. Sequence numbers are modulo 2^32. Of a
-/// compact flow `next` and `recent`, which come first for that, lie elsewhere (CompactTcp).
+/// What the analysis keeps of one direction of a running flow: all that an undisturbed connection
+/// needs. It lies in the place of group tcp-analysis of the flow's record. Sequence numbers are
+/// modulo 2^32. In a compact flow `next` and `recent`, which come first for that, lie elsewhere
+/// (CompactTcp).
 struct TcpState {
     static constexpr std::uint32_t kNoTrouble = (1U << 24U) - 1;
 
@@ -27,13 +28,13 @@ struct TcpState {
     std::int64_t syn_time_or_duration;  ///< ns since 1970; with `has_size` ns from SYN to FIN
     std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
     std::uint32_t handshake;            ///< ns; 0: unknown
-    std::uint32_t trouble : 24;         ///< which TcpLossState is its, or kNoTrouble
+    std::uint32_t trouble : 24;         ///< number of its TcpLossState, or kNoTrouble
     std::uint32_t is_known : 1;         ///< `next` and `low` mean something
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow
     std::uint32_t has_size : 1;         ///< and a FIN behind it
     std::uint32_t has_handshake : 1;    ///< its step of the last handshake is over, timed or not
-    std::uint32_t is_size_invalid : 1;  ///< more than one SYN or FIN, or told already
+    std::uint32_t is_size_invalid : 1;  ///< more than one SYN or FIN, or reported already
     std::uint32_t is_syn_repeated : 1;  ///< the last connection's SYN was sent more than once
     std::uint32_t is_responder : 1;     ///< the last connection's SYN had ACK
     std::uint16_t first_window;         ///< of the record
@@ -43,10 +44,10 @@ struct TcpState {
     std::uint16_t rst;
     std::uint16_t overflow;
 
-    /// Octets follow on those before them. What lies too far back is forgotten, lest numbers that
-    /// wrap meet it again.
+    /// Adds octets that follow on those before them. Octets too far back are forgotten, so that
+    /// wrapped numbers do not meet them again.
     ///
-    /// @return  false: and so `low` was raised
+    /// @return  false: `low` was raised for that
     [[gnu::always_inline]] bool go_on_to(std::uint32_t end) noexcept {
         next = end;
         constexpr auto kFarthest = static_cast<std::uint32_t>(tcp::kFarthest);

@@ -58,7 +58,7 @@ public:
         std::swap(state_, other_);
         std::swap(octets_, other_octets_);
     }
-    [[nodiscard]] TcpAnalysisGroup told() const { return analysis_.told(state_); }
+    [[nodiscard]] TcpAnalysisGroup told() const { return analysis_.report(state_); }
     [[nodiscard]] const TcpState& state() const { return state_; }
 
 private:

@@ -90,7 +90,7 @@ public:
         TcpAnalysis::begin(state());
     }
 
-    [[nodiscard]] TcpAnalysisGroup told() const { return analysis_.told(states_[chosen_]); }
+    [[nodiscard]] TcpAnalysisGroup told() const { return analysis_.report(states_[chosen_]); }
     [[nodiscard]] Found found() const {
         const TcpAnalysisGroup group = told();
         return {group.retransmissions, group.retransmitted_octets, group.out_of_order,

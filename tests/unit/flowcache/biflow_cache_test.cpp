@@ -47,7 +47,8 @@ TEST_CASE("FlowCache: a biflow's record has both directions", "[flowcache][unit]
     CHECK(harness.counters.octets.read() == 3200);
 }
 
-TEST_CASE("FlowCache: the initiator is the source, whoever is heard first", "[flowcache][unit]") {
+TEST_CASE("FlowCache: the initiator is the source, whichever end sends first",
+          "[flowcache][unit]") {
     struct Case {
         PacketFields first;
         bool by_port;
@@ -230,7 +231,7 @@ TEST_CASE("FlowCache: eviction counts the packets of both directions", "[flowcac
     }
 }
 
-TEST_CASE("FlowCache: what a lost biflow counts for is both directions", "[flowcache][unit]") {
+TEST_CASE("FlowCache: a lost biflow counts both directions", "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.max_flows = 1;
     BiflowHarness harness(options, kLayout);

@@ -31,7 +31,7 @@ constexpr std::uint16_t kFinAck = tcp_flag::kFin | tcp_flag::kAck;
 
 }  // namespace
 
-TEST_CASE("FlowCache: a SYN tells the initiator of a biflow that was met with an old packet",
+TEST_CASE("FlowCache: a SYN shows the initiator of a biflow that began with an old packet",
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
     harness.packet(answer_to(request(), kAck), at_ms(1000));
@@ -58,7 +58,7 @@ TEST_CASE("FlowCache: a SYN tells the initiator of a biflow that was met with an
     CHECK(reverse.end == at_ms(1030));
 }
 
-TEST_CASE("FlowCache: only SYN without ACK tells the initiator, and only of a guess",
+TEST_CASE("FlowCache: only SYN without ACK corrects the initiator, and only an arbitrary one",
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
     SECTION("SYN and ACK does not") {
@@ -68,16 +68,17 @@ TEST_CASE("FlowCache: only SYN without ACK tells the initiator, and only of a gu
         CHECK(records.at(0).core.key.source_port.value == 40000);
         CHECK(reverse_of(records[0]).biflow_direction == BiflowDirection::arbitrary);
     }
-    SECTION("the source's own makes a fact of the guess") {
+    SECTION("the source's own SYN confirms it") {
         harness.packet(request(kAck), at_ms(1000));
         harness.packet(request(kSyn), at_ms(1001));
-        harness.packet(answer_to(request(), kSyn), at_ms(1002));  // both connect: the first one
+        harness.packet(answer_to(request(), kSyn),
+                       at_ms(1002));  // both connect: the first is the initiator
         auto records = end_all(harness, at_ms(1002));
         CHECK(records.at(0).core.key.source_port.value == 40000);
         CHECK(records[0].core.packets == 2);
         CHECK(reverse_of(records[0]).biflow_direction == BiflowDirection::initiator);
     }
-    SECTION("an initiator that is known stays") {
+    SECTION("a confirmed initiator stays") {
         harness.packet(answer_to(request(), kSynAck), at_ms(1000));
         harness.packet(answer_to(request(), kSyn), at_ms(1001));
         CHECK(end_all(harness, at_ms(1001)).at(0).core.key.source_port.value == 40000);
@@ -100,7 +101,7 @@ TEST_CASE("FlowCache: directions that have changed places keep their FINs", "[fl
     CHECK(harness.sink.records[0].core.packets == 2);
 }
 
-TEST_CASE("FlowCache: handles are good for their direction after directions changed places",
+TEST_CASE("FlowCache: handles keep their direction after the directions changed places",
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
     harness.packet(answer_to(request(), kAck), at_ms(1000));
@@ -130,7 +131,7 @@ constexpr RecordLayout kAll = RecordLayout::of({.extremes = true,
                                                 .tcp_analysis = true},
                                                FlowDirection::biflow);
 
-/// Packets of which everything that a group tells differs from packet to packet and from one
+/// Packets in which every value of a group differs from packet to packet and from one
 /// direction to the other; in tunnels, over IPv4 and IPv6. SYN alone comes from port 40000 only.
 class RandomPackets {
 public:
@@ -169,7 +170,7 @@ private:
                : random_() % 60 == 0 ? tcp_flag::kRst
                                      : kAck;
     }
-    /// Outer addresses are of the flow, turned on the way back, as those of a key have to be.
+    /// Outer addresses are of the flow, swapped on the way back, as those of a key must be.
     void vary(PacketFields& fields, bool is_back, std::uint32_t flow) {
         fields.tunnel = {.addresses = is_back ? outer_back_.data() : outer_there_.data(),
                          .id = flow,
@@ -201,8 +202,9 @@ private:
 
 }  // namespace
 
-TEST_CASE("FlowCache: a guess that a SYN has corrected gives the record of one that knew",
-          "[flowcache][unit]") {
+TEST_CASE(
+    "FlowCache: an initiator corrected by a SYN gives the record of one that was right at once",
+    "[flowcache][unit]") {
     const auto seed = GENERATE(1U, 2U, 3U, 4U);
     FlowCacheOptions options = kOptions;
     options.idle_timeout = 3s;
@@ -212,7 +214,7 @@ TEST_CASE("FlowCache: a guess that a SYN has corrected gives the record of one t
     options.tcp_end = seed != 4;
     options.tcp_analysis = true;
     CacheHarness<584> guessing(options, kAll);
-    options.initiator_by_port = true;  // it knows from the first packet on
+    options.initiator_by_port = true;  // right from the first packet on
     CacheHarness<584> knowing(options, kAll);
     RandomPackets packets(seed);
     Timestamp now = at_ms(1'700'000'000'000);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr RecordLayout kLayout = RecordLayout::of({}, FlowDirection::biflow);
 
-/// Records that random conversations must give, in a std::map: who sent first since the last
+/// Records that random conversations must give, in a std::map: the first sender since the last
 /// silence is the source.
 class ReferenceBiflows {
 public:

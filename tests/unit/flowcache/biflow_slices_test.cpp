@@ -8,7 +8,8 @@ using namespace tributary;
 using namespace tributary::test;
 using namespace tributary::test::biflow;
 
-TEST_CASE("FlowCache: the initiator is kept across slices, however they end", "[flowcache][unit]") {
+TEST_CASE("FlowCache: the initiator is kept across the records of a flow, however they end",
+          "[flowcache][unit]") {
     const bool by_walk = GENERATE(false, true);
     BiflowHarness harness(kOptions, kLayout);
     harness.packet(request(0x002), at_ms(1000));
@@ -64,8 +65,7 @@ TEST_CASE("FlowCache: the initiator is kept also while a record that was cut wai
     CHECK(harness.counters.lost_ring_full.read().records == 0);
 }
 
-TEST_CASE("FlowCache: who the initiator is, is forgotten after an idle timeout",
-          "[flowcache][unit]") {
+TEST_CASE("FlowCache: the initiator is forgotten after an idle timeout", "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.active_timeout = 5s;
     const bool by_walk = GENERATE(false, true);
@@ -86,7 +86,7 @@ TEST_CASE("FlowCache: who the initiator is, is forgotten after an idle timeout",
     CHECK(records[1].core.packets == 1);
 }
 
-TEST_CASE("FlowCache: an empty slice that is woken has its deadlines from then on",
+TEST_CASE("FlowCache: an entry between records takes its deadlines from the next packet",
           "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.active_timeout = 5s;
@@ -104,7 +104,8 @@ TEST_CASE("FlowCache: an empty slice that is woken has its deadlines from then o
     CHECK(end_all(harness, at_ms(13'600)).size() == 2);
 }
 
-TEST_CASE("FlowCache: an empty slice makes room first, and without a record", "[flowcache][unit]") {
+TEST_CASE("FlowCache: an entry between records makes room first, and without a record",
+          "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.max_flows = 2;
     options.active_timeout = 5s;
@@ -123,7 +124,8 @@ TEST_CASE("FlowCache: an empty slice makes room first, and without a record", "[
     CHECK(end_all(harness, at_ms(7000)).size() == 3);
 }
 
-TEST_CASE("FlowCache: an empty slice expire_if_due a shorter active timeout", "[flowcache][unit]") {
+TEST_CASE("FlowCache: an entry between records outlasts a shorter active timeout",
+          "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.active_timeout = 20s;
     options.idle_timeout = 30s;

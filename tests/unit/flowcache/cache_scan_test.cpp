@@ -30,7 +30,8 @@ void set_idle_timeout(CacheHarness<>& harness, std::chrono::seconds timeout) {
 
 }  // namespace
 
-TEST_CASE("CacheScan: looks at every running flow once, and changes nothing", "[flowcache][unit]") {
+TEST_CASE("CacheScan: copies every running flow's record once, and changes nothing",
+          "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     open_flows(harness, 100);
     harness.packet(flow_packet(7), at_ms(500));
@@ -58,7 +59,8 @@ TEST_CASE("CacheScan: looks at every running flow once, and changes nothing", "[
     CHECK(harness.counters.entries.read() == 100);
 }
 
-TEST_CASE("CacheScan: a look that wants no more goes on behind what it got", "[flowcache][unit]") {
+TEST_CASE("CacheScan: after a look has stopped the scan, it goes on behind that record",
+          "[flowcache][unit]") {
     CacheHarness<> harness(kOptions);
     open_flows(harness, 10);
     CacheScan scan;
@@ -128,7 +130,8 @@ TEST_CASE("CacheScan: longer timeouts hold for flows that run", "[flowcache][uni
     CHECK(harness.sink.records.size() == 10);
 }
 
-TEST_CASE("CacheScan: an empty slice waits for one idle timeout of now", "[flowcache][unit]") {
+TEST_CASE("CacheScan: an entry between records waits for one idle timeout of now",
+          "[flowcache][unit]") {
     CacheHarness<> harness({.max_flows = 10,
                             .idle_timeout = std::chrono::seconds(30),
                             .active_timeout = std::chrono::seconds(10)});

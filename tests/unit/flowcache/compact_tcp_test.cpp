@@ -64,7 +64,7 @@ public:
         compact_.cache.set_timeouts(options);
         expanded_.cache.set_timeouts(options);
     }
-    /// Counts packets of this flow that somebody else has seen.
+    /// Adds packets of this flow that were counted outside.
     void add_counted(const PacketFields& fields, Timestamp time) {
         const auto add = [&](auto& harness) {
             const auto handle = harness.handle_of(fields);
@@ -270,10 +270,10 @@ TEST_CASE("CompactTcp: random flows have the records of flows that never are com
     CHECK(records > 1000);
 }
 
-TEST_CASE("CompactTcp: a flow far longer than its line counts loses nothing", "[flowcache][unit]") {
+TEST_CASE("CompactTcp: a flow far longer than the HotEntry can count loses nothing",
+          "[flowcache][unit]") {
     constexpr std::uint32_t kSegments = 100'000;
-    constexpr std::uint32_t kPayload =
-        65'000;  // 6.5 GB: numbers wrap, and what is far is forgotten
+    constexpr std::uint32_t kPayload = 65'000;  // 6.5 GB: numbers wrap, and far ones are forgotten
     Pair pair({.max_flows = 4, .idle_timeout = 10s, .active_timeout = 3600s, .tcp_analysis = true});
     Timestamp now{1000s};
     std::vector<TimedPacket> packets;
@@ -287,7 +287,7 @@ TEST_CASE("CompactTcp: a flow far longer than its line counts loses nothing", "[
         }
     }
     pair.packets(packets);
-    // Half a million octets behind: a retransmission. Far more than 2^30: nobody knows.
+    // Half a million octets behind: a retransmission. Far more than 2^30: not judged.
     pair.packet(segment_of(1, (kSegments - 8) * kPayload, kPayload, 1), now);
     pair.packet(segment_of(1, (kSegments - 17'000) * kPayload, kPayload, 2), now);
     REQUIRE(pair.finish(now) == 1);

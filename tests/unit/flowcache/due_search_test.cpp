@@ -30,7 +30,7 @@ TEST_CASE("DueSearch: nothing is due before the first deadline", "[flowcache][un
     CHECK(search.is_worthwhile(at(11s)));
 }
 
-TEST_CASE("DueSearch: a whole round, however many steps it takes, tells until when there is none",
+TEST_CASE("DueSearch: a whole round, in any number of steps, finds until when nothing is due",
           "[flowcache][unit]") {
     DueSearch search = after_a_round();
     search.passed(64, at(40s), 200);
@@ -41,7 +41,7 @@ TEST_CASE("DueSearch: a whole round, however many steps it takes, tells until wh
     CHECK(search.is_worthwhile(at(36s)));
 }
 
-TEST_CASE("DueSearch: a round knows deadlines that came while it lasted", "[flowcache][unit]") {
+TEST_CASE("DueSearch: a round includes deadlines that came while it lasted", "[flowcache][unit]") {
     DueSearch search = after_a_round();
     search.passed(100, at(40s), 200);
     search.scheduled(at(30s));  // of an entry that it has passed

@@ -51,7 +51,8 @@ TEST_CASE("DueTimes: a walk finds what is due, wherever it lies", "[flowcache][u
 }
 
 TEST_CASE("DueTimes: a walk finds each entry of a block, whatever the ticks", "[flowcache][unit]") {
-    constexpr DueTimes::Tick kHalf = 0x8000'0000;  // where a signed comparison would turn over
+    constexpr DueTimes::Tick kHalf =
+        0x8000'0000;  // where a signed comparison would change its sign
     constexpr DueTimes::Tick kLast = DueTimes::kNever - 1;
     std::vector<DueTimes::Tick> memory(2 * DueTimes::kBlock + 1);
     const std::span<DueTimes::Tick> all(memory);

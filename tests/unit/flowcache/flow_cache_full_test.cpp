@@ -116,7 +116,7 @@ TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without ev
     CHECK(harness.sink.records.size() == std::size_t{10} * kPerSecond);
 }
 
-TEST_CASE("FlowCache: empty slices leave room for what is due and not found yet",
+TEST_CASE("FlowCache: entries between records leave room for due flows that are not found yet",
           "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 20'000;
     constexpr std::uint32_t kHalf = kMaxFlows / 2;
@@ -130,9 +130,10 @@ TEST_CASE("FlowCache: empty slices leave room for what is due and not found yet"
     harness.expire(at_ms(31'000));
     send(harness, 100'000, kHalf, at_ms(40'000));
     harness.expire(at_ms(51'100));
-    CHECK(harness.counters.entries.read() == kMaxFlows + kCut);  // and so many empty slices
+    CHECK(harness.counters.entries.read() ==
+          kMaxFlows + kCut);  // and so many entries between records
     CHECK(harness.sink.records.size() == kCut);
-    // The later half of the flows is idle now; those that are looked at first are not.
+    // The later half of the flows is idle now; those that are tested first are not.
     send(harness, 300'000, kHalf, at_ms(51'101));
     CHECK(evicted(harness.counters) == 0);
     CHECK(ended(harness.counters, FlowEndReason::idle_timeout) > kHalf / 2);
@@ -140,7 +141,7 @@ TEST_CASE("FlowCache: empty slices leave room for what is due and not found yet"
     CHECK(harness.sink.records.size() == kCut + 3 * kHalf);
 }
 
-TEST_CASE("FlowCache: a flow that has to go and is due leaves as idle", "[flowcache][unit]") {
+TEST_CASE("FlowCache: an evicted flow that is due leaves as idle", "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 20'000;
     constexpr std::uint32_t kHalf = kMaxFlows / 2;
     const FlowCacheOptions options{
@@ -149,12 +150,12 @@ TEST_CASE("FlowCache: a flow that has to go and is due leaves as idle", "[flowca
     CacheHarness<> harness(options);
     send(harness, 0, entries, at_ms(0));
     send(harness, 0, kHalf, at_ms(50'000));
-    send(harness, entries, 1, at_ms(101'000));  // too few entries are looked at to find one
+    send(harness, entries, 1, at_ms(101'000));  // too few entries are tested to find one
     CHECK(evicted(harness.counters) == 0);
     CHECK(ended(harness.counters, FlowEndReason::idle_timeout) == 1);
 }
 
-TEST_CASE("FlowCache: while the sink is full, empty slices go before records",
+TEST_CASE("FlowCache: while the sink is full, entries between records are lost before records",
           "[flowcache][unit]") {
     const FlowCacheOptions options{
         .max_flows = GENERATE(1000U, 20'000U), .idle_timeout = 100s, .active_timeout = 10s};
@@ -163,7 +164,7 @@ TEST_CASE("FlowCache: while the sink is full, empty slices go before records",
     CacheHarness<> harness(options);
     send(harness, 0, cut, at_ms(0));
     harness.expire(at_ms(11'000));
-    CHECK(harness.sink.records.size() == cut);  // their flows are empty slices now
+    CHECK(harness.sink.records.size() == cut);  // their entries are between records now
     harness.sink.room = cut;
     send(harness, 100'000, entries - cut, at_ms(11'000));
     send(harness, 200'000, cut, at_ms(11'000));
@@ -172,7 +173,7 @@ TEST_CASE("FlowCache: while the sink is full, empty slices go before records",
     CHECK(harness.counters.lost_ring_full.read().records == 1);
 }
 
-TEST_CASE("FlowCache: an empty slice makes room wherever it lies", "[flowcache][unit]") {
+TEST_CASE("FlowCache: an entry between records makes room wherever it lies", "[flowcache][unit]") {
     constexpr std::uint32_t kMaxFlows = 20'000;
     constexpr std::uint32_t kCut = kMaxFlows / 8;
     const FlowCacheOptions options{

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The slow reference: what DESIGN 2 says, in a std::map and without a walk.
+/// The slow reference: the rules of DESIGN 2, in a std::map and without a walk.
 class ReferenceCache {
 public:
     explicit ReferenceCache(const FlowCacheOptions& options) : options_(options) {}

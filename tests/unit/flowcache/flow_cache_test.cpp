@@ -49,7 +49,7 @@ TEST_CASE("FlowCache: packets of one key become one record", "[flowcache][unit]"
     CHECK(harness.counters.entries.read() == 0);
 }
 
-TEST_CASE("FlowCache: each part of the key parts flows", "[flowcache][unit]") {
+TEST_CASE("FlowCache: each part of the key separates flows", "[flowcache][unit]") {
     CacheHarness<> harness(kSmall);
     std::vector<PacketFields> packets(7, flow_packet(1));
     packets[1].source[0] = std::byte{9};
@@ -64,7 +64,7 @@ TEST_CASE("FlowCache: each part of the key parts flows", "[flowcache][unit]") {
     CHECK(harness.counters.flows_created.read() == packets.size());
 }
 
-TEST_CASE("FlowCache: without vlan_in_key tags do not part flows", "[flowcache][unit]") {
+TEST_CASE("FlowCache: without vlan_in_key tags do not separate flows", "[flowcache][unit]") {
     FlowCacheOptions options = kSmall;
     options.vlan_in_key = false;
     CacheHarness<> harness(options);
@@ -87,7 +87,7 @@ TEST_CASE("FlowCache: a packet exactly at the idle deadline still belongs to the
     CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::idle_timeout);
 }
 
-TEST_CASE("FlowCache: a long flow is sliced by the active timeout", "[flowcache][unit]") {
+TEST_CASE("FlowCache: a long flow is cut by the active timeout", "[flowcache][unit]") {
     CacheHarness<> harness(kSmall);
     for (int second = 1; second <= 70; ++second) {
         harness.packet(flow_packet(1), at_ms(1000L * second));
@@ -176,7 +176,7 @@ TEST_CASE(
     CHECK(harness.counters.entries.read() == 8);
 }
 
-TEST_CASE("FlowCache: a full cache ends what is due before it evicts", "[flowcache][unit]") {
+TEST_CASE("FlowCache: a full cache ends due flows before it evicts", "[flowcache][unit]") {
     CacheHarness<> harness({.max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s});
     for (std::uint32_t flow = 0; flow < 7; ++flow) {
         harness.packet(flow_packet(flow), at_ms(1000));
@@ -236,7 +236,7 @@ TEST_CASE("FlowCache: end_all waits for a full sink and then goes on", "[flowcac
     CHECK(harness.sink.records.size() == 20);
 }
 
-TEST_CASE("FlowCache: groups hold what their elements say", "[flowcache][unit]") {
+TEST_CASE("FlowCache: groups hold the values of their elements", "[flowcache][unit]") {
     const RecordLayout layout =
         RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true});
     CacheHarness<152> harness(kSmall, layout);

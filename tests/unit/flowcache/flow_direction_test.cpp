@@ -104,7 +104,7 @@ TEST_CASE("needs_swap: two equal ends are one direction", "[flowcache][unit]") {
     CHECK_FALSE(needs_swap(packet_of("192.0.2.1", 53, "192.0.2.1", 53, kUdp)));
 }
 
-TEST_CASE("needs_swap: conversations that differ in who has which port stay apart",
+TEST_CASE("needs_swap: conversations with the same ports at other ends stay apart",
           "[flowcache][unit]") {
     CHECK_FALSE(canonical(packet_of("192.0.2.1", 1, "192.0.2.2", 2)) ==
                 canonical(packet_of("192.0.2.1", 2, "192.0.2.2", 1)));
@@ -119,7 +119,7 @@ TEST_CASE("needs_swap: ICMP and ICMPv6 never are", "[flowcache][unit]") {
     CHECK_FALSE(needs_swap(packet_of("2001:db8::1", 0, "2001:db8::2", 0x8100, 58)));
 }
 
-TEST_CASE("is_initiator: SYN tells, whatever the ports say", "[flowcache][unit]") {
+TEST_CASE("is_initiator: SYN decides, whatever the ports are", "[flowcache][unit]") {
     const bool by_port = GENERATE(false, true);
     const PacketFields up = packet_of("192.0.2.1", 80, "192.0.2.2", 40000);
     for (PacketFields first : {up, other_direction(up)}) {

@@ -85,7 +85,7 @@ TEST_CASE("FlowCache: a handle stays good through the records that the active ti
     harness.expire(at_ms(15'600));
     CHECK(harness.sink.records.size() == 1);
     CHECK(harness.cache.is_running(handle));
-    // The next record begins with a packet, not with what somebody else has counted.
+    // The next record begins with a packet, not with counts from outside.
     CHECK_FALSE(harness.cache.add(handle, {1, 100}, {at_ms(16'000), at_ms(16'000)}, harness.sink));
     harness.packet(flow_packet(1), at_ms(17'000));
     CHECK(harness.cache.add(handle, {1, 100}, {at_ms(18'000), at_ms(18'000)}, harness.sink));
@@ -100,8 +100,7 @@ TEST_CASE("FlowCache: a handle stays good through the records that the active ti
     CHECK(harness.counters.entries.read() == 0);
 }
 
-TEST_CASE("FlowCache: IPv6 flows are told apart by every octet of their addresses",
-          "[flowcache][unit]") {
+TEST_CASE("FlowCache: every octet of their addresses separates IPv6 flows", "[flowcache][unit]") {
     CacheHarness<> harness({.max_flows = 64, .idle_timeout = 10s, .active_timeout = 60s});
     PacketFields fields = flow_packet(1);
     fields.ip_version = 6;

@@ -42,7 +42,7 @@ PacketFields other_direction(PacketFields fields) {
     return fields;
 }
 
-/// What a cache makes of a packet with these fields.
+/// A cache's KeyedPacket of a packet with these fields.
 FlowHash hash_of(const KeyMatcher& identity, const PacketFields& fields,
                  FlowDirection direction = FlowDirection::uniflow) {
     const PacketView view{.ingress_interface = {7}};
@@ -56,7 +56,7 @@ FlowHash hash_of(const PacketFields& fields, FlowDirection direction = FlowDirec
     return hash_of(KeyMatcher(FlowHasher(1), {}, false), fields, direction);
 }
 
-/// Changes each bit of some octets in turn, and wants the hash of the packet to change too.
+/// Changes each bit of some octets in turn, and requires the hash of the packet to change too.
 void check_each_bit(const KeyMatcher& identity, const PacketFields& fields,
                     std::span<std::byte> octets) {
     const FlowHash before = hash_of(identity, fields);

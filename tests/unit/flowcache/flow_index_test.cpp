@@ -10,7 +10,7 @@ using namespace tributary;
 
 namespace {
 
-/// An index with its memory and, beside it, what a std::map says of the same entries.
+/// An index with its memory and, beside it, a std::map of the same entries.
 struct Indexed {
     explicit Indexed(std::size_t flows) : memory(FlowIndex::buckets_for(flows)), index(memory) {}
 
@@ -84,7 +84,7 @@ TEST_CASE("FlowIndex: flows of one bucket go on into others of its group, and ar
     FlowIndex::Place none{};
     CHECK_FALSE(indexed.insert(in_first_bucket(9), 9999, none));
     CHECK(indexed.memory[FlowIndex::kGroupBuckets].overflowed == 0);
-    // Guesses come from the first two buckets.
+    // Candidates come from the first two buckets.
     CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(3))) == 2);
     CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(13))) == 12);
     CHECK(indexed.index.candidate(indexed.index.home(in_first_bucket(21))) == kNoEntry);

@@ -91,7 +91,7 @@ constexpr FlowEndReason kEvicted = FlowEndReason::lack_of_resources;
 
 }  // namespace
 
-TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and guesses",
+TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and candidates",
           "[flowcache][unit]") {
     const std::size_t count =
         GENERATE(0U, 1U, 2U, 7U, 8U, 9U, 39U, 40U, 41U, 47U, 48U, 49U, 55U, 56U, 57U, 63U, 64U);
@@ -146,7 +146,7 @@ TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[f
     for (int round = 0; round < 3; ++round) {
         harness.burst.clear();
         many.add_to(harness.burst);
-        if (round != 1) {  // one of the bursts is never asked for
+        if (round != 1) {  // one of the bursts is never read
             CHECK(harness.burst.finish().size() == kBurstPackets);
         }
         harness.burst.clear();
@@ -221,7 +221,7 @@ TEST_CASE("FlowCache: packets behind a RST and a SYN of their own burst are anot
     }
 }
 
-TEST_CASE("FlowCache: a timeout that passes within a burst ends the guessed record",
+TEST_CASE("FlowCache: a timeout that passes within a burst ends the candidate's record",
           "[flowcache][unit]") {
     CacheHarness<> harness({.max_flows = 2, .idle_timeout = 10s, .active_timeout = 60s});
     harness.packet(mixed_packet(1), at_ms(1000));

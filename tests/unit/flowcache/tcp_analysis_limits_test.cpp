@@ -7,7 +7,7 @@
 #include "flowcache/tcp/tcp_analysis.hpp"
 #include "tests/support/tcp_flows.hpp"
 
-// What TcpAnalysis remembers, and for how long: copies, holes, troubles.
+// What TcpAnalysis remembers, and for how long: copies, holes, TcpLossStates.
 
 using namespace tributary;
 using namespace tributary::test;
@@ -97,7 +97,7 @@ TEST_CASE("TcpAnalysis: a hole on both sides of an acknowledgement's number is o
     CHECK(flows.told().retransmitted_octets == 120);
 }
 
-TEST_CASE("TcpAnalysis: whatever differs makes another segment", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: each field that differs makes another segment", "[flowcache][unit]") {
     Flows flows;
     PacketFields segment = flows.add(1000, 100);
     SECTION("acknowledgement, as where the identification is always 0") {
@@ -149,7 +149,8 @@ TEST_CASE("TcpAnalysis: rare segments are counted to 65535", "[flowcache][unit]"
     CHECK(flows.told().rst == 65'535);
 }
 
-TEST_CASE("TcpAnalysis: a slice begins with zeros, and knows what was seen", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: the next record begins with zeros, and the octets seen are kept",
+          "[flowcache][unit]") {
     Flows flows;
     flows.add(99, 0, kSyn);
     flows.add(100, 100);
@@ -177,16 +178,17 @@ TEST_CASE("TcpAnalysis: a slice begins with zeros, and knows what was seen", "[f
                                  .keep_alives = 1});
     CHECK(flows.told().sequence == 300);
     flows.add(400, 0, kAck | kFin);
-    CHECK(flows.told().flow_size == 300);  // by the SYN of the slice before
+    CHECK(flows.told().flow_size == 300);  // by the SYN of the record before
     CHECK(flows.told().duration == 10'000'000);
     flows.begin_slice();
     CHECK(flows.found() == Found{});
-    CHECK(flows.told().flow_size == kNoSize);  // it was told
+    CHECK(flows.told().flow_size == kNoSize);  // it was reported
     CHECK(flows.told().duration == 0);
     CHECK(flows.told().zero_windows + flows.told().fin + flows.told().rst == 0);
 }
 
-TEST_CASE("TcpAnalysis: where no trouble is left, overflow alone is counted", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: where no TcpLossState is left, overflow alone is counted",
+          "[flowcache][unit]") {
     Flows flows(1);
     flows.choose(1);
     flows.add(1000, 100);
@@ -224,7 +226,8 @@ TEST_CASE("TcpAnalysis: where no trouble is left, overflow alone is counted", "[
     CHECK(flows.found() == Found{});
 }
 
-TEST_CASE("TcpAnalysis: troubles given back are taken again, as new ones", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: TcpLossStates given back are taken again, as new ones",
+          "[flowcache][unit]") {
     Flows flows(2);
     for (int round = 0; round < 5; ++round) {
         for (const std::size_t flow : {0U, 1U}) {
@@ -242,7 +245,8 @@ TEST_CASE("TcpAnalysis: troubles given back are taken again, as new ones", "[flo
 }
 
 TEST_CASE(
-    "TcpAnalysis: a direction without holes, and with nothing to tell, gives its trouble back",
+    "TcpAnalysis: a direction without holes, and with nothing to report, gives its TcpLossState "
+    "back",
     "[flowcache][unit]") {
     Flows flows(1);
     flows.add(1000, 100);
@@ -261,7 +265,7 @@ TEST_CASE(
     CHECK_FALSE(others_find_one_left());  // there is the hole
     flows.add(1100, 10);
     flows.wait(2s);
-    CHECK_FALSE(others_find_one_left());  // it was filled, which is not told yet
+    CHECK_FALSE(others_find_one_left());  // it was filled, which is not reported yet
     CHECK(flows.found() == Found{.out_of_order = 1});
     flows.begin_slice();
     flows.wait(1s);
@@ -290,7 +294,7 @@ TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen neverth
         flows.add(2090, 15);
         CHECK(flows.found() == Found{.retransmissions = 1, .octets = 15, .overflow = 2});
     }
-    SECTION("before the first, while there was no trouble left") {
+    SECTION("before the first, while there was no TcpLossState left") {
         flows.choose(1);
         flows.add(1000, 100);
         flows.add(1000, 100);
@@ -306,7 +310,7 @@ TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen neverth
     }
 }
 
-TEST_CASE("TcpAnalysis: a cache has a trouble for each eight flows, and at least 64",
+TEST_CASE("TcpAnalysis: a cache has a TcpLossState for each eight flows, and at least 64",
           "[flowcache][unit]") {
     const auto troubles = [](std::uint32_t flows, bool tcp_analysis) {
         return troubles_for({.max_flows = flows, .tcp_analysis = tcp_analysis});
@@ -355,7 +359,7 @@ TEST_CASE("TcpAnalysis: a SYN again or late is of the connection whose first dat
     CHECK(flows.told().retransmissions == 1);
 }
 
-TEST_CASE("TcpAnalysis: numbers before the first data need no trouble", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: numbers before the first data need no TcpLossState", "[flowcache][unit]") {
     Flows flows(0);
     SECTION("a keep-alive of the flow that was forgotten") { flows.add(999, 0); }
     SECTION("a SYN whose data was lost before the probe") { flows.add(500, 0, kSyn); }
@@ -366,7 +370,8 @@ TEST_CASE("TcpAnalysis: numbers before the first data need no trouble", "[flowca
     CHECK(flows.counters.tcp_segments_unjudged.read() == 0);
 }
 
-TEST_CASE("TcpAnalysis: what comes late behind a SYN is out of order once", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: data that comes late behind a SYN is out of order once",
+          "[flowcache][unit]") {
     Flows flows;
     flows.add(999, 0, kSyn);
     flows.add(1300, 100);

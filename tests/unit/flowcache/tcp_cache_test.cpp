@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP analysis inside the cache: records that leave at once, wait, are cut, or are looked at.
+// TCP analysis inside the cache: records that leave at once, wait, are cut, or are copied.
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
@@ -51,7 +51,7 @@ TcpAnalysisGroup& tcp_of(Record& record, const RecordLayout& layout = kLayout) {
 
 }  // namespace
 
-TEST_CASE("TCP in the cache: a record has what its segments tell", "[flowcache][unit]") {
+TEST_CASE("TCP in the cache: a record has the analysis of its segments", "[flowcache][unit]") {
     Harness harness(kUniflows, kLayout);
     harness.packet(segment(1000, 0, tcp_flag::kSyn), at_ms(0));
     harness.packet(segment(1001, 100), at_ms(1));
@@ -101,7 +101,7 @@ TEST_CASE("TCP in the cache: other protocols have zeros, and a header that is mi
     CHECK(harness.counters.tcp_segments_unread.read() == 1);
 }
 
-TEST_CASE("TCP in the cache: disturbed flows in one burst are told apart", "[flowcache][unit]") {
+TEST_CASE("TCP in the cache: disturbed flows in one burst stay apart", "[flowcache][unit]") {
     constexpr std::uint32_t kFlows = 4;
     Harness harness(kUniflows, kLayout);
     const auto packet = [](std::uint32_t flow, std::uint32_t sequence) {
@@ -129,7 +129,7 @@ TEST_CASE("TCP in the cache: disturbed flows in one burst are told apart", "[flo
     }
 }
 
-TEST_CASE("TCP in the cache: a slice goes on where the one before it was cut",
+TEST_CASE("TCP in the cache: a record goes on where the one before it was cut",
           "[flowcache][unit]") {
     Harness harness(kUniflows, kLayout);
     for (int second = 0; second < 60; second += 5) {
@@ -141,7 +141,7 @@ TEST_CASE("TCP in the cache: a slice goes on where the one before it was cut",
     REQUIRE(harness.sink.records.size() == 1);
     CHECK(tcp_of(harness.sink.records[0]).segments == 13);
     CHECK(tcp_of(harness.sink.records[0]).retransmissions == 1);
-    harness.packet(segment(1500, 500), Timestamp{62s});  // of the first slice
+    harness.packet(segment(1500, 500), Timestamp{62s});  // of the first record
     auto records = biflow::end_all(harness, Timestamp{63s});
     REQUIRE(records.size() == 2);
     CHECK(tcp_of(records[1]).segments == 2);
@@ -155,7 +155,7 @@ TEST_CASE("TCP in the cache: records that wait keep what they had", "[flowcache]
     harness.sink.room = 0;
     harness.packet(segment(1000, 100), at_ms(0));
     harness.packet(segment(1000, 100), at_ms(1));
-    harness.expire(Timestamp{20s});  // it waits, and its trouble is somebody else's
+    harness.expire(Timestamp{20s});  // it waits, and another flow has its TcpLossState
     PacketFields other = segment(5000, 100);
     other.source_port = {1};
     harness.packet(other, Timestamp{21s});
@@ -172,7 +172,7 @@ TEST_CASE("TCP in the cache: records that wait keep what they had", "[flowcache]
     CHECK(tcp_of(records[1]).duplicates == 1);
 }
 
-TEST_CASE("TCP in the cache: a slice that waits is not changed by its flow going on",
+TEST_CASE("TCP in the cache: a waiting record is not changed by its flow going on",
           "[flowcache][unit]") {
     Harness harness(kUniflows, kLayout);
     harness.sink.room = 0;
@@ -188,7 +188,7 @@ TEST_CASE("TCP in the cache: a slice that waits is not changed by its flow going
     CHECK(tcp_of(records[1]).retransmissions == 1);
 }
 
-TEST_CASE("TCP in the cache: a look at running flows changes nothing", "[flowcache][unit]") {
+TEST_CASE("TCP in the cache: copying running flows' records changes nothing", "[flowcache][unit]") {
     Harness harness(kUniflows, kLayout);
     harness.packet(segment(1000, 100), at_ms(0));
     harness.packet(segment(1000, 100), at_ms(1));
@@ -204,7 +204,7 @@ TEST_CASE("TCP in the cache: a look at running flows changes nothing", "[flowcac
     CHECK(tcp_of(records[0]).retransmissions == 2);
 }
 
-TEST_CASE("TCP in the cache: after a long silence a flow forgets what it was told to",
+TEST_CASE("TCP in the cache: after a long silence a flow forgets as configured",
           "[flowcache][unit]") {
     FlowCacheOptions options = kUniflows;
     options.tcp_duplicate_time = 100ms;
@@ -251,7 +251,8 @@ TEST_CASE("TCP in the cache: a biflow has both directions and the times of its h
     CHECK(here.handshake == 30'000'000);
 }
 
-TEST_CASE("TCP in the cache: a biflow's slice goes on in both directions", "[flowcache][unit]") {
+TEST_CASE("TCP in the cache: a biflow's next record goes on in both directions",
+          "[flowcache][unit]") {
     BiflowHarness harness(kBiflows, kBiflowLayout);
     PacketFields back = segment(5000, 100);
     std::swap(back.source, back.destination);
@@ -315,7 +316,7 @@ TEST_CASE("TCP in the cache: a packet that is not read does not hide a silence",
     CHECK(harness.counters.tcp_segments_unread.read() == (is_fragment ? 0 : 1));
 }
 
-TEST_CASE("TCP in the cache: a slice without a segment tells nothing of the one before",
+TEST_CASE("TCP in the cache: a record without a segment reports nothing of the one before",
           "[flowcache][unit]") {
     BiflowHarness harness(kBiflows, kBiflowLayout);
     harness.packet(segment(1000, 100), Timestamp{0s});
@@ -333,9 +334,9 @@ TEST_CASE("TCP in the cache: a slice without a segment tells nothing of the one 
     CHECK(tcp_of(records[1], kBiflowLayout).window == 0);
 }
 
-TEST_CASE("TCP in the cache: what a flow in trouble has is free again, however the flow ends",
+TEST_CASE("TCP in the cache: a disturbed flow's TcpLossState is free again, however the flow ends",
           "[flowcache][unit]") {
-    // As many troubles as directions of flows: one that is not given back is missing soon.
+    // As many TcpLossStates as directions of flows: one that is not given back is missing soon.
     FlowCacheOptions options = kBiflows;
     options.max_flows = 32;
     options.active_timeout = 12s;

@@ -26,9 +26,9 @@ struct Packet {
     Timestamp clock;
 };
 
-/// Records that TCP packets must give with and without `tcp_end`, in a std::map: every packet looks
-/// at all deadlines of its conversation, and nothing else ends a record. Of uniflows each direction
-/// is a conversation of its own, which only the first end takes part in.
+/// Records that TCP packets must give with and without `tcp_end`, in a std::map: every packet is
+/// tested against all deadlines of its conversation, and nothing else ends a record. Of uniflows
+/// each direction is a conversation of its own, which only the first end takes part in.
 class ReferenceConnections {
 public:
     explicit ReferenceConnections(const FlowCacheOptions& options)

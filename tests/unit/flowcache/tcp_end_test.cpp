@@ -49,7 +49,7 @@ constexpr FlowEndReason kForced = FlowEndReason::forced_end;
 
 }  // namespace
 
-TEST_CASE("tcp_end: what comes behind FIN or RST belongs to the record, until it is silent",
+TEST_CASE("tcp_end: packets behind FIN or RST belong to the record, until it is silent",
           "[flowcache][unit]") {
     CacheHarness<> harness(uniflows);
     harness.packet(request(kAck), at_ms(1000));
@@ -171,7 +171,7 @@ TEST_CASE("tcp_end: one direction's FIN ends no biflow, RST of either does", "[f
     harness.packet(request(kSyn), at_ms(1000));
     harness.packet(request(kFinAck), at_ms(1001));
     harness.packet(answer_to(request()), at_ms(9000));  // half closed
-    harness.packet(request(kSyn), at_ms(9001));         // of the same connection, for all we know
+    harness.packet(request(kSyn), at_ms(9001));  // of the same connection, as far as is known
     CHECK(harness.sink.records.empty());
     harness.packet(GENERATE(true, false) ? answer_to(request(), kRst) : request(kRst), at_ms(9002));
     harness.expire(at_ms(11'600));
@@ -180,7 +180,7 @@ TEST_CASE("tcp_end: one direction's FIN ends no biflow, RST of either does", "[f
     CHECK(harness.counters.entries.read() == 0);
 }
 
-TEST_CASE("tcp_end: the second FIN ends a later slice, and a SYN an empty one",
+TEST_CASE("tcp_end: the second FIN ends a later record, and a SYN an entry between records",
           "[flowcache][unit]") {
     FlowCacheOptions options = biflows;
     options.active_timeout = 2s;

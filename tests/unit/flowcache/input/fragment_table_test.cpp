@@ -76,7 +76,7 @@ TEST_CASE("FragmentTable: a fragment before its first one has ports 0 and is cou
     CHECK(fixture.counters.without_first.read() == 1);
 }
 
-TEST_CASE("FragmentTable: every part of an identity tells packets apart", "[flowcache][unit]") {
+TEST_CASE("FragmentTable: every part of an identity separates packets", "[flowcache][unit]") {
     Fixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     PacketFields other = fragment(1, ip_protocol::kUdp);
@@ -179,7 +179,7 @@ TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no
     CHECK(fixture.later(fragment(kFlood - 1, ip_protocol::kUdp)).second == 53);
 }
 
-TEST_CASE("FragmentTable: what has aged out makes room without being counted as forgotten",
+TEST_CASE("FragmentTable: an entry that has aged out makes room without being counted as forgotten",
           "[flowcache][unit]") {
     constexpr std::uint32_t kMany = 500'000;  // every set is filled
     Fixture fixture;
@@ -196,7 +196,7 @@ TEST_CASE("FragmentTable: what has aged out makes room without being counted as 
 
 namespace {
 
-/// Ports by which packets are told apart; never 0.
+/// Ports that identify packets; never 0.
 Ports ports_of(std::uint32_t id) {
     return {static_cast<std::uint16_t>(id), static_cast<std::uint16_t>((id >> 16U) + 1)};
 }
@@ -266,7 +266,7 @@ TEST_CASE("FragmentTable: what has aged out makes room before the table grows",
     CHECK(fixture.counters.forgotten.read() == 0);
 }
 
-TEST_CASE("FragmentTable: what was left before the clock went back is used no more",
+TEST_CASE("FragmentTable: an entry from before the clock went back is used no more",
           "[flowcache][unit]") {
     Fixture fixture(GENERATE(0s, 60s));
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53}, kStart + 3600s);

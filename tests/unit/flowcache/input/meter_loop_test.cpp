@@ -65,7 +65,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("MeterLoop: a burst is metered, what is not IP is ignored by name", "[flowcache][unit]") {
+TEST_CASE("MeterLoop: a burst is metered, packets without IP are ignored by name",
+          "[flowcache][unit]") {
     Fixture fixture;
     const Frame udp = ethernet().vlan(5).ipv4().udp(1000, 53).payload(20).build();
     const Frame cut = udp.cut(20);

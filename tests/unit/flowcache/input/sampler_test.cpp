@@ -52,7 +52,7 @@ TEST_CASE("Sampler: count based, bursts of any size make no difference", "[flowc
     }
 }
 
-TEST_CASE("Sampler: random, it takes the share asked for, of offered packets only",
+TEST_CASE("Sampler: random, it takes the configured share, of offered packets only",
           "[flowcache][unit]") {
     constexpr int kBursts = 100'000;
     for (const std::uint32_t n : {2U, 3U, 10U, 1000U}) {
@@ -91,7 +91,7 @@ TEST_CASE("Sampler: the greatest N still works", "[flowcache][unit]") {
     CHECK(random.select(kWholeBurst) == 0);
 }
 
-TEST_CASE("report_selection: PSAMP's words for each method", "[flowcache][unit]") {
+TEST_CASE("report_selection: PSAMP's values for each method", "[flowcache][unit]") {
     CHECK(report_selection(one_in(100)) ==
           SelectionReport{.selector_algorithm = 1, .sampling_interval = 1, .sampling_space = 99});
     CHECK(report_selection(one_in(1)) ==

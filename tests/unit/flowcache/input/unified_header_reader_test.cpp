@@ -204,7 +204,7 @@ TEST_CASE("UnifiedHeaderReader: packets that the sender ignored are ignored by t
     packets[0].status = ParseStatus::arp;
     packets[1].status = ParseStatus::truncated_ipv4_header;
     packets[40].status = ParseStatus::arp;
-    packets[50].status = ParseStatus::not_unified_header;  // no sender's to say
+    packets[50].status = ParseStatus::not_unified_header;  // no sender's status
     packets[51].status = static_cast<ParseStatus>(200);
     packets[99].status = ParseStatus::arp;
     packets[60].fields.cut_header = CutHeader::transport_header;
@@ -229,7 +229,7 @@ TEST_CASE("UnifiedHeaderReader: packets that the sender ignored are ignored by t
     check_same(fixture.packets, packets);
 }
 
-TEST_CASE("UnifiedHeaderReader: the clock goes with every record, also one of an ignored packet",
+TEST_CASE("UnifiedHeaderReader: every record moves the clock, also one of an ignored packet",
           "[flowcache][unit]") {
     Fixture fixture;
     std::vector<ToldPacket> packets = told(0, 4);
@@ -300,7 +300,7 @@ TEST_CASE("UnifiedHeaderReader: records that never came are counted, of streams 
     CHECK(fixture.path.counters().received.read() == 40 + 3 * UnifiedStreams::kMostStreams);
 }
 
-/// A clock that writes down what it is asked for.
+/// A clock that records its calls.
 struct WatchedClock {
     WatchedClock(std::vector<Timestamp>* begun_at, int* empty_polls)
         : begun(begun_at), empty(empty_polls) {}
@@ -317,7 +317,7 @@ struct WatchedClock {
     PacketTimes times;
 };
 
-TEST_CASE("UnifiedHeaderReader: a clock that moves on is told of each poll of the source",
+TEST_CASE("UnifiedHeaderReader: a clock that moves on is called at each poll of the source",
           "[flowcache][unit]") {
     FrameBursts source;
     std::vector<std::byte> refused = unified_frame(told(0, 1));

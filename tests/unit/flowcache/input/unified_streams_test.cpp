@@ -40,7 +40,7 @@ TEST_CASE("UnifiedStreams: a sender that begins anew is nothing missing", "[flow
     CHECK(missing(streams, 5'000'000'000, 23) == 0);
     CHECK(missing(streams, 0, 23) == 0);
     CHECK(missing(streams, 30, 23) == 7);
-    CHECK(missing(streams, std::uint64_t{1} << 63U, 23) == 0);  // what only a fault can say
+    CHECK(missing(streams, std::uint64_t{1} << 63U, 23) == 0);  // as only a fault can be
     CHECK(missing(streams, 60, 23) == 0);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("UnifiedStreams: a gap too long to be one is a new beginning", "[flowc
     CHECK(missing(streams, 4 + 2 * UnifiedStreams::kLongestGap, 1) == 0);
 }
 
-TEST_CASE("UnifiedStreams: streams beyond those there is room for are told apart from good ones",
+TEST_CASE("UnifiedStreams: streams without room are distinguished from good ones",
           "[flowcache][unit]") {
     UnifiedStreams streams;
     for (std::uint32_t stream = 0; stream < UnifiedStreams::kMostStreams; ++stream) {

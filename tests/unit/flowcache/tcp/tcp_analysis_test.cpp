@@ -11,7 +11,7 @@ using namespace tributary;
 using namespace tributary::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("TcpAnalysis: an undisturbed direction has its segments, and no trouble",
+TEST_CASE("TcpAnalysis: an undisturbed direction has its segments, and no TcpLossState",
           "[flowcache][unit]") {
     Flows flows(0);
     flows.add(999, 0, kSyn);
@@ -67,7 +67,7 @@ TEST_CASE("TcpAnalysis: data with an octet that was seen is a retransmission",
     }
     CHECK(flows.found() == c.found);
     flows.add(c.next + shift, 10);
-    flows.add(c.next + shift, 10);  // tells where it stood
+    flows.add(c.next + shift, 10);  // shows where it stood
     CHECK(flows.found() ==
           Found{.retransmissions = c.found.retransmissions + 1, .octets = c.found.octets + 10});
 }
@@ -293,7 +293,8 @@ TEST_CASE("TcpAnalysis: after the retransmission time, octets are forgotten", "[
     CHECK(never.found() == Found{.retransmissions = 1, .octets = 100});
 }
 
-TEST_CASE("TcpAnalysis: eight holes are kept, for the ninth the lowest goes", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: eight holes are kept, for the ninth the lowest is dropped",
+          "[flowcache][unit]") {
     Flows flows;
     leave_holes(flows, 8);
     CHECK(flows.found() == Found{});
@@ -306,7 +307,7 @@ TEST_CASE("TcpAnalysis: eight holes are kept, for the ninth the lowest goes", "[
     SECTION("the ninth ahead of all") {
         flows.add(1990, 100);
         CHECK(flows.found() == Found{.overflow = 1});
-        flows.add(1100, 10);  // was the lowest: nobody knows
+        flows.add(1100, 10);  // was the lowest: not judged
         flows.add(1000, 100);
         CHECK(flows.found() == Found{.overflow = 3});
         flows.add(1110, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SYN, its answer and FIN say: sizes, durations and handshakes.
+// What SYN, its answer and FIN show: sizes, durations and handshakes.
 #include "flowcache/tcp/tcp_connection.hpp"
 
 #include <catch2/catch.hpp>
@@ -51,7 +51,7 @@ TEST_CASE("TcpAnalysis: copies of SYN and FIN spoil no size", "[flowcache][unit]
     CHECK(flows.told().fin == 2);
 }
 
-TEST_CASE("TcpAnalysis: a record tells the size of the connection that is whole in it",
+TEST_CASE("TcpAnalysis: a record has the size of the connection that is whole in it",
           "[flowcache][unit]") {
     Flows flows;
     SECTION("the record before had one, too") {

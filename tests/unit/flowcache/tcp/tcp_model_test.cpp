@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kFlows = 8;
 
-/// Directions that share the troubles of one analysis.
+/// Directions that share the TcpLossStates of one analysis.
 struct Analysed {
     CacheCounters counters;
     std::array<TcpLossState, kFlows> troubles{};
@@ -37,7 +37,7 @@ struct Analysed {
         analysis.add(states[flow], seen.fields, seen.seen_at);
     }
     [[nodiscard]] TcpAnalysisGroup told(std::size_t flow) const {
-        return analysis.told(states[flow]);
+        return analysis.report(states[flow]);
     }
     /// The flow has ended, and another begins.
     void renew(std::size_t flow) {
@@ -119,7 +119,7 @@ void play_step(TcpModel& model, Random& random, std::size_t most_lost) {
     }
 }
 
-/// A connection, or two, whose troubles an analysis can hold: a lost pair is two holes at most, and
+/// A connection, or two, whose losses an analysis can hold: a lost pair is two holes at most, and
 /// a late segment one.
 TcpModel play_within_bounds(std::uint64_t seed) {
     Random random(seed);
@@ -188,7 +188,7 @@ TcpModel play_late_copies(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("TcpAnalysis: thousands of connections are told without a miss or a false alarm",
+TEST_CASE("TcpAnalysis: thousands of connections are analysed without a miss or a false alarm",
           "[flowcache][unit]") {
     Analysed analysed;
     TcpAnalysisGroup all;
@@ -225,7 +225,8 @@ TEST_CASE("TcpAnalysis: thousands of connections are told without a miss or a fa
     CHECK(all.keep_alives > 1'000);
 }
 
-TEST_CASE("TcpAnalysis: the records of a flow's slices sum up to the flow", "[flowcache][unit]") {
+TEST_CASE("TcpAnalysis: the records that the active timeout cuts sum up to the flow",
+          "[flowcache][unit]") {
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         INFO("seed " << seed);
         const TcpModel model = play_within_bounds(seed);
