@@ -8,12 +8,11 @@
 
 namespace tributary {
 
-/// `Size` bytes that are known to be captured, read into host byte order. An offset beyond them
-/// does not compile.
+/// `Size` captured bytes, read into host byte order. An offset beyond them does not compile.
 template <std::size_t Size>
 class HeaderBytes {
 public:
-    /// No header. Ask with `!header` before any read.
+    /// No header. Test `!header` before any read.
     constexpr HeaderBytes() noexcept = default;
     /// @param data  at least `Size` readable bytes, of any alignment
     constexpr explicit HeaderBytes(const std::byte* data) noexcept : data_(data) {}
@@ -48,8 +47,8 @@ private:
 /// few header lengths, so adding them cannot overflow.
 class CapturedBytes {
 public:
-    /// @param cut  the frame goes on behind these bytes, and of a header that does so too is read
-    ///             what is there; otherwise such a header is an error
+    /// @param cut  the frame goes on behind these bytes, and a header that does so too is read as
+    ///             far as it is there; otherwise such a header is an error
     constexpr explicit CapturedBytes(std::span<const std::byte> bytes, bool cut = false) noexcept
         : data_(bytes.data()),
           size_(static_cast<std::uint32_t>(std::min<std::size_t>(bytes.size(), UINT32_MAX))),
@@ -63,7 +62,7 @@ public:
         }
         const std::byte* const header = data_ + at;
         if (header == nullptr) {
-            __builtin_unreachable();  // so that asking `!header` costs nothing more
+            __builtin_unreachable();  // so that a test of `!header` costs nothing more
         }
         return HeaderBytes<Size>(header);
     }

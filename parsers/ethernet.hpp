@@ -43,7 +43,7 @@ inline constexpr std::uint16_t kLastLlcLength = 1500;
     }
 }
 
-/// Steps over one VLAN tag and notes it.
+/// Steps over one VLAN tag and counts it.
 ///
 /// @param at      where the tag control information begins
 /// @param fields  gets the first two VLAN ids of the frame and the number of tags
@@ -83,9 +83,9 @@ inline constexpr std::uint16_t kLastLlcLength = 1500;
     return {ParseStatus::ok, header.u16<12>(), at + 14};
 }
 
-/// Gives fields the MAC addresses of the outermost frame back, where those are wanted.
+/// Restores the MAC addresses of the outermost frame in `fields`, if the mode asks for these.
 ///
-/// @param outermost  what was there before an inner frame was looked into; nullptr if none was
+/// @param outermost  the addresses before an inner frame was parsed; nullptr if there were none
 inline void keep_outer_mac(const std::byte* outermost, MacMode mode,
                            PacketFields& fields) noexcept {
     if (mode == MacMode::outer && outermost != nullptr) {

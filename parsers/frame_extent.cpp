@@ -29,7 +29,7 @@ FrameExtent extent_of_ipv6(CapturedBytes frame, std::size_t at) noexcept {
     std::size_t payload_bytes = header.u16<4>();
     const std::uint8_t next_header = header.u8<6>();
     if (payload_bytes == 0) {
-        constexpr std::size_t kNoFrame = 0;  // so that only an option tells a length
+        constexpr std::size_t kNoFrame = 0;  // so that only an option gives a length
         payload_bytes = payload_bytes_of_length_0(frame, payload_at, next_header, kNoFrame);
     }
     return {.is_ip = true,
@@ -40,7 +40,7 @@ FrameExtent extent_of_ipv6(CapturedBytes frame, std::size_t at) noexcept {
 }  // namespace
 
 FrameExtent extent_of(const PacketView& packet) noexcept {
-    // Whatever is metered of such frames, the length of the frame is the same.
+    // The length of a frame does not depend on what is metered of it.
     constexpr ParseOptions kLooksFurther{.mpls_pseudowires = true, .llc_snap = true};
     const CapturedBytes frame(packet.captured);
     PacketFields unused;

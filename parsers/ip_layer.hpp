@@ -8,10 +8,10 @@
 
 namespace tributary {
 
-/// What an IP header says of the bytes behind it. Offsets count from the frame's first byte.
+/// Where an IP packet and its payload lie. Offsets count from the frame's first byte.
 ///
-/// It is returned by inlined functions only: through memory it would be copied right behind the
-/// narrower stores that the copy waits for, which was half of all parsing.
+/// Only inlined functions return it: through memory, a copy right behind narrower stores would wait
+/// for them, which was half of all parsing.
 struct IpLayer {
     ParseStatus status{};
     std::size_t payload_at{};  ///< behind options and extension headers
@@ -19,10 +19,10 @@ struct IpLayer {
     std::size_t begins_at{};   ///< where its header begins
 };
 
-/// Octets from `at` to the end of the frame. They are the length of what an IP header with length 0
-/// announces: so hosts capture their own packets before segmentation offload, and packets that
-/// their NICs put together, when 16 bits do not suffice. Padding and trailers of the link layer
-/// count then, because nothing tells them.
+/// Octets from `at` to the end of the frame: the length of an IP packet whose header has length 0.
+/// Hosts capture their own packets so before segmentation offload, and packets that their NICs put
+/// together, when 16 bits do not suffice. Padding and trailers of the link layer are counted too,
+/// because nothing marks them.
 ///
 /// @param wire_bytes  the frame's length on the wire; inside a tunnel up to the outer packet's end
 [[nodiscard]] constexpr std::size_t bytes_to_frame_end(std::size_t wire_bytes,

@@ -17,7 +17,7 @@ namespace tributary {
 /// @param at          where the header begins
 /// @param wire_bytes  the frame's length on the wire: where the total length is 0, the packet
 ///                    reaches to the end of the frame (bytes_to_frame_end())
-/// @param fields      gets what the header says; cleared by the caller
+/// @param fields      gets the header's fields; cleared by the caller
 /// @return            where the payload lies
 /// @errors            truncated_ipv4_header (but cut options are only noted), bad_ipv4_version,
 ///                    bad_ipv4_header_length, bad_ipv4_total_length

@@ -26,7 +26,7 @@ Ipv6Payload end_at_missing_header(CapturedBytes packet, std::size_t at,
     return {ParseStatus::ok, at};
 }
 
-/// The payload length that the Jumbo option of the hop-by-hop header at `at` tells; 0 without one.
+/// The payload length in the Jumbo option of the hop-by-hop header at `at`; 0 without one.
 std::uint32_t jumbo_payload_bytes(CapturedBytes frame, std::size_t at) noexcept {
     constexpr std::uint8_t kPad1 = 0x00;
     constexpr std::uint8_t kJumboPayload = 0xc2;

@@ -12,8 +12,7 @@
 
 namespace tributary {
 
-namespace ipv6_extension {  // IANA "IPv6 Extension Header Types", those whose length the walk can
-                            // tell
+namespace ipv6_extension {  // IANA "IPv6 Extension Header Types" with a length known to the walk
 inline constexpr std::uint8_t kHopByHop = 0;
 inline constexpr std::uint8_t kRouting = 43;
 inline constexpr std::uint8_t kFragment = 44;
@@ -43,7 +42,7 @@ inline constexpr std::size_t kIpv6HeaderBytes = 40;
     }
 }
 
-/// Where what extension headers stand before lies.
+/// Where the payload behind all extension headers lies.
 struct Ipv6Payload {
     ParseStatus status{};
     std::size_t at{};
@@ -64,7 +63,7 @@ struct Ipv6Payload {
 [[nodiscard]] Ipv6Payload skip_ipv6_extensions(CapturedBytes packet, std::size_t at,
                                                PacketFields& fields) noexcept;
 
-/// The payload's octets where the header says 0: what a hop-by-hop header's Jumbo option tells,
+/// The payload's octets where the header says 0: the length in a hop-by-hop header's Jumbo option,
 /// else all to the end of the frame; none if no header follows.
 ///
 /// @param payload_at   behind the fixed header
@@ -81,7 +80,7 @@ struct Ipv6Payload {
 ///
 /// @param at          where the header begins
 /// @param wire_bytes  the frame's length on the wire, for payload_bytes_of_length_0()
-/// @param fields      gets what the headers say; cleared by the caller
+/// @param fields      gets the headers' fields; cleared by the caller
 /// @return            where the payload lies
 /// @errors            truncated_ipv6_header, bad_ipv6_version, truncated_ipv6_extension_header
 /// @source            RFC 8200 §3

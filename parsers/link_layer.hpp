@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// What a link layer says of the bytes behind it.
+/// The payload behind a link layer's header.
 struct LinkLayer {
     ParseStatus status{};
     std::uint16_t ethertype{};  ///< of what begins at `payload_at`

@@ -27,8 +27,8 @@ bool leads_to_ip(std::uint16_t type) noexcept {
 
 LinkLayer parse_pseudowire(CapturedBytes frame, std::size_t at, PacketFields& fields) noexcept {
     constexpr std::size_t kControlWord = 4;
-    // Without a control word first: behind one that is none, a VLAN tag's payload type would stand
-    // where the ethertype is looked for.
+    // First without a control word: behind a wrong one, a VLAN tag's payload type would stand in
+    // the place of the ethertype.
     const auto plain = frame.header<14>(at);
     if (plain && leads_to_ip(plain.u16<12>())) {
         return parse_ethernet(frame, at, fields);

@@ -9,13 +9,13 @@
 
 namespace tributary {
 
-/// Steps over an MPLS label stack. Nothing in it says what it carries: a first nibble of 4 or 6 is
-/// taken for IP, as routers do, unless that contradicts itself (parse_untyped_ip()).
+/// Steps over an MPLS label stack. It does not name its payload: a first nibble of 4 or 6 is taken
+/// for IP, as routers do, unless that contradicts itself (parse_untyped_ip()).
 ///
 /// @param at           where the first label stack entry begins
 /// @param wire_bytes   the frame's length on the wire
-/// @param pseudowires  anything else may be an Ethernet frame, with or without a control word; it
-///                     is one if its ethertype is one that leads to IP
+/// @param pseudowires  any other payload may be an Ethernet frame, with or without a control word;
+///                     it is one if its ethertype leads to IP
 /// @param fields       gets the first label stack of the frame, and a pseudo-wire's MAC addresses
 /// @errors             truncated_mpls_label, mpls_non_ip; truncated_link_header of a pseudo-wire
 /// @cost               one round per label, bounded by the captured bytes

@@ -13,7 +13,7 @@ namespace tributary {
 
 namespace {
 
-/// An IP packet of the version that its first nibble says.
+/// An IP packet of the version in its first nibble.
 LinkLayer parse_raw_ip(CapturedBytes frame) noexcept {
     const auto first = frame.header<1>(0);
     if (!first) {
@@ -29,9 +29,8 @@ LinkLayer parse_raw_ip(CapturedBytes frame) noexcept {
     }
 }
 
-/// The address family in the byte order of the capturing host, which nothing tells; families are
-/// small numbers, so the smaller reading is the right one. IPv6 has a number of its own on each
-/// BSD.
+/// The address family in the byte order of the capturing host, which is unknown. Families are small
+/// numbers, so the smaller reading is the right one. IPv6 has a number of its own on each BSD.
 LinkLayer parse_loopback(CapturedBytes frame) noexcept {
     const auto header = frame.header<4>(0);
     if (!header) {

@@ -13,16 +13,16 @@ namespace tributary {
 
 /// Parses the header with which a frame of this type begins.
 ///
-/// @param fields  gets what the header says; cleared by the caller
-/// @return        what follows it; the ethertype tells of which kind that is
+/// @param fields  gets the header's fields; cleared by the caller
+/// @return        what follows it, with its ethertype
 /// @errors        unknown_link_type, not_ip, truncated_link_header, truncated_ppp_header,
 ///                ppp_non_ip
 /// @source        tcpdump.org/linktypes.html
 [[nodiscard]] LinkLayer parse_link_layer(LinkType type, CapturedBytes frame,
                                          PacketFields& fields) noexcept;
 
-/// Steps over VLAN tags, MPLS label stacks, PPPoE and, if wanted, SNAP headers, in any order and
-/// depth, until an IP header comes.
+/// Steps over VLAN tags, MPLS label stacks, PPPoE and, with the option, SNAP headers, in any order
+/// and depth, until an IP header comes.
 ///
 /// @param link        what comes first
 /// @param wire_bytes  the frame's length on the wire; inside a tunnel up to the outer packet's end

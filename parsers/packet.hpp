@@ -11,7 +11,8 @@
 namespace tributary {
 
 /// Link-layer header type of a frame, numbered as in capture files (tcpdump.org/linktypes.html).
-/// Any number is legal here; frames of one that the parser does not know are ignored by that name.
+/// Any number is legal here; frames of a type that the parser does not support are ignored by that
+/// name.
 enum class LinkType : std::uint32_t {
     null = 0,  ///< BSD loopback, in the byte order of the capturing host
     ethernet = 1,
@@ -40,10 +41,10 @@ inline constexpr bool kChecksNicHints = false;
 inline constexpr bool kChecksNicHints = true;
 #endif
 
-/// One frame and what its source knows about it. Borrowed: good until the source's next release().
+/// One frame with its metadata. Borrowed: valid until the source's next release().
 struct PacketView {
-    std::span<const std::byte> captured{};  ///< bytes we may read, from the link-layer header on
-    std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source knows it
+    std::span<const std::byte> captured{};  ///< readable bytes, from the link-layer header on
+    std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source has it
     LinkType link_type{LinkType::ethernet};
     InterfaceIndex ingress_interface{};
     PlainKind nic_hint{};  ///< what the NIC says, where kChecksNicHints
@@ -57,12 +58,11 @@ inline constexpr std::size_t kBurstPackets = 64;
 
 struct Burst {
     std::span<const PacketView> packets;  ///< at most kBurstPackets
-    Timestamp
-        now;  ///< the source's clock after these packets; it moves on also when there are none
+    Timestamp now;  ///< the source's clock after these packets; it moves on also without packets
 };
 
-/// Where frames come from: a NIC queue, a capture file, a list in a test. The source owns the
-/// frames' memory from receive() to release(); nothing keeps a PacketView past release().
+/// A source of frames: a NIC queue, a capture file, a list in a test. It owns the frames' memory
+/// from receive() to release(); nothing keeps a PacketView past release().
 template <class S>
 concept PacketSource = requires(S source) {
     { source.receive() } noexcept -> std::same_as<Burst>;

@@ -35,7 +35,7 @@ inline constexpr std::uint16_t kUrg = 0x020;
 }  // namespace tcp_flag
 
 /// Network byte order. An IPv4 address fills the first four bytes. The rest is zero where a parser
-/// has read it; in a unified header it is what the sender left there, and means nothing.
+/// has read it; in a unified header it is undefined.
 using IpAddress = std::array<std::byte, 16>;
 
 /// The kind of tunnel that a packet travels in; the numbers are those of the exported `tunnelType`.
@@ -57,7 +57,8 @@ inline constexpr std::uint8_t kDontFragment = 0x40;
 inline constexpr std::uint8_t kMoreFragments = 0x20;
 }  // namespace fragment_flag
 
-/// A header that the trimmed path could not read to its end, because the bytes were cut inside it.
+/// A header that the trimmed path could not read to its end, because the captured bytes end inside
+/// it.
 enum class CutHeader : std::uint8_t {
     none,
     ipv4_options,
@@ -70,10 +71,10 @@ inline constexpr std::size_t kCutHeaderCount = static_cast<std::size_t>(CutHeade
 /// The name under which the ledger counts it, for instance "transport_header".
 [[nodiscard]] std::string_view name_of(CutHeader header) noexcept;
 
-/// What tells the segments of a TCP connection apart. Integers in host byte order, sequence numbers
-/// modulo 2^32.
+/// The fields that distinguish segments of a TCP connection. Integers in host byte order, sequence
+/// numbers modulo 2^32.
 struct TcpSegment {
-    /// More octets cannot be told from a sequence number's leap; there are no such packets.
+    /// More octets would look like a leap of the sequence number; there are no such packets.
     static constexpr std::uint32_t kMostPayload = 1U << 30U;
 
     std::uint32_t sequence{};
@@ -81,8 +82,8 @@ struct TcpSegment {
     std::uint32_t payload_bytes{};  ///< by the IP length, whatever was captured; 0 where the data
                                     ///< offset contradicts it
     std::uint16_t window{};         ///< as on the wire, not scaled
-    std::uint16_t copy_id{};        ///< what only copies of a packet have in common: IPv4's
-                                    ///< identification, over IPv6 TCP's checksum
+    std::uint16_t copy_id{};  ///< equal only in copies of a packet: IPv4's identification, over
+                              ///< IPv6 TCP's checksum
 
     /// Sequence and acknowledgement numbers, as they lie here.
     [[nodiscard]] std::uint64_t numbers() const noexcept {
@@ -100,8 +101,8 @@ struct TcpSegment {
     friend bool operator==(const TcpSegment&, const TcpSegment&) = default;
 };
 
-/// What the parser found in one IP packet; integers in host byte order. What one input path cannot
-/// know stays as it is here.
+/// The fields of one IP packet; integers in host byte order. Fields that an input path cannot read
+/// keep the values here.
 struct PacketFields {
     IpAddress source{};
     IpAddress destination{};
@@ -122,17 +123,17 @@ struct PacketFields {
     std::uint8_t mpls_labels{};          ///< entries of the first label stack, saturating at 255
     VlanId customer_vlan{};              ///< of the second tag
     std::uint8_t vlan_tags{};            ///< number of tags, saturating at 255
-    bool has_tcp_segment{};              ///< ParseOptions::tcp_segments, its header was there, and
-                                         ///< says no more than kMostPayload octets
-    std::uint32_t flow_label{};          ///< IPv6, 20 bits
-    const std::byte* mac_addresses{};    ///< destination and source, 6 bytes each, in the frame; or
-                                         ///< nullptr; ParseOptions::mac_addresses says of which
-    const std::byte* mpls_stack{};       ///< 4 bytes per entry, in the frame; or nullptr
+    bool has_tcp_segment{};      ///< ParseOptions::tcp_segments, its header was there, with no more
+                                 ///< than kMostPayload octets of payload
+    std::uint32_t flow_label{};  ///< IPv6, 20 bits
+    const std::byte* mac_addresses{};  ///< destination and source, 6 bytes each, in the frame; or
+                                       ///< nullptr; ParseOptions::mac_addresses says of which
+    const std::byte* mpls_stack{};     ///< 4 bytes per entry, in the frame; or nullptr
     TunnelFields tunnel{};
     TcpSegment tcp{};  ///< where has_tcp_segment
 
-    /// Ports, outer VLAN id, protocol and IP version, as they lie here: what every key has, read at
-    /// once.
+    /// Ports, outer VLAN id, protocol and IP version, as they lie here: the part of every key, in
+    /// one load.
     [[nodiscard]] std::uint64_t flow_word() const noexcept {
         std::uint64_t word = 0;
         std::memcpy(&word,
@@ -140,7 +141,7 @@ struct PacketFields {
                     sizeof word);
         return word;
     }
-    /// All of it with one store: a load waits long for several stores that it spans.
+    /// Writes it all with one store: a load waits long for several stores that it spans.
     void set_flow_word(std::uint64_t word) noexcept {
         std::memcpy(reinterpret_cast<std::byte*>(this) + offsetof(PacketFields, source_port), &word,
                     sizeof word);

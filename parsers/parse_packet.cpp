@@ -17,7 +17,7 @@ namespace tributary {
 
 namespace {
 
-/// Parses what stands before the frame's first IP header, which most often is Ethernet's alone.
+/// Parses the headers before the frame's first IP header, most often Ethernet's alone.
 ///
 /// @param frame  what is parsed of the packet
 [[gnu::always_inline]] inline LinkLayer parse_to_network_layer(const PacketView& packet,
@@ -54,8 +54,8 @@ namespace {
     return ip;
 }
 
-/// What stays when the parser goes on from an outer packet to the one inside: the frame's link
-/// layer, and the tunnel between the two.
+/// The fields that stay when the parser goes on from an outer packet to the one inside: the frame's
+/// link layer, and the tunnel between the two.
 ///
 /// @param outer  has the MAC addresses of the tunnel's Ethernet frame, if it carries one
 PacketFields inside_of(const PacketFields& outer, const Tunnel& tunnel,
@@ -88,13 +88,13 @@ bool is_truncated(ParseStatus status) noexcept {
     }
 }
 
-/// Where the addresses of the IP header at `at` lie, which was read before.
+/// The addresses of the IP header at `at`, which was parsed before.
 const std::byte* addresses_of(CapturedBytes frame, std::size_t at, std::uint8_t version) noexcept {
     return version == 4 ? frame.header<20>(at).bytes<12, 8>() : frame.header<40>(at).bytes<8, 32>();
 }
 
-/// Names the cut because of which nothing was found inside a tunnel, if that is why. The outer
-/// packet's own cut comes first: what lies behind it is cut because of it.
+/// Notes the cut header if it is why nothing was found inside a tunnel. A cut of the outer packet
+/// itself comes first: it is also the reason for a cut behind it.
 void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noexcept {
     if (packet.cut() && is_truncated(inner) && fields.cut_header == CutHeader::none) {
         fields.cut_header = CutHeader::tunnel_header;
@@ -104,7 +104,7 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
 /// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
 /// good one counts.
 ///
-/// @param ip          of the packet that `fields` tells about
+/// @param ip          of the packet in `fields`
 /// @param wire_bytes  the frame's length on the wire
 void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
                      std::size_t wire_bytes, PacketFields& fields) noexcept {

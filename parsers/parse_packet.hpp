@@ -17,8 +17,7 @@
 
 namespace tributary {
 
-/// Tunnels inside each other that are looked into. A packet in more of them is metered by the
-/// header at that depth.
+/// Nested tunnels that are parsed. A packet in more of them is metered by the header at that depth.
 inline constexpr int kMostTunnels = 8;
 
 /// The part of a frame that is parsed.
@@ -33,17 +32,17 @@ inline constexpr int kMostTunnels = 8;
     return CapturedBytes(part, options.keep_cut_headers && part.size() < packet.wire_bytes);
 }
 
-/// Parses any frame as parse_packet() says, without asking first whether it is plain.
+/// Parses any frame as parse_packet() does, without a test for plain packets first.
 [[nodiscard]] ParseStatus parse_header_by_header(const PacketView& packet,
                                                  const ParseOptions& options,
                                                  PacketFields& fields) noexcept;
 
 /// Parses a frame that is a plain packet: TCP or UDP over IP right behind Ethernet, no fragment,
 /// without IPv4 options or IPv6 extension headers, captured up to its ports, of TCP up to the
-/// control bits, and no tunnel's that is to be looked into.
+/// control bits, and without a tunnel that is to be parsed.
 ///
 /// @param fields  written where it is one; otherwise its content is unspecified
-/// @return        false: it is not plain, and parse_packet() says what it is
+/// @return        false: it is not plain; parse_packet() parses it
 /// @thread        any; pure
 /// @cost          no call, no loop. It is inlined into loops over packets: with a call in between,
 ///                results go through memory.
@@ -68,9 +67,9 @@ inline constexpr int kMostTunnels = 8;
 /// Parses one frame from its link-layer header to the transport ports of the packet that is
 /// metered.
 ///
-/// With TunnelMode::inner that is the packet inside the innermost tunnel; where that is no IP
-/// packet, or not a whole one, or a fragment stands around it, the packet around it. VLAN ids and
-/// MPLS labels are the frame's first, wherever they stand; MAC addresses as MacMode says.
+/// With TunnelMode::inner that is the packet inside the innermost tunnel. Where that is no IP
+/// packet, or not a whole one, or lies in a fragment, it is the packet around it. VLAN ids and MPLS
+/// labels are the frame's first, wherever they stand; MAC addresses follow MacMode.
 ///
 /// @param packet  may hold anything; only `captured` bytes are read
 /// @param fields  written when the status is `ok`; otherwise its content is unspecified

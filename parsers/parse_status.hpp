@@ -7,12 +7,12 @@
 
 namespace tributary {
 
-/// What became of a frame. Every value but `ok` is a reason in the ledger's `ignored_by_reason`, by
+/// The outcome of a frame. Every value but `ok` is a reason in the ledger's `ignored_by_reason`, by
 /// this name. The numbers are on the wire of unified headers: new ones come at the end.
 enum class ParseStatus : std::uint8_t {
     ok,
-    // Frames that carry no IP packet, or none that the configured parser looks for.
-    unknown_link_type,  ///< the capture's link type is not one the parser knows
+    // Frames without an IP packet, or without one that the configuration lets the parser find.
+    unknown_link_type,  ///< the parser does not support the capture's link type
     not_ip,             ///< a link type without ethertypes, and no IP packet behind it
     arp,
     llc,              ///< an 802.3 length field: LLC, and no IP behind a SNAP header
@@ -33,12 +33,12 @@ enum class ParseStatus : std::uint8_t {
     bad_ipv6_version,
     truncated_ipv6_extension_header,  ///< ends outside the captured bytes or outside the packet
     // Frames that the configuration leaves out.
-    not_sampled,  ///< `sampling` passed over it
+    not_sampled,  ///< `sampling` did not take it
     // Frames on the unified-header path.
     not_unified_header,          ///< another ethertype, or too short for the header
-    bad_unified_header_version,  ///< one that this reader does not know
+    bad_unified_header_version,  ///< this reader does not support the version
     bad_unified_header_length,   ///< records that end behind the frame, or of another size
-    unknown_parse_status,        ///< the sender names a status that this reader does not know
+    unknown_parse_status,        ///< this reader does not support the sender's status
     count,
 };
 inline constexpr std::size_t kParseStatusCount = static_cast<std::size_t>(ParseStatus::count);

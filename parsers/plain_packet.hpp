@@ -17,13 +17,13 @@
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
-// Plain packets: all fields lie at fixed offsets, so that one bounds check and few comparisons
-// stand for the walk over the headers, and half the instructions; the others take a few more. What
-// a NIC says of a packet would spare none of it, because it has to be checked: NICs of Intel name a
-// packet with VLAN tags like one without, and most name IPv4 with options like IPv4 without.
+// Plain packets: all fields lie at fixed offsets. One bounds check and few comparisons replace the
+// walk over the headers, and save half the instructions; other packets take a few more. A NIC's
+// packet type would save none of it, because it has to be checked: NICs of Intel name a packet with
+// VLAN tags like one without, and most name IPv4 with options like IPv4 without.
 //
 // All of it is inlined, with parse_plain() into the loop over packets: with a call in between,
-// results go through memory and what is known of them is lost, which was 35 to 60 of a packet's 256
+// results go through memory and constants are lost, which was 35 to 60 of a packet's 256
 // instructions.
 
 namespace tributary {
@@ -58,10 +58,10 @@ void read_transport(HeaderBytes<kSize> frame, PacketFields& fields) noexcept {
     fields.mac_addresses = frame.template bytes<0, 12>();
 }
 
-/// Writes the 16 octets of fields from ip_bytes on, out of the first 16 of an IPv4 header without
-/// options and fragmentation, whose flags are don't fragment alone, or none: length and
-/// identification become host byte order, and what such a packet does not have becomes 0. Each
-/// field by itself takes three times the instructions.
+/// Writes the 16 octets of fields from ip_bytes on, from the first 16 of an IPv4 header without
+/// options and fragmentation, whose flags are don't fragment alone, or none. Length and
+/// identification become host byte order, and fields that such a packet does not have become 0.
+/// Each field by itself takes three times the instructions.
 [[gnu::always_inline]] inline void write_ipv4_words(const std::byte* header,
                                                     PacketFields& fields) noexcept {
     constexpr std::size_t kAt = offsetof(PacketFields, ip_bytes);
@@ -113,9 +113,9 @@ template <std::uint8_t kProtocol>
 
 }  // namespace plain
 
-/// What an Ethernet frame is if it is plain: TCP or UDP over IP right behind the Ethernet header,
-/// without IPv4 options or IPv6 extension headers, no fragment, captured up to what is read of its
-/// transport header. Otherwise `none`.
+/// The kind of an Ethernet frame that is plain: TCP or UDP over IP right behind the Ethernet
+/// header, without IPv4 options or IPv6 extension headers, no fragment, captured as far as its
+/// transport header is read. Otherwise `none`.
 ///
 /// @thread  any; pure
 [[nodiscard]] [[gnu::always_inline]] inline PlainKind plain_kind(CapturedBytes frame) noexcept {
@@ -188,10 +188,10 @@ template <std::uint8_t kProtocol>
 /// Parses an Ethernet frame if it is of a plain_kind().
 ///
 /// @param fields  cleared by the caller; written only if it is so
-/// @param then    called once all fields are as full parsing would have found them, with the
-///                packet's kind, as a constant, and with where its payload lies. It is inlined for
-///                each kind, where these are known.
-/// @return        what `then` does; false: the frame has to be parsed fully
+/// @param then    called once all fields are as full parsing would set them, with the packet's
+///                kind, as a constant, and with the place of its payload. It is inlined for each
+///                kind, where these are constant.
+/// @return        the result of `then`; false: the frame has to be parsed fully
 /// @cost          no loop
 /// @source        as parse_ethernet(), parse_ipv4(), parse_ipv6(), parse_transport()
 template <class Then>

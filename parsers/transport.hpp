@@ -9,13 +9,13 @@
 
 namespace tributary {
 
-/// Reads ports, ICMP type and code, and TCP control bits, as far as they are there: a header that
-/// ends too early leaves what is missing at 0, and so does a protocol without ports.
+/// Reads ports, ICMP type and code, and TCP control bits, as far as they are there. Fields behind
+/// the end of a short header stay 0, and so do the ports of a protocol without ports.
 ///
 /// @param packet  captured bytes up to the end of the IP packet
 /// @param at      where the transport header begins
-/// @param fields  holds the protocol; ports and control bits cleared by the caller. Where the bytes
-///                are cut inside what is read here, cut_header says so.
+/// @param fields  holds the protocol; ports and control bits cleared by the caller. cut_header is
+///                set where the bytes are cut inside what is read here.
 /// @source        RFC 9293 §3.1, RFC 768, RFC 3828 §3.1, RFC 9260 §3.1, RFC 4340 §5.1
 ///                RFC 792, RFC 4443 §2.1
 inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& fields) noexcept {
@@ -56,13 +56,13 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
     }
 }
 
-/// Reads what the analysis of TCP wants of a segment whose header, without options, is there.
+/// Reads the fields of a segment for the analysis of TCP. The header, without options, is there.
 /// Inlined, because for plain packets much of it is constant.
 ///
-/// @param frame    what `ip` counts in
-/// @param ip       of the TCP packet that `fields` tells about
+/// @param frame    the offsets in `ip` count from its begin
+/// @param ip       of the TCP packet in `fields`
 /// @param is_ipv4  whether that is IPv4
-/// @param fields   what else was read of the packet
+/// @param fields   the other fields are set
 /// @source         RFC 9293 §3.1
 [[gnu::always_inline]] inline void read_tcp_segment(CapturedBytes frame, const IpLayer& ip,
                                                     bool is_ipv4, PacketFields& fields) noexcept {

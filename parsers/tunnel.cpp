@@ -70,7 +70,7 @@ Tunnel parse_geneve(CapturedBytes packet, std::size_t at, UdpTunnelHeader header
 
 /// Steps over GTP-U's extension headers; each ends with the type of the next, 0 for none.
 ///
-/// @return  where the payload lies; its ethertype is still to be found
+/// @return  where the payload lies; its ethertype is not set yet
 LinkLayer skip_gtp_u_extensions(CapturedBytes packet, std::size_t at, std::uint8_t next) noexcept {
     while (next != 0) {
         const auto length = packet.header<1>(at);
@@ -105,7 +105,7 @@ LinkLayer skip_gtp_u_options(CapturedBytes packet, std::size_t at,
                                  has_extension ? options.u8<3>() : std::uint8_t{0});
 }
 
-/// The payload is IP, or with PDU sessions of other types something that is not looked into.
+/// The payload is IP. PDU sessions of other types are not parsed.
 LinkLayer parse_gtp_u_payload(CapturedBytes packet, std::size_t at, UdpTunnelHeader header,
                               std::size_t wire_bytes) noexcept {
     const LinkLayer payload = skip_gtp_u_options(packet, at, header);
@@ -133,7 +133,7 @@ Tunnel parse_udp_tunnel(CapturedBytes packet, std::size_t at, std::size_t wire_b
     }
     const bool is_gtp_u =
         fields.source_port == tunnel_port::kGtpU || fields.destination_port == tunnel_port::kGtpU;
-    constexpr std::uint8_t kVersion1OfGtp = 0x3;  // with the bit that tells it from GTP'
+    constexpr std::uint8_t kVersion1OfGtp = 0x3;  // with the bit that distinguishes it from GTP'
     constexpr std::uint8_t kUserPacket = 0xff;    // the message type G-PDU
     if (is_gtp_u && header.u8<8>() >> 4U == kVersion1OfGtp && header.u8<9>() == kUserPacket) {
         return {TunnelKind::gtp_u, header.u32<12>(),

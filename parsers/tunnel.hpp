@@ -10,11 +10,11 @@
 
 namespace tributary {
 
-/// What a tunnel's own headers say.
+/// The content of a tunnel's own headers.
 struct Tunnel {
-    TunnelKind kind{};  ///< none: the packet is no tunnel's
+    TunnelKind kind{};  ///< none: the packet is in no tunnel
     std::uint32_t id{};
-    LinkLayer payload;  ///< what the tunnel carries; its status tells of headers that are not there
+    LinkLayer payload;  ///< what the tunnel carries; its status names missing headers
 };
 
 namespace tunnel_port {  // registered for UDP
@@ -23,7 +23,7 @@ inline constexpr L4Port kVxlan{4789};
 inline constexpr L4Port kGeneve{6081};
 }  // namespace tunnel_port
 
-/// Whether a UDP packet has a port of a tunnel that is looked into; without one it is none.
+/// Whether a UDP packet has a port of a supported tunnel; without such a port it is in none.
 [[nodiscard]] inline bool has_tunnel_port(const PacketFields& fields) noexcept {
     return fields.destination_port == tunnel_port::kVxlan ||
            fields.destination_port == tunnel_port::kGeneve ||
@@ -32,13 +32,12 @@ inline constexpr L4Port kGeneve{6081};
 }
 
 /// Looks for a tunnel in a packet that is no fragment: IP in IP, GRE and ERSPAN (types I and II),
-/// VXLAN, GENEVE, GTP-U. UDP tunnels are known by their registered ports.
+/// VXLAN, GENEVE, GTP-U. UDP tunnels are recognised by their registered ports.
 ///
 /// @param packet      captured bytes up to the end of the IP packet
 /// @param at          where its payload begins
 /// @param wire_bytes  the frame's length on the wire, up to the end of the IP packet
-/// @param fields      what was found in the packet; an Ethernet frame inside leaves its MAC
-///                    addresses here
+/// @param fields      of the outer packet; an Ethernet frame inside leaves its MAC addresses here
 /// @errors            in the payload's status: truncated_link_header; not_ip for a GTP-U packet
 ///                    without an IP packet in it
 /// @cost              one round per GTP-U extension header, bounded by the captured bytes

@@ -7,11 +7,11 @@ using namespace unified_header;
 
 namespace {
 
-/// The ethertype in the order in which load() reads it.
+/// The ethertype in the byte order of load().
 constexpr std::uint16_t kEthertypeAsRead = kEthertype >> 8U | (kEthertype & 0xffU) << 8U;
 
-/// Whether a sender may give this number: a parser's status. What only a receiver finds out about
-/// frames would be told of a packet that never was one.
+/// Whether a sender may use this number: a parser's status. A status that only receivers use, of
+/// frames, would count packets that never existed.
 bool is_senders(std::uint8_t number) noexcept {
     switch (static_cast<ParseStatus>(number)) {
         case ParseStatus::not_unified_header:

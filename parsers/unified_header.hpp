@@ -15,10 +15,10 @@
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
 
-// Unified headers: what somebody else, a NIC or another host, has parsed out of packets. One record
-// of 64 octets per packet, many in an Ethernet frame. The format is docs/unified-header.md; it is
-// fixed for ever as version 1. In version 2 each record has 16 octets more: what the analysis of
-// TCP needs of a segment. All integers are little-endian.
+// Unified headers: the fields of packets that a NIC or another host has parsed. One record of 64
+// octets per packet, many in an Ethernet frame. The format is docs/unified-header.md; version 1 is
+// fixed for ever. In version 2 each record has 16 octets more, for the analysis of TCP. All
+// integers are little-endian.
 
 namespace tributary {
 
@@ -104,7 +104,7 @@ void store(std::byte* at, T value) noexcept {
 
 }  // namespace unified_header
 
-/// What a frame of unified headers says of itself.
+/// The header of a frame of unified headers.
 struct UnifiedFrame {
     std::uint32_t stream{};    ///< which queue of the sender
     std::uint64_t sequence{};  ///< number of the first record in its stream, from 0
@@ -138,13 +138,13 @@ void write_unified_frame(const UnifiedFrame& header, const MacAddresses& address
 /// Writes the record of one packet.
 ///
 /// @param packet  its time, wire length and interface are written
-/// @param status  what parse_packet() returned
+/// @param status  the result of parse_packet()
 /// @param fields  read when the status is `ok`
 /// @param out     unified_header::kRecordBytes octets
 void write_unified_header(const PacketView& packet, ParseStatus status, const PacketFields& fields,
                           std::byte* out) noexcept;
 
-/// Writes what stands behind the record of a packet in version 2.
+/// Writes the octets behind the record of a packet in version 2.
 ///
 /// @param status, fields  as for write_unified_header()
 /// @param out             unified_header::kSegmentBytes octets
@@ -152,10 +152,10 @@ void write_unified_segment(ParseStatus status, const PacketFields& fields, std::
 
 namespace unified_header {
 
-// What reading costs is the number of instructions. So addresses go into PacketFields as they are;
+// Reading costs as much as it has instructions. So addresses go into PacketFields as they are;
 // ports, IP length and tail become the 32 octets behind them at once, and the rest those of a
-// PacketView. What a record does not carry of these, identification, inner VLAN id, MPLS labels,
-// flow label and segment, becomes 0, whatever was read before.
+// PacketView. Fields that a record does not carry there (identification, inner VLAN id, MPLS
+// labels, flow label and segment) become 0, whatever was read before.
 static_assert(std::is_standard_layout_v<PacketFields> &&
               std::is_trivially_copyable_v<PacketFields>);
 static_assert(offsetof(PacketFields, source) == record_at::kSource &&
@@ -164,7 +164,7 @@ inline constexpr std::size_t kAddressBytes = 32;
 
 /// Writes the fields between the addresses and the MAC addresses, but leaves cut_header at `none`.
 ///
-///     field                octets of the record, and what is made of them
+///     field                octets of the record, and how they are changed
 ///     source_port          40, 41
 ///     destination_port     42, 43
 ///     outer_vlan           58, 59      the second one & 0x0f
@@ -258,15 +258,15 @@ inline constexpr std::size_t kAddressBytes = 32;
 
 /// Reads the record of one packet.
 ///
-/// @param record  unified_header::kRecordBytes octets, of any content and alignment
-/// @param fields  gets what a record carries, good where the record is plain or its status `ok`,
-///                and 0 for what it does not; MAC addresses, MPLS stack, tunnel and segment are
-///                left as they are, so fields that only this function has written need no clearing
+/// @param fields  gets the fields of a record, valid where the record is plain or its status `ok`,
+///                and 0 for what a record does not carry; MAC addresses, MPLS stack, tunnel and
+///                segment are left as they are, so fields that only this function has written need
+///                no clearing
 /// @param packet  gets wire length, interface and, as seen_at and clock, the time, which is not
-///                checked, and is of Ethernet, without a hint; whatever the status. Its captured
-///                bytes are left as they are.
+///                checked, and is of Ethernet, without a hint; for any status. Its captured bytes
+///                are left as they are.
 /// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
-///                status_of_unified_header() tells what it is.
+///                status_of_unified_header() is its status.
 /// @thread        any; pure
 /// @cost          no allocation, no loop
 [[nodiscard]] inline bool read_unified_header(const std::byte* record, PacketFields& fields,
@@ -285,7 +285,7 @@ inline constexpr std::size_t kAddressBytes = 32;
     return false;
 }
 
-/// Reads what stands behind the record of a packet in version 2.
+/// Reads the octets behind the record of a packet in version 2.
 ///
 /// @param segment  unified_header::kSegmentBytes octets, of any content and alignment
 /// @param fields   of that record, already read; gets `tcp` and `has_tcp_segment`
@@ -302,7 +302,7 @@ inline void read_unified_segment(const std::byte* segment, PacketFields& fields)
     fields.has_tcp_segment = fields.tcp.payload_bytes <= TcpSegment::kMostPayload;
 }
 
-/// What a record says of its packet.
+/// The status of a record's packet.
 ///
 /// @param record  unified_header::kRecordBytes octets, of any content and alignment
 /// @return        `ok`, why the sender's parser ignored the packet, or unknown_parse_status: no

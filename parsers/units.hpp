@@ -20,8 +20,8 @@ struct PacketClock {
 };
 using Timestamp = PacketClock::time_point;
 
-/// The times an IPFIX export time can say, 1 .. 2^32-2 s. A source replaces any other by its last
-/// good one and counts it as `bad_timestamp`.
+/// The times that an IPFIX export time can hold, 1 .. 2^32-2 s. A source replaces any other by its
+/// last good one and counts it as `bad_timestamp`.
 inline constexpr Timestamp kFirstTimestamp{std::chrono::seconds{1}};
 inline constexpr Timestamp kLastTimestamp{std::chrono::seconds{0xFFFF'FFFE}};
 

@@ -13,7 +13,7 @@ namespace {
 /// As many octets as both an IPv4 header and the beginning of an Ethernet frame's payload have.
 using Beginning = HeaderBytes<20>;
 
-/// One of the usual EtherTypes is there, and behind it, if it is IP's, that version.
+/// Whether one of the usual EtherTypes is there, and behind IP's, that version.
 bool has_ethertype(Beginning frame) noexcept {
     const std::uint16_t type = frame.u16<12>();
     switch (type) {

@@ -8,8 +8,8 @@
 
 namespace tributary {
 
-/// Tells what a payload is that no header names, as MPLS and GTP-U carry it: a first nibble of 4 or
-/// 6 is the version of an IP packet, unless it is the first of an Ethernet frame's destination
+/// Finds the ethertype of a payload that no header names, as in MPLS and GTP-U: a first nibble of 4
+/// or 6 is the version of an IP packet, unless it is the first of an Ethernet frame's destination
 /// address.
 ///
 /// It is Ethernet where an IP header would contradict itself and one of the usual EtherTypes stands

@@ -7,8 +7,7 @@
 
 namespace tributary::test {
 
-TEST_CASE("parse_packet: a link type that is not known is ignored by that name",
-          "[parsers][unit]") {
+TEST_CASE("parse_packet: an unknown link type is ignored by that name", "[parsers][unit]") {
     const Frame frame = ethernet().ipv4().udp(1, 2).build();
     PacketView packet = frame.view();
     packet.link_type = static_cast<LinkType>(147);
@@ -70,7 +69,7 @@ TEST_CASE("vlan: every tag type carries an id in its low 12 bits", "[parsers][un
     }
 }
 
-TEST_CASE("vlan: with three tags the first two ids are noted", "[parsers][unit]") {
+TEST_CASE("vlan: with three tags the first two ids are read", "[parsers][unit]") {
     const Parsed parsed =
         parse(ethernet().vlan(100, 0x88a8).vlan(200).vlan(300).ipv4().udp(7, 8).build());
     REQUIRE(parsed.status == ParseStatus::ok);

@@ -9,7 +9,7 @@ using namespace tributary::test;
 namespace {
 
 /// Extent of a whole frame, which must be the same however little behind the IP header is captured,
-/// and where the driver knows no more than that (wire_bytes).
+/// and where the driver has no more than that (wire_bytes).
 FrameExtent extent_of(const Frame& frame, std::size_t least_captured) {
     const FrameExtent whole = tributary::extent_of(frame.view());
     for (std::size_t size = least_captured; size < frame.captured.size(); ++size) {
@@ -70,7 +70,8 @@ TEST_CASE("extent_of: a length of 0 announces nothing, a jumbo option does", "[p
     CHECK(jumbo.end == 14 + 40 + 100'000);
 }
 
-TEST_CASE("extent_of: what is no IP packet, or a cut header, has none", "[parsers][unit]") {
+TEST_CASE("extent_of: a frame without an IP packet, or with a cut header, has none",
+          "[parsers][unit]") {
     CHECK_FALSE(
         tributary::extent_of(ethernet().ethertype(0x0806).payload(46).build().view()).is_ip);
     CHECK_FALSE(

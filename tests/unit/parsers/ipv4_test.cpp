@@ -27,7 +27,8 @@ TEST_CASE("ipv4: every field of a plain packet is read", "[parsers][unit]") {
     CHECK(parsed.fields.tcp_control_bits == 0);
 }
 
-TEST_CASE("ipv4: every cut of a valid packet says what is missing", "[parsers][unit]") {
+TEST_CASE("ipv4: every cut of a valid packet has the status of the missing header",
+          "[parsers][unit]") {
     const Frame frame =
         ethernet().vlan(3).ipv4({.option_bytes = 8}).tcp(1111, 2222, 0x012).payload(5).build();
     constexpr std::size_t kVlanEnd = 18;

@@ -35,7 +35,8 @@ TEST_CASE("ipv6: every field of a plain packet is read", "[parsers][unit]") {
     CHECK(parsed.fields.tcp_control_bits == 0x012);
 }
 
-TEST_CASE("ipv6: every cut of a valid packet says what is missing", "[parsers][unit]") {
+TEST_CASE("ipv6: every cut of a valid packet has the status of the missing header",
+          "[parsers][unit]") {
     const Frame frame = ethernet()
                             .ipv6()
                             .extension(ipv6_extension::kHopByHop, 8)

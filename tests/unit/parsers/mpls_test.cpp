@@ -29,7 +29,7 @@ PacketBuilder pseudowire(const MacAddress& destination) {
     return ethernet().mpls(1).inner_ethernet(destination);
 }
 
-/// Destination addresses that begin like an IP header, as far as they tell: IHL or a class, total
+/// Destination addresses that begin like an IP header, as far as they reach: IHL or a class, total
 /// length, identification; or class and flow label, payload length.
 constexpr MacAddress kLikeIp[] = {
     {0x40, 0, 0, 0, 0, 0x01},           // IPv4 without a header length
@@ -60,7 +60,7 @@ TEST_CASE("mpls: a label stack is stepped over and noted", "[parsers][unit]") {
           std::vector<int>{0x00, 0x01, 0x00, 64, 0xab, 0xcd, 0xe1, 64});
 }
 
-TEST_CASE("mpls: the first nibble behind the stack says IPv6", "[parsers][unit]") {
+TEST_CASE("mpls: the first nibble behind the stack is IPv6's", "[parsers][unit]") {
     const Parsed parsed = parse(ethernet().mpls(2).ipv6().tcp(3, 4).build());
     REQUIRE(parsed.status == ParseStatus::ok);
     CHECK(parsed.fields.ip_version == 6);
@@ -99,13 +99,13 @@ TEST_CASE("mpls: a stack or a payload that is not there is a truncated label", "
     CHECK(parse(frame.cut(23)).status == ParseStatus::truncated_ipv4_header);
 }
 
-TEST_CASE("mpls: what is not IP is ignored, also an Ethernet frame", "[parsers][unit]") {
+TEST_CASE("mpls: a payload without IP is ignored, also an Ethernet frame", "[parsers][unit]") {
     CHECK(parse(ethernet().mpls(1).bytes(40).build()).status == ParseStatus::mpls_non_ip);
     CHECK(parse(ethernet().mpls(1).inner_ethernet().ipv4().udp(1, 2).build()).status ==
           ParseStatus::mpls_non_ip);
 }
 
-TEST_CASE("mpls: pseudo-wires are looked into when asked, with and without a control word",
+TEST_CASE("mpls: pseudo-wires are parsed when configured, with and without a control word",
           "[parsers][unit]") {
     const Frame plain = ethernet().mpls(1).inner_ethernet().vlan(9).ipv4().udp(1, 2).build();
     const Frame with_control_word =
@@ -136,7 +136,7 @@ TEST_CASE("mpls: a pseudo-wire's own labels are not the frame's", "[parsers][uni
     CHECK(std::to_integer<int>(parsed.fields.mpls_stack[2]) == 0x51);
 }
 
-TEST_CASE("mpls: an Ethernet frame whose destination begins like IP is told by what follows",
+TEST_CASE("mpls: an Ethernet frame whose destination begins like IP is recognised by the rest",
           "[parsers][unit]") {
     for (const MacAddress& mac : kLikeIp) {
         CAPTURE(int{mac[0]}, int{mac[3]});
@@ -221,7 +221,8 @@ TEST_CASE("mpls: IP whose source address is like an EtherType stays IP", "[parse
     }
 }
 
-TEST_CASE("mpls: what is captured of a pseudo-wire has to tell that it is one", "[parsers][unit]") {
+TEST_CASE("mpls: the captured part of a pseudo-wire has to show that it is one",
+          "[parsers][unit]") {
     const Frame frame = pseudowire({0x45, 0, 0, 0x2e, 0, 1}).ipv4().tcp(1, 2).payload(50).build();
     for (std::size_t cut = kBehindLabel + 1; cut < kBehindLabel + 20; ++cut) {
         CHECK(parse(frame.cut(cut), kPseudowires).status == ParseStatus::truncated_ipv4_header);
@@ -233,7 +234,7 @@ TEST_CASE("mpls: what is captured of a pseudo-wire has to tell that it is one", 
     CHECK(parse(frame.cut(kBehindLabel + 34), kPseudowires).fields.protocol == ip_protocol::kTcp);
 }
 
-TEST_CASE("mpls: pseudo-wires inside tunnels are told alike", "[parsers][unit]") {
+TEST_CASE("mpls: pseudo-wires inside tunnels are recognised alike", "[parsers][unit]") {
     constexpr ParseOptions kInner{.tunnel = TunnelMode::inner, .mpls_pseudowires = true};
     for (const MacAddress& mac : kLikeIp) {
         CAPTURE(int{mac[0]}, int{mac[3]});

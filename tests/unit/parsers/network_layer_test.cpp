@@ -96,7 +96,7 @@ TEST_CASE("link layers: one that is not there is truncated", "[parsers][unit]") 
     }
 }
 
-TEST_CASE("link layers: what is no IP packet is ignored by name", "[parsers][unit]") {
+TEST_CASE("link layers: a payload without an IP packet is ignored by name", "[parsers][unit]") {
     CHECK(parse(LinkFrame(LinkType::null, {7, 0, 0, 0}, v4()).view()).status ==
           ParseStatus::not_ip);
     CHECK(parse(LinkFrame(LinkType::raw_ip, {0x50}, v4()).view()).status == ParseStatus::not_ip);
@@ -134,7 +134,7 @@ TEST_CASE("pppoe: MPLS inside PPP", "[parsers][unit]") {
     CHECK(parsed.fields.mpls_labels == 1);
 }
 
-TEST_CASE("snap: IP behind LLC and SNAP is metered when asked", "[parsers][unit]") {
+TEST_CASE("snap: IP behind LLC and SNAP is metered when configured", "[parsers][unit]") {
     const Frame frame = ethernet().snap().ipv4().udp(1, 2).build();
     CHECK(parse(frame).status == ParseStatus::llc);
     const ParseOptions options{.llc_snap = true};

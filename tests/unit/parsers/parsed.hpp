@@ -27,7 +27,7 @@ struct Parsed {
 
 inline constexpr std::array<std::byte, 64> kOldBytes{};
 
-/// What the parser says of a frame. It gets fields full of old values, as on the packet path.
+/// The parser's result for a frame. It gets fields full of old values, as on the packet path.
 inline Parsed parse(const PacketView& packet, const ParseOptions& options = {}) {
     PacketFields fields;
     fields.source.fill(std::byte{0xee});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kKinds{PlainKind::ipv4_tcp, PlainKind::ipv4_udp, PlainKind::ipv6_tcp,
                             PlainKind::ipv6_udp};
 
-/// Whether looking for the short way first changes nothing about what is found.
+/// Whether trying the short way first changes nothing in the result.
 bool is_same(const Frame& frame, const ParseOptions& options) {
     Parsed full;
     full.status = parse_header_by_header(frame.view(), options, full.fields);
@@ -79,7 +79,7 @@ std::vector<ParseOptions> all_options() {
 
 }  // namespace
 
-TEST_CASE("plain_kind: tells plain packets, captured up to what is read of them",
+TEST_CASE("plain_kind: recognises plain packets, captured as far as they are read",
           "[parsers][unit]") {
     constexpr std::array<std::size_t, 4> kRead{48, 38, 68,
                                                58};  // to the control bits, to the ports
@@ -97,7 +97,7 @@ TEST_CASE("plain_kind: tells plain packets, captured up to what is read of them"
     CHECK(plain_kind(CapturedBytes(reserved_flag.captured)) == PlainKind::none);
 }
 
-TEST_CASE("parse_if_plain: says where the payload lies, and returns what is made of that",
+TEST_CASE("parse_if_plain: gives the place of the payload, and returns the result of `then`",
           "[parsers][unit]") {
     PacketFields fields;
     const Frame udp = ethernet().ipv4().udp(1, 2).payload(9).padding(18).build();
@@ -139,7 +139,7 @@ TEST_CASE("parse_packet: of plain packets every field is as the walk over header
     }
 }
 
-TEST_CASE("parse_packet: what is not plain is found as the walk over headers finds it",
+TEST_CASE("parse_packet: other packets are as the walk over headers finds them",
           "[parsers][unit]") {
     std::size_t number = 0;
     for (const Frame& frame : other_frames()) {
@@ -184,7 +184,7 @@ TEST_CASE("parse_packet: the short way does not hide a tunnel", "[parsers][unit]
     CHECK(inner.fields.destination_port == L4Port{4});
 }
 
-TEST_CASE("contradicts: only what full parsing knows for sure", "[parsers][unit]") {
+TEST_CASE("contradicts: only where full parsing is sure", "[parsers][unit]") {
     const auto contradicted = [](PlainKind hint, const Frame& frame,
                                  const ParseOptions& options = {}) {
         const Parsed full = parse(frame, options);

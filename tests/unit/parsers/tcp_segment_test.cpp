@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the analysis of TCP is given: PacketFields::tcp.
+// The input of the analysis of TCP: PacketFields::tcp.
 #include <cstddef>
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr ParseOptions kSegments{.tcp_segments = true};
 
-/// Writes what the builder leaves at 0 into the TCP header at `at`.
+/// Writes the fields that the builder leaves at 0 into the TCP header at `at`.
 Frame filled(Frame frame, std::size_t at) {
     const auto put = [&frame, at](std::size_t offset, std::uint32_t value, std::size_t bytes) {
         for (std::size_t i = 0; i < bytes; ++i) {
@@ -38,8 +38,7 @@ constexpr TcpSegment kSegment{.sequence = 0x0102'0304,
 
 }  // namespace
 
-TEST_CASE("TCP segment: numbers, window, payload and what copies have in common",
-          "[parsers][unit]") {
+TEST_CASE("TCP segment: numbers, window, payload and the id of copies", "[parsers][unit]") {
     const Parsed ipv4 = parse(over_ipv4(), kSegments);
     CHECK(ipv4.fields.has_tcp_segment);
     CHECK(ipv4.fields.tcp == kSegment);
@@ -55,7 +54,7 @@ TEST_CASE("TCP segment: numbers, window, payload and what copies have in common"
     CHECK(extended.fields.tcp == expected);
 }
 
-TEST_CASE("TCP segment: read only when it is asked for, and of TCP alone", "[parsers][unit]") {
+TEST_CASE("TCP segment: read only when configured, and of TCP alone", "[parsers][unit]") {
     CHECK_FALSE(parse(over_ipv4()).fields.has_tcp_segment);
     CHECK(parse(over_ipv4()).fields.tcp == TcpSegment{});
     CHECK_FALSE(

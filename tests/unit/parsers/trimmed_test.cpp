@@ -11,7 +11,7 @@ ParseOptions trimmed(std::uint32_t bytes, TunnelMode tunnel = TunnelMode::outer)
 
 }  // namespace
 
-TEST_CASE("trimmed: what lies within the cut is read as ever, octets are the IP header's",
+TEST_CASE("trimmed: headers before the cut are read as ever, octets are the IP header's",
           "[parsers][unit]") {
     const Parsed parsed =
         parse(ethernet().ipv4().tcp(1, 2, 0x18).payload(1000).build(), trimmed(64));
@@ -151,7 +151,7 @@ TEST_CASE("trimmed: a frame that its source has cut is treated alike", "[parsers
     CHECK(parse(frame).fields.cut_header == CutHeader::none);
 }
 
-TEST_CASE("trimmed: at every cut, what is found is what full parsing finds, or the cut is named",
+TEST_CASE("trimmed: at every cut, fields are those of full parsing, or the cut is named",
           "[parsers][unit]") {
     const Frame frames[] = {
         ethernet().vlan(1).mpls(2).ipv4({.option_bytes = 8}).tcp(1, 2).payload(20).build(),

@@ -42,7 +42,7 @@ void check_inner(const Frame& frame, TunnelKind kind, std::uint32_t id,
     CHECK(outermost.fields == parsed.fields);
 }
 
-/// The outer packet is metered, and no tunnel is noted.
+/// The outer packet is metered, and has no tunnel.
 void check_outer(const Frame& frame, std::uint8_t protocol, const ParseOptions& options = kInner) {
     const Parsed parsed = parse(frame, options);
     REQUIRE(parsed.status == ParseStatus::ok);
@@ -247,7 +247,7 @@ TEST_CASE("tunnel: an Ethernet frame in GTP-U is no IP packet, whatever its addr
     }
 }
 
-TEST_CASE("tunnel: fragments are never looked into", "[parsers][unit]") {
+TEST_CASE("tunnel: fragments are never parsed further", "[parsers][unit]") {
     check_outer(ethernet().ipv4({.ttl = 9, .more_fragments = true}).ipv4().udp(7, 8).build(), 4);
     check_outer(ethernet().ipv4({.ttl = 9, .fragment_offset = 1}).ipv4().udp(7, 8).build(), 4);
 }
@@ -266,7 +266,7 @@ TEST_CASE("tunnel: with nested tunnels the innermost packet counts, and its tunn
     check_inner(frame, TunnelKind::gtp_u, 2);
 }
 
-TEST_CASE("tunnel: more than kMostTunnels are not looked into", "[parsers][unit]") {
+TEST_CASE("tunnel: more than kMostTunnels are not parsed", "[parsers][unit]") {
     PacketBuilder builder = ethernet();
     for (int depth = 0; depth < kMostTunnels; ++depth) {
         builder.ipv4();

@@ -14,7 +14,7 @@ using namespace unified_header;
 
 namespace {
 
-/// A frame that is as it should be, with `records` records.
+/// A valid frame with `records` records.
 std::vector<std::byte> good_frame(std::uint16_t records) {
     std::vector<std::byte> frame(frame_at::kFirstRecord + records * kRecordBytes);
     write_unified_frame({.stream = 7, .sequence = 1000, .records = records}, {}, frame.data());

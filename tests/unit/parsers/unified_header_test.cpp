@@ -213,7 +213,7 @@ TEST_CASE("unified headers: times come back unjudged", "[parsers][unit]") {
     }
 }
 
-TEST_CASE("unified headers: what they do not carry is absent", "[parsers][unit]") {
+TEST_CASE("unified headers: fields that they do not carry are absent", "[parsers][unit]") {
     PacketFields fields = udp_fields();
     const std::array<std::byte, 64> frame{};
     fields.outer_vlan = {5};
@@ -244,8 +244,7 @@ TEST_CASE("write_unified_header: a packet that is ignored leaves nothing else in
     CHECK(written(packet, ParseStatus::arp, old) == expected);
 }
 
-TEST_CASE("unified headers: status and cut header are what a sender may say, or unknown",
-          "[parsers][unit]") {
+TEST_CASE("unified headers: status and cut header are a sender's, or unknown", "[parsers][unit]") {
     for (unsigned number = 0; number < 256; ++number) {
         Record record{};
         record[record_at::kStatus] = static_cast<std::byte>(number);
@@ -332,7 +331,7 @@ TEST_CASE("write_unified_segment: the octets are those of docs/unified-header.md
     CHECK(segment == std::array<std::byte, kSegmentBytes>{});
 }
 
-TEST_CASE("unified headers: of parsed packets they say what the parser found", "[parsers][unit]") {
+TEST_CASE("unified headers: of parsed packets they carry the parser's fields", "[parsers][unit]") {
     const std::vector<Frame> frames{
         ethernet().vlan(100).vlan(7).ipv4({.ttl = 9, .dont_fragment = true}).udp(1, 2).build(),
         ethernet().ipv6({.traffic_class = 0xfc, .hop_limit = 3}).tcp(443, 65535, 0x1ff).build(),
