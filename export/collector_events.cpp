@@ -14,7 +14,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "no connection",
         "connection lost",
         "name not resolved",
-        "nobody listens there, or it cannot be reached; what was under way is lost, and records "
+        "nobody listens there, or it cannot be reached; messages under way are lost, and records "
         "wait",
         "unreachable, records wait",
         "message too large, its records are lost; lower mtu",
@@ -42,7 +42,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
 
 namespace {
 
-bool is_always_told(CollectorEventKind kind) {
+bool is_always_logged(CollectorEventKind kind) {
     return kind == CollectorEventKind::write_failed || kind == CollectorEventKind::former_file;
 }
 
@@ -54,10 +54,10 @@ bool is_change(CollectorEventKind kind) {
            kind == spool_works || kind == spool_found;
 }
 
-/// Whether the details of such events differ though the trouble is the same: each names its file.
+/// Whether the details of such events differ although the failure is the same: each names its file.
 bool names_a_file(CollectorEventKind kind) { return kind == CollectorEventKind::file_not_finished; }
 
-/// The troubles that an event ends; the next one of them is news.
+/// The failures that an event ends. If one of them comes again, it is a change.
 std::span<const CollectorEventKind> ended_by(CollectorEventKind kind) {
     using enum CollectorEventKind;
     static constexpr std::array kByConnection{connect_failed, name_unknown, refused, unreachable};
@@ -76,20 +76,20 @@ std::span<const CollectorEventKind> ended_by(CollectorEventKind kind) {
     }
 }
 
-/// Whether a line of one kind is misunderstood after which those follow that were counted of the
-/// other.
+/// Whether counted events of one kind must be logged before an event of the other, because the
+/// order of the lines would mislead otherwise.
 bool is_related(CollectorEventKind kind, CollectorEventKind counted) {
     return kind == counted || (is_change(kind) && is_change(counted)) ||
            std::ranges::count(ended_by(kind), counted) > 0;
 }
 
-/// Of the kinds with counted events the one whose last event is the oldest; nullptr: none has any.
-template <class Told, std::size_t count>
-Told* first_counted(std::array<Told, count>& all) noexcept {
-    Told* first = nullptr;
-    for (Told& told : all) {
-        if (told.counted > 0 && (first == nullptr || told.last_at < first->last_at)) {
-            first = &told;
+/// The kind with counted events whose last event is the oldest; nullptr: no kind has any.
+template <class LogState, std::size_t count>
+LogState* first_counted(std::array<LogState, count>& all) noexcept {
+    LogState* first = nullptr;
+    for (LogState& state : all) {
+        if (state.counted > 0 && (first == nullptr || state.last_at < first->last_at)) {
+            first = &state;
         }
     }
     return first;
@@ -124,80 +124,82 @@ void CollectorEvents::tell_loss(CollectorEventKind kind, std::chrono::nanosecond
         failure_ = "write failed";  // short enough for a string to hold without memory of its own
     }
     try {
-        tell_or_count(kind, now, detail, records);
+        log_or_count(kind, now, detail, records);
     } catch (const std::bad_alloc&) {
-        keep_count(told_of(kind), now, detail, records);  // the line comes when there is memory
+        keep_count(state_of(kind), now, detail, records);  // logged when there is memory
     }
 }
 
-void CollectorEvents::tell_or_count(CollectorEventKind kind, std::chrono::nanoseconds now,
-                                    std::string_view detail, std::uint64_t records) {
+void CollectorEvents::log_or_count(CollectorEventKind kind, std::chrono::nanoseconds now,
+                                   std::string_view detail, std::uint64_t records) {
     advance(now);
-    Told& told = told_of(kind);
-    if (told.counted == 0 && now - told.since >= kRepeatAfter) {
-        told.lines = 0;
+    LogState& state = state_of(kind);
+    if (state.counted == 0 && now - state.since >= kRepeatAfter) {
+        state.lines = 0;
     }
-    const bool is_same = told.detail == detail || names_a_file(kind);
-    const bool is_repetition = !is_change(kind) && !told.is_over && is_same;
-    if (told.lines > 0 && kind == CollectorEventKind::held_back) {
+    const bool is_same = state.detail == detail || names_a_file(kind);
+    const bool is_repetition = !is_change(kind) && !state.is_over && is_same;
+    if (state.lines > 0 && kind == CollectorEventKind::held_back) {
         return;
     }
-    if (told.lines > 0 && (is_repetition || told.lines >= kMostLines) && !is_always_told(kind)) {
-        keep_count(told, now, detail, records);
+    if (state.lines > 0 && (is_repetition || state.lines >= kMostLines) &&
+        !is_always_logged(kind)) {
+        keep_count(state, now, detail, records);
         return;
     }
-    Told next{.lines = told.lines + 1,
-              .since = told.lines > 0 ? told.since : now,
-              .detail = std::string(detail),
-              .counted_records = records,
-              .last_at = now};
+    LogState next{.lines = state.lines + 1,
+                  .since = state.lines > 0 ? state.since : now,
+                  .detail = std::string(detail),
+                  .counted_records = records,
+                  .last_at = now};
     std::string text = words_for(kind, next);
     next.counted_records = 0;
     if (kind == CollectorEventKind::write_failed) {
         failure_ = text;
     }
-    const bool is_first_told = std::ranges::any_of(told_, [&](const Told& each) {
-        const auto counted = static_cast<CollectorEventKind>(&each - told_.data());
+    const bool counted_comes_first = std::ranges::any_of(states_, [&](const LogState& each) {
+        const auto counted = static_cast<CollectorEventKind>(&each - states_.data());
         return each.counted > 0 && is_related(kind, counted);
     });
-    if (is_first_told) {
-        tell_counted(now);
+    if (counted_comes_first) {
+        log_counted(now);
     }
-    next.lines = told.lines + 1;  // with that of what was counted
-    told = std::move(next);
+    next.lines = state.lines + 1;  // with the line of the counted events
+    state = std::move(next);
     for (const CollectorEventKind ended : ended_by(kind)) {
-        told_of(ended).is_over = true;
+        state_of(ended).is_over = true;
     }
     handler_({kind, std::move(text)});
 }
 
-/// Where there is no memory for the cause, the line has the last one that there was memory for.
-void CollectorEvents::keep_count(Told& told, std::chrono::nanoseconds now, std::string_view detail,
-                                 std::uint64_t records) noexcept {
-    if (told.lines == 0 && told.counted == 0) {
-        told.since = now;
+/// If there is no memory for the cause, the line has the last cause that there was memory for.
+void CollectorEvents::keep_count(LogState& state, std::chrono::nanoseconds now,
+                                 std::string_view detail, std::uint64_t records) noexcept {
+    if (state.lines == 0 && state.counted == 0) {
+        state.since = now;
     }
-    if (told.detail != detail) {
-        const auto kind = static_cast<CollectorEventKind>(&told - told_.data());
-        told.has_other_details = told.lines > 0 && !names_a_file(kind);
+    if (state.detail != detail) {
+        const auto kind = static_cast<CollectorEventKind>(&state - states_.data());
+        state.has_other_details = state.lines > 0 && !names_a_file(kind);
         try {
-            told.detail = detail;
+            state.detail = detail;
         } catch (const std::bad_alloc&) {
-            told.has_other_details = true;
+            state.has_other_details = true;
         }
     }
-    ++told.counted;
-    told.counted_records += records;
-    told.last_at = now;
-    due_at_ = std::min(due_at_, told.since + kRepeatAfter);
+    ++state.counted;
+    state.counted_records += records;
+    state.last_at = now;
+    due_at_ = std::min(due_at_, state.since + kRepeatAfter);
 }
 
-/// Tells of all that was counted, the last event last, so that the last line is the present state.
-/// What there is no memory for is told a minute later.
-void CollectorEvents::tell_counted(std::chrono::nanoseconds now) noexcept {
+/// Logs all that was counted, the last event last, so that the last line is the present state.
+/// Lines without memory are logged a minute later.
+void CollectorEvents::log_counted(std::chrono::nanoseconds now) noexcept {
     due_at_ = std::chrono::nanoseconds::max();
-    for (Told* first = first_counted(told_); first != nullptr; first = first_counted(told_)) {
-        const auto kind = static_cast<CollectorEventKind>(first - told_.data());
+    for (LogState* first = first_counted(states_); first != nullptr;
+         first = first_counted(states_)) {
+        const auto kind = static_cast<CollectorEventKind>(first - states_.data());
         try {
             handler_({kind, words_for(kind, *first)});
         } catch (const std::bad_alloc&) {
@@ -212,26 +214,26 @@ void CollectorEvents::tell_counted(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-/// The line of an event, or, where some were counted, of these. The first of them may not have had
-/// its line.
-std::string CollectorEvents::words_for(CollectorEventKind kind, const Told& told) const {
+/// The line of an event, or, where events were counted, of these. The first of them may not have
+/// been logged.
+std::string CollectorEvents::words_for(CollectorEventKind kind, const LogState& state) const {
     std::string cause;
-    if (told.counted_records > 0) {
-        cause = std::to_string(told.counted_records) +
-                (told.counted > 0 && told.lines > 0 ? " records more" : " records");
+    if (state.counted_records > 0) {
+        cause = std::to_string(state.counted_records) +
+                (state.counted > 0 && state.lines > 0 ? " records more" : " records");
     }
-    if (!told.detail.empty()) {
-        cause += (cause.empty() ? "" : "; ") + told.detail;
+    if (!state.detail.empty()) {
+        cause += (cause.empty() ? "" : "; ") + state.detail;
     }
     std::string text = name_ + ": " + std::string(phrase_of(kind));
     if (!cause.empty()) {
         text += " (" + cause + ")";
     }
-    const std::uint64_t first = told.lines == 0 && told.counted > 0 ? 1 : 0;
-    const std::uint64_t more = told.counted - first;
-    if (more > 0 && told.counted_records == 0) {
+    const std::uint64_t first = state.lines == 0 && state.counted > 0 ? 1 : 0;
+    const std::uint64_t more = state.counted - first;
+    if (more > 0 && state.counted_records == 0) {
         text += more == 1 ? ", once more" : ", " + std::to_string(more) + " times more";
-        text += told.has_other_details ? ", also for other causes" : "";
+        text += state.has_other_details ? ", also for other causes" : "";
     }
     return text;
 }

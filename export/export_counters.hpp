@@ -14,16 +14,16 @@ namespace tributary {
 
 /// Why flow records that had left their cache never reached the collector.
 enum class ExportLoss : std::uint8_t {
-    send_refused,     ///< UDP: ICMP told that nobody listens there, or that it cannot be reached
+    send_refused,     ///< UDP: by ICMP no process listens there, or the host cannot be reached
     send_failed,      ///< UDP: the kernel will never send a message of this size
     write_failed,     ///< file or spool: disk full or input/output error
     collector_away,   ///< at shutdown: the collector took nothing for drain_timeout
     encoding_failed,  ///< libfixbuf refused the record
-    buffer_full,      ///< the collector took nothing for so long that its buffer filled up, while
-                      ///< another one went on
-    spool_full,       ///< the spool had reached its max-size: the oldest went
-    spool_damaged,    ///< what the spool held could not be read again
-    spool_unusable,   ///< the spool held them for templates that are not sent any more
+    buffer_full,  ///< the collector took nothing until its buffer was full, while another collector
+                  ///< went on
+    spool_full,   ///< the spool had reached its max-size: the oldest were dropped
+    spool_damaged,   ///< records in the spool could not be read again
+    spool_unusable,  ///< records in the spool were made for templates that are not sent any more
 };
 inline constexpr std::size_t kExportLossCount = 9;
 
@@ -48,11 +48,11 @@ struct LossCounters {
     }
 };
 
-/// What became of the records of one queue. Once all is drained, the records that the queue's ring
-/// gave out are exported + lost + spooled; until then the difference is in unsent messages.
+/// The outcome of one queue's records. Once all is drained, the records from the queue's ring are
+/// exported + lost + spooled; until then the difference is in unsent messages.
 struct alignas(64) QueueExportCounters : LossCounters {
     RecordCounter exported;  ///< at least one collector has them
-    RecordCounter spooled;   ///< at the end: no collector has them yet, but a spool does
+    RecordCounter spooled;   ///< at the end: no collector has them yet, but a spool has
 };
 
 /// One collector's own account: the records that were meant for it, and the inherited ones, are
@@ -61,37 +61,37 @@ struct alignas(64) CollectorCounters : LossCounters {
     Counter messages;         ///< handed to the kernel, templates and those sent again included
     Counter octets;           ///< of these messages
     RecordCounter records;    ///< this collector has them
-    RecordCounter inherited;  ///< that its spool held at the start
-    RecordCounter spooled;    ///< that its spool holds at the end
-    Counter refused;          ///< UDP: how often ICMP told so
-    Counter errors;  ///< every other trouble: no connection, connection lost, name unknown, write
+    RecordCounter inherited;  ///< in its spool at the start
+    RecordCounter spooled;    ///< in its spool at the end
+    Counter refused;          ///< UDP: refusals by ICMP
+    Counter errors;  ///< all other failures: no connection, connection lost, name unknown, write
                      ///< failed, spool failed
     Counter reconnects;  ///< transport sessions after the first
-    /// From taking the first record of a message until the collector has it; without what went
-    /// through a spool.
+    /// From taking the first record of a message until the collector has it; without records that
+    /// went through a spool.
     LatencyHistogram latency;
     Counter waiting_octets;    ///< gauge: messages that wait for it or its acknowledgement
     Counter pace;              ///< gauge: octets per second that leave at the most; 0: any number
     Counter spool_estimated;   ///< records among inherited and spool_damaged that are an estimate
-    Counter spool_octets;      ///< gauge: what the spool takes on disk
-    Counter spool_max_octets;  ///< gauge: what it may take; 0: there is none
-    /// Gauge: uptime in nanoseconds at which it is tried next; 0: it does not wait for that.
+    Counter spool_octets;      ///< gauge: size of the spool on disk
+    Counter spool_max_octets;  ///< gauge: limit of that size; 0: there is no spool
+    /// Gauge: uptime in nanoseconds of the next try to connect; 0: it waits for none.
     Counter next_try;
     Counter connected;  ///< gauge: 1 while messages can be sent
     Counter failed;     ///< gauge: 1 when nothing can be sent ever again
     Counter standby;    ///< gauge, mode failover: 1 while another collector has the records
 };
 
-/// All that the export worker counts. One writer: the export thread; made before it and read by
-/// anybody.
+/// All counters of the export worker. One writer: the export thread. Made before that thread, read
+/// by any.
 struct ExportCounters {
     ExportCounters(std::size_t queue_count, std::size_t collector_count)
         : queues(queue_count), collectors(collector_count) {}
 
     std::vector<QueueExportCounters> queues;    ///< in the order of the worker's sources
     std::vector<CollectorCounters> collectors;  ///< in the order of ExportOptions::collectors
-    /// Of the group's spool: its `records` went on to a collector. What it has inherited and stored
-    /// went on, was lost, is `spooled` at the end, or is still there.
+    /// Of the group's spool: its `records` went on to a collector. Records that it has inherited or
+    /// stored went on, were lost, are `spooled` at the end, or are still there.
     CollectorCounters group_spool;
     RecordCounter group_spool_stored;  ///< records that it has taken
 };

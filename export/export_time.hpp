@@ -7,7 +7,7 @@
 
 namespace tributary {
 
-/// What the export side knows of time; always an argument.
+/// The time on the export side; always an argument.
 struct ExportTime {
     Timestamp wall{};                   ///< for message headers; offline: the capture's clock
     std::chrono::nanoseconds uptime{};  ///< for timers; never goes back

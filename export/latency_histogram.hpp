@@ -11,10 +11,10 @@
 
 namespace tributary {
 
-/// How many records took how long, with one writer and any reader.
+/// How many records took how long. One writer, any reader.
 class LatencyHistogram {
 public:
-    /// Up to which time each bucket counts; one more counts the rest.
+    /// Upper bound of each bucket; one bucket more counts the rest.
     static constexpr std::array<std::chrono::milliseconds, 11> kBounds{
         {std::chrono::milliseconds{1}, std::chrono::milliseconds{5}, std::chrono::milliseconds{10},
          std::chrono::milliseconds{50}, std::chrono::milliseconds{100},

@@ -20,7 +20,7 @@ void MemoryReserve::take() noexcept {
     current = this;
 }
 
-/// What operator new calls before it gives up. It tries again when this returns.
+/// operator new calls this before it fails, and tries again when it returns.
 void MemoryReserve::give_out() {
     if (current == nullptr || current->memory_ == nullptr) {
         throw std::bad_alloc();

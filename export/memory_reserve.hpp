@@ -6,13 +6,14 @@
 
 namespace tributary {
 
-/// Memory that a thread keeps for what has to go on when the system gives no more: connections, log
-/// lines, the ledger. The first allocation of the thread that the system refuses is made from it;
-/// until fill() succeeds again memory is short, and what grows with the traffic must take none.
+/// Memory that a thread keeps for work that must go on when the system gives no more: connections,
+/// log lines, the ledger. The first allocation of the thread that the system refuses is made from
+/// it. Until fill() succeeds again memory is short, and work that grows with the traffic must take
+/// none.
 ///
 /// It costs address space alone: nothing writes to it. The memory goes back to the heap of the
 /// thread, so it has to be filled there.
-/// @thread  the one that fills it, which has one reserve at a time; construction and end apart
+/// @thread  the thread that fills it, which has one reserve at a time; construction and end apart
 class MemoryReserve {
 public:
     static constexpr std::size_t kOctets = std::size_t{1} << 20U;

@@ -9,18 +9,18 @@
 
 namespace tributary {
 
-/// One whole IPFIX message, header included (RFC 7011 §3.1). Borrowed from whoever made it.
+/// One whole IPFIX message, header included (RFC 7011 §3.1). Borrowed from its maker.
 using MessageView = std::span<const std::byte>;
 
 /// Whether these octets are one whole message of data sets: its version, its length and the lengths
-/// of its sets are right. What is read from a disk is checked so before it is sent.
+/// of its sets are right. Messages read from a disk are checked so before they are sent.
 ///
 /// @source  RFC 7011 §3.1, §3.3.2
 [[nodiscard]] bool is_data_message(MessageView octets) noexcept;
 
-/// Writes number and export time into the headers of one session's messages, as late as they leave:
-/// a message that waits for its collector gets the time at which it is sent, and the number that it
-/// has in the session in which that happens.
+/// Writes number and export time into the headers of one session's messages when they leave: a
+/// message that waits for its collector gets the time at which it is sent, and its number in the
+/// session in which it is sent.
 ///
 /// @source  RFC 7011 §3.1: export time, sequence number
 class MessageNumbering {
@@ -35,7 +35,7 @@ public:
     /// @param latest_end  of its records
     void stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
                Timestamp latest_end) noexcept;
-    /// Says that the last stamped message with so many records will be stamped anew.
+    /// The last stamped message, with so many records, will be stamped anew.
     void take_back(std::uint32_t records) noexcept { sequence_ -= records; }
 
 private:

@@ -9,9 +9,9 @@
 
 namespace tributary {
 
-/// The closed messages of one collector that are in memory, by how far they have come: oldest
-/// first, `sent` before `staged` before `waiting`. CollectorSession moves them. Only to add one
-/// takes memory; from stage to stage they go without.
+/// The closed messages of one collector in memory, by stage: oldest first, `sent` before `staged`
+/// before `waiting`. CollectorSession moves them. Adding a message takes memory; moving it to
+/// another stage takes none.
 /// @thread  the export thread
 class MessageStages {
 public:
@@ -42,11 +42,11 @@ public:
         to.splice(to.end(), from, from.begin());
     }
     void drop_first(Stage& stage) noexcept { recycle(stage, stage.begin()); }
-    /// Lets the flow records of a later stage wait again, in the old order.
+    /// Moves the flow records of a later stage back to `waiting`, in the old order.
     void put_back(Stage& stage) noexcept;
     /// Drops templates and options that wait: they were made for another session.
     void drop_made_anew() noexcept;
-    /// All messages of flow records, which are the caller's then.
+    /// All messages of flow records; the caller owns them then.
     [[nodiscard]] Stage take_all() noexcept;
     void clear() noexcept;
 
@@ -55,7 +55,7 @@ private:
     void recycle(Stage& stage, Stage::iterator message) noexcept;
 
     std::size_t octets_ = 0;
-    Stage spare_;  ///< whose memory is used again
+    Stage spare_;  ///< its memory is used again
 };
 
 }  // namespace tributary

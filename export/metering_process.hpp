@@ -13,7 +13,7 @@
 
 namespace tributary {
 
-/// An interface whose packets are metered, as collectors are told of it.
+/// An interface whose packets are metered, as options records describe it.
 struct ObservedInterface {
     std::uint32_t index{};    ///< ingressInterface of its packets
     std::string name;         ///< interfaceName
@@ -21,23 +21,23 @@ struct ObservedInterface {
     SamplingOptions sampling;
 };
 
-/// What was lost before records could be exported, since the start; the same as in the ledger.
+/// Losses before the export, since the start; the same as in the ledger.
 struct PreExportLosses {
     std::uint64_t ignored_packets{};
     std::uint64_t ignored_octets{};  ///< of these, on the wire
     /// By the NIC: missed, and without a buffer; nothing: unknown.
     std::optional<std::uint64_t> dropped_packets{0};
-    RecordTally lost;  ///< records that found no room in a ring or cache
+    RecordTally lost;  ///< records for which a ring or cache had no room
 };
 
-/// Who makes the records that are exported.
+/// The process that makes the exported records.
 struct MeteringProcess {
     RecordLayout layout;
     bool tunnel_in_key{};
     bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
     std::function<PreExportLosses()>
-        totals{};  ///< asked by the export thread; empty: nothing is lost
+        totals{};  ///< called by the export thread; empty: nothing is lost
 };
 
 }  // namespace tributary

@@ -20,8 +20,8 @@ enum class TransportKind : std::uint8_t { udp, tcp, tls, file };
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
 enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanoseconds };
 
-/// The enterprise number for documentation and examples: an exporter that has one of its own should
-/// use that.
+/// The enterprise number for documentation and examples: an exporter with a number of its own
+/// should use that.
 /// @source  RFC 5612 §2
 inline constexpr std::uint32_t kDocumentationEnterprise = 32473;
 
@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostCollectors = 16;
 inline constexpr std::uint16_t kIpfixPort = 4739;
 inline constexpr std::uint16_t kIpfixTlsPort = 4740;
 
-/// An element of a group of fields, by the name that IANA's registry, or kEnterpriseElements, has.
+/// An element of a group of fields, by its name in IANA's registry or in kEnterpriseElements.
 struct GroupElement {
     std::string_view name;
     bool FieldGroups::*group;
@@ -96,20 +96,20 @@ struct PartialGroups {
     friend bool operator==(const PartialGroups&, const PartialGroups&) = default;
 };
 
-/// Which elements of the groups that records have are exported.
+/// The exported elements, of the groups that records have.
 struct ElementChoice {
     PartialGroups partial;
     bool ntop{};      ///< ntop's elements beside tributary's own (kNtopElements)
-    bool selector{};  ///< selectorId, which tells the sampling of a record's input
+    bool selector{};  ///< selectorId, which identifies the sampling of a record's input
     std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
     bool enterprise = true;              ///< tributary's own elements and ntop's
     bool cert{};                         ///< CERT's unionTCPFlags
 };
 
-/// Which collectors get which records; CollectorGroup explains them.
+/// Which collectors get which records; see CollectorGroup.
 enum class ExportMode : std::uint8_t { copy, balance, failover };
 
-/// When a file is finished and the next one begins; FileTransport explains it.
+/// When a file is finished and the next one begins; see FileTransport.
 struct FileRotation {
     std::uint64_t octets{};           ///< of a file at the most; 0: any number
     std::chrono::seconds interval{};  ///< from one file's beginning to the next one's; 0: any time
@@ -120,7 +120,7 @@ struct FileRotation {
     friend bool operator==(const FileRotation&, const FileRotation&) = default;
 };
 
-/// Where messages wait on disk; Spool explains it.
+/// Where messages wait on disk; see Spool.
 struct SpoolOptions {
     std::string directory;  ///< of this collector, or this group, alone; empty: none
     std::uint64_t max_octets = std::uint64_t{1} << 30U;  ///< of all files in it
@@ -129,16 +129,16 @@ struct SpoolOptions {
     friend bool operator==(const SpoolOptions&, const SpoolOptions&) = default;
 };
 
-/// Whom a TLS connection trusts, and who it is. Files are PEM.
+/// Trust and identity of a TLS connection. Files are PEM.
 struct TlsOptions {
     std::string ca;           ///< certificate authorities; empty: the system's
-    std::string certificate;  ///< our own with its chain; empty: none is shown
+    std::string certificate;  ///< our own with its chain; empty: none is sent
     std::string key;          ///< of that certificate
-    std::string name;         ///< that the collector's certificate bears; empty: `host`
+    std::string name;         ///< in the collector's certificate; empty: `host`
     friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
-/// In which options records a collector is told of sampling; OptionsEncoder explains them.
+/// In which options records a collector gets the sampling; see OptionsEncoder.
 /// `netflow_where_sampled` is netflow, or none where no input is sampled: CollectorSession decides.
 enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, netflow_where_sampled, none };
 
@@ -152,7 +152,8 @@ struct OptionsChoice {
     friend bool operator==(const OptionsChoice&, const OptionsChoice&) = default;
 };
 
-/// The collector that the defaults of some keys are for; conf/collector_profiles.cpp has them.
+/// The collector software that the defaults of some keys are for; conf/collector_profiles.cpp has
+/// them.
 enum class CollectorProfile : std::uint8_t {
     rfc,
     nfdump,
@@ -170,13 +171,13 @@ struct CollectorOptions {
     CollectorProfile profile = CollectorProfile::rfc;
     TransportKind transport = TransportKind::udp;
     std::string host;            ///< name or address; not for `file`
-    std::uint16_t port = 0;      ///< 0: not known yet, complete_collectors() tells
+    std::uint16_t port = 0;      ///< 0: not set yet, by complete_collectors()
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
     /// UDP: octets of messages that leave in a second; 0: any number; none: Pace decides.
     std::optional<std::uint64_t> rate;
     std::string path;       ///< `file` only
-    bool replaces_file{};   ///< `file` only: what is there is written over
+    bool replaces_file{};   ///< `file` only: an existing file is overwritten
     FileRotation rotation;  ///< `file` only
     TlsOptions tls;         ///< `tls` only
     SpoolOptions spool;     ///< `tcp` and `tls` only
@@ -211,7 +212,7 @@ struct ExportOptions {
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     bool ntop_elements = false;    ///< beside them; where TCP is analysed
     std::vector<CollectorOptions> collectors;
-    // What CollectorSession tells its encoders of their one collector.
+    // Set by CollectorSession for the encoders of its one collector.
     SamplingForm sampling = SamplingForm::all;
     OptionsChoice options{};
     bool selector = false;               ///< records have a selectorId

@@ -16,9 +16,9 @@ namespace tributary {
 /// In place of a queue: a former process metered the record. It is in no queue's account.
 inline constexpr std::size_t kNoQueue = std::numeric_limits<std::size_t>::max();
 
-/// One flow record on its way, as the account of records knows it.
+/// One flow record on its way, as RecordAccounting identifies it.
 struct RecordEntry {
-    std::uint64_t number{};  ///< that the RecordAccounting gave it
+    std::uint64_t number{};  ///< from RecordAccounting
     std::size_t queue{};     ///< that it came from, or kNoQueue
     std::uint64_t packets{};
     std::uint64_t octets{};
@@ -36,17 +36,17 @@ struct SpoolPlace {
 /// A message of one collector, from its closing until its outcome is known.
 struct OutgoingMessage {
     std::vector<std::byte> octets;
-    std::vector<RecordEntry> entries;  ///< its flow records, as long as they are not told of
+    std::vector<RecordEntry> entries;  ///< its flow records, until their outcome is counted
     std::uint32_t data_records{};      ///< as sequence numbers count them
     bool is_made_anew{};               ///< templates and options: never sent a second time
     Timestamp latest_end{};            ///< of its records
     /// Uptime when its first record was taken; none: it was in a spool since.
     std::optional<std::chrono::nanoseconds> opened_at;
     std::optional<SpoolPlace> place;  ///< where it is on disk, too
-    /// Records that a former process has left: they are in this collector's own account alone.
+    /// Records of a former process: they are in this collector's own account alone.
     RecordTally inherited{};
-    /// The records as the cache gave them, back to back, where another collector may have to take
-    /// them over.
+    /// The records in the cache's format, back to back; kept where another collector may have to
+    /// take them over.
     std::vector<std::byte> records;
 
     /// Data records of flows in it: a biflow that was split is two.

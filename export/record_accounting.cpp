@@ -3,7 +3,7 @@
 
 namespace tributary {
 
-/// A block is of records with states alone, or of records without.
+/// A block has records with states only, or records without only.
 void RecordAccounting::set_copies(std::size_t copies) noexcept {
     const std::uint64_t begun = next_ % kBlockRecords;
     const auto block = blocks_.find(next_ / kBlockRecords);
@@ -78,7 +78,7 @@ void RecordAccounting::lost(std::size_t collector, const UnreadRecords& records,
             counters_.queues[queue].lose(cause, records.queues[queue]);
         }
     } else if (last.are_some || last.lie_in_another_spool) {
-        unread_loss_ = cause;  // of which queue, and with how many packets: not known yet
+        unread_loss_ = cause;  // its queue and packets are not known yet
     }
 }
 
@@ -96,7 +96,7 @@ void RecordAccounting::spooled(std::size_t collector, const UnreadRecords& recor
     }
 }
 
-/// Takes a copy of each of these records off.
+/// Takes one copy of each of these records off.
 RecordAccounting::Last RecordAccounting::settle_copies(const UnreadRecords& records,
                                                        State add) noexcept {
     std::uint64_t all = 0;
@@ -130,7 +130,7 @@ void RecordAccounting::settle_unread() noexcept {
     has_unread_spooled_ = false;
 }
 
-/// What was begun, and is neither exported, lost nor spooled.
+/// Records that were begun, and are neither exported, lost nor spooled.
 RecordTally RecordAccounting::unaccounted(std::size_t queue) const noexcept {
     const QueueExportCounters& counters = counters_.queues[queue];
     RecordTally known = counters.exported.read();
@@ -143,8 +143,8 @@ RecordTally RecordAccounting::unaccounted(std::size_t queue) const noexcept {
             begun.octets - known.octets};
 }
 
-/// Does so where no copy is under way any more, one lies in a spool, and no collector has the
-/// record.
+/// Counts a record as spooled if no copy is under way any more, one is in a spool, and no collector
+/// has the record.
 void RecordAccounting::count_if_spooled(State state, const RecordEntry& record) noexcept {
     if (state == kSpooled) {
         counters_.queues[record.queue].spooled.add(record.tally());

@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-/// @return  false: there is not so much, and nothing has changed
+/// @return  false: `from` has less, and nothing has changed
 bool subtract(RecordTally& from, const RecordTally& tally) noexcept {
     if (from.records < tally.records || from.packets < tally.packets ||
         from.octets < tally.octets) {
@@ -83,7 +83,7 @@ void SpoolLedger::take_numbers(std::span<const RecordEntry> entries) noexcept {
     }
 }
 
-/// A number that is not kept is passed.
+/// A number that is not kept is ignored.
 void SpoolLedger::take_number(std::uint64_t number) noexcept {
     auto range = numbers_.upper_bound(number);
     if (range == numbers_.begin() || (--range)->second <= number) {

@@ -11,14 +11,14 @@
 #include "export/outgoing_message.hpp"
 #include "flowcache/record/counter.hpp"
 
-// The words for what becomes of records in a spool, and of its frames and files:
+// Terms for the states of records in a spool, and of its frames and files:
 //
 //     word      of             meaning                                        loss
-//     done      frame          delivered, or lost by name: needed no more     none (any more)
+//     done      frame          delivered, or counted as lost: needed no more  none (any more)
 //     taken     frame          in memory to be sent, on the disk until done   that of the message
 //     damaged   frame, octets  it cannot be read as it was written            spool_damaged
 //     unread    records        their sum is known, their entries are not:     as the others of
-//                              damaged, or no memory to look                  the file
+//                              damaged, or no memory to read                  the file
 //     unusable  file           others or unknown                              see there
 //     others    file           its messages need other templates than today   spool_unusable
 //     unknown   file           the same, but its header is damaged            spool_damaged
@@ -33,7 +33,7 @@ struct UnreadRecords {
     [[nodiscard]] bool empty() const noexcept { return queues.empty(); }
 };
 
-/// The account of records in a spool: of a frame, or of what is missing.
+/// The account of records in a spool: of a frame, or of missing records.
 struct SpoolAccount {
     RecordTally tally{};                 ///< of all of them
     std::vector<RecordEntry> entries{};  ///< of this process's records
@@ -47,13 +47,14 @@ struct SpoolAccount {
     }
 };
 
-/// What a spool's file holds that was not taken: what cannot be found in the file again is missing,
-/// exactly. It takes a tally for each queue, however many frames the file has.
+/// The records in a spool's file that were not taken. Records that cannot be found in the file
+/// again are missing, exactly. It takes a tally for each queue, whatever number of frames the file
+/// has.
 class SpoolLedger {
 public:
     /// Records of this process were written.
     ///
-    /// @param keeps_numbers  the delivery book has states of them
+    /// @param keeps_numbers  RecordAccounting has states of them
     /// @return  false: there is no memory for them, and nothing has changed
     [[nodiscard]] bool write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept;
     /// Records of a former process were found.
@@ -66,7 +67,7 @@ public:
     [[nodiscard]] bool take(const SpoolAccount& account) noexcept;
     [[nodiscard]] bool empty() const noexcept;
     [[nodiscard]] bool keeps_numbers() const noexcept { return !numbers_.empty(); }
-    /// Gives all that is left, as damaged. It takes no memory.
+    /// Removes all that is left, as damaged. It takes no memory.
     ///
     /// @return  of a former process, and of this one; without records where nothing is left
     static constexpr std::size_t kMostRest = 2;

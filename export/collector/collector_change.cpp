@@ -31,7 +31,7 @@ private:
 };
 
 bool is_one_path(const std::string& a, const std::string& b) {
-    std::error_code unknown;  // no working directory: then paths are what they are
+    std::error_code unknown;  // no working directory: paths stay as they are
     const auto normal = [&](const std::string& path) {
         return std::filesystem::absolute(path + "/", unknown).lexically_normal();
     };
@@ -42,7 +42,8 @@ bool is_stream(const CollectorOptions& collector) noexcept {
     return collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
 }
 
-/// `wanted` with all of `today` but what a reload changes: equal to it where nothing else differs.
+/// `wanted` with all of `today` but the keys that a reload changes: equal to it where nothing else
+/// differs.
 CollectorOptions with_movable(CollectorOptions today, const CollectorOptions& wanted) {
     today.buffer = wanted.buffer;
     today.spool.max_octets = wanted.spool.max_octets;

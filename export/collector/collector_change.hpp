@@ -7,8 +7,8 @@
 
 namespace tributary {
 
-/// Whether what a collector has on its host, a spool or files that are rotated, binds it to the
-/// probe: it cannot be replaced while the probe runs, but its limits and its address can change.
+/// Whether a spool, or files that are rotated, bind a collector to the probe: it cannot be replaced
+/// while the probe runs, but its limits and its address can change.
 [[nodiscard]] inline bool is_bound(const CollectorOptions& collector) noexcept {
     return collector.spool.is_on() || collector.rotation.is_on();
 }
@@ -16,13 +16,13 @@ namespace tributary {
 /// Whether two collectors have one file or one spool.
 [[nodiscard]] bool share_place(const CollectorOptions& a, const CollectorOptions& b);
 
-/// The keys in which a bound collector would change, and that no reload changes: "timestamps and
+/// The keys that would change of a bound collector, and that no reload changes: "timestamps and
 /// direction". Empty: only its limits and, with a spool, its address differ.
 [[nodiscard]] std::string fixed_changes(const CollectorOptions& today,
                                         const CollectorOptions& wanted);
 
-/// The keys of all collectors that would change and that begin all sessions anew:
-/// "export.timestamps". Empty: none.
+/// The keys of all collectors that would change and that restart all sessions: "export.timestamps".
+/// Empty: none.
 [[nodiscard]] std::string common_changes(const ExportOptions& today, const ExportOptions& wanted);
 
 }  // namespace tributary

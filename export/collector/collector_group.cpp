@@ -32,7 +32,7 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
     change(options, accounts);
 }
 
-/// Goes on with the ends of retired collectors.
+/// Continues the ends of retired collectors.
 void CollectorGroup::retire_some(ExportTime now) {
     for (Member& member : retired_) {
         member.session->advance(now);
@@ -42,7 +42,7 @@ void CollectorGroup::retire_some(ExportTime now) {
         if (is_stranded && session(active_).is_up()) {
             rescue(*member.session, now);
         }
-        // One that is still wanted has its records when it is back, from the old session first.
+        // If the collector still has this account, its old session waits for it and sends first.
         const bool is_patient = !is_finishing_ && has_account(member.account);
         if (is_patient ? member.session->flush(now) : end_member(member, true, now)) {
             member.session->close();
@@ -50,18 +50,18 @@ void CollectorGroup::retire_some(ExportTime now) {
         }
     }
     for (const Member& member : retired_) {
-        show_state(member.account);  // what happens to the retired one is not its successor's
+        show_state(member.account);  // events of the retired session are not its successor's
     }
     std::erase_if(retired_, [](const Member& member) { return member.session == nullptr; });
 }
 
-/// Whether a collector that is wanted has this account.
+/// Whether a present collector has this account.
 bool CollectorGroup::has_account(std::size_t account) const noexcept {
     return std::ranges::any_of(members_,
                                [&](const Member& member) { return member.account == account; });
 }
 
-/// Makes the gauges of a retired session's account those of the member that has the account now.
+/// Sets the gauges of a retired session's account to those of the present member with that account.
 void CollectorGroup::show_state(std::size_t account) noexcept {
     accounting_.account(account).connected.set(0);
     for (const Member& member : members_) {
@@ -111,8 +111,8 @@ bool CollectorGroup::ready() const noexcept {
     return has_room || all_dead || spool_.takes_records();
 }
 
-/// Whether a collector's buffer is full because its messages leave at a pace, and records are not
-/// to pass it by: a pace of its own soon follows, and with failover no other one is to have them.
+/// Whether a collector's buffer is full because its messages leave at a pace, and records must wait
+/// for it: an automatic pace soon follows, and with failover no other collector may have them.
 bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
     const bool is_active = &member == &members_[active_];
     return member.session->is_full_by_pace() &&
@@ -157,7 +157,7 @@ std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
     }
 }
 
-/// At the end a record that finds no memory for its account waits no longer. @return  true
+/// At the end a record without memory for its account waits no longer. @return  true
 bool CollectorGroup::lose_unbegun(std::size_t queue, const RecordTally& record) noexcept {
     for (const Member& member : members_) {
         accounting_.account(member.account).lose(ExportLoss::buffer_full, record);
@@ -176,7 +176,7 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
 
 std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
     FlowKey key = reinterpret_cast<const FlowRecordCore*>(record)->key;
-    key.ingress_interface = {};  // a tap's two directions come through two
+    key.ingress_interface = {};  // the two directions of a tap come through two
     key = swapped(key, std::tie(key.destination, key.destination_port) <
                            std::tie(key.source, key.source_port));
     std::size_t share = (hasher_(key) >> 32U) * members_.size() >> 32U;
@@ -186,7 +186,7 @@ std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
     return share;
 }
 
-/// The index of the first collector that `is_good`; none: how many there are.
+/// The index of the first collector that `is_good`; if there is none, the number of collectors.
 template <class IsGood>
 std::size_t CollectorGroup::first(IsGood is_good) const {
     const auto found = std::ranges::find_if(
@@ -194,7 +194,7 @@ std::size_t CollectorGroup::first(IsGood is_good) const {
     return static_cast<std::size_t>(found - members_.begin());
 }
 
-/// Ends the session of a collector that takes nothing while another one can have what waits.
+/// Ends the session of a collector that takes nothing while another one can take what waits.
 void CollectorGroup::leave_stalled(ExportTime now) {
     CollectorSession& active = session(active_);
     if (!active.has_stalled(now)) {
@@ -208,12 +208,13 @@ void CollectorGroup::leave_stalled(ExportTime now) {
     }
 }
 
-/// Decides who has the records from now on, and gives it what waits for those who are away.
+/// Chooses the collector that gets the records from now on, and gives it the records that wait for
+/// absent collectors.
 void CollectorGroup::choose_active(ExportTime now) {
     leave_stalled(now);
     const std::size_t best = best_member(now);
     active_ = best;
-    tell_change(now);
+    log_change(now);
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const bool is_stranded =
             index != active_ && !session(index).has_session() && session(index).is_waiting();
@@ -221,7 +222,7 @@ void CollectorGroup::choose_active(ExportTime now) {
             rescue(session(index), now);
         }
     }
-    if (session(active_).is_dead()) {  // then they all are
+    if (session(active_).is_dead()) {  // then all are
         for (const Member& member : members_) {
             abandon(*member.session, now);
         }
@@ -230,27 +231,27 @@ void CollectorGroup::choose_active(ExportTime now) {
     show_standby();
 }
 
-/// Has the log say which collector has the records, where that has changed: one that has been
-/// reached, or none.
-void CollectorGroup::tell_change(ExportTime now) {
+/// Logs which collector has the records, if that has changed: a collector that was reached, or
+/// none.
+void CollectorGroup::log_change(ExportTime now) {
     if (session(active_).is_up()) {
-        if (told_active_ != active_) {
-            told_active_ = active_;
-            session(active_).tell_takes_over(now);
+        if (logged_active_ != active_) {
+            logged_active_ = active_;
+            session(active_).log_takes_over(now);
         }
         return;
     }
     const bool is_any_up =
         first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
-    if (told_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
+    if (logged_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
         !is_finishing_) {
-        told_active_.reset();
-        spool_.tell_none_reached(now);
+        logged_active_.reset();
+        spool_.log_none_reached(now);
     }
 }
 
-/// The first that can send and has room; if there is none, whoever has the records now, as long as
-/// it has room, and then the first that has.
+/// The first that can send and has room. If there is none, the collector that has the records now,
+/// as long as it has room, and then the first with room.
 std::size_t CollectorGroup::best_member(ExportTime now) {
     began_ = began_.value_or(now.uptime);
     const std::size_t up = first([](const CollectorSession& each) {
@@ -271,8 +272,8 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
     return living < members_.size() && session(active_).is_dead() ? living : active_;
 }
 
-/// Gives the records that wait for a collector to the one that has them now, unless memory is
-/// short: then they wait on.
+/// Gives the records that wait for a collector to the active one. While memory is short they wait
+/// on.
 void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
     if (MemoryReserve::is_given_out()) {
         return;
@@ -313,7 +314,7 @@ void CollectorGroup::end_now() noexcept {
     ends_now_ = true;
     for (const Members* const members : {&members_, &retired_}) {
         for (const Member& member : *members) {
-            member.session->begin_end(options_.drain_timeout);  // no pace of its own holds it back
+            member.session->begin_end(options_.drain_timeout);  // no automatic pace delays it
         }
     }
 }
@@ -336,15 +337,16 @@ bool CollectorGroup::end_member(Member& member, bool drained, ExportTime now) {
     return drained && member.session->flush(now);
 }
 
-/// Whether the collector has let its time pass. Before the rings are drained, a message that is
-/// still open does not wait for it.
+/// Whether the collector's time for the end has passed. Before the rings are drained, an open
+/// message does not count as waiting.
 bool CollectorGroup::has_failed_to_end(Member& member, bool drained, ExportTime now) const {
     const std::uint64_t signs = member.session->signs_of_life();
     const bool is_held_back = !ends_now_ && member.session->is_held_back();
     if (std::exchange(member.signs_of_life, signs) != signs || is_held_back) {
         member.progress_at = now.uptime;
     }
-    // Even without time for the end, what has left is not taken for lost before it is known to be.
+    // Even without time for the end, messages that have left are not counted as lost before their
+    // outcome is known.
     const std::chrono::nanoseconds patience = std::max<std::chrono::nanoseconds>(
         options_.drain_timeout, 2 * member.session->refusal_wait());
     const bool is_waiting = drained ? member.session->is_waiting() : member.session->has_unsent();

@@ -23,20 +23,20 @@ namespace tributary {
 ///     copy      all of them. What one cannot take while another can is lost to that one alone.
 ///     balance   one, by the flow's key: both directions of a conversation, and all their records,
 ///               have the same.
-///     failover  the first in order that can send. When a connection is lost, what has not arrived
-///               there goes to the collector that has the records then. One that takes nothing for
-///               Transport::kStall is left while another one can send. While none can send, records
-///               go to the group's spool, if there is one.
+///     failover  the first in order that can send. When a connection is lost, records that have not
+///               arrived there go to the collector that has the records then. A collector that
+///               takes nothing for Transport::kStall is left while another one can send. While none
+///               can send, records go to the group's spool, if there is one.
 ///
-/// A collector that is away never costs another one anything. Only while none can take records, and
-/// no spool does, the records wait where they are. One that has failed for good counts as if it
-/// were not in the list, but for its own account.
+/// An absent collector never delays another one. Only while none can take records, and no spool
+/// does, the records wait where they are. A collector that has failed for good is treated as if it
+/// were not in the list, but keeps its own account.
 /// @thread  the export thread
 class CollectorGroup {
 public:
     /// A collector that takes a little now and then has this many drain timeouts in all.
     static constexpr int kSlowestDrain = 10;
-    /// Failover: so long the first collector may take to be reached for the first time.
+    /// Failover: time for the first collector to be reached for the first time.
     static constexpr std::chrono::seconds kStartUp{3};
     /// Sessions that end at the same time; each may have a buffer of records.
     static constexpr std::size_t kMostRetired = 16;
@@ -47,51 +47,51 @@ public:
                    ExportCounters& counters, CollectorEventHandler handler);
 
     /// Records go to other collectors, or in another way, from now on. A collector for which
-    /// nothing changes goes on with its session. Others are retired: what is on its way to them is
-    /// still sent, and given up as finish() does; but while the collector's account is still
-    /// wanted, it waits for the collector as long as that takes.
+    /// nothing changes goes on with its session. Other sessions are retired: records on their way
+    /// are still sent, and given up as finish() does. But while the collector's account is still in
+    /// use, the session waits for the collector without a limit.
     ///
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
     /// @return  names of collectors that go on, and whose TLS files have changed: they were read
     ///          anew, and connections that begin from now on use them
-    /// @errors  ExportError: nothing has changed. A file or spool that a collector uses can't be
+    /// @errors  ExportError: nothing has changed. A file or spool in use by a collector can't be
     ///          used by another one, nor by itself with other options, until it is retired. TLS
-    ///          files that have changed must be good. A collector
-    ///          with a spool, or whose files are rotated, goes on in its session with other limits
-    ///          and, with a spool, at another address; else it stays to the end.
+    ///          files that have changed must be good. A collector with a spool, or whose files are
+    ///          rotated, goes on in its session with other limits and, with a spool, at another
+    ///          address; else it stays to the end.
     std::vector<std::string> change(const ExportOptions& options,
                                     std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
 
-    /// Collectors that are away are tried at once.
+    /// Connects to absent collectors at once.
     void try_now() noexcept;
-    /// Does what time or the collectors have made due.
+    /// Does all that is due, by time or by the collectors.
     void advance(ExportTime now);
-    /// Whether a record may find a collector that takes it.
+    /// Whether a collector can take a record.
     [[nodiscard]] bool ready() const noexcept;
     /// @param record  of the layout given at construction, aligned to 8
-    /// @return  false: it was not taken, and is the caller's still
+    /// @return  false: it was not taken, and the caller keeps it
     [[nodiscard]] bool add(const std::byte* record, std::size_t queue, ExportTime now);
     /// Sends what is left, once no more records come, or gives up collectors that have taken
-    /// nothing for drain_timeout; what is left for them then is lost. To be called again and again
-    /// from the beginning of the end.
+    /// nothing for drain_timeout. What is left for these is lost. Call it again and again from the
+    /// beginning of the end.
     ///
     /// @param drained  nothing more will be added
     /// @return         nothing is left here, and every record is accounted for
     [[nodiscard]] bool finish(ExportTime now, bool drained);
-    /// The end waits for no collector any more: what it does not take at once is given up.
+    /// The end waits for no collector any more: records that it does not take at once are given up.
     void end_now() noexcept;
 
     /// Whether messages wait for their pace.
     [[nodiscard]] bool is_held_back() const noexcept;
-    /// The end, after finish(): what a transport does at its end, it does now.
+    /// The end, after finish(): the transports do now what they do at their end.
     void close();
 
     /// Grows with every message that arrives.
     [[nodiscard]] std::uint64_t progress() const noexcept;
-    /// The line that tells of a final failure of all collectors; empty: one can still be written
+    /// The log line of a final failure of all collectors; empty: at least one can still be written
     /// to.
     [[nodiscard]] std::string error() const;
 
@@ -100,7 +100,7 @@ private:
         std::unique_ptr<CollectorSession> session;
         CollectorOptions options;
         std::size_t account{};
-        /// For take_over(): of the member whose session it goes on with; nothing: its own is new.
+        /// For take_over(): the member whose session goes on; nothing: the session is new.
         std::optional<std::size_t> former{};
         std::optional<CollectorSession::Move> move{};          ///< what changes then
         std::shared_ptr<const TlsContext> tls_files{};         ///< read anew for it; or nullptr
@@ -124,7 +124,7 @@ private:
     void leave_stalled(ExportTime now);
     void choose_active(ExportTime now);
     void show_standby() noexcept;
-    void tell_change(ExportTime now);
+    void log_change(ExportTime now);
     [[nodiscard]] std::size_t best_member(ExportTime now);
     [[nodiscard]] bool choose_for_record(ExportTime now);
     [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;
@@ -166,17 +166,17 @@ private:
     Members members_;
     Members retired_;
     std::size_t active_ = 0;  ///< failover: the collector that gets the records
-    /// Failover: the collector that the log named last; nothing: the log said that none is reached.
-    std::optional<std::size_t> told_active_ = 0;
+    /// Failover: the last collector in the log; nothing: the last line was that none is reached.
+    std::optional<std::size_t> logged_active_ = 0;
     bool was_up_{};                         ///< failover: a collector was reached before
-    bool is_for_spool_{};                   ///< failover: records that come go to the spool
-    bool spool_gave_up_{};                  ///< the end: no more is sent from it
+    bool is_for_spool_{};                   ///< failover: new records go to the spool
+    bool spool_gave_up_{};                  ///< the end: nothing more is sent from it
     std::chrono::nanoseconds copied_at_{};  ///< uptime of the last try to write to the spool
     std::optional<std::chrono::nanoseconds> spool_ends_since_;  ///< uptime
     std::chrono::nanoseconds spool_progress_at_{};
     std::uint64_t spool_signs_{};  ///< of life, as last seen at its end
     bool is_finishing_{};
-    bool ends_now_{};  ///< the end waits for no pace, either
+    bool ends_now_{};  ///< the end does not wait for a pace either
     std::optional<std::chrono::nanoseconds> began_;
 };
 

@@ -9,12 +9,12 @@
 namespace tributary {
 namespace {
 
-/// What all sessions depend on.
+/// The options that all sessions depend on.
 ExportOptions common_part(ExportOptions options) {
     options.collectors.clear();
     options.drain_timeout = {};
     options.spool = {};
-    // Whether records are kept for another collector is what matters.
+    // Of the mode only one thing matters: whether records are kept for another collector.
     options.mode = options.mode == ExportMode::failover ? ExportMode::failover : ExportMode::copy;
     return options;
 }
@@ -30,9 +30,9 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
                                                 std::span<const std::size_t> accounts) {
     const bool is_same = options == options_;
     if (!is_same && retired_.size() >= kMostRetired) {
-        throw ExportError("too many collectors that former reloads took away still get records");
+        throw ExportError("too many collectors removed by former reloads still get records");
     }
-    // What may find no memory comes before anything changes.
+    // What may fail for lack of memory comes before anything changes.
     ExportOptions next = options;
     retired_.reserve(retired_.size() + members_.size());
     if (options.spool.directory != options_.spool.directory) {
@@ -54,7 +54,7 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
         give_tls_files(wanted);
         return with_new_files;
     }
-    // Files last: what is there gets another name, and another collector may still be refused.
+    // Files last: an existing file gets another name, and another collector may still be refused.
     begin_sessions(wanted, options, false);
     begin_sessions(wanted, options, true);
     give_tls_files(wanted);
@@ -68,7 +68,7 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     return with_new_files;
 }
 
-/// Makes the gauges say which collector has the records, where that is one alone.
+/// Sets the gauges of the collector that has the records alone.
 void CollectorGroup::show_standby() noexcept {
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const bool is_standby = options_.mode == ExportMode::failover && index != active_;
@@ -76,7 +76,7 @@ void CollectorGroup::show_standby() noexcept {
     }
 }
 
-/// Makes the sessions of those that are new.
+/// Makes the sessions of new collectors.
 ///
 /// @param of_files  those of files, or all others
 void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options, bool of_files) {
@@ -96,7 +96,7 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
     }
 }
 
-/// Puts these members in the place of the present ones, which go on among them or are retired.
+/// Replaces the present members by these. The present ones go on among them or are retired.
 void CollectorGroup::take_over(Members wanted) noexcept {
     const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
@@ -116,7 +116,7 @@ void CollectorGroup::take_over(Members wanted) noexcept {
         }
     }
     members_ = std::move(wanted);
-    if (!members_.front().former) {  // it may take a while to be reached, as at the start
+    if (!members_.front().former) {  // its first connection may take a while, as at the start
         was_up_ = false;
         began_.reset();
     }
@@ -125,10 +125,10 @@ void CollectorGroup::take_over(Members wanted) noexcept {
     active_ = still_active != members_.end()
                   ? static_cast<std::size_t>(still_active - members_.begin())
                   : 0;
-    told_active_ = active_;
+    logged_active_ = active_;
 }
 
-/// The member whose session a collector goes on with: that of just these options, or one with the
+/// The member whose session a collector continues: the member with just these options, or with the
 /// same spool or the same rotated file.
 std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& collector) const {
     const auto place_of = [this](auto is_it) -> std::optional<std::size_t> {
@@ -143,7 +143,7 @@ std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& col
     });
 }
 
-/// Makes ready what changes of collectors that go on.
+/// Prepares the changes of collectors that go on.
 ///
 /// @errors  ExportError: there is no way to another address
 void CollectorGroup::prepare_moves(Members& wanted) {
@@ -155,11 +155,11 @@ void CollectorGroup::prepare_moves(Members& wanted) {
     }
 }
 
-/// Of collectors that go on as they are. Those that are new, or get another address, have just read
-/// their files.
+/// For collectors that go on as they are. New collectors, and those with another address, have just
+/// read their files.
 ///
 /// @return  names of those whose files have changed
-/// @errors  ExportError: such files are no good
+/// @errors  ExportError: such files are unusable
 std::vector<std::string> CollectorGroup::read_tls_files_anew(Members& wanted) const {
     std::vector<std::string> names;
     for (Member& member : wanted) {
@@ -179,7 +179,7 @@ std::vector<std::string> CollectorGroup::read_tls_files_anew(Members& wanted) co
     return names;
 }
 
-/// To the sessions that go on, what read_tls_files_anew() has read for them.
+/// Gives the sessions that go on the files that read_tls_files_anew() has read for them.
 void CollectorGroup::give_tls_files(Members& wanted) const noexcept {
     for (Member& member : wanted) {
         if (member.former && member.tls_files != nullptr) {
@@ -188,8 +188,8 @@ void CollectorGroup::give_tls_files(Members& wanted) const noexcept {
     }
 }
 
-/// The end of a rotated file may wait for a disk and a command, and the others' records with it;
-/// what a spool keeps is told of at the end of the process, and was made for its collector.
+/// The end of a rotated file may wait for a disk and a command, and the others' records with it.
+/// Records in a spool are counted at the end of the process, and were made for its collector.
 void CollectorGroup::refuse_end(const Member& member, const ExportOptions& wanted,
                                 bool all_anew) const {
     if (!is_bound(member.options)) {

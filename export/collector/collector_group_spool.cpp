@@ -6,8 +6,8 @@
 
 namespace tributary {
 
-/// Whether records that come go to the spool: behind those that are there, and while no collector
-/// can take them.
+/// Whether new records go to the spool: behind those that are there, and while no collector can
+/// take them.
 bool CollectorGroup::is_for_spool(ExportTime now) const noexcept {
     if (!spool_.takes_records()) {
         return false;
@@ -33,7 +33,7 @@ bool CollectorGroup::choose_for_record(ExportTime now) {
     return has_place && ready();
 }
 
-/// Only behind choose_for_record().
+/// Only after choose_for_record().
 void CollectorGroup::add_to_active(const RecordToSend& record, ExportTime now) {
     if (is_for_spool_) {
         spool_.add(record, now);
@@ -43,8 +43,8 @@ void CollectorGroup::add_to_active(const RecordToSend& record, ExportTime now) {
     }
 }
 
-/// Writes what the spool has in memory. With the first of it, what waits in the collectors' memory
-/// goes to the disk, too.
+/// Writes the spool's batch in memory to the disk. The first batch takes the records that wait in
+/// the collectors' memory with it.
 ///
 /// @return  false: the disk refuses it
 bool CollectorGroup::write_to_spool(ExportTime now) {
@@ -56,8 +56,8 @@ bool CollectorGroup::write_to_spool(ExportTime now) {
     return are_copied && spool_.write(now);
 }
 
-/// Whether what waits in the collectors' memory is to be copied to the disk, because no collector
-/// takes it: a process that is killed would lose it.
+/// Whether records that wait in the collectors' memory have to be copied to the disk, because no
+/// collector takes them: a process that is killed would lose them.
 bool CollectorGroup::copies_are_due(ExportTime now) const noexcept {
     const CollectorSession& active = session(active_);
     const bool none_takes = !active.is_up() || active.has_stalled(now);
@@ -80,12 +80,12 @@ void CollectorGroup::look_after_spool(ExportTime now) {
     is_for_spool_ = options_.mode == ExportMode::failover && is_for_spool(now);
 }
 
-/// Sends as much as the active collector has room for, and at most half a buffer: the rings wait
-/// meanwhile.
+/// Sends as much as the active collector has room for, and at most half a buffer, because the rings
+/// wait meanwhile.
 void CollectorGroup::send_from_spool(ExportTime now) {
     CollectorSession& active = session(active_);
     std::size_t sent = 0;
-    while (spool_.holds_records() && active.wants_batch() && sent < active.buffer() / 2) {
+    while (spool_.holds_records() && active.has_room_for_batch() && sent < active.buffer() / 2) {
         const std::size_t octets = spool_.send_to(active, now);
         if (octets == 0) {
             return;
@@ -120,7 +120,8 @@ std::uint64_t CollectorGroup::signs_of_life() const noexcept {
     return sum;
 }
 
-/// Gives a collector up. What is left there goes to the spool, if there is one, and else is lost.
+/// Gives a collector up. Records that are left there go to the spool, if there is one, and else are
+/// lost.
 void CollectorGroup::abandon(CollectorSession& session, ExportTime now) {
     if (!spool_.is_on() || !session.keeps_records()) {
         session.abandon(now);

@@ -17,7 +17,7 @@ std::optional<BiflowSplitter> splitter_for(const CollectorOptions& collector,
     return splits ? std::optional<BiflowSplitter>(layout) : std::nullopt;
 }
 
-/// The metering process as this collector sees it.
+/// The metering process as this collector gets it described.
 MeteringProcess metering_for(MeteringProcess metering,
                              const std::optional<BiflowSplitter>& splitter) {
     metering.layout = splitter ? splitter->layout() : metering.layout;
@@ -96,7 +96,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     }
     if (open_.entries.empty()) {
         open_.opened_at = now.uptime;
-        told_last_ = false;
+        last_options_made_ = false;
     }
     open_.entries.push_back(record.entry);  // memory is kept from message to message
     if (record_bytes_ != 0) {
@@ -106,12 +106,12 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
         lose(open_, ExportLoss::encoding_failed);
         events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
     }
-    lose_what_failed();  // if it was just now
+    lose_what_failed();  // if it has failed just now
 }
 
-/// Makes sure that the account of one more record finds room in the open message.
+/// Reserves room for the account of one more record in the open message.
 ///
-/// @return  it does; false: there is no memory
+/// @return  false: there is no memory
 bool CollectorSession::has_room_for_entry() noexcept {
     constexpr std::size_t kFirstRecords = 16;
     const std::size_t records = open_.entries.size();
@@ -160,7 +160,7 @@ void CollectorSession::keep_closed(ExportTime now) {
     open_.data_records = closed.records;
     open_.latest_end = closed.latest_end;
     if (is_in_batch_) {
-        open_.opened_at.reset();  // it was in a spool
+        open_.opened_at.reset();  // its records were in a spool
     } else {
         pace_.add(open_.octets.size());
     }
@@ -177,7 +177,7 @@ void CollectorSession::keep_closed(ExportTime now) {
     messages_.add_last(messages_.waiting, open_);
 }
 
-/// Sees whether the transport's session has ended, or a new one begun.
+/// Detects the end of the transport's session, or a new one.
 void CollectorSession::follow_session() noexcept {
     const std::uint64_t session = transport_->session();
     if (session == session_) {
@@ -187,7 +187,7 @@ void CollectorSession::follow_session() noexcept {
     take_back_staged();
     messages_.put_back(messages_.sent);
     session_ = session;
-    sessions_ += is_up() ? 1 : 0;  // by UDP one begins whether the collector lives or not
+    sessions_ += is_up() ? 1 : 0;  // by UDP one begins whether the collector listens or not
     templates_.restart();
     if (session != 0 && transport_->restarts_numbers()) {
         numbering_.restart();
@@ -236,14 +236,14 @@ void CollectorSession::pump(ExportTime now) {
     }
 }
 
-/// Makes ready what is to be sent next: templates that the collector does not know, then data. What
-/// waits for its pace is not made ready, and gets its number and time when it leaves.
+/// Stages the next messages: templates that the collector does not have, then data. A message that
+/// waits for its pace is not staged; it gets its number and time when it leaves.
 void CollectorSession::stage(ExportTime now) {
     const std::size_t most = is_up() ? Transport::kMostMessages : 1;
     while (messages_.staged.size() < most) {
         if (!pace_.allows()) {
             held_back_ = !messages_.waiting.empty() || templates_.options_are_due(now.uptime);
-            tell_pace(now);
+            log_pace(now);
             return;
         }
         if (!messages_.waiting.empty()) {
@@ -271,8 +271,8 @@ void CollectorSession::stage(ExportTime now) {
     }
 }
 
-/// A burst that leaves evenly is no news; one that takes half of the buffer is.
-void CollectorSession::tell_pace(ExportTime now) {
+/// A burst that leaves evenly is not logged; a burst that takes half of the buffer is.
+void CollectorSession::log_pace(ExportTime now) {
     if (held_back_ && messages_.octets() > buffer_ / 2) {
         events_.tell(CollectorEventKind::held_back, now.uptime, {});
     }
@@ -296,7 +296,7 @@ bool CollectorSession::stage_announcement(const TemplateScheduler::Announcement&
     return true;
 }
 
-/// Lets options records wait before everything else. Without memory they stay due.
+/// Queues options records before everything else. Without memory they stay due.
 void CollectorSession::make_options(ExportTime now) noexcept {
     try {
         add_options(now);
@@ -319,7 +319,7 @@ void CollectorSession::add_options(ExportTime now) {
     }
 }
 
-/// What the next message can say of all before it.
+/// The counts for the next options records: of all messages before them.
 OptionsNumbers CollectorSession::options_numbers() const {
     OptionsNumbers numbers;
     numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
@@ -327,7 +327,7 @@ OptionsNumbers CollectorSession::options_numbers() const {
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();
     }
-    if (group_spool_ != nullptr) {  // what that has lost no collector of the group gets
+    if (group_spool_ != nullptr) {  // records lost there reach no collector of the group
         for (const RecordCounter& cause : accounting_.account(kGroupSpool).lost) {
             numbers.not_sent += cause.read();
         }
@@ -353,7 +353,7 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
     }
 }
 
-/// Learns the outcome of messages that were sent.
+/// Reads the outcomes of messages that were sent.
 void CollectorSession::collect_outcomes(ExportTime now) {
     const SendOutcomes outcomes = transport_->collect_outcomes(now.uptime);
     for (std::size_t i = 0; i < outcomes.delivered; ++i) {

@@ -35,50 +35,52 @@ struct RecordToSend {
     RecordEntry entry;
 };
 
-/// Everything that concerns one collector: encoder, transport, and the messages on their way. Each
-/// record that it takes is told of once to the RecordAccounting.
+/// Everything that concerns one collector: encoder, transport, and the messages on their way. It
+/// reports each record that it takes once to the RecordAccounting.
 ///
 ///     open -> waiting -> staged -> sent -> delivered | refused
 ///                ^          |        |
 ///                +----------+--------+      the connection was lost: once more, in order
 ///
-/// A staged message has its number and time, and goes to the transport next; a sent one is the
-/// kernel's, but kept until it is known to have arrived. Whatever waits, waits within the
-/// collector's buffer, or in its spool: once that holds a message, all newer ones go behind it, and
-/// those that are older and still in memory lie there too.
+/// A staged message has its number and time, and goes to the transport next. The kernel has a sent
+/// one, but it is kept until its arrival is known. All messages wait in the collector's buffer, or
+/// in its spool: once that holds a message, all newer ones go behind it, and older ones that are
+/// still in memory are written there too.
 /// @thread  the export thread
 class CollectorSession {
 public:
-    /// @param book  outlives the session
+    /// @param accounting  outlives the session
     /// @errors  ExportError
     CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
                      RecordAccounting& accounting, CollectorPlace place,
                      CollectorEventHandler handler);
 
-    /// Does what time or the collector has made due: connection, templates, messages that wait.
+    /// Does all that is due, by time or by the collector: connection, templates, waiting messages.
     void advance(ExportTime now);
-    /// Whether there is room in its buffer, or in its spool, which has some unless its disk
-    /// refuses. While memory is short, one message at a time finds room.
+    /// Whether there is room in its buffer, or in its spool, which has room unless its disk
+    /// refuses. While memory is short, there is room for one message at a time.
     [[nodiscard]] bool has_room() const noexcept {
         const bool is_short = messages_.octets() > 0 && MemoryReserve::is_given_out();
         const bool has_memory = messages_.octets() < buffer_ && !spool_queue_.holds_messages();
         return !is_dead() &&
                (gave_up_ || (!is_short && (spool_queue_.takes_messages() || has_memory)));
     }
-    /// It has failed for good, or was given up: what it is given is lost.
+    /// It has failed for good, or was given up: records given to it are lost.
     [[nodiscard]] bool is_dead() const noexcept { return abandoned_ || transport_->failed(); }
     /// Whether there is a session, so that messages may be under way.
     [[nodiscard]] bool has_session() const noexcept { return transport_->session() != 0; }
-    /// Whether messages can leave now, and somebody takes them, as far as the transport knows.
+    /// Whether messages can leave now, and the collector takes them, as far as the transport can
+    /// tell.
     [[nodiscard]] bool is_up() const noexcept { return transport_->is_proven(); }
     /// Whether it has taken nothing for Transport::kStall although messages have left.
     [[nodiscard]] bool has_stalled(ExportTime now) const noexcept {
         const std::optional<std::chrono::nanoseconds> since = transport_->stalled_since();
         return since && now.uptime - *since >= Transport::kStall;
     }
-    /// Ends the session of a collector that takes nothing. What has not arrived waits here.
+    /// Ends the session of a collector that takes nothing. Messages that have not arrived wait
+    /// here.
     void leave(ExportTime now);
-    /// Whether there is something here that the collector has to take first.
+    /// Whether messages wait that the collector has to take first.
     [[nodiscard]] bool is_waiting() const noexcept {
         return messages_.octets() > 0 || !open_.entries.empty() || spool_queue_.holds_messages();
     }
@@ -86,16 +88,16 @@ public:
     [[nodiscard]] bool is_full_by_pace() const noexcept {
         return held_back_ && is_up() && !has_room();
     }
-    /// Whether that passes soon, because the pace adapts itself.
+    /// Whether that passes soon, because the pace is automatic.
     [[nodiscard]] bool has_own_pace() const noexcept { return pace_.is_auto(); }
     /// Whether messages wait for their pace.
     [[nodiscard]] bool is_held_back() const noexcept { return held_back_; }
-    /// The end begins: only what is in rings and caches still comes.
+    /// The end begins: only records in rings and caches still come.
     void begin_end(std::chrono::nanoseconds drain_timeout) noexcept {
         pace_.begin_end(drain_timeout, messages_.octets());
     }
-    /// Takes a record, when it has room; one too many does no harm, and is lost where there is no
-    /// memory for it.
+    /// Takes a record, when it has room. One record too many does no harm, and is lost if there is
+    /// no memory for it.
     void add(const RecordToSend& record, ExportTime now);
     /// A batch of records from the group's spool follows, until end_batch().
     void begin_batch(ExportTime now);
@@ -104,17 +106,17 @@ public:
     /// @param place  nothing: it has none
     void end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept;
     /// Whether there is room in memory for records of the group's spool: the other half of the
-    /// buffer is for what comes.
-    [[nodiscard]] bool wants_batch() const noexcept {
+    /// buffer is for new records.
+    [[nodiscard]] bool has_room_for_batch() const noexcept {
         return is_up() && messages_.octets() < buffer_ / 2 &&
                (messages_.octets() == 0 || !MemoryReserve::is_given_out());
     }
     [[nodiscard]] std::size_t buffer() const noexcept { return buffer_; }
-    /// Tells whether older records than come are in the group's spool.
+    /// Whether records older than the new ones are in the group's spool.
     void set_older_in_spool(bool are_there) noexcept { older_in_spool_ = are_there; }
-    /// So many octets of records came that went to the group's spool.
+    /// So many octets of new records went to the group's spool.
     void note_spooled(std::size_t octets) noexcept { pace_.add(octets); }
-    /// Copies to the group's spool what waits here and is not there yet.
+    /// Copies messages that wait here to the group's spool, unless they are there.
     ///
     /// @return  false: the disk refuses some of it
     [[nodiscard]] bool copy_to_spool(ExportTime now);
@@ -125,7 +127,7 @@ public:
     [[nodiscard]] bool flush(ExportTime now);
     /// Sends what can leave now.
     void send_what_can_leave(ExportTime now);
-    /// How long messages that have left may wait for bad news.
+    /// How long a refusal of messages that have left may take.
     [[nodiscard]] std::chrono::nanoseconds refusal_wait() const noexcept {
         return transport_->refusal_wait();
     }
@@ -133,18 +135,18 @@ public:
     [[nodiscard]] bool has_unsent() const noexcept {
         return messages_.octets() > 0 || spool_queue_.holds_messages();
     }
-    /// Nothing is sent any more. What is left here and all that still comes is lost, or goes to the
+    /// Nothing is sent any more. All messages here, and all new records, are lost, or go to the
     /// spool.
     void abandon(ExportTime now);
-    /// Whether hand_back() has something to give: the records themselves.
+    /// Whether hand_back() can return records.
     [[nodiscard]] bool keeps_records() const noexcept { return record_bytes_ != 0; }
-    /// Gives up every record that has not arrived, the oldest first; the account of them is the
-    /// caller's again. Only where keeps_records(), and without a session.
+    /// Returns every record that has not arrived, the oldest first; the caller accounts for them
+    /// then. Only where keeps_records(), and without a session.
     [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
-    /// The same at the end, whatever the session: nothing is sent any more, and all that still
-    /// comes is lost.
+    /// The same at the end, also with a session: nothing is sent any more, and all new records are
+    /// lost.
     [[nodiscard]] MessageStages::Stage give_back(ExportTime now);
-    /// The end: nothing is left here. What a transport does at its end, it does now.
+    /// The end: nothing is left here. The transport does now what it does at its end.
     void close();
     /// Makes the account's gauges those of this session: another one may have set them before.
     void show_state() noexcept {
@@ -152,23 +154,23 @@ public:
         show_gauges();
     }
 
-    /// Where a collector's limits and its address change while the session, its spool and its
-    /// account go on.
+    /// A change of a collector's limits and address while the session, its spool and its account go
+    /// on.
     struct Move {
         CollectorOptions options;
         std::string name;                      ///< describe() of these
         std::unique_ptr<Transport> transport;  ///< nullptr: the address stays
     };
-    /// @param wanted  differs from today's options in what fixed_changes() passes over
+    /// @param wanted  differs from today's options in keys that fixed_changes() ignores
     /// @errors  ExportError: there is no way to the other address; std::bad_alloc
     [[nodiscard]] Move prepare_move(const CollectorOptions& today, const CollectorOptions& wanted);
-    /// Limits hold at once. What was sent to the former address has kMovePatience to be
-    /// acknowledged; meanwhile nothing is sent, and then all goes to the other one.
+    /// Limits change at once. Messages sent to the former address have kMovePatience to be
+    /// acknowledged; meanwhile nothing is sent, and then all goes to the other address.
     void move(Move prepared) noexcept;
     static constexpr std::chrono::seconds kMovePatience{5};
-    /// TLS: the files of the address that it has, or gets next, where they have changed since they
-    /// were read; else nullptr.
-    /// @errors  ExportError: they are no good
+    /// TLS: the files of its present or next address, if they have changed since they were read;
+    /// else nullptr.
+    /// @errors  ExportError: they are unusable
     [[nodiscard]] std::shared_ptr<const TlsContext> read_tls_files_anew() const {
         return (next_.transport != nullptr ? *next_.transport : *transport_).read_files_anew();
     }
@@ -179,19 +181,19 @@ public:
 
     /// Ends a pause between two tries to connect.
     void try_now() noexcept { transport_->try_now(); }
-    /// The end has begun: from now on it is tried often.
+    /// The end has begun: from now on it connects more often.
     void hurry() noexcept {
         is_ending_ = true;
         transport_->try_now();
     }
-    /// Tells that this collector has the records from now on.
-    void tell_takes_over(ExportTime now);
+    /// Logs that this collector has the records from now on.
+    void log_takes_over(ExportTime now);
 
     /// Grows with every message that arrives.
     [[nodiscard]] std::uint64_t progress() const noexcept { return progress_; }
     /// Grows with that, and with every session that begins.
     [[nodiscard]] std::uint64_t signs_of_life() const noexcept { return progress_ + sessions_; }
-    /// The line that tells of a final failure; empty: there was none.
+    /// The log line of a final failure; empty: there was none.
     [[nodiscard]] const std::string& error() const noexcept { return events_.failure(); }
 
 private:
@@ -212,7 +214,7 @@ private:
     void collect_outcomes(ExportTime now);
     void pump(ExportTime now);
     void stage(ExportTime now);
-    void tell_pace(ExportTime now);
+    void log_pace(ExportTime now);
     [[nodiscard]] bool stage_announcement(const TemplateScheduler::Announcement& made,
                                           ExportTime now) noexcept;
     void make_options(ExportTime now) noexcept;
@@ -230,9 +232,9 @@ private:
     CollectorCounters& account_;
     CollectorEvents events_;
     std::unique_ptr<Transport> transport_;
-    Move next_;  ///< while it has a transport: goes to that when the former one has nothing left
+    Move next_;  ///< with a transport: moves there when the former one has nothing left
     std::optional<std::chrono::nanoseconds> moves_since_;  ///< uptime
-    std::optional<BiflowSplitter> splitter_;  ///< where the collector wants uniflows of biflows
+    std::optional<BiflowSplitter> splitter_;  ///< where the collector gets uniflows of biflows
     IpfixEncoder encoder_;
     TemplateScheduler templates_;
     SpoolQueue spool_queue_;
@@ -253,11 +255,11 @@ private:
     std::chrono::nanoseconds flush_interval_;
     std::size_t buffer_;  ///< octets that messages may have from their closing until they arrive
 
-    OutgoingMessage open_;  ///< what is in the encoder's open message
+    OutgoingMessage open_;  ///< the content of the encoder's open message
     MessageStages messages_;
 
-    std::uint64_t session_{};  ///< the transport's, as last seen
-    bool told_last_{};         ///< the last options records are made
+    std::uint64_t session_{};   ///< the transport's, as last seen
+    bool last_options_made_{};  ///< the last options records are made
     std::uint64_t progress_{};
     std::uint64_t sessions_{};
     std::uint64_t delivered_data_records_{};  ///< of flows, as collectors count them

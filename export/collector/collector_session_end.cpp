@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session ends, what is lost then, and how soon a lost connection is tried again.
+// How a session ends, which records are lost then, and how soon a lost connection is tried again.
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -19,7 +19,7 @@ bool CollectorSession::flush(ExportTime now) {
         close_message(now);
     }
     send_what_can_leave(now);
-    if (!is_waiting() && !std::exchange(told_last_, true)) {
+    if (!is_waiting() && !std::exchange(last_options_made_, true)) {
         templates_.want_options();
         send_what_can_leave(now);
     }
@@ -47,12 +47,12 @@ void CollectorSession::abandon(ExportTime now) {
     end_transport();
 }
 
-/// What has left and is not refused by now is not lost because nothing more can be heard.
+/// Messages that have left without a refusal are not lost: no refusal can be received any more.
 void CollectorSession::settle_last(ExportTime now) {
     collect_outcomes({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
 }
 
-/// Ends it at once: what is counted as lost must not arrive, nor its outcome be told later.
+/// Ends it at once: records counted as lost must not arrive, nor their outcome be reported later.
 void CollectorSession::end_transport() {
     abandoned_ = true;
     if (!is_file_) {
@@ -69,7 +69,7 @@ MessageStages::Stage CollectorSession::give_back(ExportTime now) {
     return hand_back(now);
 }
 
-/// The spool has what is left here, and the account knows it.
+/// Leaves all that is here in the spool, and accounts for it.
 void CollectorSession::keep_for_next_process(ExportTime now) {
     if (std::exchange(kept_for_next_process_, true)) {
         return;
@@ -109,11 +109,11 @@ void CollectorSession::leave(ExportTime now) {
     follow_session();
 }
 
-void CollectorSession::tell_takes_over(ExportTime now) {
+void CollectorSession::log_takes_over(ExportTime now) {
     events_.tell(CollectorEventKind::takes_over, now.uptime, {});
 }
 
-/// Tells of a message's records as lost. The message stays where it is, with none.
+/// Counts a message's records as lost. The message stays where it is, without records.
 void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
     accounting_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
@@ -132,7 +132,7 @@ void CollectorSession::lose_all(ExportLoss cause) noexcept {
     static_cast<void>(encoder_.close());
 }
 
-/// After a final failure nothing waits here, unless another collector may take it over.
+/// After a final failure no message waits here, unless another collector may take it over.
 void CollectorSession::lose_what_failed() noexcept {
     if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
         lose_all(ExportLoss::write_failed);
@@ -148,7 +148,7 @@ ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
     return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
 }
 
-/// Pauses between tries are shorter the more waits.
+/// The more waits, the shorter are the pauses between tries.
 void CollectorSession::look_after_pauses() noexcept {
     const bool fills =
         messages_.octets() >= buffer_ / 2 || spool_queue_.holds_messages() || older_in_spool_;

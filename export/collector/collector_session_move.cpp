@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-/// What the way to a collector depends on.
+/// The options that the transport to a collector depends on.
 auto address_of(const CollectorOptions& collector) {
     return std::tie(collector.transport, collector.host, collector.port, collector.source_address,
                     collector.path, collector.tls);

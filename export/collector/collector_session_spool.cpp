@@ -58,7 +58,7 @@ bool CollectorSession::copy_to_spool(ExportTime now) {
         }
         const std::uint32_t sent_records = message.data_records;
         message.data_records = static_cast<std::uint32_t>(message.entries.size());
-        message.octets.swap(message.records);  // those are what the group's spool has
+        message.octets.swap(message.records);  // the group's spool stores these
         const bool is_copied = group_spool_->copy(message, now);
         message.octets.swap(message.records);
         message.data_records = sent_records;
@@ -69,7 +69,7 @@ bool CollectorSession::copy_to_spool(ExportTime now) {
     });
 }
 
-/// Gives up its place on the disk: in this collector's spool, or in that of the group.
+/// Gives up the message's place on the disk: in this collector's spool, or in that of the group.
 void CollectorSession::release(OutgoingMessage& message) noexcept {
     if (group_spool_ != nullptr) {
         group_spool_->release(message);

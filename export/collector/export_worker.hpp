@@ -21,24 +21,24 @@ namespace tributary {
 
 /// Drains the queues' record rings into IPFIX messages for the collectors. While no collector can
 /// take records, it drains nothing: they wait in the rings, and behind them in the caches. Memory
-/// that the system does not give counts as a full buffer.
+/// refused by the system has the effect of a full buffer.
 /// @thread  the export thread, construction apart
 class ExportWorker {
 public:
     static constexpr std::size_t kBatchRecords = 256;
 
-    /// @param metering  what fills the queues
+    /// @param metering  describes the process that fills the queues
     /// @param queues    one source per queue; they outlive the worker
     /// @param counters  outlive the worker; with as many queues as there are here, and at least as
     /// many collectors
-    /// @param handler   told of what concerns the collectors; may be empty
+    /// @param handler   gets the events of the collectors; may be empty
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
     ///          or records and layout do not fit together
     ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                  std::vector<RecordSource*> queues, ExportCounters& counters,
                  const CollectorEventHandler& handler);
 
-    /// Exports otherwise from now on; see CollectorGroup::change().
+    /// Changes the options of the export; see CollectorGroup::change().
     ///
     /// @return  collectors whose TLS files were read anew
     /// @errors  ExportError: nothing has changed
@@ -46,7 +46,7 @@ public:
                                     std::span<const std::size_t> accounts) {
         return collectors_.change(options, accounts);
     }
-    /// Collectors that are away are tried at once.
+    /// Connects to absent collectors at once.
     void try_now() noexcept { collectors_.try_now(); }
     [[nodiscard]] bool is_retiring() const noexcept { return collectors_.is_retiring(); }
     /// Takes at most kBatchRecords records from each queue, and sends what is due.
@@ -54,20 +54,20 @@ public:
     /// @return  false: there was nothing to do
     /// @cost    at most one batch per queue; never blocks on a socket
     bool step(ExportTime now);
-    /// The end: drains, flushes, and gives up collectors that have taken nothing for drain_timeout;
-    /// what is left for them then is counted as lost. To be called until it returns true.
+    /// The end: drains, flushes, and gives up collectors that have taken nothing for drain_timeout.
+    /// What is left for these is counted as lost. Call it until it returns true.
     ///
-    /// @param no_more  no queue gets records any more, and what options records tell is final
+    /// @param no_more  no queue gets records any more, and the numbers in options records are final
     [[nodiscard]] bool finish(ExportTime now, bool no_more = true);
     /// From now on finish() waits for no collector.
     void end_now() noexcept { collectors_.end_now(); }
-    /// Whether all that is left waits for time to pass: for a pace.
+    /// Whether all that is left waits for a pace.
     [[nodiscard]] bool is_held_back() const noexcept { return collectors_.is_held_back(); }
     /// The end, after finish(): connections and files are closed. May wait for files to be
     /// finished.
     void close() { collectors_.close(); }
-    /// The line that tells of a final failure of all collectors (files that cannot be written);
-    /// empty: there was none. After it, all further records are counted as lost.
+    /// The log line of a final failure of all collectors (files that cannot be written); empty:
+    /// there was none. After it, all further records are counted as lost.
     [[nodiscard]] std::string error() const { return collectors_.error(); }
 
 private:

@@ -45,7 +45,7 @@ bool GroupSpool::write(ExportTime now) {
         return true;
     }
     batch_.data_records = static_cast<std::uint32_t>(batch_.entries.size());
-    batch_.octets.swap(batch_.records);  // where the spool expects what it writes
+    batch_.octets.swap(batch_.records);  // the spool writes from there
     const bool is_stored = spool_queue_.store(batch_, now);
     batch_.octets.swap(batch_.records);
     return is_stored;
@@ -78,10 +78,10 @@ std::optional<OutgoingMessage> GroupSpool::take(ExportTime now) {
     return std::nullopt;
 }
 
-/// A former process's records have no entries yet. Where there is no memory for them, or the
-/// records are none, they are lost: from the disk they can be had only once.
+/// A former process's records have no entries yet. Without memory for them, or if the octets are no
+/// records, they are lost: they can be read from the disk only once.
 ///
-/// @return  false: they are none
+/// @return  false: they are no records
 bool GroupSpool::make_entries(OutgoingMessage& batch) const {
     if (!batch.entries.empty()) {
         return batch.entries.size() * record_bytes_ == batch.octets.size();
@@ -134,8 +134,8 @@ void GroupSpool::take_back(MessageStages::Stage messages, ExportTime now) {
     }
 }
 
-/// A place that it shares with messages which have arrived is not its own: the next process would
-/// send theirs once more.
+/// A place shared with messages that have arrived is not kept: the next process would send these
+/// once more.
 void GroupSpool::store_again(OutgoingMessage& message, ExportTime now) {
     OutgoingMessage former;
     former.place = std::exchange(message.place, std::nullopt);

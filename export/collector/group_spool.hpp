@@ -20,15 +20,16 @@
 namespace tributary {
 
 /// Mode failover: records on disk while no collector can take them. Which collector will get them
-/// is not known, so they are no messages: they lie there as the cache gave them, in batches, with
-/// the fingerprint of their layout. Whichever collector is reached first gets them, the oldest
-/// first.
+/// is not known, so they are not encoded as messages: they lie there in the cache's format, in
+/// batches, with the fingerprint of their layout. The first collector that is reached gets them,
+/// the oldest first.
 ///
 ///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector's session
 ///                 `--------------------------------------^    where nothing older is on the disk
 ///
 /// A batch stays on the disk until the last message with a record of it has arrived, or is lost.
-/// What waits in a collector's memory when the first batch goes to the disk is copied there too.
+/// When the first batch goes to the disk, records that wait in a collector's memory are copied
+/// there too.
 /// @thread  the export thread
 class GroupSpool {
 public:
@@ -42,7 +43,7 @@ public:
                RecordAccounting& accounting, CollectorEventHandler handler);
 
     [[nodiscard]] bool is_on() const noexcept { return spool_queue_.is_on(); }
-    /// There is a spool, and its disk has not just refused something.
+    /// There is a spool, and its disk has not just refused a write.
     [[nodiscard]] bool takes_records() const noexcept { return spool_queue_.takes_messages(); }
     /// Whether records wait here.
     [[nodiscard]] bool holds_records() const noexcept {
@@ -52,16 +53,16 @@ public:
     [[nodiscard]] bool holds_on_disk() const noexcept { return spool_queue_.holds_messages(); }
     /// The spool may take so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept { spool_queue_.set_max_octets(octets); }
-    /// Where the places of messages are.
+    /// The places of messages on the disk.
     [[nodiscard]] SpoolQueue& spool_queue() noexcept { return spool_queue_; }
 
-    /// Does what time has made due, but for write().
+    /// Does all that is due by time, except write().
     void advance(ExportTime now) {
         events_.advance(now.uptime);
         spool_queue_.advance(now);
     }
-    /// Has the log say that no collector can be reached.
-    void tell_none_reached(ExportTime now) noexcept {
+    /// Logs that no collector can be reached.
+    void log_none_reached(ExportTime now) noexcept {
         events_.tell(CollectorEventKind::none_reached, now.uptime, {});
     }
     [[nodiscard]] bool has_room() const noexcept {
@@ -69,9 +70,9 @@ public:
     }
     /// Takes a record; only where has_room().
     void add(const RecordToSend& record, ExportTime now) noexcept;
-    /// Whether the batch waits for longer than a message would.
+    /// Whether the batch has waited longer than a message would.
     [[nodiscard]] bool is_due(ExportTime now) const noexcept;
-    /// Writes the batch, when what is in the collectors' memory was copied.
+    /// Writes the batch. The records in the collectors' memory must have been copied.
     ///
     /// @return  false: the disk refuses it, and it is still here
     [[nodiscard]] bool write(ExportTime now);
@@ -79,11 +80,12 @@ public:
     ///
     /// @return  its octets; 0: there is none, or no memory for it
     [[nodiscard]] std::size_t send_to(CollectorSession& collector, ExportTime now);
-    /// Takes over what a collector has given back.
+    /// Takes over messages that a collector has given back.
     void take_back(MessageStages::Stage messages, ExportTime now);
-    /// The end: all that is here stays here for the next process; what the disk refuses is lost.
+    /// The end: all that is here stays here for the next process; records that the disk refuses are
+    /// lost.
     void keep_for_next_process(ExportTime now);
-    /// After that, and when nothing more happens: the log has the last lines.
+    /// After that, when nothing more happens: logs the last lines.
     void close() noexcept { events_.end(); }
 
 private:

@@ -44,7 +44,7 @@ struct Told {
 
 }  // namespace
 
-TEST_CASE("CollectorEvents: a repeated trouble is told once a minute, and counted always",
+TEST_CASE("CollectorEvents: a repeated failure is logged once a minute, and counted always",
           "[export][unit]") {
     Told told;
     for (int second = 0; second < 60; ++second) {
@@ -60,7 +60,7 @@ TEST_CASE("CollectorEvents: a repeated trouble is told once a minute, and counte
     CHECK(told.counters.errors.read() == 60);
 }
 
-TEST_CASE("CollectorEvents: another cause is told at once", "[export][unit]") {
+TEST_CASE("CollectorEvents: another cause is logged at once", "[export][unit]") {
     Told told;
     told.tell(CollectorEventKind::connect_failed, 0, "Connection refused");
     told.tell(CollectorEventKind::connect_failed, 1, "Connection refused");
@@ -73,7 +73,7 @@ TEST_CASE("CollectorEvents: another cause is told at once", "[export][unit]") {
                                "no connection (hostname mismatch)"});
 }
 
-TEST_CASE("CollectorEvents: a trouble that had ended is told again", "[export][unit]") {
+TEST_CASE("CollectorEvents: a failure that had ended is logged again", "[export][unit]") {
     Told told;
     told.tell(CollectorEventKind::connect_failed, 0, "Connection refused");
     told.tell(CollectorEventKind::connected, 1);
@@ -94,7 +94,7 @@ TEST_CASE("CollectorEvents: a trouble that had ended is told again", "[export][u
     CHECK(told.events.failure().empty());
 }
 
-TEST_CASE("CollectorEvents: the spool's use and its end are told each time", "[export][unit]") {
+TEST_CASE("CollectorEvents: the spool's use and its end are logged each time", "[export][unit]") {
     Told told;
     for (int second = 0; second < 8; second += 4) {
         told.tell(CollectorEventKind::spool_used, second);
@@ -109,8 +109,9 @@ TEST_CASE("CollectorEvents: the spool's use and its end are told each time", "[e
     CHECK(told.take() == twice);
 }
 
-TEST_CASE("CollectorEvents: a state that flaps is told ten times a minute, and its count within it",
-          "[export][unit]") {
+TEST_CASE(
+    "CollectorEvents: a state that flaps is logged ten times a minute, and its count within it",
+    "[export][unit]") {
     Told told;
     for (int second = 0; second < 40; second += 2) {
         told.tell(CollectorEventKind::connected, second);
@@ -127,8 +128,7 @@ TEST_CASE("CollectorEvents: a state that flaps is told ten times a minute, and i
     CHECK(told.take() == Lines{"connection lost (reset)"});
 }
 
-TEST_CASE("CollectorEvents: a count waits while other lines are told that it does not belong to",
-          "[export][unit]") {
+TEST_CASE("CollectorEvents: a count waits while unrelated lines are logged", "[export][unit]") {
     Told told;
     for (int second = 0; second < 6; second += 2) {
         told.tell(CollectorEventKind::ends_each, second, "three");
@@ -142,7 +142,7 @@ TEST_CASE("CollectorEvents: a count waits while other lines are told that it doe
     CHECK_THAT(told.lines[0], Catch::EndsWith("(three), 2 times more"));
 }
 
-TEST_CASE("CollectorEvents: causes that alternate are bounded, and the count says so",
+TEST_CASE("CollectorEvents: causes that alternate are bounded, and the count reports it",
           "[export][unit]") {
     Told told;
     for (int second = 0; second < 30; ++second) {
@@ -153,7 +153,7 @@ TEST_CASE("CollectorEvents: causes that alternate are bounded, and the count say
     CHECK(told.take() == Lines{"no connection (other), 20 times more, also for other causes"});
 }
 
-TEST_CASE("CollectorEvents: what a limit leaves out of a loss is told in records",
+TEST_CASE("CollectorEvents: losses beyond the limit of lines are logged in records",
           "[export][unit]") {
     Told told;
     const auto lose = [&](int second, std::uint64_t records) {
@@ -170,7 +170,7 @@ TEST_CASE("CollectorEvents: what a limit leaves out of a loss is told in records
           Lines{"the spool is full, its oldest records are lost (2003 records more; a limit)"});
 }
 
-TEST_CASE("CollectorEvents: a full spool is news when the spool was empty in between",
+TEST_CASE("CollectorEvents: a full spool is logged again when it was empty in between",
           "[export][unit]") {
     Told told;
     told.events.tell_loss(CollectorEventKind::spool_full, seconds{0}, {}, 7);
@@ -181,8 +181,7 @@ TEST_CASE("CollectorEvents: a full spool is news when the spool was empty in bet
                                "the spool is full, its oldest records are lost (9 records)"});
 }
 
-TEST_CASE("CollectorEvents: what there was no memory to tell of is told of within a minute",
-          "[export][unit]") {
+TEST_CASE("CollectorEvents: lines without memory are logged within a minute", "[export][unit]") {
     Told told;
     std::int64_t calls = 0;
     {
@@ -194,8 +193,9 @@ TEST_CASE("CollectorEvents: what there was no memory to tell of is told of withi
     CHECK(told.take() == Lines{"the spool is full, its oldest records are lost (12 records)"});
 }
 
-TEST_CASE("CollectorEvents: that records wait for their pace is told once a minute, without count",
-          "[export][unit]") {
+TEST_CASE(
+    "CollectorEvents: that records wait for their pace is logged once a minute, without count",
+    "[export][unit]") {
     Told told;
     for (int second = 0; second <= 60; ++second) {
         told.tell(CollectorEventKind::held_back, second);

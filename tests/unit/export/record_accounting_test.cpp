@@ -55,7 +55,7 @@ TEST_CASE("RecordAccounting: a record is lost when the last collector has lost i
     CHECK(counters.queues[0].exported.read() == RecordTally{1, 10, 1000});
 }
 
-TEST_CASE("RecordAccounting: whatever the order, each record is counted once", "[export][unit]") {
+TEST_CASE("RecordAccounting: in any order, each record is counted once", "[export][unit]") {
     constexpr std::size_t kCollectors = 16;
     constexpr std::size_t kRecords = 2000;
     ExportCounters counters(1, kCollectors);

@@ -69,7 +69,7 @@ TEST_CASE("BiflowSplitter: each direction has its own analysed TCP", "[export][u
     CHECK(retransmissions(uniflows.second) == 6);
 }
 
-TEST_CASE("BiflowSplitter: each direction has what is its own", "[export][unit]") {
+TEST_CASE("BiflowSplitter: each direction has its own values", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of(kAllGroups, FlowDirection::biflow);
     BiflowSplitter splitter(layout);
     CHECK(splitter.layout().bytes == RecordLayout::of(kAllGroups).bytes);

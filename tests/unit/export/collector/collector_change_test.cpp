@@ -20,7 +20,7 @@ struct ChangingExport : GroupExport {
         : GroupExport(mode, 3), all(options.collectors) {
         options.drain_timeout = milliseconds{1000};
         choose(chosen);
-        // Accounts are those of all three, whoever is chosen.
+        // Accounts are those of all three, whichever are chosen.
         REQUIRE(chosen.front() == 0);
         start();
         run(milliseconds{200});
@@ -40,7 +40,7 @@ struct ChangingExport : GroupExport {
             queue.put(record_of(number));
         }
     }
-    /// Lets one go away, and so many records wait for it.
+    /// Takes a collector away, and lets so many records wait for it.
     void leave_waiting(std::size_t collector, std::uint16_t records) {
         collectors[collector].go_away();
         run(milliseconds{200});
@@ -60,7 +60,7 @@ struct ChangingExport : GroupExport {
 
 }  // namespace
 
-TEST_CASE("change: a collector that is added gets what comes, the others go on", "[export][unit]") {
+TEST_CASE("change: a new collector gets the next records, the others go on", "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
     group.put(0, 3000);
     group.run(milliseconds{500});
@@ -78,8 +78,7 @@ TEST_CASE("change: a collector that is added gets what comes, the others go on",
     CHECK(group.lost_at_all() == 0);
 }
 
-TEST_CASE("change: what is on its way to a collector that is removed still arrives",
-          "[export][unit]") {
+TEST_CASE("change: records on their way to a removed collector still arrive", "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
     group.put(0, 3000);
     static_cast<void>(group.worker->step(at(group.uptime)));  // far from all of it is taken
@@ -99,7 +98,7 @@ TEST_CASE("change: what is on its way to a collector that is removed still arriv
     CHECK(group.lost_at_all() == 0);
 }
 
-TEST_CASE("change: one that is removed while it is away loses what waited for it, by name",
+TEST_CASE("change: a collector removed while it is away loses its waiting records, by name",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
     group.leave_waiting(1, 1000);
@@ -130,7 +129,7 @@ TEST_CASE("change: options of one collector give it a new session, and the same 
     CHECK(group.counters.collectors[1].connected.read() == 1);
 }
 
-TEST_CASE("change: modes change, and every record is told of once", "[export][unit]") {
+TEST_CASE("change: modes change, and every record is counted once", "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1, 2});
     constexpr std::array kModes{ExportMode::balance, ExportMode::copy,     ExportMode::failover,
                                 ExportMode::balance, ExportMode::failover, ExportMode::copy};
@@ -179,7 +178,7 @@ TEST_CASE("change: a file in use is refused, and nothing has changed", "[export]
     CHECK(group.has(2) == 200);
 }
 
-TEST_CASE("change: losses are booked to whom they concern, wherever it stands in the list",
+TEST_CASE("change: losses are in the account of their collector, wherever it stands in the list",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1, 2});
     for (CollectorOptions& collector : group.all) {
@@ -217,7 +216,7 @@ TEST_CASE("change: a collector that was away before failover keeps no records to
     CHECK(group.collectors[2].ports == numbers(1000, 1500));
 }
 
-TEST_CASE("change: what waits for a collector that is away waits on, from its old session",
+TEST_CASE("change: records for an absent collector wait on, from its old session",
           "[export][unit]") {
     ChangingExport group(ExportMode::copy, {0, 1});
     group.leave_waiting(1, 1000);
@@ -253,7 +252,7 @@ TEST_CASE("change: rotated files stay to the end", "[export][unit]") {
     group.finish();
 }
 
-TEST_CASE("change: what a refused collector's spool holds is counted once, when it is accepted",
+TEST_CASE("change: records in a refused collector's spool are counted once, when it is accepted",
           "[export][unit]") {
     const TemporaryDirectory directory;
     leave_in_spool(directory, 1000);

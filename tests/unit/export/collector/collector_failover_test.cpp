@@ -10,7 +10,7 @@
 using namespace tributary;
 using namespace tributary::test;
 
-TEST_CASE("CollectorGroup: failover hands over what has not arrived, and goes back",
+TEST_CASE("CollectorGroup: failover hands over records that have not arrived, and goes back",
           "[export][unit]") {
     GroupExport group(ExportMode::failover);
     group.start();
@@ -47,7 +47,7 @@ TEST_CASE("CollectorGroup: failover hands over what has not arrived, and goes ba
     CHECK(group.exported() == 3001);
 }
 
-TEST_CASE("CollectorGroup: failover tells once when no collector can be reached, and which one is",
+TEST_CASE("CollectorGroup: failover logs once that no collector can be reached, and which one is",
           "[export][unit]") {
     const auto told = [](const GroupExport& group, CollectorEventKind kind) {
         return std::ranges::count(group.events, kind);
@@ -85,7 +85,7 @@ TEST_CASE("CollectorGroup: failover tells once when no collector can be reached,
     CHECK(is_good_news(CollectorEventKind::takes_over));
 }
 
-TEST_CASE("CollectorGroup: where a single failover target is full, none of it is told as away",
+TEST_CASE("CollectorGroup: where a single failover target is full, it is not logged as away",
           "[export][unit]") {
     GroupExport group(ExportMode::failover, 1, 65'536);
     group.start();
@@ -137,7 +137,7 @@ TEST_CASE("CollectorGroup: failover leaves a file that fails for good, and takes
     CHECK(group.worker->error().empty());
 }
 
-TEST_CASE("CollectorGroup: a collector that takes nothing is told of, and left for one that does",
+TEST_CASE("CollectorGroup: a collector that takes nothing is logged, and left for another one",
           "[export][unit]") {
     GroupExport group(ExportMode::failover);
     group.collectors[0].fall_silent();
@@ -145,7 +145,7 @@ TEST_CASE("CollectorGroup: a collector that takes nothing is told of, and left f
     group.run(milliseconds{500});
     group.queue.put_many(5000);
     group.run(milliseconds{29'000});
-    CHECK(group.collectors[1].ports.empty());  // a pause that short is none
+    CHECK(group.collectors[1].ports.empty());  // such a short pause does not count
     CHECK(std::ranges::count(group.events, CollectorEventKind::stalled) == 0);
     group.run(milliseconds{3000});
     CHECK(std::ranges::count(group.events, CollectorEventKind::stalled) == 1);

@@ -13,7 +13,7 @@
 using namespace tributary;
 using namespace tributary::test;
 
-TEST_CASE("CollectorGroup: copy gives each collector each record, as it wants it",
+TEST_CASE("CollectorGroup: copy gives each collector each record, in its own format",
           "[export][unit]") {
     GroupExport group(ExportMode::copy, 3);
     group.options.collectors[1].observation_domain = 77;
@@ -53,13 +53,13 @@ TEST_CASE("CollectorGroup: a collector that is away costs another one nothing", 
     group.collectors[1].come_back();
     group.run(milliseconds{60'000});
     group.finish();
-    CHECK(group.collectors[1].ports == numbers(0, 5000 - too_many));  // what waited, in order
+    CHECK(group.collectors[1].ports == numbers(0, 5000 - too_many));  // the waiting ones, in order
     CHECK(group.has(1) == 5000 - too_many);
     CHECK(group.exported() == 5000);  // counted once
     CHECK(group.lost(ExportLoss::buffer_full) == 0);
 }
 
-TEST_CASE("CollectorGroup: how long records took is told of each collector", "[export][unit]") {
+TEST_CASE("CollectorGroup: each collector has the latencies of its records", "[export][unit]") {
     GroupExport group(ExportMode::copy);
     group.options.flush_interval = milliseconds{700};
     group.collectors[1].go_away();
@@ -99,7 +99,7 @@ TEST_CASE("CollectorGroup: while no collector takes records, they wait", "[expor
     CHECK(group.lost(ExportLoss::collector_away) == 0);  // the other one has them
 }
 
-TEST_CASE("CollectorGroup: a record that nobody gets is lost once", "[export][unit]") {
+TEST_CASE("CollectorGroup: a record that no collector gets is lost once", "[export][unit]") {
     GroupExport group(ExportMode::copy);
     group.collectors[0].go_away();
     group.collectors[1].go_away();
@@ -113,8 +113,9 @@ TEST_CASE("CollectorGroup: a record that nobody gets is lost once", "[export][un
     CHECK(group.lost_to(1, ExportLoss::collector_away) == 5000);
 }
 
-TEST_CASE("CollectorGroup: one that is given up hears nothing more, while another one drains",
-          "[export][unit]") {
+TEST_CASE(
+    "CollectorGroup: a collector that is given up gets nothing more, while another one drains",
+    "[export][unit]") {
     GroupExport group(ExportMode::copy);
     group.options.drain_timeout = milliseconds{1000};
     group.start();

@@ -15,7 +15,7 @@ using namespace tributary::test;
 
 namespace {
 
-/// Two collectors, of which the first has a spool; a reload knows the second address, too.
+/// Two collectors; the first has a spool. A reload may use the second address, too.
 struct MovingExport : SpooledExport {
     explicit MovingExport(const TemporaryDirectory& directory)
         : SpooledExport(directory, std::uint64_t{1} << 26U, 2) {
@@ -27,7 +27,7 @@ struct MovingExport : SpooledExport {
         const std::vector<std::size_t> accounts{0, 1};
         worker->change(options, std::span(accounts).first(wanted.size()));
     }
-    /// What the reload answers.
+    /// The answer to the reload.
     template <class Change>
     [[nodiscard]] std::string refusal(Change change_options) {
         ExportOptions wanted = options;
@@ -48,7 +48,7 @@ struct MovingExport : SpooledExport {
 
 }  // namespace
 
-TEST_CASE("change: what is in a spool goes to the collector's new address, each record once",
+TEST_CASE("change: records in a spool go to the collector's new address, each once",
           "[export][unit]") {
     const TemporaryDirectory directory;
     MovingExport group(directory);
@@ -79,7 +79,7 @@ TEST_CASE("change: what is in a spool goes to the collector's new address, each 
     CHECK(spool_files_in(directory).empty());
 }
 
-TEST_CASE("change: what the former address of a spool's collector has does not come again",
+TEST_CASE("change: records that a spool's collector got at its former address do not come again",
           "[export][unit]") {
     const TemporaryDirectory directory;
     MovingExport group(directory);
@@ -101,7 +101,8 @@ TEST_CASE("change: what the former address of a spool's collector has does not c
     CHECK(group.exported() == 4000);
 }
 
-TEST_CASE("change: what cannot change for a collector with a spool is named", "[export][unit]") {
+TEST_CASE("change: options that cannot change for a collector with a spool are named",
+          "[export][unit]") {
     const TemporaryDirectory directory;
     MovingExport group(directory);
     group.start();

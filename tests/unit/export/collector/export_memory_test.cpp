@@ -45,7 +45,7 @@ private:
     std::uint16_t next_ = 0;
 };
 
-/// An export whose steps find only some memory; the collectors that are heard have what they like.
+/// An export whose steps find only some memory; collectors in the test have all they need.
 template <class Limit>
 class ShortExport {
 public:

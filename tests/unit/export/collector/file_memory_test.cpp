@@ -105,7 +105,7 @@ TEST_CASE("File rotation: without memory a file goes on, and ends later", "[expo
     CHECK(refused_allocations() > before);
 }
 
-TEST_CASE("Resolver: without memory it says why in the words that fit", "[export][unit]") {
+TEST_CASE("Resolver: without memory the reason is short enough", "[export][unit]") {
     CollectorOptions collector;
     collector.host = "collector.invalid";
     Resolver resolver(collector, SOCK_STREAM);

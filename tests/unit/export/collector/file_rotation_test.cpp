@@ -169,7 +169,8 @@ TEST_CASE("File rotation: the command gets no descriptor and no capability of th
     CHECK(read_file(report) == "4\nCapAmb:\t0000000000000000\n");
 }
 
-TEST_CASE("File rotation: a command that fails is told, and costs nothing else", "[export][unit]") {
+TEST_CASE("File rotation: a command that fails is logged, and costs nothing else",
+          "[export][unit]") {
     const TemporaryDirectory directory;
     FileRotation rotation = each_minute();
     rotation.command = "exit 3;";
@@ -187,7 +188,7 @@ TEST_CASE("File rotation: a command that fails is told, and costs nothing else",
     CHECK(directory.names().size() == 2);
 }
 
-TEST_CASE("File rotation: a command that fails otherwise than before is told at once",
+TEST_CASE("File rotation: a command that fails in another way than before is logged at once",
           "[export][unit]") {
     const TemporaryDirectory directory;
     const TemporaryDirectory elsewhere;
@@ -260,7 +261,7 @@ TEST_CASE("File rotation: a command that goes on holds up no name, and no descri
     CHECK(exports.counters.collectors[0].errors.read() == 0);
 }
 
-TEST_CASE("File rotation: files that are there are never written over", "[export][unit]") {
+TEST_CASE("File rotation: existing files are never overwritten", "[export][unit]") {
     const TemporaryDirectory directory;
     for (int run = 0; run < 3; ++run) {  // all within a second or two
         RotatingExport exports(directory, each_minute());

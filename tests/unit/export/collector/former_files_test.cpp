@@ -29,7 +29,7 @@ void write_file(const fs::path& path, const std::string& octets) {
     std::ofstream(path, std::ios::binary) << octets;
 }
 
-/// What a run writes that has so many records.
+/// The file of a run with so many records.
 std::string file_of(std::size_t records) {
     const TemporaryDirectory directory;
     RotatingExport exports(directory, {});
@@ -38,7 +38,7 @@ std::string file_of(std::size_t records) {
     return read_file(directory / "flows.ipfix");
 }
 
-/// The lines that a run says of former runs' files.
+/// The lines that a run logs of former runs' files.
 std::vector<std::string> said_of_former(const RotatingExport& exports) {
     std::vector<std::string> lines;
     for (const CollectorEvent& event : exports.events) {
@@ -79,7 +79,7 @@ struct NextRun {
 
 }  // namespace
 
-TEST_CASE("File: what former runs have written is kept under names of its own", "[export][unit]") {
+TEST_CASE("File: files of former runs are kept under names of their own", "[export][unit]") {
     const TemporaryDirectory directory;
     for (std::uint16_t run = 0; run < 4; ++run) {  // within a second or two
         RotatingExport exports(directory, {});
@@ -99,7 +99,7 @@ TEST_CASE("File: what former runs have written is kept under names of its own", 
     CHECK(ports_in(directory / "flows.ipfix").size() == 13);
 }
 
-TEST_CASE("File: what is no IPFIX is kept as well, and a link stays one", "[export][unit]") {
+TEST_CASE("File: files other than IPFIX are kept as well, and a link stays one", "[export][unit]") {
     const TemporaryDirectory directory;
     fs::create_directory(directory / "large");
     write_file(directory / "large/here.txt", "a letter");

@@ -15,8 +15,9 @@
 using namespace tributary;
 using namespace tributary::test;
 
-TEST_CASE("GroupSpool: the collector that is reached first gets what none could take, each once",
-          "[export][unit]") {
+TEST_CASE(
+    "GroupSpool: the first collector reached gets the records that none could take, each once",
+    "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory);
     group.start_with_none();
@@ -45,7 +46,7 @@ TEST_CASE("GroupSpool: the collector that is reached first gets what none could 
     CHECK(spool_files_in(directory).empty());
 }
 
-TEST_CASE("GroupSpool: what no collector has taken at the end is the next process's",
+TEST_CASE("GroupSpool: records that no collector has taken at the end are the next process's",
           "[export][unit]") {
     const TemporaryDirectory directory;
     {
@@ -84,7 +85,7 @@ TEST_CASE("GroupSpool: what no collector has taken at the end is the next proces
     CHECK(group.exported() == 0);  // they are none of this process
 }
 
-TEST_CASE("GroupSpool: a process that is killed leaves what the spool has, and that alone",
+TEST_CASE("GroupSpool: a process that is killed leaves the records in the spool, and no others",
           "[export][unit]") {
     const TemporaryDirectory directory;
     const TemporaryDirectory copy;
@@ -108,7 +109,7 @@ TEST_CASE("GroupSpool: a process that is killed leaves what the spool has, and t
     CHECK(spool_files_in(copy).empty());
 }
 
-TEST_CASE("GroupSpool: what waits with collectors is on the disk before more comes",
+TEST_CASE("GroupSpool: records that wait with collectors are on the disk before more come",
           "[export][unit]") {
     const TemporaryDirectory directory;
     const TemporaryDirectory copy;
@@ -256,7 +257,7 @@ TEST_CASE("GroupSpool: a collector that is left halfway has no record twice", "[
     }
 }
 
-TEST_CASE("GroupSpool: a reload changes its limit, and keeps what it holds", "[export][unit]") {
+TEST_CASE("GroupSpool: a reload changes its limit, and keeps its records", "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledGroup group(directory, 2, 1U << 26U, 65'536);
     group.start_with_none(milliseconds{3500});

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// What one file has of options, and how many messages and flow records come before each round.
+/// The options records in one file, and how many messages and flow records come before each round.
 struct Told {
     std::vector<std::uint64_t> exported_records;
     std::vector<std::uint64_t> exported_messages;
@@ -156,7 +156,7 @@ TEST_CASE("options records: a new session begins with them, and gets no old ones
     CHECK(group.collectors[0].ports.size() == 50);
 }
 
-TEST_CASE("options records: of sampling alone, and where an input is sampled, if that is wanted",
+TEST_CASE("options records: of sampling alone, and where an input is sampled, if configured",
           "[export][unit]") {
     CollectorOptions collector;
     collector.sampling = SamplingForm::netflow_where_sampled;

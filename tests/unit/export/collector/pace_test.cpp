@@ -51,7 +51,7 @@ struct Sender {
     milliseconds now{0};
 };
 
-/// A worker that exports to a UDP collector on this host, and what has arrived there.
+/// A worker that exports to a UDP collector on this host, and the octets that have arrived there.
 struct PacedExport {
     explicit PacedExport(std::vector<std::optional<std::uint64_t>> rates,
                          ExportMode mode = ExportMode::copy, std::size_t buffer = kBuffer,
@@ -141,7 +141,8 @@ TEST_CASE("Pace: a small burst, then so many octets in a second", "[export][unit
     CHECK(sender.send_for(milliseconds{1}, 0) == 18);
 }
 
-TEST_CASE("Pace: small messages count as what a receive buffer spends on them", "[export][unit]") {
+TEST_CASE("Pace: small messages count as the octets that a receive buffer spends on them",
+          "[export][unit]") {
     Pace pace(udp_at(100'000));
     pace.advance(milliseconds{0}, {});
     int messages = 0;
@@ -187,7 +188,7 @@ TEST_CASE("Pace: auto follows records that come faster, and falls back", "[expor
     CHECK(sender.pace.rate() == 1'000'000);
 }
 
-TEST_CASE("Pace: at the end what waits leaves within half of its time", "[export][unit]") {
+TEST_CASE("Pace: at the end waiting messages leave within half of its time", "[export][unit]") {
     Pace pace(udp_at(std::nullopt));
     pace.advance(milliseconds{0}, {});
     pace.begin_end(seconds{5}, 1'000'000'000);
@@ -229,7 +230,8 @@ TEST_CASE("UDP export: flows that end together leave at a pace", "[export][unit]
     CHECK(paced.lost(0) == 0);
 }
 
-TEST_CASE("UDP export: what waited for an absent collector leaves at a pace", "[export][unit]") {
+TEST_CASE("UDP export: messages that waited for an absent collector leave at a pace",
+          "[export][unit]") {
     PacedExport paced({500'000});
     const std::uint16_t port = paced.leave_waiting(10'000, seconds{2});
     paced.sockets[0] = bind_loopback(SOCK_DGRAM, port);
@@ -283,7 +285,7 @@ TEST_CASE("Pace: auto has a greatest value", "[export][unit]") {
     CHECK(sender.pace.rate() == 1'000'000);
 }
 
-TEST_CASE("Pace: a spool leaves at twice what comes", "[export][unit]") {
+TEST_CASE("Pace: a spool leaves at twice the rate of new octets", "[export][unit]") {
     Pace pace(udp_at(std::nullopt));
     std::uint64_t fastest = 0;
     for (int second = 0; second < 100; ++second) {

@@ -14,7 +14,7 @@ using namespace tributary::test;
 
 namespace {
 
-/// Uptimes of tries to reach a collector that is not there, and what the account said of the next.
+/// Uptimes of tries to reach an absent collector, and the account's time of the next one.
 struct Tries {
     std::vector<milliseconds> at;
     std::vector<milliseconds> told;
@@ -41,7 +41,7 @@ std::uint16_t port_of_nobody() { return port_of(listen_on(0)); }
 
 }  // namespace
 
-TEST_CASE("TCP export: pauses grow to ten seconds at the most, and the account tells them",
+TEST_CASE("TCP export: pauses grow to ten seconds at the most, and the account has them",
           "[export][unit]") {
     TcpExport tcp(port_of_nobody());
     const Tries tries(tcp, 12);
@@ -67,7 +67,7 @@ TEST_CASE("TCP export: while the buffer is half full, a second passes between tr
     CHECK(tries.at.back() - tries.at[tries.at.size() - 2] >= milliseconds{999});
 }
 
-TEST_CASE("TCP export: a pause ends when that is asked for", "[export][unit]") {
+TEST_CASE("TCP export: a pause ends on request", "[export][unit]") {
     const std::uint16_t port = port_of_nobody();
     TcpExport tcp(port);
     const Tries tries(tcp, 8);  // the next one is seconds away
@@ -141,7 +141,7 @@ struct HastyCollector {
 
 }  // namespace
 
-TEST_CASE("TCP export: a collector that ends each connection at once is told of, once a minute",
+TEST_CASE("TCP export: a collector that ends each connection at once is logged, once a minute",
           "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
     TcpExport tcp(port_of(listener));
@@ -174,7 +174,7 @@ TEST_CASE("TCP export: connections that last break the row", "[export][unit]") {
     CHECK(collector.told() == 0);
 }
 
-TEST_CASE("TCP export: a collector that is restarted again and again is not told of as refusing",
+TEST_CASE("TCP export: a collector that is restarted again and again is not logged as refusing",
           "[export][unit]") {
     FileDescriptor listener = listen_on(0);
     TcpExport tcp(port_of(listener));

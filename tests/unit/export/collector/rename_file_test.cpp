@@ -64,7 +64,7 @@ TEST_CASE("Rename: no file system replaces a file", "[export][unit]") {
     }
 }
 
-TEST_CASE("Rename: what cannot be done leaves the file, and says what to do", "[export][unit]") {
+TEST_CASE("Rename: a failure leaves the file, and says what to do", "[export][unit]") {
     for (const RenameCalls calls :
          {without_links<EPERM>(), without_links<EOPNOTSUPP>(), without_links<ENOSYS>()}) {
         const TwoNames names;

@@ -51,7 +51,7 @@ TEST_CASE("spool: damaged records that another collector has are not lost", "[ex
     exports.start();
     exports.put(0, 3000);
     exports.run(milliseconds{1000});
-    exports.collectors[1].go_away();  // and loses what its buffer does not hold
+    exports.collectors[1].go_away();  // and loses records without room in its buffer
     exports.put(3000, 8000);
     exports.run(milliseconds{1000});
     for (const std::filesystem::path& file : spool_files_in(directory)) {
@@ -71,7 +71,8 @@ TEST_CASE("spool: damaged records that another collector has are not lost", "[ex
     CHECK(exports.lost(ExportLoss::spool_damaged) > 0);
 }
 
-TEST_CASE("spool: messages of sets that no collector was told of are damaged", "[export][unit]") {
+TEST_CASE("spool: messages of sets that no collector has the template of are damaged",
+          "[export][unit]") {
     const TemporaryDirectory directory;
     leave_in_spool(directory, 100);
     std::uint64_t fingerprint = 0;

@@ -14,7 +14,7 @@
 using namespace tributary;
 using namespace tributary::test;
 
-TEST_CASE("spool: what an absent collector cannot take waits there, and comes in order",
+TEST_CASE("spool: records for an absent collector wait there, and come in order",
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledExport exports(directory);
@@ -47,7 +47,7 @@ TEST_CASE("spool: what an absent collector cannot take waits there, and comes in
     CHECK(exports.told(CollectorEventKind::spool_emptied));
 }
 
-TEST_CASE("spool: connections that come and go lose nothing but what a kernel had taken",
+TEST_CASE("spool: connections that come and go lose only records that a kernel had taken",
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledExport exports(directory);
@@ -67,8 +67,7 @@ TEST_CASE("spool: connections that come and go lose nothing but what a kernel ha
     CHECK(exports.collectors[0].ports == numbers(0, 40'000));
 }
 
-TEST_CASE("spool: what is left at the end is the next process's, after nothing else",
-          "[export][unit]") {
+TEST_CASE("spool: records left at the end are the next process's, sent first", "[export][unit]") {
     const TemporaryDirectory directory;
     {
         SpooledExport exports(directory);
@@ -155,7 +154,7 @@ TEST_CASE("spool: one collector's costs another one nothing", "[export][unit]") 
     CHECK(exports.counters.collectors[0].spooled.read().records == 20'000);
 }
 
-TEST_CASE("spool: a disk that refuses costs nobody anything while records can wait elsewhere",
+TEST_CASE("spool: a disk that refuses costs no record while they can wait elsewhere",
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledExport exports(directory);
@@ -187,7 +186,7 @@ TEST_CASE("spool: a disk that refuses costs nobody anything while records can wa
     CHECK(exports.collectors[0].ports.size() == 150'000);
 }
 
-TEST_CASE("spool: a file that goes while its messages are in memory loses them only at the end",
+TEST_CASE("spool: a file removed while its messages are in memory loses them only at the end",
           "[export][unit]") {
     const TemporaryDirectory directory;
     std::uint64_t lost = 0;
@@ -228,7 +227,7 @@ TEST_CASE("spool: a collector that gives up first leaves the other one's records
     }
 }
 
-TEST_CASE("spool: what somebody removes is not counted as kept", "[export][unit]") {
+TEST_CASE("spool: records in a removed file are not counted as kept", "[export][unit]") {
     const TemporaryDirectory directory;
     const std::string path = directory.path() + "/spool";
     SpooledExport exports(directory);
@@ -250,7 +249,7 @@ TEST_CASE("spool: what somebody removes is not counted as kept", "[export][unit]
           10'000);
 }
 
-TEST_CASE("spool: what somebody removes is delivered as long as the process lives",
+TEST_CASE("spool: records in a removed file are delivered as long as the process runs",
           "[export][unit]") {
     const TemporaryDirectory directory;
     SpooledExport exports(directory);

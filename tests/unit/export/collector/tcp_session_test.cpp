@@ -19,7 +19,7 @@ using namespace tributary::test;
 
 namespace {
 
-/// The messages that have come whole.
+/// The messages that have arrived whole.
 std::vector<IpfixMessage> decode_whole(const std::vector<std::byte>& stream) {
     IpfixDecoder decoder;
     return decode_stream(decoder, std::span(stream).first(whole_messages(stream)));
@@ -52,7 +52,7 @@ TEST_CASE("TCP export: templates first, then records", "[export][unit]") {
     CHECK(records == 1000);
 }
 
-TEST_CASE("TCP export: while nobody listens, records wait in the buffer, then in their queue",
+TEST_CASE("TCP export: while no collector listens, records wait in the buffer, then in their queue",
           "[export][unit]") {
     const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
@@ -190,8 +190,7 @@ TEST_CASE("TCP export: a collector that closes its direction alone gets nothing 
     CHECK(records <= before);
 }
 
-TEST_CASE("TCP export: what was sent and not acknowledged comes again, in order",
-          "[export][unit]") {
+TEST_CASE("TCP export: messages sent and not acknowledged come again, in order", "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
     TcpExport tcp(port_of(listener));
     tcp.queue.put_many(20'000);
@@ -236,7 +235,7 @@ TEST_CASE("TCP export: finish gives up on an absent collector after drain_timeou
     CHECK(tcp.exported() == 0);
 }
 
-TEST_CASE("TCP export: an end that is to wait no longer gives up at once", "[export][unit]") {
+TEST_CASE("TCP export: after end_now() the end gives up at once", "[export][unit]") {
     const std::uint16_t port = port_without_listener();
     TcpExport tcp(port);
     tcp.queue.put_many(1000);

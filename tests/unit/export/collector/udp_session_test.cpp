@@ -44,7 +44,7 @@ struct UdpExport {
             REQUIRE(steps < 10'000);
         }
     }
-    /// Lets it send the templates and learn that they were not refused.
+    /// Lets it send the templates, which are not refused.
     void open() {
         run(milliseconds{0});
         run(UdpTransport::kRefusalWait);
@@ -71,7 +71,7 @@ struct UdpExport {
     ExportWorker worker;
 };
 
-/// Takes in what has arrived, and judges it.
+/// Reads and checks the messages that have arrived.
 struct Listener {
     std::vector<IpfixMessage> hear() {
         std::vector<IpfixMessage> messages;
@@ -197,7 +197,7 @@ TEST_CASE("UDP export: a template that is not plain comes before its first recor
     CHECK(listener.hear().empty());
 }
 
-TEST_CASE("UDP export: a listener that returns is told every template", "[export][unit]") {
+TEST_CASE("UDP export: a listener that returns gets every template", "[export][unit]") {
     Listener listener;
     const std::uint16_t port = port_of(listener.socket);
     UdpExport udp(port, RecordLayout::of({.mpls = true}));
@@ -230,7 +230,7 @@ TEST_CASE("UDP export: a listener that returns is told every template", "[export
     CHECK(data == 1);
 }
 
-TEST_CASE("UDP export: each queue's records are told apart", "[export][unit]") {
+TEST_CASE("UDP export: each queue's records have their own account", "[export][unit]") {
     Listener listener;
     UdpExport udp(port_of(listener.socket));
     udp.open();
@@ -244,7 +244,7 @@ TEST_CASE("UDP export: each queue's records are told apart", "[export][unit]") {
     CHECK(records_in(listener.hear()) == 1000);
 }
 
-TEST_CASE("UDP export: while nobody listens records wait, and come after the templates",
+TEST_CASE("UDP export: while no collector listens records wait, and come after the templates",
           "[export][unit]") {
     Listener listener;
     const std::uint16_t port = port_of(listener.socket);
@@ -276,7 +276,7 @@ TEST_CASE("UDP export: while nobody listens records wait, and come after the tem
     CHECK(udp.events_of(CollectorEventKind::connected) == 2);
 }
 
-TEST_CASE("UDP export: a collector that goes away costs what was under way", "[export][unit]") {
+TEST_CASE("UDP export: a collector that goes away loses the messages under way", "[export][unit]") {
     Listener listener;
     const std::uint16_t port = port_of(listener.socket);
     UdpExport udp(port);
@@ -297,7 +297,7 @@ TEST_CASE("UDP export: a collector that goes away costs what was under way", "[e
     udp.run(milliseconds{2900});
     udp.run(milliseconds{3100});
     CHECK(udp.exported().records == 100 - refused);
-    // Numbers go on, so that the listener can tell that it missed some; templates come first.
+    // Numbers go on, so that the listener notices that it missed some; templates come first.
     std::vector<std::uint64_t> sequences;
     while (const auto datagram = receive(listener.socket)) {
         sequences.push_back(std::to_integer<std::uint32_t>((*datagram)[11]));
@@ -326,7 +326,7 @@ TEST_CASE("UDP export: finish waits for the refusal of the last datagram", "[exp
     CHECK(udp.refused(0) == 3);
 }
 
-TEST_CASE("UDP export: finish gives up where nobody has ever listened", "[export][unit]") {
+TEST_CASE("UDP export: finish gives up where no collector has ever listened", "[export][unit]") {
     Listener listener;
     const std::uint16_t port = port_of(listener.socket);
     listener.socket = FileDescriptor();
