@@ -29,7 +29,7 @@ std::uint64_t random_seed() {
     return std::uint64_t{random()} << 32U | random();
 }
 
-/// Opens a regular file; nothing else of its name can be a spool's.
+/// Opens a regular file. Another kind of file with such a name is not a spool's.
 FileDescriptor open_file(const std::string& path) {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
@@ -42,8 +42,8 @@ FileDescriptor open_file(const std::string& path) {
     return file;
 }
 
-/// Whether a file is too short for a record, and does not begin as a spool's file does: nothing is
-/// lost with it.
+/// Whether a file is too short for a record, and does not begin as a spool's file does: it can be
+/// removed without a loss.
 bool is_foreign(const FileDescriptor& file) {
     struct stat status {};
     SpoolFileHeader header;
@@ -52,8 +52,8 @@ bool is_foreign(const FileDescriptor& file) {
            static_cast<std::uint64_t>(status.st_size) < sizeof header + sizeof(SpoolFrame);
 }
 
-/// The process that has locked a file and has written its number there, as far as that is known: a
-/// process of that number runs, and it has had the time to write it.
+/// The process that has locked a file and has written its number there, if that is sure: a process
+/// of that number runs, and it has had the time to write it.
 std::string user_of(const FileDescriptor& lock) {
     constexpr std::size_t kDigits = 10;
     std::array<char, kDigits> text{};
@@ -95,11 +95,12 @@ void Spool::lock() {
         throw ExportError("spool " + directory_ + ": " +
                           (errno == EWOULDBLOCK ? user_of(lock_) + " uses it" : words_for(errno)));
     }
-    // For that message of another process; a disk that refuses it costs only that.
+    // For that message of another process. A disk that refuses it costs only the message.
     const std::string pid = std::to_string(::getpid()) + "\n";
-    const bool is_told = ::ftruncate(lock_.get(), 0) == 0 &&
-                         write_at(lock_.get(), std::as_bytes(std::span(pid.data(), pid.size())), 0);
-    static_cast<void>(is_told);
+    const bool is_written =
+        ::ftruncate(lock_.get(), 0) == 0 &&
+        write_at(lock_.get(), std::as_bytes(std::span(pid.data(), pid.size())), 0);
+    static_cast<void>(is_written);
 }
 
 void Spool::inherit() {
@@ -152,7 +153,7 @@ RecordTally Spool::inherited() const noexcept {
     return sum;
 }
 
-/// Gives a file the next number, if its name is none that tributary gives.
+/// Gives a file the next number, if its name is not one of tributary's.
 void Spool::give_it_a_number(std::string& name) {
     const std::uint64_t number = spool_file_number(name).value_or(0);
     if (number > 0 && number <= kMostSpoolFile && name == spool_file_name(number)) {
@@ -173,8 +174,8 @@ void Spool::give_it_a_number(std::string& name) {
     }
 }
 
-/// Makes accounts of what former processes' files do not give back. Where nothing tells how many
-/// records there were, as many are assumed as the same octets hold elsewhere in the spool.
+/// Makes accounts of records that former processes' files have lost. Where their number is unknown,
+/// it is estimated: as many as the same octets hold elsewhere in the spool.
 void Spool::estimate_damage() {
     if (scan_.cut != RecordTally{}) {
         lost_.push_back({.tally = scan_.cut, .is_damaged = true});
@@ -185,7 +186,7 @@ void Spool::estimate_damage() {
     constexpr std::size_t kUsualIpv4 = 50;  // of a record in its message
     const double usual_octets = static_cast<double>(
         sizeof(RecordEntry) + (content_.record_bytes > 0 ? content_.record_bytes : kUsualIpv4));
-    constexpr double kMost = 0x1p62;  // whatever a header says
+    constexpr double kMost = 0x1p62;  // whatever number is in a header
     const auto known = static_cast<double>(scan_.whole.records);
     const double octets =
         known > 0 ? static_cast<double>(scan_.whole_octets) / known : usual_octets;
@@ -228,7 +229,7 @@ std::uint64_t Spool::damaged() const noexcept {
     return sum;
 }
 
-/// @return  false: errno tells why
+/// @return  false: see errno
 bool Spool::begin_segment() noexcept {
     std::string path;
     bool is_created = false;
@@ -237,7 +238,7 @@ bool Spool::begin_segment() noexcept {
         FileDescriptor file = create_file(path);
         is_created = static_cast<bool>(file);
         if (is_created) {
-            // Files far apart, so that no place has the seed of another one.
+            // Files far apart, so that no two places have the same seed.
             segments_.emplace(next_number_, SpoolSegment(std::move(file), path, content_,
                                                          seed_ + (next_number_ << 40U)));
             writing_ = next_number_++;
@@ -252,7 +253,7 @@ bool Spool::begin_segment() noexcept {
     return is_created;
 }
 
-/// @return  nothing: errno tells why, and no file is left
+/// @return  nothing: see errno, and no file is left
 FileDescriptor Spool::create_file(const std::string& path) noexcept {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
     const SpoolFileHeader header{.fingerprint = content_.fingerprint};
@@ -261,7 +262,7 @@ FileDescriptor Spool::create_file(const std::string& path) noexcept {
         if (file) {
             static_cast<void>(::unlink(path.c_str()) == 0);
         } else if (cause == EEXIST) {
-            ++next_number_;  // it came behind the start: it is the next process's
+            ++next_number_;  // it came after the start: it is the next process's
         }
         file = FileDescriptor();
         errno = cause;
@@ -293,7 +294,7 @@ std::optional<OutgoingMessage> Spool::take() {
         if (segment->second.is_usable()) {
             message = segment->second.take(segment->first, lost_);
         }
-        remove_if_done(segment);  // what was damaged in it was given up
+        remove_if_done(segment);  // its damaged records were given up
         segment = next;
     }
     return message;

@@ -24,17 +24,17 @@ namespace tributary {
 ///               done    taken   untaken                             account of its records
 ///
 /// A message that is taken to be sent stays on the disk until done(), so that nothing is lost when
-/// the process is killed; it is marked in its frame then, and a file goes when all in it are done.
-/// What a former process has left is taken first, as inherited, as far as its templates are those
-/// of today. Nothing is forced to the disk: what the kernel had not written when the machine fails
-/// is gone.
+/// the process is killed. done() marks its frame, and a file is removed when all its frames are
+/// done. Messages of a former process are taken first, as inherited, if their templates are those
+/// of today. Nothing is forced to the disk: octets that the kernel had not written when the machine
+/// fails are lost.
 ///
-/// The account of each file is in memory (SpoolSegment): records that a damaged file does not give
-/// back are told of exactly. Of a former process's files, what no frame header tells is estimated
-/// from the octets.
+/// The account of each file is in memory (SpoolSegment), so that records that cannot be read from a
+/// damaged file are counted exactly. In a former process's files, records without a frame header
+/// are estimated from the octets.
 ///
-/// The constructor only reads. What it found is counted by the caller, and then adopt() gives up
-/// what is damaged: a start that fails in between leaves the damage for the next one to count.
+/// The constructor only reads. The caller counts what it found, and then adopt() gives up the
+/// damage: a start that fails in between leaves the damage for the next one to count.
 /// @thread  the export thread
 class Spool {
 public:
@@ -48,22 +48,21 @@ public:
     Spool& operator=(const Spool&) = delete;
     ~Spool();
 
-    /// The accounts have what inherited() and take_damaged() tell after construction: damage is
-    /// covered, and files that nothing is left in go. To be called before messages are appended or
-    /// taken.
+    /// The caller has counted inherited() and take_damaged(): damage is covered, and files without
+    /// a needed message are removed. Call it before messages are appended or taken.
     void adopt() noexcept;
-    /// Records of former processes that can be read and were not taken, whatever their templates.
+    /// Records of former processes that can be read and were not taken, with any templates.
     [[nodiscard]] RecordTally inherited() const noexcept;
     [[nodiscard]] bool has_untaken() const noexcept;
     /// Whether a message of so many octets fits below max-size, its account included.
     [[nodiscard]] bool has_room_for(const OutgoingMessage& message) const noexcept;
-    /// Appends a message, and tells it its place.
+    /// Appends a message, and sets its place.
     ///
     /// @param stays_in_memory  it need not be taken; only while nothing is untaken
-    /// @return  false: the disk refused it; errno tells why
+    /// @return  false: the disk refused it; see errno
     [[nodiscard]] bool append(OutgoingMessage& message, bool stays_in_memory) noexcept;
-    /// Takes the oldest message that is not taken yet; nothing when there is none that can be read.
-    /// What cannot be read is skipped and counted in damaged().
+    /// Takes the oldest message that is not taken yet; nothing when none can be read. Unreadable
+    /// messages are skipped and counted in damaged().
     ///
     /// @errors  std::bad_alloc: no message was taken
     [[nodiscard]] std::optional<OutgoingMessage> take();
@@ -73,16 +72,17 @@ public:
     [[nodiscard]] bool has(const SpoolPlace& place) const noexcept {
         return segments_.contains(place.file);
     }
-    /// Whether it was not, and its path still leads to it, so that the next process will find it.
+    /// Whether it was not given up, and its path still leads to it, so that the next process will
+    /// find it.
     [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept;
     using Account = SpoolAccount;
     using AccountHandler = SpoolSegment::AccountHandler;
 
     /// Gives up the oldest file. Messages that were taken from it have no place any more.
     ///
-    /// @param handler  told of its messages that were not taken
+    /// @param handler  called with its messages that were not taken
     void drop_oldest(const AccountHandler& handler);
-    /// Gives up what former processes have left for other templates than today's.
+    /// Gives up messages of former processes with other templates than today's.
     void drop_unusable(const AccountHandler& handler);
     /// Gives up the files that another program has removed: no later process will find them.
     void drop_removed(const AccountHandler& handler);
@@ -100,7 +100,7 @@ public:
     }
     /// Octets in all files.
     [[nodiscard]] std::uint64_t octets() const noexcept;
-    /// How often something could not be read.
+    /// Number of places that could not be read.
     [[nodiscard]] std::uint64_t damaged() const noexcept;
 
 private:

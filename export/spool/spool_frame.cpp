@@ -21,7 +21,7 @@ constexpr std::size_t kChunk = 65'536;
 std::uint64_t next_data(int file, std::uint64_t at, std::uint64_t end) noexcept {
     const off_t data = ::lseek(file, static_cast<off_t>(at), SEEK_DATA);
     if (data < 0) {
-        return errno == ENXIO ? end : at;  // there is none, or the file system knows no holes
+        return errno == ENXIO ? end : at;  // there is none, or the file system has no holes
     }
     return std::clamp(static_cast<std::uint64_t>(data), at, end);
 }
@@ -63,8 +63,8 @@ public:
         : parts_(from), is_frame_(is_frame), is_done_(is_done) {}
 
     /// @param at  of the chunk in the file
-    /// @return  octets that need not be looked at again: a header that the chunk cuts is read with
-    ///          the next one, which begins there
+    /// @return  octets that are done: a header that the chunk cuts is read with the next chunk,
+    ///          which begins there
     std::size_t look_through(std::span<const std::byte> octets, std::uint64_t at) {
         const bool goes_on = octets.size() == kChunk;
         const std::size_t end = goes_on ? octets.size() - sizeof(SpoolFrame) + 1 : octets.size();
@@ -120,7 +120,7 @@ SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
     for (std::uint64_t at = next_data(file, from, end); at < end; at = next_data(file, at, end)) {
         const std::size_t wanted = std::min<std::uint64_t>(kChunk, end - at);
         const ssize_t got = ::pread(file, buffer.data(), wanted, static_cast<off_t>(at));
-        if (got <= 0) {  // the file ends, or the disk does not give this page
+        if (got <= 0) {  // the file ends, or the disk cannot read this page
             constexpr std::uint64_t kPage = 4096;
             at = got == 0 ? end : at - at % kPage + kPage;
             continue;
@@ -140,7 +140,7 @@ void cover_spool_gap(int file, std::uint64_t from, std::uint64_t end) noexcept {
         return;
     }
     while (end - from >= sizeof(SpoolFrame)) {
-        // What is left behind it has room for another header, or is nothing.
+        // The octets behind it have room for another header, or there are none.
         const std::uint64_t size = end - from <= kMostSize
                                        ? end - from
                                        : std::min(kMostSize, end - from - sizeof(SpoolFrame));

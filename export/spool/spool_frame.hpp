@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// What a spool's file begins with. Spools are read where they were written, so all is in host byte
+/// The beginning of a spool's file. Spools are read where they were written, so all is in host byte
 /// order.
 struct SpoolFileHeader {
     static constexpr std::uint64_t kMagic = 0x3330'4C50'5342'5254;        ///< "TRBSPL03" on disk
@@ -24,7 +24,7 @@ struct SpoolFileHeader {
     }
 };
 
-/// What a frame begins with; the entries of its records and the message follow, or, in the spool of
+/// The beginning of a frame. The entries of its records and the message follow, or, in the spool of
 /// a group, the records themselves in the place of the message.
 struct SpoolFrame {
     static constexpr std::uint32_t kMagic = 0x454D'5246;           ///< "FRME"
@@ -36,8 +36,8 @@ struct SpoolFrame {
     static constexpr std::size_t kChecked = 16;  ///< the checksum is of all from here on
 
     std::uint32_t magic = kMagic;
-    /// The one thing that changes. A damaged octet does not make kDone of it: what is in doubt is
-    /// sent again.
+    /// The only member that changes. A damaged octet does not turn it into kDone: a message in
+    /// doubt is sent again.
     std::uint32_t mark{};
     std::uint64_t checksum{};          ///< of what follows in this header
     std::uint64_t entries_checksum{};  ///< of the entries, with the seed of file and place
@@ -65,15 +65,15 @@ static_assert(sizeof(SpoolFrame) == 80);
 /// Octets of a spool's file in which there is no frame.
 struct SpoolGap {
     std::uint64_t end{};     ///< where the next frame is, or the end of the search
-    std::uint64_t octets{};  ///< of it that no mark says are done
+    std::uint64_t octets{};  ///< of it that no mark declares done
 };
 
-/// Looks for the next frame.
+/// Searches for the next frame.
 ///
 /// @param from  where there is none
 /// @param end   where the search ends
-/// @param is_frame  says whether a header at a place begins a frame
-/// @param is_done   says whether a mark means that a frame is needed no more
+/// @param is_frame  whether a header at a place begins a frame
+/// @param is_done   whether a mark means that a frame is needed no more
 /// @cost  reads the file once; holes are not read
 [[nodiscard]] SpoolGap find_spool_frame(
     int file, std::uint64_t from, std::uint64_t end,
@@ -81,8 +81,8 @@ struct SpoolGap {
     const std::function<bool(std::uint32_t)>& is_done);
 
 /// Covers octets with frames that are done, so that no later process counts them again. Too few
-/// octets for a header stay as they are, and so do more than a gigabyte (a hole) and those that the
-/// disk does not let be written.
+/// octets for a header stay as they are, and so do more than a gigabyte (a hole) and octets that
+/// the disk cannot write.
 void cover_spool_gap(int file, std::uint64_t from, std::uint64_t end) noexcept;
 
 }  // namespace tributary

@@ -22,11 +22,11 @@ SpoolQueue::SpoolQueue(const SpoolOptions& spool, std::size_t account, const Spo
       place_("directory " + spool.directory) {
     if (spool.is_on()) {
         spool_ = std::make_unique<Spool>(spool, content);
-        told_used_ = spool_->has_untaken();
+        use_is_logged_ = spool_->has_untaken();
     }
 }
 
-/// Counts what former processes have left, and only then lets their files change.
+/// Counts the records of former processes, and only then lets their files change.
 void SpoolQueue::take_over() noexcept {
     account_.spool_max_octets.set(max_octets_);
     account_.inherited.add(spool_->inherited());
@@ -44,7 +44,7 @@ void SpoolQueue::advance(ExportTime now) {
     if (!std::exchange(is_taken_over_, true)) {
         take_over();
         if (const std::uint64_t found = spool_->inherited().records; found > 0) {
-            tell_count(CollectorEventKind::spool_found, now, "", found, "");
+            log_count(CollectorEventKind::spool_found, now, "", found, "");
         }
     }
     if (retry_at_ && now.uptime >= *retry_at_) {
@@ -52,9 +52,9 @@ void SpoolQueue::advance(ExportTime now) {
     }
     const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
     if (unusable > 0) {
-        tell_of_disk(CollectorEventKind::spool_unusable, now, {}, unusable);
+        log_disk(CollectorEventKind::spool_unusable, now, {}, unusable);
     }
-    tell_damage(now);
+    log_damage(now);
     account_.spool_octets.set(spool_->octets());
 }
 
@@ -66,17 +66,17 @@ bool SpoolQueue::store(OutgoingMessage& message, ExportTime now) {
     if (!write(message, false, now)) {
         return false;
     }
-    if (!std::exchange(told_used_, true)) {
-        tell_of_disk(CollectorEventKind::spool_used, now, {});
+    if (!std::exchange(use_is_logged_, true)) {
+        log_disk(CollectorEventKind::spool_used, now, {});
     }
     message.clear();
     return true;
 }
 
-/// Writes messages that stay in memory; there is nothing newer in the spool then. @return  all
+/// Writes messages that stay in memory; the spool has nothing newer then. @return  all are written
 bool SpoolQueue::copy_all(MessageStages& messages, ExportTime now) {
     if (holds_messages()) {
-        return true;  // they were written before those
+        return true;  // they were written before
     }
     const auto copy = [&](OutgoingMessage& message) {
         return message.place || message.is_made_anew || write(message, true, now);
@@ -97,17 +97,17 @@ bool SpoolQueue::write(OutgoingMessage& message, bool stays_in_memory, ExportTim
             lose(oldest, ExportLoss::spool_full);
         });
         if (lost > 0) {
-            tell_full(now, lost);
+            log_full(now, lost);
         }
     }
     spool_->keep_numbers(accounting_.keeps_states());
     if (spool_->append(message, stays_in_memory)) {
         if (std::exchange(has_refused_, false)) {
-            tell_of_disk(CollectorEventKind::spool_works, now, {});
+            log_disk(CollectorEventKind::spool_works, now, {});
         }
         return true;
     }
-    tell_of_disk(CollectorEventKind::spool_failed, now, words_for(errno));
+    log_disk(CollectorEventKind::spool_failed, now, words_for(errno));
     has_refused_ = true;
     retry_at_ = now.uptime + kRetryAfter;
     return false;
@@ -116,15 +116,15 @@ bool SpoolQueue::write(OutgoingMessage& message, bool stays_in_memory, ExportTim
 std::optional<OutgoingMessage> SpoolQueue::take(ExportTime now) noexcept {
     std::optional<OutgoingMessage> message = take_if_possible();
     lose_damaged();
-    tell_damage(now);
-    if (!spool_->has_untaken() && std::exchange(told_used_, false)) {
-        tell_of_disk(CollectorEventKind::spool_emptied, now, {});
+    log_damage(now);
+    if (!spool_->has_untaken() && std::exchange(use_is_logged_, false)) {
+        log_disk(CollectorEventKind::spool_emptied, now, {});
     }
     return message;
 }
 
-/// Where there is no memory for a message, nothing is returned: the spool still has the message,
-/// and still has the accounts of the damage that it met on the way.
+/// Returns nothing if there is no memory for a message: the spool still has the message, and the
+/// accounts of the damage before it.
 std::optional<OutgoingMessage> SpoolQueue::take_if_possible() noexcept {
     try {
         return spool_->take();
@@ -139,11 +139,11 @@ void SpoolQueue::lose_damaged() noexcept {
     }
 }
 
-/// Tells when it is known how many records the damage has cost: at the end of its file. Without
-/// memory for the words the next call does.
-void SpoolQueue::tell_damage(ExportTime now) noexcept {
-    const bool is_known = lost_ != told_lost_ || !spool_->has_untaken();
-    if (!is_known || (damaged_ == spool_->damaged() && lost_ == told_lost_)) {
+/// Logs damage once the number of lost records is known: at the end of its file. Without memory for
+/// the text the next call does so.
+void SpoolQueue::log_damage(ExportTime now) noexcept {
+    const bool is_known = lost_ != logged_lost_ || !spool_->has_untaken();
+    if (!is_known || (damaged_ == spool_->damaged() && lost_ == logged_lost_)) {
         return;
     }
     try {
@@ -152,7 +152,7 @@ void SpoolQueue::tell_damage(ExportTime now) noexcept {
         return;
     }
     damaged_ = spool_->damaged();
-    told_lost_ = lost_;
+    logged_lost_ = lost_;
 }
 
 /// @errors  std::bad_alloc
@@ -168,11 +168,11 @@ std::string SpoolQueue::words_for_damage() const {
     return text + "; " + place_;
 }
 
-/// Tells of the spool, with its directory; without memory for the words the event alone.
+/// Logs an event of the spool, with its directory; without memory for the text the event alone.
 ///
-/// @param lost  records, where some are
-void SpoolQueue::tell_of_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
-                              std::uint64_t lost) noexcept {
+/// @param lost  number of records; 0: none
+void SpoolQueue::log_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
+                          std::uint64_t lost) noexcept {
     std::string text;
     try {
         text = cause.empty() ? place_ : cause + "; " + place_;
@@ -182,8 +182,8 @@ void SpoolQueue::tell_of_disk(CollectorEventKind kind, ExportTime now, const std
     events_.tell_loss(kind, now.uptime, text, lost);
 }
 
-/// Tells which limit is reached.
-void SpoolQueue::tell_full(ExportTime now, std::uint64_t lost) noexcept {
+/// Logs which limit is reached.
+void SpoolQueue::log_full(ExportTime now, std::uint64_t lost) noexcept {
     const char* const key =
         account_index_ == kGroupSpool ? "export.spool.max-size" : "its spool.max-size";
     std::string limit;
@@ -192,19 +192,19 @@ void SpoolQueue::tell_full(ExportTime now, std::uint64_t lost) noexcept {
     } catch (const std::bad_alloc&) {
         limit.clear();
     }
-    tell_of_disk(CollectorEventKind::spool_full, now, limit, lost);
+    log_disk(CollectorEventKind::spool_full, now, limit, lost);
 }
 
-/// Tells of a number; without memory for the words the event alone.
-void SpoolQueue::tell_count(CollectorEventKind kind, ExportTime now, const char* before,
-                            std::uint64_t count, const char* after) noexcept {
+/// Logs a number; without memory for the text the event alone.
+void SpoolQueue::log_count(CollectorEventKind kind, ExportTime now, const char* before,
+                           std::uint64_t count, const char* after) noexcept {
     std::string text;
     try {
         text = before + std::to_string(count) + after;
     } catch (const std::bad_alloc&) {
         text.clear();
     }
-    tell_of_disk(kind, now, text);
+    log_disk(kind, now, text);
 }
 
 void SpoolQueue::refuse(OutgoingMessage& message, ExportTime now) noexcept {
@@ -216,7 +216,7 @@ void SpoolQueue::refuse(OutgoingMessage& message, ExportTime now) noexcept {
     }
     lose(account, ExportLoss::spool_damaged);
     release(message);
-    tell_damage(now);
+    log_damage(now);
 }
 
 void SpoolQueue::release(OutgoingMessage& message) noexcept {
@@ -246,18 +246,18 @@ void SpoolQueue::keep_for_next_process(MessageStages& in_memory, ExportTime now)
             lose(account, cause_of_loss(message.place));
         }
     }
-    // The account first: it takes no memory, and words do.
+    // The account first: it takes no memory, and the text does.
     const std::uint64_t removed = give_up(&Spool::drop_removed, ExportLoss::spool_damaged);
     spool_->visit_untaken([this](const Spool::Account& account) { keep(account); });
     account_.spool_octets.set(spool_->octets());
     if (removed > 0) {
-        tell_count(CollectorEventKind::spool_failed, now, "files with ", removed,
-                   " records were removed");
+        log_count(CollectorEventKind::spool_failed, now, "files with ", removed,
+                  " records were removed");
     }
-    tell_damage(now);
+    log_damage(now);
 }
 
-/// Loses what the spool drops. @return  records
+/// Gives up files of the spool. @return  records that are lost
 std::uint64_t SpoolQueue::give_up(void (Spool::*drop)(const Spool::AccountHandler&),
                                   ExportLoss cause) {
     struct {
@@ -281,7 +281,8 @@ ExportLoss SpoolQueue::cause_of_loss(const std::optional<SpoolPlace>& place) con
     return spool_->has(*place) ? ExportLoss::spool_damaged : ExportLoss::spool_full;
 }
 
-/// Of a former process's records the sum is this collector's; its own are in the accounting, too.
+/// The sum of a former process's records is this collector's; this process's records are in
+/// RecordAccounting, too.
 void SpoolQueue::keep(const Spool::Account& account) noexcept {
     if (account.is_damaged) {
         lose(account, ExportLoss::spool_damaged);
@@ -294,7 +295,7 @@ void SpoolQueue::keep(const Spool::Account& account) noexcept {
     account_.spooled.add(account.inherited());
 }
 
-/// What is damaged is lost by that, whatever else would have become of it.
+/// Damaged records are lost by the damage, whatever the cause for the others is.
 void SpoolQueue::lose(const Spool::Account& account, ExportLoss cause) noexcept {
     const ExportLoss why = account.is_damaged ? ExportLoss::spool_damaged : cause;
     accounting_.lost(account_index_, account.entries, account.inherited(), why);

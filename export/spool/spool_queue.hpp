@@ -17,23 +17,24 @@
 
 namespace tributary {
 
-/// What finds no room in memory: in a spool if there is one, with the account of what the spool has
-/// to give up. Messages of one collector, or batches of records for any of a group.
+/// Messages that find no room in memory: in a spool if there is one, with the account of records
+/// that the spool has to give up. Messages of one collector, or batches of records for any of a
+/// group.
 /// @thread  the export thread
 class SpoolQueue {
 public:
-    /// Only reads what former processes have left: no counter and no file changes before the first
-    /// advance(), so that a collector which is refused after all leaves no trace.
+    /// Only reads the files of former processes: no counter and no file changes before the first
+    /// advance(), so that a collector that is refused leaves no trace.
     ///
     /// @param account  of the collector, or kGroupSpool
     /// @errors  ExportError: the spool cannot be used
     SpoolQueue(const SpoolOptions& spool, std::size_t account, const SpoolContent& content,
                RecordAccounting& accounting, CollectorEvents& events);
 
-    /// How long the disk is left alone after it has refused a message.
+    /// Pause of writing after the disk has refused a message.
     static constexpr std::chrono::seconds kRetryAfter{1};
 
-    /// Does what time has made due; to be called before everything else.
+    /// Does all that is due by time; call it before everything else.
     void advance(ExportTime now);
     /// Whether there is a spool.
     [[nodiscard]] bool is_on() const noexcept { return spool_ != nullptr; }
@@ -41,12 +42,11 @@ public:
     [[nodiscard]] bool takes_messages() const noexcept { return is_on() && !retry_at_; }
     /// Whether a message waits in it, so that later ones have to go behind it.
     [[nodiscard]] bool holds_messages() const noexcept { return is_on() && spool_->has_untaken(); }
-    /// Takes a message over, which is cleared. Those that are older and in memory lie in the spool
-    /// too then.
+    /// Takes a message over, which is cleared. Older messages in memory are then in the spool too.
     ///
     /// @return  false: the disk refuses it, and the message is as it was
     [[nodiscard]] bool store(OutgoingMessage& message, MessageStages& older, ExportTime now);
-    /// The same where nothing older is in memory, or where copy() was told of all that is.
+    /// The same if no older message is in memory, or copy() was called with all of them.
     [[nodiscard]] bool store(OutgoingMessage& message, ExportTime now);
     /// Writes a message that stays in memory. Only while holds_messages() is false.
     ///
@@ -54,23 +54,23 @@ public:
     [[nodiscard]] bool copy(OutgoingMessage& message, ExportTime now) {
         return write(message, true, now);
     }
-    /// The oldest message, which is to be sent now; the spool has it until release(). Nothing where
-    /// there is no memory for it.
+    /// The oldest message, to be sent now; the spool has it until release(). Nothing if there is no
+    /// memory for it.
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now) noexcept;
-    /// A message from the spool is none that the collector can read: its records are lost.
+    /// The collector cannot read a message from the spool: its records are lost.
     void refuse(OutgoingMessage& message, ExportTime now) noexcept;
     /// The message's outcome is known.
     void release(OutgoingMessage& message) noexcept;
-    /// The next process finds what is at this place.
+    /// Whether the next process will find the message at this place.
     [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept {
         return is_on() && spool_->is_kept(place);
     }
-    /// There is no file, and so nothing in it.
+    /// There is no file, and so no message.
     [[nodiscard]] bool is_empty() const noexcept { return !is_on() || spool_->octets() == 0; }
     /// The spool may take so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept;
-    /// The end: all that is in the spool or in memory stays in the spool for the next process; what
-    /// the disk refuses is lost.
+    /// The end: all messages in the spool or in memory stay in the spool for the next process.
+    /// Messages that the disk refuses are lost.
     void keep_for_next_process(MessageStages& in_memory, ExportTime now);
 
 private:
@@ -79,13 +79,13 @@ private:
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
     std::uint64_t give_up(void (Spool::*drop)(const Spool::AccountHandler&), ExportLoss cause);
     [[nodiscard]] std::optional<OutgoingMessage> take_if_possible() noexcept;
-    void tell_damage(ExportTime now) noexcept;
+    void log_damage(ExportTime now) noexcept;
     [[nodiscard]] std::string words_for_damage() const;
-    void tell_of_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
-                      std::uint64_t lost = 0) noexcept;
-    void tell_full(ExportTime now, std::uint64_t lost) noexcept;
-    void tell_count(CollectorEventKind kind, ExportTime now, const char* before,
-                    std::uint64_t count, const char* after) noexcept;
+    void log_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,
+                  std::uint64_t lost = 0) noexcept;
+    void log_full(ExportTime now, std::uint64_t lost) noexcept;
+    void log_count(CollectorEventKind kind, ExportTime now, const char* before, std::uint64_t count,
+                   const char* after) noexcept;
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
@@ -99,13 +99,13 @@ private:
     std::uint64_t max_octets_;  ///< of the spool
     std::string place_;         ///< for lines of the log
     bool is_taken_over_ = false;
-    std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; there is one: it refuses
-    bool has_refused_ = false;                          ///< the last message that was to be written
-    bool told_used_ = false;
-    std::uint64_t damaged_ = 0;    ///< as last told
-    std::uint64_t lost_ = 0;       ///< records, by damage
-    std::uint64_t told_lost_ = 0;  ///< of these, as last told
-    std::uint64_t estimated_ = 0;  ///< of these
+    std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; set while it refuses
+    bool has_refused_ = false;                          ///< for the last message
+    bool use_is_logged_ = false;
+    std::uint64_t damaged_ = 0;      ///< as last logged
+    std::uint64_t lost_ = 0;         ///< records, by damage
+    std::uint64_t logged_lost_ = 0;  ///< of these, as last logged
+    std::uint64_t estimated_ = 0;    ///< of these
 };
 
 }  // namespace tributary

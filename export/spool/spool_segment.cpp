@@ -20,8 +20,7 @@
 namespace tributary {
 namespace {
 
-/// For one more and the rest, so that adding them needs no memory, not even after the one was
-/// added.
+/// Room for one more and the rest, so that adding them needs no memory, not even after the first.
 void make_room(std::vector<SpoolAccount>& accounts) {
     constexpr std::size_t kWanted = 1 + SpoolLedger::kMostRest;
     if (accounts.capacity() - accounts.size() < kWanted) {
@@ -54,8 +53,8 @@ SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolCon
     find_frames(content.fingerprint);
 }
 
-/// Finds the frames of a file that a former process has left. What ends it and is no frame is to be
-/// cut off.
+/// Finds the frames of a file that a former process has left. Octets behind the last frame are to
+/// be cut off.
 void SpoolSegment::find_frames(std::uint64_t fingerprint) {
     const std::uint64_t size = octets_;
     std::uint64_t end = sizeof(SpoolFileHeader);
@@ -72,7 +71,7 @@ void SpoolSegment::find_frames(std::uint64_t fingerprint) {
     if (!header_.is_known()) {
         ++scan_.damages;
     }
-    // A header that is damaged costs nothing where a frame says the same.
+    // A damaged header costs nothing if a frame has the same fingerprint.
     const bool frames_fit =
         templates && *templates != 0 && *templates == static_cast<std::uint32_t>(fingerprint);
     if (header_.fingerprint != fingerprint && !frames_fit) {
@@ -92,7 +91,7 @@ void SpoolSegment::adopt() noexcept {
     }
     gaps_.clear();
     if (cut_at_) {
-        // Where the disk does not let it be cut, the next process counts it again.
+        // If the disk refuses the cut, the next process counts it again.
         static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(*cut_at_)) == 0);
         cut_at_.reset();
     }
@@ -134,7 +133,7 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     const SpoolGap gap =
         find_spool_frame(file_.get(), at, octets_, is_good,
                          [this](std::uint32_t mark) { return is_done_mark(mark); });
-    damaged_ += at >= gaps_counted_to_ ? 1 : 0;  // a later look at an own file finds it again
+    damaged_ += at >= gaps_counted_to_ ? 1 : 0;  // another read of an own file finds it again
     gaps_counted_to_ = std::max(gaps_counted_to_, gap.end);
     ++scan_.damages;
     scan_.damaged_octets += is_cut ? 0 : gap.octets;
@@ -145,7 +144,8 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     return at < octets_ && read_at(file_.get(), frame, at) && is_frame(frame, at);
 }
 
-/// Whether a frame is at this place: of this process, one that it has written there.
+/// Whether a frame is at this place. In a file of this process: one that this process has written
+/// there.
 bool SpoolSegment::is_frame(const SpoolFrame& frame, std::uint64_t at) {
     if (!frame.is_valid() || at + frame.size() > octets_) {
         return false;
@@ -159,7 +159,7 @@ bool SpoolSegment::is_frame(const SpoolFrame& frame, std::uint64_t at) {
            XXH3_64bits_withSeed(octets.data(), octets.size(), seed_ + at) == frame.entries_checksum;
 }
 
-/// What this process has not taken is needed, whatever its mark says.
+/// Frames that this process has not taken are needed, whatever their mark is.
 bool SpoolSegment::is_needed(const SpoolFrame& frame) const noexcept {
     return origin_ == Origin::own || !is_done_mark(frame.mark);
 }
@@ -169,8 +169,8 @@ bool SpoolSegment::is_done_mark(std::uint32_t mark) const noexcept {
            (mark == SpoolFrame::kDoneBefore && header_.magic != SpoolFileHeader::kMagic);
 }
 
-/// A former process's frame without entries has the records that its message is said to have, one
-/// octet each at the least.
+/// A former process's frame without entries has the number of records in its header, one octet each
+/// at the least.
 RecordTally SpoolSegment::records_of(const SpoolFrame& frame) const noexcept {
     RecordTally tally = frame.tally;
     if (origin_ != Origin::own && frame.entries == 0) {
@@ -179,7 +179,7 @@ RecordTally SpoolSegment::records_of(const SpoolFrame& frame) const noexcept {
     return tally;
 }
 
-/// Of the frame that is_frame() was asked for last.
+/// Of the frame of the last is_frame().
 SpoolAccount SpoolSegment::account_of(const SpoolFrame& frame) const {
     SpoolAccount account{.tally = records_of(frame)};
     if (origin_ == Origin::own) {
@@ -251,7 +251,7 @@ std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
             message->place = SpoolPlace{.file = number, .at = at};
         }
     }
-    if (!has_untaken()) {  // the file may go with this message
+    if (!has_untaken()) {  // the file may be removed with this message
         take_rest(lost);
     }
     return message;
@@ -260,11 +260,11 @@ std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
 /// The message of the frame that is read next. @return  nothing: it is damaged
 std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
                                                         std::vector<SpoolAccount>& lost) {
-    // What needs memory comes before the account changes.
+    // All that needs memory comes before the account changes.
     make_room(lost);
     SpoolAccount account = account_of(frame);
     std::optional<OutgoingMessage> message = read_message(frame, read_at_);
-    // What is not in the ledger is not the frame that was written, or found, here.
+    // A frame that is not in the ledger is not the one that was written, or found, here.
     const bool is_known = ledger_.take(account);
     if (is_known && message) {
         message->inherited = account.inherited();
@@ -281,7 +281,7 @@ std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
     return std::nullopt;
 }
 
-/// What was not found in the whole file is damaged. There is room for its accounts.
+/// Records that were not found in the whole file are damaged. There is room for their accounts.
 void SpoolSegment::take_rest(std::vector<SpoolAccount>& lost) {
     for (SpoolAccount& rest : ledger_.take_rest()) {
         if (rest.tally != RecordTally{}) {
@@ -316,7 +316,7 @@ void SpoolSegment::done(std::uint64_t at) noexcept {
     --taken_;
 }
 
-/// Does nothing where the frame is not there any more.
+/// Does nothing if the frame is not there any more.
 void SpoolSegment::mark_done(std::uint64_t at) noexcept {
     std::uint32_t magic = 0;
     if (read_at(file_.get(), magic, at) && magic == SpoolFrame::kMagic) {
@@ -336,7 +336,7 @@ void SpoolSegment::visit(const AccountHandler& handler) {
     } catch (const std::bad_alloc&) {
         is_read = false;
     }
-    // What was not found is damaged, but what was not looked for is still there.
+    // Records that were not found are damaged. Records that were not searched for are still there.
     for (SpoolAccount& rest : missing.take_rest()) {
         rest.is_damaged = is_read;
         if (!is_read) {
@@ -348,9 +348,9 @@ void SpoolSegment::visit(const AccountHandler& handler) {
     }
 }
 
-/// Takes what is found from `missing`, and what is not taken for good is in the ledger again.
+/// Takes found records from `missing`. Records that are not taken for good are in the ledger again.
 ///
-/// @errors  std::bad_alloc: some frames were not looked at
+/// @errors  std::bad_alloc: some frames were not read
 void SpoolSegment::visit_frames(SpoolLedger& missing, const AccountHandler& handler) {
     const bool keeps_numbers = missing.keeps_numbers();
     SpoolFrame frame;

@@ -16,26 +16,26 @@
 
 namespace tributary {
 
-/// What is known of a former process's file beside its account.
+/// The content of a former process's file beside its account.
 struct SpoolScan {
     std::uint64_t damages{};         ///< places that cannot be read
-    std::uint64_t damaged_octets{};  ///< where nothing tells what was there
+    std::uint64_t damaged_octets{};  ///< their records are unknown
     RecordTally cut;                 ///< records of a frame that the file's end cuts
     std::uint64_t whole_octets{};    ///< of frames that can be read
     RecordTally whole;               ///< their records
 };
 
-/// What a spool's frames hold.
+/// The content of a spool's frames.
 struct SpoolContent {
     std::uint64_t fingerprint{};   ///< of the templates that messages need, or of records' layout
     std::size_t record_bytes = 0;  ///< of each record; 0: they hold messages
 };
 
-/// One file of a Spool. Its account is in memory, so that what the file does not give back any more
-/// is known exactly: octets that change, an end that is cut, a file that another process writes to.
-/// Damage costs the frames that it is in. What is given up is marked as done or covered by frames
-/// that are, so that no later process counts it again. A former process's file is only read until
-/// adopt(): a start that fails leaves it as it was.
+/// One file of a Spool. Its account is in memory, so that the records that can no longer be read
+/// from the file are known exactly: octets that change, an end that is cut, a file that another
+/// process writes to. Damage costs the frames that it is in. Frames that are given up are marked as
+/// done, or covered by frames that are, so that no later process counts them again. A former
+/// process's file is only read until adopt(): a start that fails leaves it as it was.
 /// @thread  the export thread
 class SpoolSegment {
 public:
@@ -43,7 +43,7 @@ public:
         own,     ///< this process writes it
         former,  ///< of a former process
         others,  ///< of a former process, for templates that are not today's
-        unknown  ///< the same, and its header does not tell which
+        unknown  ///< the same, and its header does not show which
     };
     using AccountHandler = std::function<void(const SpoolAccount&)>;
 
@@ -58,25 +58,25 @@ public:
     /// @param content  of today
     SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content);
 
-    /// The accounts have what scan() tells: the damage of a former process's file is covered, and
-    /// its end is cut, so that no later process counts them again.
+    /// The result of scan() is in the accounts: the damage of a former process's file is covered,
+    /// and its end is cut, so that no later process counts them again.
     void adopt() noexcept;
-    /// @return  false: the disk refused it; errno tells why
+    /// @return  false: the disk refused it; see errno
     [[nodiscard]] bool append(const OutgoingMessage& message, bool stays_in_memory,
                               bool keeps_numbers) noexcept;
     /// The first message that was not taken.
     ///
     /// @param number  of this file, for the message's place
-    /// @param lost    gets the accounts of what cannot be read
+    /// @param lost    gets the accounts of unreadable records
     /// @errors  std::bad_alloc: none was taken
     [[nodiscard]] std::optional<OutgoingMessage> take(std::uint64_t number,
                                                       std::vector<SpoolAccount>& lost);
     /// A message that was taken, or stayed in memory, is needed no more.
     void done(std::uint64_t at) noexcept;
-    /// All records that were not taken. What cannot be read is damaged, and told of once. Where
-    /// there is no memory to look at the frames, their account comes without entries.
+    /// All records that were not taken. Unreadable ones are damaged, and are reported once. Without
+    /// memory to read the frames, their account comes without entries.
     void visit(const AccountHandler& handler);
-    /// What the constructor found.
+    /// The result of the constructor.
     [[nodiscard]] const SpoolScan& scan() const noexcept { return scan_; }
     /// Records of a former process that were found, and not taken.
     [[nodiscard]] const RecordTally& inherited() const noexcept { return ledger_.inherited(); }
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] std::uint64_t octets() const noexcept { return octets_; }
     /// Its path leads to another file, or nowhere.
     [[nodiscard]] bool is_removed() const noexcept;
-    /// How often something could not be read.
+    /// Number of places that could not be read.
     [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
     void remove() const noexcept;
 
@@ -127,12 +127,12 @@ private:
     std::size_t taken_{};  ///< frames in memory: not done, and before read_at_
     std::uint64_t damaged_{};
     std::uint64_t gaps_counted_to_{};  ///< damage before it is in damaged_ already
-    SpoolLedger ledger_;               ///< of what was not taken
+    SpoolLedger ledger_;               ///< of records that were not taken
     SpoolScan scan_;
     bool is_adopted_{};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;  ///< from, end; until adopt()
     std::optional<std::uint64_t> cut_at_;  ///< octets to which adopt() cuts the file
-    std::vector<RecordEntry> entries_;  ///< of the frame that was looked at last, where it is own
+    std::vector<RecordEntry> entries_;     ///< of the own frame that was read last
     std::vector<std::byte> buffer_;
 };
 

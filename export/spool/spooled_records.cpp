@@ -9,8 +9,8 @@
 namespace tributary {
 namespace {
 
-/// To be raised with any change of what a member of a record means. Changes of sizes and places
-/// tell themselves.
+/// Raise it with any change of the meaning of a record's member. Changes of sizes and places change
+/// the fingerprint by themselves.
 constexpr std::uint64_t kVersion = 1;
 
 constexpr std::array<std::uint64_t, 25> kMeasures{

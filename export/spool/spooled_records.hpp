@@ -9,14 +9,14 @@
 
 namespace tributary {
 
-/// Tells the layout of records on disk from all others: which groups they have and where, the size
-/// and place of what they have, the order of octets, and the version of what it means. Records of
-/// another fingerprint are not read.
+/// Identifies the layout of records on disk: the groups and their places, the sizes and places of
+/// their members, the order of octets, and the version of their meaning. Records of another
+/// fingerprint are not read.
 /// @thread  any; pure
 [[nodiscard]] std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept;
 
-/// Whether a record from a disk has values that a cache can give: the rest of the export takes
-/// others for granted.
+/// Whether a record from a disk has values that a cache can write. The rest of the export relies on
+/// these.
 ///
 /// @param record  of the layout, aligned to 8
 [[nodiscard]] bool is_plausible(const std::byte* record, const RecordLayout& layout) noexcept;
@@ -24,7 +24,7 @@ namespace tributary {
 /// The sum of records, if all of them are plausible.
 ///
 /// @param records  whole ones, back to back, aligned to 8
-/// @return         nothing in it: one is not
+/// @return         nothing: one of them is not
 [[nodiscard]] RecordTally tally_of_all(std::span<const std::byte> records,
                                        const RecordLayout& layout) noexcept;
 

@@ -37,7 +37,7 @@ std::uint64_t unusable_records(const std::string& directory, const SpoolContent&
             records += unusable_records_in(std::filesystem::path(directory) / name, content);
         }
     } catch (const std::filesystem::filesystem_error&) {
-        return records;  // this user must not look there
+        return records;  // this user may not read there
     }
     return records;
 }

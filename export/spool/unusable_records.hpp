@@ -9,7 +9,7 @@
 namespace tributary {
 
 /// Records that a Spool of this directory would find and lose, because they were made for other
-/// content. Nothing is changed or made there, and another process may be using it.
+/// content. Changes nothing there. Another process may be using the directory.
 [[nodiscard]] std::uint64_t unusable_records(const std::string& directory,
                                              const SpoolContent& content);
 

@@ -32,7 +32,7 @@ std::vector<std::uint64_t> all_but(std::uint64_t message) {
 
 }  // namespace
 
-TEST_CASE("Spool: whatever octet of this process's file changes costs its message alone, exactly",
+TEST_CASE("Spool: a changed octet of this process's file costs its message alone, exactly",
           "[export][unit]") {
     const std::size_t size = whole_file().size();
     REQUIRE(size == kHeader + kMessages * kFrame);
@@ -45,7 +45,7 @@ TEST_CASE("Spool: whatever octet of this process's file changes costs its messag
         Seen seen;
         own.take_all(seen);
         INFO("octet " << at);
-        const bool is_harmless =  // the file's header is not read, the mark not believed
+        const bool is_harmless =  // the file's header is not read, the mark not used
             at < kHeader || ((at - kHeader) % kFrame >= 4 && (at - kHeader) % kFrame < 8);
         CHECK(seen.messages == all_but(is_harmless ? kMessages : message_at(at)));
         CHECK(seen.all() == own.written);
@@ -61,7 +61,7 @@ TEST_CASE("Spool: whatever octet of this process's file changes costs its messag
     }
 }
 
-TEST_CASE("Spool: wherever this process's file is cut, what is missing is known exactly",
+TEST_CASE("Spool: wherever this process's file is cut, the missing records are known exactly",
           "[export][unit]") {
     const std::size_t size = whole_file().size();
     for (std::size_t length = 0; length < size; ++length) {
@@ -84,7 +84,7 @@ TEST_CASE("Spool: wherever this process's file is cut, what is missing is known 
     }
 }
 
-TEST_CASE("Spool: whatever octet of an inherited file changes costs its message alone, by name",
+TEST_CASE("Spool: a changed octet of an inherited file costs its message alone, by name",
           "[export][unit]") {
     const std::string whole = whole_file();
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -123,7 +123,7 @@ TEST_CASE("Spool: wherever an inherited file is cut, its whole messages come", "
     }
 }
 
-TEST_CASE("Spool: what was told of as damaged is not told of again by the next process",
+TEST_CASE("Spool: damage that was reported is not reported again by the next process",
           "[export][unit]") {
     const TemporaryDirectory directory;
     std::string octets = whole_file();
@@ -150,8 +150,7 @@ TEST_CASE("Spool: what was told of as damaged is not told of again by the next p
     CHECK(seen.damaged == RecordTally{});
 }
 
-TEST_CASE("Spool: a place of damage is counted once, however often it is looked at",
-          "[export][unit]") {
+TEST_CASE("Spool: a place of damage is counted once, however often it is read", "[export][unit]") {
     const TemporaryDirectory directory;
     SmallSpool own(directory);
     own.write();
@@ -168,7 +167,7 @@ TEST_CASE("Spool: a place of damage is counted once, however often it is looked 
     CHECK(seen.messages == std::vector<std::uint64_t>{0, 2});
 }
 
-TEST_CASE("Spool: what there is no memory to look at is still in the account", "[export][unit]") {
+TEST_CASE("Spool: frames without memory to read them are still in the account", "[export][unit]") {
     const std::size_t before = refused_allocations();
     for (std::int64_t calls = 0; calls < 12; ++calls) {
         for (const bool keeps_numbers : {false, true}) {
@@ -195,7 +194,7 @@ TEST_CASE("Spool: what there is no memory to look at is still in the account", "
             RecordTally all = found;
             all += damaged;
             CHECK(all == own.written);
-            // The memory is enough to know what is damaged, or all that was not looked at is kept.
+            // The memory is enough to find the damage, or all frames that were not read are kept.
             const bool is_looked_at = damaged == tally_of(message_of(1));
             CHECK((is_looked_at || damaged == RecordTally{}));
             CHECK((is_looked_at || calls < 11));
@@ -247,7 +246,7 @@ TEST_CASE("Spool: until it is adopted, no file of a former process changes", "[e
     }
 }
 
-TEST_CASE("Spool: a file that there is no memory to begin is not there", "[export][unit]") {
+TEST_CASE("Spool: a file without memory to begin it is not there", "[export][unit]") {
     const std::size_t before = refused_allocations();
     bool was_appended = false;
     for (std::int64_t calls = 0; calls < 16; ++calls) {

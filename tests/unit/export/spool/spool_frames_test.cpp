@@ -14,7 +14,7 @@ using namespace tributary;
 using namespace tributary::test;
 namespace fs = std::filesystem;
 
-TEST_CASE("Spool: a file that another process writes in this one's place is not believed",
+TEST_CASE("Spool: a file that another process writes in this one's place is not used",
           "[export][unit]") {
     const std::string foreign = whole_file();
     for (const bool is_replaced : {false, true}) {
@@ -33,7 +33,7 @@ TEST_CASE("Spool: a file that another process writes in this one's place is not 
     }
 }
 
-TEST_CASE("Spool: a file whose header says nothing is lost by name, and goes", "[export][unit]") {
+TEST_CASE("Spool: a file without a valid header is lost by name, and removed", "[export][unit]") {
     std::string octets = whole_file();
     std::fill_n(octets.begin(), kHeader, '\x55');
     for (std::uint64_t number = 0; number < kMessages; ++number) {
@@ -107,8 +107,7 @@ TEST_CASE("Spool: a frame that holds no IPFIX message of data is damaged", "[exp
     }
 }
 
-TEST_CASE("Spool: of a frame without entries the records are those that it names",
-          "[export][unit]") {
+TEST_CASE("Spool: a frame without entries has the records in its header", "[export][unit]") {
     for (const std::size_t octets : {std::size_t{0}, std::size_t{3}}) {
         const TemporaryDirectory directory;
         {
@@ -132,7 +131,7 @@ TEST_CASE("Spool: of a frame without entries the records are those that it names
     }
 }
 
-TEST_CASE("Spool: an estimate from headers that say anything is a number", "[export][unit]") {
+TEST_CASE("Spool: an estimate from headers with any content is a number", "[export][unit]") {
     const TemporaryDirectory directory;
     {
         SmallSpool first(directory);
@@ -191,7 +190,7 @@ TEST_CASE("Spool: file numbers that no tributaryd gives are taken, and given oth
     CHECK(directory.names() == std::vector<std::string>{"lock"});
 }
 
-TEST_CASE("Spool: what bears the name of a file and is none ends the start", "[export][unit]") {
+TEST_CASE("Spool: a spool's file name on anything else ends the start", "[export][unit]") {
     const TemporaryDirectory directory;
     fs::create_directory(directory / spool_file_name(3));
     CHECK_THROWS_AS(SmallSpool(directory), ExportError);

@@ -48,7 +48,7 @@ struct OverflowIn {
 
 }  // namespace
 
-TEST_CASE("SpoolQueue: own records of a message that is refused are lost, and the log says so",
+TEST_CASE("SpoolQueue: own records of a message that is refused are lost, and logged",
           "[export][unit]") {
     const TemporaryDirectory directory;
     OverflowIn in(directory);
@@ -73,7 +73,7 @@ TEST_CASE("SpoolQueue: inherited records of a message that is refused are lost a
     CHECK_THAT(in.lines.back(), Catch::Contains("2 records are lost since the start"));
 }
 
-TEST_CASE("SpoolQueue: what there was no memory to tell of is told of later", "[export][unit]") {
+TEST_CASE("SpoolQueue: damage without memory for its line is logged later", "[export][unit]") {
     const TemporaryDirectory directory;
     OverflowIn in(directory);
     in.store(0);

@@ -30,7 +30,7 @@ void put_be16(std::vector<std::byte>& octets, std::size_t at, std::size_t value)
     octets[at + 1] = static_cast<std::byte>(value);
 }
 
-/// An IPFIX message of 1000 octets with one data set, which `number` tells from others, and three
+/// An IPFIX message of 1000 octets with one data set, which `number` identifies, and three
 /// records.
 OutgoingMessage message_of(std::uint64_t number) {
     constexpr std::size_t kOctets = 1000;
@@ -87,7 +87,7 @@ struct SpoolIn {
         taken.clear();
     }
 
-    /// The accounts that a visit tells of, one after the other.
+    /// The accounts of a visit, one after the other.
     template <class Visit>
     [[nodiscard]] std::vector<Spool::Account> accounts(Visit visit) {
         std::vector<Spool::Account> accounts;
@@ -122,7 +122,7 @@ std::vector<fs::path> files_in(const TemporaryDirectory& directory) {
     return files;
 }
 
-/// Damages a file, whatever is there.
+/// Damages a file, with any octet there.
 void flip_octet(const fs::path& path, std::streamoff at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(at);
@@ -219,7 +219,8 @@ TEST_CASE("Spool: messages for other templates are given up by count", "[export]
     CHECK(files_in(directory).empty());
 }
 
-TEST_CASE("unusable_records: what a start would lose is counted, and stays", "[export][unit]") {
+TEST_CASE("unusable_records: records that a start would lose are counted, and stay",
+          "[export][unit]") {
     const TemporaryDirectory directory;
     const auto records = [&](std::uint64_t fingerprint) {
         return unusable_records(directory.path(), {.fingerprint = fingerprint});
@@ -242,7 +243,7 @@ TEST_CASE("unusable_records: what a start would lose is counted, and stays", "[e
     CHECK(next.take(5).size() == 3);
 }
 
-TEST_CASE("Spool: a cut file gives what is whole in it", "[export][unit]") {
+TEST_CASE("Spool: a cut file gives its whole messages", "[export][unit]") {
     const TemporaryDirectory directory;
     {
         SpoolIn in(directory);
@@ -282,7 +283,7 @@ TEST_CASE("Spool: a damaged message is skipped, the others come", "[export][unit
     CHECK(files_in(directory).empty());
 }
 
-TEST_CASE("Spool: what a damaged header says is not believed", "[export][unit]") {
+TEST_CASE("Spool: a damaged header is not used", "[export][unit]") {
     const TemporaryDirectory directory;
     {
         SpoolIn in(directory);
@@ -323,7 +324,7 @@ TEST_CASE("Spool: one process at a time", "[export][unit]") {
     CHECK_THROWS_AS(Spool({.directory = "/dev/null/spool"}, {.fingerprint = 1}), ExportError);
 }
 
-TEST_CASE("Spool: what the disk refuses is not there", "[export][unit]") {
+TEST_CASE("Spool: a message that the disk refuses is not there", "[export][unit]") {
     const TemporaryDirectory directory;
     SpoolIn in(directory);
     in.append(0, 10);
