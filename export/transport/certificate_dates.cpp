@@ -48,7 +48,7 @@ std::string words_for_time(const ASN1_TIME* time) {
     return {text.data(), size};
 }
 
-/// What is wrong with a certificate at this time; empty: nothing.
+/// The fault of a certificate at this time; empty: none.
 std::string fault_of(const Certificate& certificate, std::time_t now) {
     const ASN1_TIME* const end = X509_get0_notAfter(certificate.get());
     const ASN1_TIME* const begin = X509_get0_notBefore(certificate.get());
@@ -62,8 +62,8 @@ std::string fault_of(const Certificate& certificate, std::time_t now) {
     return {};
 }
 
-/// What is wrong with the first certificate of a file with which something is. What a pipe gives
-/// can be had once, and is left to the connections.
+/// The fault of the first certificate with one in a file. A pipe can be read only once, so pipes
+/// are left to the connections.
 std::string fault_in(const std::string& file, std::time_t now) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) {

@@ -9,7 +9,7 @@
 
 namespace tributary {
 
-/// Something that is wrong with a file of a collector's `tls` at a time.
+/// A fault of a file of a collector's `tls` at a time.
 struct CertificateFault {
     std::string key;   ///< `ca` or `certificate`
     std::string file;  ///< its value
@@ -17,7 +17,8 @@ struct CertificateFault {
 };
 
 /// The certificates in a collector's files that have expired at this time, or are not valid yet; of
-/// several in a file the first. A file that cannot be read has none: opening a TlsStream tells.
+/// several in a file the first. A file that cannot be read has none: opening a TlsStream reports
+/// it.
 ///
 /// @thread  any
 [[nodiscard]] std::vector<CertificateFault> untimely_certificates(const CollectorOptions& collector,

@@ -24,9 +24,10 @@
 namespace tributary {
 namespace {
 
-/// Signals as a fresh process has them, because this one's threads hold some back; a process group
-/// of its own, so that all of it can be ended; and no descriptor but the standard ones: not every
-/// library opens its own with O_CLOEXEC, and packet sockets and memory are not for a command.
+/// The attributes of a fresh process. Signals have their defaults, because this process's threads
+/// block some. The process group is its own, so that all of it can be ended. Only the standard
+/// descriptors stay open: not every library opens its own with O_CLOEXEC, and packet sockets and
+/// memory are not for a command.
 class FreshProcess {
 public:
     FreshProcess() {
@@ -60,7 +61,7 @@ public:
 private:
     posix_spawnattr_t attributes_{};
     posix_spawn_file_actions_t actions_{};
-    int closing_error_{};  ///< an errno: closing could not be asked for; 0: it was
+    int closing_error_{};  ///< an errno: descriptors cannot be closed in the child; 0: they can
 };
 
 /// Commands that this thread starts get none of the capabilities that the service manager has given
@@ -89,7 +90,7 @@ bool has_ended(pid_t child) {
                : state.si_pid == child;
 }
 
-/// @return  how a process that has ended did so, where that was not well; else empty
+/// @return  how a process that has ended failed; empty: it succeeded
 std::string reap(pid_t child) {
     int status = 0;
     if (::waitpid(child, &status, 0) < 0) {
@@ -102,7 +103,7 @@ std::string reap(pid_t child) {
                              : "signal " + std::to_string(WTERMSIG(status));
 }
 
-/// A name lasts when its directory does.
+/// A file's name is on the disk when its directory is.
 bool sync_directory_of(const std::string& name) {
     const std::string directory = std::filesystem::path(name).parent_path().string();
     const FileDescriptor open =
@@ -201,7 +202,7 @@ void FileFinisher::watch_command(Lock& lock, const std::string& name) {
     std::chrono::milliseconds look{1};
     using Clock = std::chrono::steady_clock;
     const Clock::time_point began = Clock::now();
-    auto told = std::chrono::seconds{0};
+    auto logged = std::chrono::seconds{0};
     while (!has_ended(child_)) {
         changed_.wait_for(lock, look, [this] { return !files_.empty(); });
         look = std::min(2 * look, kLongestLook);
@@ -209,15 +210,15 @@ void FileFinisher::watch_command(Lock& lock, const std::string& name) {
             name_first(lock);
         }
         const auto lasts = std::chrono::floor<std::chrono::seconds>(Clock::now() - began);
-        if (lasts >= told + kLongCommand) {
-            told = lasts;
-            tell_long_command(name, lasts);
+        if (lasts >= logged + kLongCommand) {
+            logged = lasts;
+            log_long_command(name, lasts);
         }
     }
 }
 
 /// The command must be waited for and reaped, also without memory for the line.
-void FileFinisher::tell_long_command(const std::string& name, std::chrono::seconds lasts) noexcept {
+void FileFinisher::log_long_command(const std::string& name, std::chrono::seconds lasts) noexcept {
     try {
         keep(failures_, Failure{.text = "command for " + name + " still runs after " +
                                         std::to_string(lasts.count()) + " s, and " +
@@ -226,7 +227,7 @@ void FileFinisher::tell_long_command(const std::string& name, std::chrono::secon
     }
 }
 
-/// @return  what went wrong; empty: nothing
+/// @return  the failure; empty: none
 std::string FileFinisher::try_to_name(FinishedFile& done) noexcept {
     try {
         return name(done);
@@ -235,7 +236,7 @@ std::string FileFinisher::try_to_name(FinishedFile& done) noexcept {
     }
 }
 
-/// @return  what went wrong; empty: nothing
+/// @return  the failure; empty: none
 std::string FileFinisher::name(FinishedFile& done) {
     if (done.is_former) {
         FormerPart part = mend_former_part(done.written_as);
@@ -249,7 +250,7 @@ std::string FileFinisher::name(FinishedFile& done) {
         done.lock = std::move(part.lock);
     }
     if (done.sync && !sync_file(done.written_as)) {
-        return done.written_as + " is not sure to be on the disk: " + words_for(errno);
+        return done.written_as + " may not be on the disk: " + words_for(errno);
     }
     // The name was free when the file began; a file that has taken it since keeps it.
     if (const int refusal = rename_without_replacing(done.written_as, done.name); refusal != 0) {
@@ -257,12 +258,12 @@ std::string FileFinisher::name(FinishedFile& done) {
     }
     done.lock = FileDescriptor();
     if (done.sync && !sync_directory_of(done.name)) {
-        return done.name + " is not sure to keep its name: " + words_for(errno);
+        return done.name + " may lose its name: " + words_for(errno);
     }
     return {};
 }
 
-/// @return  what went wrong; empty: nothing
+/// @return  the failure; empty: none
 std::string FileFinisher::run_command(Lock& lock, const FinishedFile& done) {
     if (!is_patient_) {
         return "not run, because earlier ones took too long";

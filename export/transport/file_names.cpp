@@ -20,7 +20,7 @@
 namespace tributary {
 namespace {
 
-/// Whether it is a time as utc_text() gives it, and perhaps a number.
+/// Whether it is a time in the form of utc_text(), perhaps with a number.
 bool is_date(std::string_view text) noexcept {
     constexpr std::string_view kPattern = "00000000T000000Z";
     const auto is_digit = [](char each) { return each >= '0' && each <= '9'; };
@@ -37,7 +37,7 @@ bool is_date(std::string_view text) noexcept {
                             std::all_of(text.begin() + 1, text.end(), is_digit));
 }
 
-/// A stream that the program was given: its file is the starter's.
+/// A stream that the program was started with: its file is not the program's.
 bool is_given_stream(const std::string& path) noexcept {
     return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") ||
            path.starts_with("/proc/");
@@ -70,7 +70,7 @@ std::vector<std::string> parts_of(const std::string& path) {
     const std::filesystem::path directory =
         whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
     std::vector<std::string> parts;
-    std::error_code unknown;  // then creating a file there tells why
+    std::error_code unknown;  // creating a file there reports why
     for (std::filesystem::directory_iterator entry(directory, unknown);
          !unknown && entry != std::filesystem::directory_iterator(); entry.increment(unknown)) {
         const std::string name = entry->path().filename().string();

@@ -34,7 +34,7 @@ std::string words_for_refusal(const std::string& path, int error) {
     return std::string("cannot be created: ") + words_for(error);
 }
 
-/// Finishes what a run with rotation has left that was killed. @return  lines for the log
+/// Finishes the files of a run with rotation that was killed. @return  lines for the log
 std::vector<std::string> finish_parts_at_once(const std::string& path) {
     std::vector<std::string> lines;
     for (const std::string& part : parts_of(path)) {
@@ -67,7 +67,8 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
         }
     }
     NewFile first = create_first_file();
-    // Of standard output, or of what a user names for one run, the program that reads it decides.
+    // For standard output, or a file that a user names for one run, the program that reads it
+    // decides.
     const bool is_own = !replaces_ && path_ != "/dev/stdout";
     no_room_ = is_own ? errno_of_room(first.opened.file.get()) : 0;
     begin(first);
@@ -98,12 +99,12 @@ FileTransport::~FileTransport() {
     if (rotates()) {
         hand_to_finisher();
         finisher_->end();
-        tell_failures(last_now_);
+        log_failures(last_now_);
     }
 }
 
-/// Finds a name that no file has, nor had in this run: a command may have moved it away. Files of
-/// one second differ by a number.
+/// Finds a name that no file has, nor had in this run: a command may have moved the file away.
+/// Files of one second differ by a number.
 FileTransport::NewFile FileTransport::name_file() {
     if (!rotates()) {
         return {.written_as = path_, .to_finish = {}, .opened = {}};
@@ -117,8 +118,8 @@ FileTransport::NewFile FileTransport::name_file() {
         ++number_;
         const std::string name = dated_name(path_, time_, number_);
         const std::string written_as = name + kPartSuffix;
-        // In this order: a file that is just being renamed has one of the names at each look.
-        std::error_code unknown;  // then opening it tells why
+        // In this order: a file that is just being renamed has one of the names at each test.
+        std::error_code unknown;  // opening it reports why
         if (!std::filesystem::exists(written_as, unknown) &&
             !std::filesystem::exists(name, unknown)) {
             NewFile named{.written_as = written_as, .to_finish = {}, .opened = {}};
@@ -131,9 +132,9 @@ FileTransport::NewFile FileTransport::name_file() {
     }
 }
 
-/// Creates the file that is written next; without `file` errno tells why not.
+/// Creates the next file; without `file` see errno.
 ///
-/// @errors  std::bad_alloc: there is none, and the one that is written goes on
+/// @errors  std::bad_alloc: there is none, and the present one goes on
 FileTransport::NewFile FileTransport::create_file() {
     // A file of a rotation is new, or another process's. Neither opening nor writing may wait for
     // the reader of a FIFO.
@@ -142,7 +143,7 @@ FileTransport::NewFile FileTransport::create_file() {
         NewFile next = name_file();
         next.opened = open_output(next.written_as, how);
         if (!rotates() && !replaces_ && next.opened.file &&
-            !lock_file(next.opened.file.get())) {  // begun since it was looked at
+            !lock_file(next.opened.file.get())) {  // begun since the test
             next.opened.file = {};
             errno = ETXTBSY;
         }
@@ -179,7 +180,7 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (!rotates()) {
         return;
     }
-    tell_failures(now);
+    log_failures(now);
     const bool is_time = rotation_.interval.count() > 0 && now - opened_at_ >= rotation_.interval;
     if (is_time && whole_octets_ > 0 && !failed_) {
         rotate(now);
@@ -200,7 +201,7 @@ void FileTransport::finish_former_parts(const std::vector<std::string>& parts) {
 }
 
 void FileTransport::hand_to_finisher() noexcept {
-    if (file_ && whole_octets_ == 0) {  // a full disk: no name for nothing, and no command
+    if (file_ && whole_octets_ == 0) {  // a full disk: an empty file gets no name, and no command
         const char* const part = to_finish_.front().written_as.c_str();
         if (is_file_at(part, file_.get())) {
             ::unlink(part);
@@ -240,8 +241,8 @@ void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-/// What the lines are made of has its memory from the finisher's thread.
-void FileTransport::tell_failures(std::chrono::nanoseconds now) noexcept {
+/// The memory of the lines is from the finisher's thread.
+void FileTransport::log_failures(std::chrono::nanoseconds now) noexcept {
     for (std::string note = finisher_->take_note(); !note.empty(); note = finisher_->take_note()) {
         events_.tell(CollectorEventKind::former_file, now, note);
     }
@@ -304,7 +305,7 @@ SendStatus FileTransport::write(MessageView message, std::chrono::nanoseconds no
 void FileTransport::fail(int cause, std::chrono::nanoseconds now) noexcept {
     failed_ = true;
     if (file_) {
-        // What cannot be cut back is no regular file, and then there is nothing to repair.
+        // A file that cannot be cut back is no regular file, and then there is nothing to repair.
         static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
     }
     events_.tell(CollectorEventKind::write_failed, now, words_for(cause));

@@ -16,19 +16,19 @@
 
 namespace tributary {
 
-/// Writes messages back to back into a file (RFC 5655). A file that a former run has left is kept:
-/// it gets a name with the time of its last change, unless the user has named it to be written
-/// over. The first error is final, be it that a disk has no room for a message at the beginning:
-/// the file is cut back to its last whole message and written no more. A FIFO whose reader does not
-/// read takes nothing for a while, as any other collector; disks are waited for.
+/// Writes messages back to back into a file (RFC 5655). A file of a former run is kept: it gets a
+/// name with the time of its last change, unless the user has chosen to overwrite it. The first
+/// error is final, also when a disk has no room for a message at the beginning: the file is cut
+/// back to its last whole message and written no more. A FIFO whose reader does not read takes
+/// nothing for a while, as any other collector; disks are waited for.
 ///
 /// With rotation the path is a pattern: `flows.ipfix` is written as
 /// `flows-20261122T041500Z.ipfix.part` and loses `.part` when it is whole, which is when the next
 /// one begins, or at the end. Each file is a session of its own: it begins with the templates and
-/// with number 0. Its name is later than that of the file before, wherever that is now. Where
-/// the system gives no descriptor for the next file, the one that is written goes on, and
-/// kRotateAgainAfter later the next one is tried again. A file without a message is removed at its
-/// end. One process at a time writes the files of a path.
+/// with number 0. Its name is later than that of the file before, also if that was moved away. If
+/// the system gives no descriptor for the next file, the present one goes on, and kRotateAgainAfter
+/// later the next one is tried again. A file without a message is removed at its end. One process
+/// at a time writes the files of a path.
 class FileTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRotateAgainAfter{1};
@@ -55,7 +55,7 @@ private:
     /// A file that was created; nothing is written to it before begin().
     struct NewFile {
         std::string written_as;
-        std::list<FinishedFile> to_finish;  ///< what its end needs, one; without rotation none
+        std::list<FinishedFile> to_finish;  ///< the step at its end, one; without rotation none
         OpenedOutput opened;
     };
     [[nodiscard]] NewFile create_file();
@@ -65,7 +65,7 @@ private:
     void finish_former_parts(const std::vector<std::string>& parts);
     void hand_to_finisher() noexcept;
     void rotate(std::chrono::nanoseconds now) noexcept;
-    void tell_failures(std::chrono::nanoseconds now) noexcept;
+    void log_failures(std::chrono::nanoseconds now) noexcept;
     void fail(int cause, std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] SendStatus write(MessageView message, std::chrono::nanoseconds now) noexcept;
 
@@ -79,10 +79,10 @@ private:
     FileDescriptor file_;
     std::uint64_t session_ = 1;
     off_t whole_octets_{};
-    std::size_t sent_octets_{};  ///< of the message that comes next, which a FIFO took in part
+    std::size_t sent_octets_{};  ///< of the next message, which a FIFO took in part
     std::string time_;           ///< in the name of the last file
     int number_{};               ///< of the last file among those of the same time
-    std::size_t written_{};      ///< messages that collect_outcomes() has not told of
+    std::size_t written_{};      ///< messages not reported by collect_outcomes() yet
     int no_room_{};              ///< an errno: at the beginning the disk had no room; 0: it had
     bool told_{};
     bool failed_{};

@@ -16,7 +16,7 @@ namespace tributary {
 
 class TlsContext;
 
-/// How messages go through TCP connections, one after the other: as they are, or through TLS. It
+/// Sends messages through TCP connections, one after the other: as they are, or through TLS. It
 /// never blocks.
 /// @thread  the export thread; `now` is uptime
 class OctetStream {
@@ -30,29 +30,29 @@ public:
 
     /// Begins with a connection.
     ///
-    /// @param socket  connected; outlives the stream, or what comes before the next begin()
+    /// @param socket  connected; outlives the stream, or is valid until the next begin()
     virtual void begin(const FileDescriptor& socket) noexcept = 0;
-    /// Brings the beginning forward; to be called until it is `open` or has failed.
+    /// Continues the opening; call it until it returns `open` or has failed.
     [[nodiscard]] virtual Opening open(std::chrono::nanoseconds now) noexcept = 0;
     /// @param octets  not empty; after 0 was returned, the same ones
     /// @return  how many of them were taken, 0: not now; nothing: the connection is lost
     [[nodiscard]] virtual std::optional<std::size_t> send(
         std::span<const std::byte> octets) noexcept = 0;
-    /// Takes what the collector says, which is nothing.
+    /// Reads octets from the collector, which sends none.
     ///
     /// @return  false: the connection has ended
     [[nodiscard]] virtual bool hear() noexcept = 0;
     /// Octets of the TCP connection up to the last one that send() has taken.
     [[nodiscard]] virtual std::uint64_t sent() const noexcept = 0;
-    /// Says so to the collector that nothing more comes. The socket is closed next.
+    /// Ends the stream to the collector. The socket is closed next.
     virtual void end() noexcept = 0;
     /// Why opening failed, or the connection has ended.
     [[nodiscard]] virtual const std::string& fault() const noexcept = 0;
-    /// TLS: its files as they are now, where they have changed since they were read. nullptr: they
+    /// TLS: its files as they are now, if they have changed since they were read. nullptr: they
     /// have not, or there are none.
-    /// @errors  ExportError: they are no good
+    /// @errors  ExportError: they are unusable
     [[nodiscard]] virtual std::shared_ptr<const TlsContext> read_files_anew() const;
-    /// TLS: connections from now on begin with this. One that is there goes on as it is.
+    /// TLS: connections from now on begin with this. The present one goes on as it is.
     virtual void begin_with(std::shared_ptr<const TlsContext>&&) noexcept {}
 };
 

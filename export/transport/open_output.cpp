@@ -19,7 +19,7 @@
 namespace tributary {
 namespace {
 
-/// The descriptor that the program was given, of which its starter knows where it stands.
+/// The descriptor that the program was started with. Its position is known to the starter.
 OpenedOutput standard_output() noexcept {
     OpenedOutput output{.file = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))};
     if (output.file) {
@@ -59,7 +59,7 @@ FileDescriptor open_patiently(const char* path, int how) noexcept {
 bool lock_file(int file) noexcept {
     struct stat status {};
     if (::fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return true;  // what is no file takes all
+        return true;  // anything but a file takes all
     }
     return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
@@ -105,7 +105,7 @@ int errno_of_room(int file) noexcept {
     }
     const int error =
         ::fallocate(file, FALLOC_FL_KEEP_SIZE, status.st_size, kLongestMessage) == 0 ? 0 : errno;
-    static_cast<void>(::ftruncate(file, status.st_size) == 0);  // else the room stays the file's
+    static_cast<void>(::ftruncate(file, status.st_size) == 0);  // else the file keeps the room
     return error == ENOSPC || error == EDQUOT ? error : 0;
 }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr double kBurstSeconds = 0.002;
 /// After a longer pause of the export thread, time counts as so much.
 constexpr double kLongestStep = 1;
-/// Drain timeouts in which what waits at the beginning of the end has left: half of what
-/// CollectorGroup::kSlowestDrain allows.
+/// Drain timeouts until the messages that wait at the beginning of the end have left: half of
+/// CollectorGroup::kSlowestDrain.
 constexpr double kEndTimeouts = 5;
 
 double seconds_of(std::chrono::nanoseconds time) noexcept {
@@ -41,7 +41,7 @@ void Pace::advance(std::chrono::nanoseconds now, Backlog backlog) noexcept {
     credit_ = std::min(credit_ + rate_ * seconds, std::max(kBurst, rate_ * kBurstSeconds));
 }
 
-/// What comes, as a mean in which a moment's weight falls with its age.
+/// The rate of new octets, as a mean in which a moment's weight falls with its age.
 void Pace::measure(double seconds) noexcept {
     const double share = -std::expm1(-seconds / seconds_of(kFallBack));
     add_rate_ += share * (added_ / seconds - add_rate_);

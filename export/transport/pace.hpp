@@ -10,17 +10,17 @@
 
 namespace tributary {
 
-/// When the next datagram to a collector may leave: a token bucket of octets. By UDP nothing tells
-/// that the collector's receive buffer is full, so that datagrams that leave together are lost
-/// there unseen.
+/// When the next datagram to a collector may leave: a token bucket of octets. UDP does not report
+/// that the collector's receive buffer is full. Datagrams that leave together are then lost there
+/// unnoticed.
 ///
-/// Pace `auto` begins at kBasePace, which an ordinary receive buffer survives. While more than half
+/// Pace `auto` begins at kBasePace, which an ordinary receive buffer can hold. While more than half
 /// of the collector's buffer waits for it, records come faster than they leave: the pace doubles
-/// each second, up to kMostPace; otherwise it falls back by half each kFallBack. What waits for an
-/// absent collector does not wait for the pace. While the collector's spool holds messages, their
-/// number tells nothing of what comes now: the pace is then twice what comes, and at least the
-/// base. At the end of the process it doubles each drain timeout, whatever waits, so that all that
-/// the caches hold leaves before the end gives up.
+/// each second, up to kMostPace; otherwise it falls back by half each kFallBack. Messages that wait
+/// for an absent collector do not wait for the pace. While the collector's spool holds messages,
+/// their number does not show the rate of new ones: the pace is then twice the rate of new octets,
+/// and at least the base. At the end of the process it doubles each drain timeout, whatever waits,
+/// so that all records in the caches leave before the end gives up.
 /// @thread  the export thread; `now` is uptime
 class Pace {
 public:
@@ -31,7 +31,7 @@ public:
     static constexpr std::chrono::seconds kDoubling{1};
     static constexpr std::chrono::seconds kFallBack{10};
 
-    /// What waits for the pace, and for nothing else.
+    /// Messages that wait for the pace, and for nothing else.
     struct Backlog {
         std::size_t octets{};  ///< of messages in memory
         bool holds_spool{};    ///< older ones are in the collector's spool
@@ -42,9 +42,9 @@ public:
 
     /// Lets time pass.
     void advance(std::chrono::nanoseconds now, Backlog backlog) noexcept;
-    /// A message has been closed that is to leave some time.
+    /// A message has been closed, and will leave later.
     void add(std::size_t octets) noexcept { added_ += static_cast<double>(octets); }
-    /// No more records come than those that are in the caches.
+    /// No more records come than those in the caches.
     ///
     /// @param drain_timeout  the pace doubles each time; 0: there is no pace any more
     void begin_end(std::chrono::nanoseconds drain_timeout, std::size_t waiting) noexcept;
@@ -69,7 +69,7 @@ private:
     double rate_;
     double credit_ = kBurst;
     double added_{};     ///< octets since the last step
-    double add_rate_{};  ///< octets that come in a second, over some kFallBack
+    double add_rate_{};  ///< new octets per second, over some kFallBack
     std::size_t buffer_;
     std::optional<std::chrono::nanoseconds> advanced_at_;
     std::optional<std::chrono::nanoseconds> end_doubling_;  ///< set: the end has begun

@@ -24,7 +24,7 @@ RenameCalls kernel_rename_calls() noexcept {
 int rename_without_replacing(const std::string& from, const std::string& to,
                              RenameCalls calls) noexcept {
     const int refusal = calls.rename(from.c_str(), to.c_str());
-    // The kernel does not know the call, or the file system does not know its flag.
+    // The kernel does not have the call, or the file system does not have its flag.
     if (refusal != EINVAL && refusal != ENOSYS) {
         return refusal;
     }
@@ -36,7 +36,7 @@ int rename_without_replacing(const std::string& from, const std::string& to,
     if (fault != 0 || ::unlink(from.c_str()) == 0) {
         return fault;
     }
-    const int kept = errno;  // the old name stays, and then it has to be the only one
+    const int kept = errno;  // the old name stays, and then it must be the only one
     static_cast<void>(::unlink(to.c_str()) == 0);
     return kept;
 }

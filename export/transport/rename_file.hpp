@@ -5,7 +5,7 @@
 
 namespace tributary {
 
-/// The system calls that rename_without_replacing() is made of. @return  0, or an errno
+/// The system calls of rename_without_replacing(). @return  0, or an errno
 struct RenameCalls {
     using Call = int (*)(const char* from, const char* to) noexcept;
     Call rename;  ///< as renameat2() with RENAME_NOREPLACE
@@ -20,8 +20,7 @@ struct RenameCalls {
 /// @return  0, or an errno, for words_for_rename(); EEXIST: another file has the name
 [[nodiscard]] int rename_without_replacing(const std::string& from, const std::string& to,
                                            RenameCalls calls = kernel_rename_calls()) noexcept;
-/// What rename_without_replacing() failed by, and what can be done where the file system is to
-/// blame.
+/// Why rename_without_replacing() failed, and what can be done if the file system is the cause.
 [[nodiscard]] const char* words_for_rename(int error) noexcept;
 
 }  // namespace tributary

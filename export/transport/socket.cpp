@@ -56,12 +56,12 @@ std::string text_of(const char* fault) noexcept {
     }
 }
 
-/// The error if it says that datagrams do not arrive, else 0.
+/// The error if it shows that datagrams do not arrive, else 0.
 int icmp_error(int error) noexcept {
     return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ? error : 0;
 }
 
-/// What a message of a socket's error queue tells; 0: nothing that matters.
+/// The error in a message of a socket's error queue; 0: none of interest.
 int icmp_error_in(msghdr& message) noexcept {
     for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
          each = CMSG_NXTHDR(&message, each)) {
@@ -122,7 +122,7 @@ int take_socket_error(const FileDescriptor& socket) noexcept {
 void report_refusals(const FileDescriptor& socket, int family) noexcept {
     const int on = 1;
     const bool is_ipv6 = family == AF_INET6;
-    // A kernel that refuses it still tells of refusals, of fewer of them.
+    // A kernel that refuses it still reports refusals, but fewer of them.
     static_cast<void>(::setsockopt(socket.get(), is_ipv6 ? IPPROTO_IPV6 : IPPROTO_IP,
                                    is_ipv6 ? IPV6_RECVERR : IP_RECVERR, &on, sizeof on) == 0);
 }
@@ -203,7 +203,7 @@ void Resolver::begin_lookup() {
     }).detach();
 }
 
-/// Says why in the result, which poll() finds at once.
+/// Writes the reason into the result, which poll() finds at once.
 void Resolver::fail_to_start(const char* why) noexcept {
     lookup_.reset();
     fault_ = why;

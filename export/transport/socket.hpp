@@ -29,22 +29,22 @@ struct SocketAddress {
 [[nodiscard]] tl::expected<FileDescriptor, int> connect_socket(
     const SocketAddress& peer, int type, const std::optional<SocketAddress>& source) noexcept;
 
-/// Whether a TCP connection ends where it begins: a port of the ephemeral range on which nobody
-/// listens may be given to the very socket that asks for it.
+/// Whether a TCP connection ends where it begins: a port of the ephemeral range without a listener
+/// may be given to the very socket that connects to it.
 [[nodiscard]] bool is_connected_to_itself(const FileDescriptor& socket) noexcept;
 
 /// The error that waits at a socket, taken from it; 0: none.
 [[nodiscard]] int take_socket_error(const FileDescriptor& socket) noexcept;
 
-/// Makes a connected UDP socket keep what ICMP tells of its datagrams, so that no other call takes
-/// it away unseen.
+/// Makes a connected UDP socket keep ICMP errors of its datagrams, so that no other call takes them
+/// away unnoticed.
 void report_refusals(const FileDescriptor& socket, int family) noexcept;
-/// What ICMP has told since the last call: ECONNREFUSED when nobody listens at the peer's port,
-/// EHOSTUNREACH or ENETUNREACH when it cannot be reached; 0: nothing.
+/// The ICMP error since the last call: ECONNREFUSED when no process listens at the peer's port,
+/// EHOSTUNREACH or ENETUNREACH when the peer cannot be reached; 0: none.
 [[nodiscard]] int take_icmp_error(const FileDescriptor& socket) noexcept;
 
-/// Whether datagrams are still in this host, as they are while the link-layer address of the next
-/// hop is asked for. On a busy link there are always some.
+/// Whether datagrams are still in this host, as they are until the link-layer address of the next
+/// hop is resolved. On a busy link there are always some.
 [[nodiscard]] bool holds_datagrams(const FileDescriptor& socket) noexcept;
 
 /// Reads CollectorOptions::source_address.
@@ -76,7 +76,7 @@ private:
     int socket_type_;
     std::optional<std::vector<SocketAddress>> numeric_;
     std::shared_ptr<Lookup> lookup_;  ///< shared with the asking thread, which may outlive us
-    const char* fault_{};  ///< why the last start() found no thread or memory; until poll() tells
+    const char* fault_{};  ///< why the last start() found no thread or memory, until poll()
 };
 
 }  // namespace tributary

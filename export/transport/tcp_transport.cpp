@@ -18,7 +18,7 @@ namespace tributary {
 namespace {
 
 void set_option(const FileDescriptor& socket, int level, int option, int value) noexcept {
-    // They only tune; a kernel that refuses one still carries the messages.
+    // These options only tune. If the kernel refuses one, it still carries the messages.
     static_cast<void>(::setsockopt(socket.get(), level, option, &value, sizeof value) == 0);
 }
 
@@ -43,8 +43,8 @@ TcpTransport::TcpTransport(const CollectorOptions& collector, CollectorEvents& e
 
 TcpTransport::~TcpTransport() { end_connection(); }
 
-/// Closes the connection: with a reset if not all was acknowledged, because what the kernel still
-/// holds is counted as not sent.
+/// Closes the connection: with a reset if not all was acknowledged, because the octets that the
+/// kernel still holds are counted as not sent.
 void TcpTransport::end_connection() noexcept {
     if (sent_octets_ > 0 || !ends_.empty()) {
         constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
@@ -131,13 +131,13 @@ void TcpTransport::check_connecting(std::chrono::nanoseconds now) noexcept {
 }
 
 void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
-    // What the kernel holds is lost with the connection, so it is not let grow to the many
-    // megabytes that it would take from a collector that stops reading.
+    // What the kernel holds is lost with the connection. So it may not grow to the many megabytes
+    // that the kernel would take for a collector that stops reading.
     constexpr int kSendBuffer = 1 << 20;
     set_option(socket_, SOL_SOCKET, SO_SNDBUF, kSendBuffer);
     set_option(socket_, IPPROTO_TCP, TCP_NODELAY, 1);  // messages are batches already
-    // A host that vanished is noticed after this long, also when there is nothing to send; a
-    // collector that does not read for a while is not taken for one.
+    // A host that vanished is noticed after this long, also when there is nothing to send. A
+    // collector that does not read for a while is not mistaken for one.
     constexpr int kPatience = 120;
     constexpr int kProbeInterval = 30;
     set_option(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, kPatience * 1000);
@@ -150,7 +150,7 @@ void TcpTransport::begin_opening(std::chrono::nanoseconds now) noexcept {
     has_sent_ = false;
     acknowledged_ = acknowledged_at_start_ = acknowledged_octets(socket_);
     moved_at_ = now;
-    told_stall_ = false;
+    stall_is_logged_ = false;
     stream_->begin(socket_);
     check_opening(now);
 }
@@ -176,8 +176,8 @@ void TcpTransport::check_opening(std::chrono::nanoseconds now) noexcept {
 }
 
 void TcpTransport::check_connected(std::chrono::nanoseconds now) noexcept {
-    // A collector says nothing. Its end of file must be seen before the next message: the kernel
-    // would take that one too, and drop it.
+    // A collector sends nothing. Its end of file must be noticed before the next message: the
+    // kernel would take that one too, and drop it.
     if (!stream_->hear()) {
         lose(now);
     }
@@ -239,14 +239,14 @@ SendOutcomes TcpTransport::collect_outcomes(std::chrono::nanoseconds now) noexce
     }
     if (!is_under_way || acknowledged_ != before) {
         moved_at_ = now;
-        told_stall_ = false;
+        stall_is_logged_ = false;
     } else {
-        tell_stall(now);
+        log_stall(now);
     }
     return {.delivered = std::exchange(delivered_, 0), .refused = 0};
 }
 
-/// Asks the kernel, which still knows after the connection was reset.
+/// Reads the kernel's count, which is still there after a reset of the connection.
 void TcpTransport::count_acknowledged() noexcept {
     acknowledged_ = acknowledged_octets(socket_);
     while (!ends_.empty() && ends_.front() != kNotSent &&
@@ -256,10 +256,10 @@ void TcpTransport::count_acknowledged() noexcept {
     }
 }
 
-/// A collector that has stalled is told of once, until it takes something again.
-void TcpTransport::tell_stall(std::chrono::nanoseconds now) noexcept {
-    if (!told_stall_ && now - moved_at_ >= kStall) {
-        told_stall_ = true;
+/// A stalled collector is logged once, until it takes something again.
+void TcpTransport::log_stall(std::chrono::nanoseconds now) noexcept {
+    if (!stall_is_logged_ && now - moved_at_ >= kStall) {
+        stall_is_logged_ = true;
         static_assert(kStall == std::chrono::seconds{30});
         events_.tell(CollectorEventKind::stalled, now, "for 30 s");
     }
@@ -284,14 +284,14 @@ void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
     }
     count_acknowledged();
     events_.tell(CollectorEventKind::connection_lost, now, stream_->fault());
-    tell_of_short_connections(now);
+    log_short_connections(now);
     tried_at_ = now;
     pause();
 }
 
-/// A collector that is stopped or restarted refuses connections in between; one that ends them
-/// because of the messages goes on to take new ones.
-void TcpTransport::tell_of_short_connections(std::chrono::nanoseconds now) noexcept {
+/// A collector that is stopped or restarted refuses connections in between. A collector that ends
+/// them because of the messages goes on to accept new ones.
+void TcpTransport::log_short_connections(std::chrono::nanoseconds now) noexcept {
     const bool is_short = has_sent_ && now - since_ < kShortConnection;
     short_connections_ = is_short ? short_connections_ + 1 : 0;
     if (short_connections_ >= kFewConnections) {

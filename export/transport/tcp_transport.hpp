@@ -14,25 +14,25 @@
 
 namespace tributary {
 
-/// Sends messages through a TCP connection, as they are or through TLS, which it opens again
-/// whenever it is lost, after a pause. The pause is reckoned from the beginning of the try before
-/// it. It doubles each time, until a connection has lasted long, and is stretched by up to a half
-/// at random, so that many exporters do not come back to a collector all at the same moment; it is
-/// never longer than kLongestPause. While the collector's buffer is half full it is at most
-/// kShortPause, and at the end kLastPause.
+/// Sends messages through a TCP connection, as they are or through TLS. After a pause it opens a
+/// lost connection again. The pause is counted from the beginning of the try before it. It doubles
+/// each time, until a connection has lasted long, and is stretched by up to a half at random, so
+/// that many exporters do not come back to a collector all at the same moment; it is never longer
+/// than kLongestPause. While the collector's buffer is half full it is at most kShortPause, and at
+/// the end kLastPause.
 ///
 /// IPFIX has no acknowledgements. A message is delivered when the collector's kernel has
-/// acknowledged all its octets; what it then does with them nobody tells.
+/// acknowledged all its octets. Whether the collector then processes them is unknown.
 class TcpTransport final : public Transport {
 public:
     static constexpr std::chrono::milliseconds kFirstPause{250};
-    static constexpr std::chrono::seconds kLongestPause{10};  ///< all told
+    static constexpr std::chrono::seconds kLongestPause{10};  ///< with all that is added
     static constexpr std::chrono::seconds kShortPause{1};
     static constexpr std::chrono::milliseconds kLastPause{250};
     static constexpr std::chrono::seconds kConnectTimeout{10};
     static constexpr std::chrono::seconds kLongConnection{10};
-    /// So many connections in a row that the collector ends so soon, with messages sent, are told
-    /// of: it may end them because of the messages. A connection that cannot be had breaks the row:
+    /// So many connections in a row that the collector ends so soon, with messages sent, are
+    /// logged: it may end them because of the messages. A try that fails to connect breaks the row:
     /// the collector was stopped.
     static constexpr std::chrono::seconds kShortConnection{2};
     static constexpr unsigned kFewConnections = 3;
@@ -73,10 +73,10 @@ private:
     [[nodiscard]] bool expect_end() noexcept;
     [[nodiscard]] bool send_some(MessageView message, std::chrono::nanoseconds now) noexcept;
     void count_acknowledged() noexcept;
-    void tell_stall(std::chrono::nanoseconds now) noexcept;
+    void log_stall(std::chrono::nanoseconds now) noexcept;
     void end_connection() noexcept;
     void lose(std::chrono::nanoseconds now) noexcept;
-    void tell_of_short_connections(std::chrono::nanoseconds now) noexcept;
+    void log_short_connections(std::chrono::nanoseconds now) noexcept;
     void pause() noexcept;
     [[nodiscard]] std::chrono::nanoseconds longest_pause() const noexcept;
 
@@ -90,15 +90,15 @@ private:
     std::unique_ptr<OctetStream> stream_;  ///< after the socket that it uses
     std::size_t sent_octets_{};            ///< of the message that is partly sent
     static constexpr std::uint64_t kNotSent = ~std::uint64_t{0};
-    /// The connection's octet behind each message that is not acknowledged whole; kNotSent: behind
-    /// the one that is partly sent.
+    /// The connection's octet count behind each message that is not wholly acknowledged; kNotSent:
+    /// behind the one that is partly sent.
     std::deque<std::uint64_t> ends_;
     std::uint64_t acknowledged_at_start_{};  ///< the kernel counts a SYN, too
-    std::uint64_t acknowledged_{};           ///< octets, when last asked
+    std::uint64_t acknowledged_{};           ///< octets, as last read
     std::chrono::nanoseconds moved_at_{};    ///< nothing was under way, or more was acknowledged
-    bool told_stall_{};
+    bool stall_is_logged_{};
     std::chrono::nanoseconds held_off_until_{};  ///< after a stall
-    std::size_t delivered_{};  ///< messages that collect_outcomes() has not told of
+    std::size_t delivered_{};  ///< messages not reported by collect_outcomes() yet
     std::uint64_t session_{};
     std::chrono::nanoseconds since_{};     ///< start of this attempt, or of this connection
     std::chrono::nanoseconds tried_at_{};  ///< start of the last try, all its addresses together

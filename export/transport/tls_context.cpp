@@ -53,7 +53,8 @@ TlsContext::TlsContext(TlsOptions tls)
         throw ExportError("tls: " + take_tls_words());
     }
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
-    // A record of TLS that did not fit the kernel's buffer comes again, from wherever it is then.
+    // A TLS record that did not fit the kernel's buffer is offered again, possibly at another
+    // address.
     SSL_CTX_set_mode(context_.get(),
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     trust();

@@ -15,12 +15,12 @@ struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 
 namespace tributary {
 
-/// OpenSSL's words for the first thing that went wrong; the rest of its queue goes.
+/// OpenSSL's text for the first error; the rest of its queue is dropped.
 [[nodiscard]] std::string take_tls_words();
 
-/// What TLS connections to one collector begin with: the authorities that are trusted, and our own
-/// certificate and key, as the files of TlsOptions were when it was made. A connection that has
-/// begun keeps what it began with.
+/// The parameters of new TLS connections to one collector: the trusted authorities, and our own
+/// certificate and key, as the files of TlsOptions were when it was made. A connection keeps the
+/// parameters that it began with.
 class TlsContext {
 public:
     /// @errors  ExportError: a certificate or key cannot be read, or they do not belong together
@@ -31,15 +31,15 @@ public:
 
     [[nodiscard]] const TlsOptions& options() const noexcept { return tls_; }
     [[nodiscard]] ssl_ctx_st* get() const noexcept { return context_.get(); }
-    /// Whether the files are still those that were read: a file that was written or replaced since,
-    /// or to which a link leads now, is another one. What a pipe gave cannot be read again.
+    /// Whether the files are still those that were read. A file that was written or replaced since,
+    /// or that a link leads to now, is another one. A pipe cannot be read again.
     /// @cost  a system call per file
     [[nodiscard]] bool is_current() const noexcept { return files_ == look_at(tls_); }
 
 private:
-    /// A file as stat() sees it; all 0 without a file.
+    /// A file by stat(); all 0 without a file.
     struct FileState {
-        int error{};  ///< errno: it cannot be looked at
+        int error{};  ///< errno of stat()
         dev_t device{};
         ino_t inode{};
         off_t octets{};

@@ -20,7 +20,7 @@ struct ConnectionFree {
     void operator()(SSL* connection) const noexcept { SSL_free(connection); }
 };
 
-/// What the collector says by a fatal alert.
+/// The meaning of a collector's fatal alert.
 /// @source  RFC 8446 §6.2
 std::string words_for_alert(int alert) {
     const std::string refuses = "the collector refuses our certificate: ";
@@ -28,13 +28,13 @@ std::string words_for_alert(int alert) {
         case SSL_AD_BAD_CERTIFICATE:
             return refuses + "it is damaged, or its signature is wrong";
         case SSL_AD_UNSUPPORTED_CERTIFICATE:
-            return refuses + "it is of a kind that the collector does not take";
+            return refuses + "the collector does not support its kind";
         case SSL_AD_CERTIFICATE_REVOKED:
             return refuses + "it was revoked";
         case SSL_AD_CERTIFICATE_EXPIRED:
             return refuses + "it has expired, or is not valid yet";
         case SSL_AD_CERTIFICATE_UNKNOWN:
-            return refuses + "the collector does not say why";
+            return refuses + "the collector gives no reason";
         case SSL_AD_UNKNOWN_CA:
             return refuses + "the collector does not know the authority that has signed it";
         case SSL_AD_ACCESS_DENIED:
@@ -78,7 +78,7 @@ std::shared_ptr<const TlsContext> TlsStream::read_files_anew() const {
                                   : std::make_shared<const TlsContext>(context_->options());
 }
 
-/// A connection has a reference of its own to what it began with.
+/// A connection has a reference of its own to the context that it began with.
 void TlsStream::begin_with(std::shared_ptr<const TlsContext>&& context) noexcept {
     SSL_CTX_set_session_cache_mode(context->get(),
                                    SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
@@ -94,7 +94,7 @@ void TlsStream::begin(const FileDescriptor& socket) noexcept {
     library_->connection.reset(SSL_new(context_->get()));
     SSL* const connection = library_->connection.get();
     if (connection == nullptr || SSL_set_fd(connection, socket.get()) != 1) {
-        library_->connection.reset();  // open() tells
+        library_->connection.reset();  // open() reports it
         return;
     }
     SSL_set_app_data(connection, &confirmed_);
@@ -119,7 +119,7 @@ OctetStream::Opening TlsStream::open(std::chrono::nanoseconds now) noexcept {
         ERR_clear_error();
         const int result = SSL_connect(connection);
         if (result != 1) {
-            return wants_more(result) ? Opening::waiting : Opening::failed;
+            return must_repeat(result) ? Opening::waiting : Opening::failed;
         }
         shaken_at_ = std::max(now, std::chrono::nanoseconds{1});
     }
@@ -138,7 +138,7 @@ std::optional<std::size_t> TlsStream::send(std::span<const std::byte> octets) no
     if (result == 1) {
         return written;
     }
-    return wants_more(result) ? std::optional<std::size_t>(0) : std::nullopt;
+    return must_repeat(result) ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
 bool TlsStream::hear() noexcept {
@@ -147,7 +147,7 @@ bool TlsStream::hear() noexcept {
     ERR_clear_error();
     const int result =
         SSL_read_ex(library_->connection.get(), ignored.data(), ignored.size(), &received);
-    return result == 1 || wants_more(result);
+    return result == 1 || must_repeat(result);
 }
 
 std::uint64_t TlsStream::sent() const noexcept {
@@ -163,7 +163,7 @@ void TlsStream::end() noexcept {
 }
 
 /// Whether a call that has not succeeded is to be repeated later; if not, why.
-bool TlsStream::wants_more(int result) noexcept {
+bool TlsStream::must_repeat(int result) noexcept {
     const int system_error = errno;
     const int error = SSL_get_error(library_->connection.get(), result);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {

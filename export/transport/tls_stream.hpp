@@ -10,11 +10,11 @@
 namespace tributary {
 
 /// TLS 1.2 or later, by OpenSSL. The collector's certificate must be signed by a known authority,
-/// be valid today, and bear the collector's name; nothing is sent before that is sure.
+/// be valid today, and bear the collector's name; nothing is sent before that is verified.
 ///
 /// With TLS 1.3 the client's part of the handshake ends before the server has judged the client's
-/// certificate, and what follows it at once would be acknowledged by the server's kernel even if
-/// the server refuses. So the stream is open when the server has said something (its first session
+/// certificate. The server's kernel would acknowledge messages that follow at once even if the
+/// server refuses. So the stream is open when the server has sent something (its first session
 /// ticket), or nothing for kPatience: a server may send no tickets.
 /// @source  RFC 7011 §11, RFC 8446 §4.6.1
 /// @cost    a handshake takes a millisecond or two of the export thread
@@ -41,14 +41,14 @@ public:
 private:
     struct Library;
 
-    [[nodiscard]] bool wants_more(int result) noexcept;
+    [[nodiscard]] bool must_repeat(int result) noexcept;
     void note_fault() noexcept;
 
-    std::shared_ptr<const TlsContext> context_;  ///< that the next connection begins with
+    std::shared_ptr<const TlsContext> context_;  ///< for the next connection
     std::unique_ptr<Library> library_;
     std::string host_;                      ///< the name that the certificate must bear
     std::chrono::nanoseconds shaken_at_{};  ///< when the handshake was done; 0: it is not
-    bool confirmed_ = false;                ///< the server has said something since
+    bool confirmed_ = false;                ///< the server has sent something since
     std::string fault_;
 };
 

@@ -10,9 +10,8 @@
 namespace tributary {
 
 std::size_t message_limit(const CollectorOptions& collector) noexcept {
-    // Streams: long enough that the header and the system call do not count, short enough for a
-    // collector that reads into a fixed buffer. A file's reader has to take any length (RFC 5655
-    // §7).
+    // Streams: long enough to make header and system call negligible, short enough for a collector
+    // that reads into a fixed buffer. A file's reader has to take any length (RFC 5655 §7).
     constexpr std::size_t kTcpLimit = 8192;
     constexpr std::size_t kFileLimit = 65'000;
     switch (collector.transport) {

@@ -23,23 +23,23 @@ enum class SendStatus : std::uint8_t {
     lost,         ///< the first that was not taken can never be sent
 };
 
-/// What became of messages that were offered.
+/// The result for messages that were offered.
 struct SendResult {
-    std::size_t taken{};  ///< from the first on; collect_outcomes() tells their outcome
+    std::size_t taken{};  ///< from the first on; collect_outcomes() reports their outcome
     SendStatus rest{};
 };
 
-/// What became of messages that were taken: of the oldest ones whose outcome was not told before.
+/// The outcome of messages that were taken: of the oldest ones without a reported outcome.
 struct SendOutcomes {
-    std::size_t delivered{};  ///< as far as the transport can know; see docs/export.md
-    std::size_t refused{};    ///< those after them came back
+    std::size_t delivered{};  ///< as far as the transport can tell; see docs/export.md
+    std::size_t refused{};    ///< the messages after the delivered ones
 };
 
-/// The way to one collector. It tells its troubles to CollectorEvents and never blocks.
+/// The transport to one collector. It reports failures to CollectorEvents and never blocks.
 /// @thread  the export thread; `now` is uptime
 class Transport {
 public:
-    /// Messages that send() is offered at the most.
+    /// Messages that send() may be called with, at the most.
     static constexpr std::size_t kMostMessages = 32;
 
     Transport() = default;
@@ -47,13 +47,13 @@ public:
     Transport& operator=(const Transport&) = delete;
     virtual ~Transport() = default;
 
-    /// Brings name resolution and connection forward, as far as that goes without waiting.
+    /// Continues name resolution and connection, as far as that goes without waiting.
     virtual void advance(std::chrono::nanoseconds now) noexcept = 0;
-    /// Number of the transport session that is open, from 1; 0: none is. When it changes, the
-    /// collector knows no template, and messages whose outcome collect_outcomes() has not told by
-    /// then are under way no more.
+    /// Number of the open transport session, from 1; 0: none is open. When it changes, the
+    /// collector has no template, and messages without an outcome from collect_outcomes() are under
+    /// way no more.
     [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
-    /// Whether a session is open, and more than the hope that somebody listens.
+    /// Whether a session is open, and the collector is known to listen.
     [[nodiscard]] virtual bool is_proven() const noexcept { return session() != 0; }
     /// Whether sequence numbers begin at 0 in a new session.
     [[nodiscard]] virtual bool restarts_numbers() const noexcept { return true; }
@@ -64,7 +64,7 @@ public:
     /// How long it may wait between two tries to connect.
     enum class Patience : std::uint8_t {
         usual,
-        pressed,  ///< what waits for the collector has filled half of its buffer
+        pressed,  ///< messages for the collector have filled half of its buffer
         last      ///< the end: it has drain_timeout
     };
     virtual void set_patience(Patience) noexcept {}
@@ -76,31 +76,31 @@ public:
     }
     /// A collector that takes nothing for so long has stalled: its process hangs, or its disk does.
     static constexpr std::chrono::seconds kStall{30};
-    /// Uptime since when nothing of what has left has arrived. Nothing: all has arrived, more
-    /// arrives, or this transport cannot know.
+    /// Uptime since when no octet that has left has arrived. Nothing: all has arrived, more
+    /// arrives, or this transport cannot measure it.
     [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> stalled_since() const noexcept {
         return std::nullopt;
     }
-    /// Ends the session, whose collector has stalled. It is tried again after kStallPause, or when
-    /// its own records press.
+    /// Ends the session, whose collector has stalled. It connects again after kStallPause, or when
+    /// the collector's buffer is half full.
     virtual void leave(std::chrono::nanoseconds /*now*/) noexcept {}
     static constexpr std::chrono::seconds kStallPause{60};
-    /// What has become of messages since the last call.
+    /// The outcome of messages since the last call.
     [[nodiscard]] virtual SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept = 0;
-    /// How long collect_outcomes() may wait for bad news of what has been sent, where nothing
-    /// confirms it.
+    /// How long collect_outcomes() may wait for a refusal of sent messages, if nothing confirms
+    /// them.
     [[nodiscard]] virtual std::chrono::nanoseconds refusal_wait() const noexcept { return {}; }
-    /// Files: when this one and those after it end. Those that begin from now on have the rest of
-    /// it.
+    /// Files: when this one and those after it end. Files that begin from now on have the other
+    /// options too.
     virtual void set_rotation(FileRotation&&) noexcept {}
     /// TLS: as OctetStream::read_files_anew() and begin_with().
     [[nodiscard]] virtual std::shared_ptr<const TlsContext> read_files_anew() const;
     virtual void begin_with(std::shared_ptr<const TlsContext>&&) noexcept {}
-    /// Nothing can be sent any more; the event has told why.
+    /// Nothing can be sent any more; an event has reported why.
     [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };
 
-/// The way to a collector that was given up: nothing goes that way any more.
+/// The transport to a collector that was given up: it sends nothing.
 class NoTransport final : public Transport {
 public:
     void advance(std::chrono::nanoseconds) noexcept override {}

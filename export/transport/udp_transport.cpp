@@ -11,7 +11,7 @@
 namespace tributary {
 namespace {
 
-/// Sends datagrams in one system call. @return  how many; -1: none, errno tells why
+/// Sends datagrams in one system call. @return  how many; -1: none, see errno
 int send_datagrams(const FileDescriptor& socket, std::span<const MessageView> messages) noexcept {
     std::array<iovec, Transport::kMostMessages> parts;
     std::array<mmsghdr, Transport::kMostMessages> datagrams{};
@@ -54,7 +54,7 @@ void UdpTransport::advance(std::chrono::nanoseconds now) noexcept {
         open(**found, now);
         return;
     }
-    if (!socket_) {  // otherwise the old address stays good
+    if (!socket_) {  // otherwise the old address stays in use
         pause(now);
     }
     events_.tell(CollectorEventKind::name_unknown, now, found->error());
@@ -63,7 +63,7 @@ void UdpTransport::advance(std::chrono::nanoseconds now) noexcept {
 void UdpTransport::open(const std::vector<SocketAddress>& candidates,
                         std::chrono::nanoseconds now) noexcept {
     if (socket_ && std::ranges::find(candidates, peer_) != candidates.end()) {
-        return;  // the name still says the same
+        return;  // the name has the same address
     }
     int error = EADDRNOTAVAIL;
     for (const SocketAddress& candidate : candidates) {
@@ -83,7 +83,8 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
     events_.tell(CollectorEventKind::unreachable, now, words_for(error));
 }
 
-/// Nothing is sent for a while. The session ends, so the outcome of what was sent must be told now.
+/// Nothing is sent for a while. The session ends, so the outcome of sent messages must be reported
+/// now.
 void UdpTransport::pause(std::chrono::nanoseconds now) noexcept {
     deliver_unsettled();
     retry_at_ = now + kRetryAfter;
@@ -116,11 +117,11 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
     sent_at_ = now;
     probed_at_ = probing_ ? now : probed_at_;
     const int error = taken < offered.size() ? take_icmp_error(socket_) : 0;
-    if (error != 0) {  // sendmmsg() tells no reason
+    if (error != 0) {  // sendmmsg() returns no reason
         unsettled_ += taken;
         refuse(error, now);
     } else {
-        deliver_unsettled();  // no refusal of earlier ones stood in the way
+        deliver_unsettled();  // earlier ones were not refused
         unsettled_ = taken;
     }
     return {.taken = taken,
@@ -153,7 +154,7 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
 SendOutcomes UdpTransport::collect_outcomes(std::chrono::nanoseconds now) noexcept {
     if (probing_ && unsettled_ > 0 && now - probed_at_ < kNeighbourWait &&
         holds_datagrams(socket_)) {
-        sent_at_ = now;  // from when it leaves, a refusal has its time
+        sent_at_ = now;  // the time for a refusal begins when it leaves
     }
     if (unsettled_ > 0 && now - sent_at_ >= kRefusalWait) {
         if (const int error = take_icmp_error(socket_); error != 0) {
@@ -165,7 +166,7 @@ SendOutcomes UdpTransport::collect_outcomes(std::chrono::nanoseconds now) noexce
     return std::exchange(outcomes_, {});
 }
 
-/// The collector has not refused what was sent.
+/// The collector has not refused the sent messages.
 void UdpTransport::be_open(std::chrono::nanoseconds now) noexcept {
     deliver_unsettled();
     probing_ = false;
@@ -174,7 +175,7 @@ void UdpTransport::be_open(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-/// What was under way has not arrived.
+/// The messages under way have not arrived.
 void UdpTransport::refuse(int error, std::chrono::nanoseconds now) noexcept {
     outcomes_.refused += std::exchange(unsettled_, 0);
     was_refused_ = true;

@@ -9,26 +9,26 @@
 
 namespace tributary {
 
-/// Sends each message as one datagram through a connected socket, so that the kernel tells when
-/// nobody listens at the collector's port, or its host cannot be reached (ICMP). It tells that
-/// late, with a later datagram or within the time of a round trip, and of some datagrams only: what
-/// was under way then is refused.
+/// Sends each message as one datagram through a connected socket, so that the kernel reports when
+/// no process listens at the collector's port, or its host cannot be reached (ICMP). The report is
+/// late, with a later datagram or within the time of a round trip, and covers some datagrams only:
+/// all messages under way then are refused.
 ///
 ///     waiting for the name -> probing -> open -> pausing -> probing ...
 ///
-/// At first and after a refusal one message is sent, the templates; the others follow when that has
-/// left this host and does not come back. So a collector that restarts loses what was under way, no
-/// more, and knows the templates first. Numbers go on all the time: the collector sees one session,
-/// and can tell what it missed.
+/// At first and after a refusal one message is sent, the templates. The others follow when it has
+/// left this host and was not refused. So a collector that restarts loses the messages under way,
+/// no more, and gets the templates first. Sequence numbers go on all the time: the collector sees
+/// one session, and can compute how many it missed.
 class UdpTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};  ///< after a refusal, or when the kernel
                                                            ///< cannot send
     static constexpr std::chrono::milliseconds kRefusalWait{200};  ///< for an ICMP message
-    /// For the next hop's link-layer address; Linux gives up after 3 s and says EHOSTUNREACH.
+    /// For the next hop's link-layer address; Linux gives up after 3 s with EHOSTUNREACH.
     static constexpr std::chrono::seconds kNeighbourWait{5};
     static constexpr std::chrono::seconds kResolveAfter{
-        60};  ///< a name again, when there is trouble
+        60};  ///< a name is resolved again after a failure
 
     /// @errors  ExportError: source_address is not a local address
     UdpTransport(const CollectorOptions& collector, CollectorEvents& events);
@@ -63,12 +63,12 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
-    bool probing_{};           ///< one message goes out; its outcome decides on the others
-    bool was_refused_{};       ///< and nobody was seen to listen since
+    bool probing_{};           ///< one message is sent; its outcome decides about the others
+    bool was_refused_{};       ///< and no sign of a listener since
     std::size_t unsettled_{};  ///< datagrams that may still be refused
     std::chrono::nanoseconds sent_at_{};
     std::chrono::nanoseconds probed_at_{};
-    SendOutcomes outcomes_;  ///< that collect_outcomes() has not told
+    SendOutcomes outcomes_;  ///< not reported by collect_outcomes() yet
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::chrono::nanoseconds resolved_at_{};
 };
