@@ -10,11 +10,11 @@
 
 namespace tributary {
 
-/// Makes the two uniflows of a biflow, for collectors that want those.
+/// Makes the two uniflows of a biflow, for collectors that require those.
 /// @thread  one
 class BiflowSplitter {
 public:
-    /// Good until the next split(). A direction without packets has no record.
+    /// Valid until the next split(). A direction without packets has no record.
     struct Uniflows {
         const std::byte* first{};   ///< that of the initiator, or the only one
         const std::byte* second{};  ///< nullptr: there is none

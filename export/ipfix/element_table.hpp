@@ -10,14 +10,14 @@
 #include "export/ipfix/reverse_elements.hpp"
 #include "flowcache/record/flow_record.hpp"
 
-// Which elements there are, from where in a record each is taken, and when a template has it.
-// record_elements.cpp puts templates together from it, and nobody else reads it.
+// All elements: where in a record each is taken from, and when a template has it. Only
+// record_elements.cpp, which makes the templates, reads this table.
 namespace tributary::element_table {
 
 enum class Group : std::uint8_t {
-    common,  ///< of the core: what both directions of a biflow share
-    core,    ///< of the core: what a direction of its own has
-    biflow,  ///< of the group `reverse`: what the record as a whole has
+    common,  ///< of the core: values that both directions of a biflow share
+    core,    ///< of the core: values of one direction
+    biflow,  ///< of the group `reverse`: values of the record as a whole
     extremes,
     layer2,
     tcp_counts,
@@ -27,13 +27,13 @@ enum class Group : std::uint8_t {
     fragments,
     tcp_analysis,
     tcp_handshake,  ///< of tcp-analysis, in biflows
-    tcp_flags,      ///< of tcp-analysis, unless tcp-counts tells the same
+    tcp_flags,      ///< of tcp-analysis, unless tcp-counts has the same
     selector,       ///< of the core, where inputs differ in sampling
-    cert,           ///< of the core, where they are wanted (kCertElement)
-    ntop,           ///< of tcp-analysis, where they are wanted (kNtopElements)
+    cert,           ///< of the core, with the option (kCertElement)
+    ntop,           ///< of tcp-analysis, with the option (kNtopElements)
 };
 
-/// In which templates an element stands, provided that its group is chosen.
+/// Which templates have an element, provided that its group is chosen.
 enum class Condition : std::uint8_t {
     always,
     ipv4,
@@ -87,8 +87,8 @@ constexpr Element tcp_analysis(const char* name, Encoding encoding, std::size_t 
     return {name, encoding, offset, condition, group};
 }
 
-// All that is exported, in the order of the wire. Sizes are those of the record; where the registry
-// has larger ones that is reduced-size encoding (RFC 7011 §6.2).
+// All exported elements, in the order of the wire. Sizes are those of the record; where the
+// registry has larger ones that is reduced-size encoding (RFC 7011 §6.2).
 inline constexpr std::array kElements{
     Element{"sourceIPv4Address", Encoding::octets4, in_key(offsetof(FlowKey, source)),
             Condition::ipv4},
@@ -173,8 +173,8 @@ inline constexpr std::array kElements{
     mpls_section("mplsLabelStackSection9", 9),
     mpls_section("mplsLabelStackSection10", MplsGroup::kSections),
 
-    // Not the flow's own address elements once more: a collector that does not expect them twice
-    // (RFC 7011 §8) would take the outer addresses for the flow's.
+    // The flow's own address elements are not repeated here: a collector that does not expect them
+    // twice (RFC 7011 §8) would take the outer addresses for the flow's.
     Element{"tunnelType", Encoding::octets1, offsetof(TunnelGroup, kind), Condition::any_tunnel,
             Group::tunnel},
     Element{"tunnelId", Encoding::unsigned4, offsetof(TunnelGroup, id), Condition::any_tunnel,
@@ -226,7 +226,7 @@ inline constexpr std::array kElements{
                  Condition::tcp, Group::ntop),
 };
 
-/// What each is called in the other direction of a biflow; ntop's have names of their own.
+/// The name of each in the other direction of a biflow; ntop's have names of their own.
 inline constexpr auto kReverseNames = [] {
     std::array<ReverseName, kElements.size()> names;
     for (std::size_t index = 0; index < names.size(); ++index) {

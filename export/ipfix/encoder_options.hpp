@@ -6,8 +6,7 @@
 
 namespace tributary {
 
-/// What one collector's encoders are told: the export's options, with what this collector wants
-/// otherwise than the others.
+/// The options of one collector's encoders: the export's options, changed by this collector's own.
 [[nodiscard]] ExportOptions encoder_options(const ExportOptions& options,
                                             const CollectorOptions& collector,
                                             const MeteringProcess& metering);

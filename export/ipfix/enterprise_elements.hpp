@@ -13,13 +13,13 @@
 
 namespace tributary {
 
-/// An information element of tributary's own, for what IANA's registry has none.
+/// An information element of tributary's own, where IANA's registry has none.
 struct EnterpriseElement {
     const char* name;
     TributaryElement number;
     IpfixType type;
     std::uint16_t octets;
-    bool FieldGroups::*group;  ///< in which it is
+    bool FieldGroups::*group;  ///< its group
 };
 
 /// All of them, in the order of their numbers. A number or type once used is never changed;
@@ -86,8 +86,8 @@ inline constexpr std::array kEnterpriseElements{
 /// @source  IANA's registry of private enterprise numbers
 inline constexpr std::uint32_t kNtopEnterprise = 35632;
 
-/// An element by which nProbe tells of TCP, and collectors that know nProbe read; each has 4
-/// octets. In and out are the directions of a biflow: from its initiator and to it.
+/// An nProbe element for TCP, which collectors that support nProbe read; each has 4 octets. In and
+/// out are the directions of a biflow: from its initiator and to it.
 ///
 /// @source  nProbe's user's guide, "%RETRANSMITTED_IN_PKTS" and following
 struct NtopElement {
@@ -104,8 +104,8 @@ inline constexpr std::array kNtopElements{
 /// @source  IANA's registry of private enterprise numbers
 inline constexpr std::uint32_t kCertEnterprise = 6871;
 
-/// The element by which YAF tells of TCP flags, and super_mediator reads them; ours has those of
-/// all packets, the first one included, because YAF's initialTCPFlags is not known here.
+/// YAF's element for TCP flags, which super_mediator reads. Ours has the flags of all packets, the
+/// first one included, because YAF's initialTCPFlags is not available here.
 ///
 /// @source  CERT's registry of IPFIX elements
 struct CertElement {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
 
-// Of libfixbuf's model alone: no collector is ever told of it.
+// Of libfixbuf's model alone: it is never sent to a collector.
 constexpr const char* kWholeRecord = "wholeRecord";
 constexpr std::uint16_t kWholeRecordNumber = 0x7FFF;  // the highest there is, far above our own
 
@@ -49,7 +49,7 @@ private:
     GError* error_{};
 };
 
-/// Whether libfixbuf is to swap values of this type into network byte order.
+/// Whether libfixbuf must swap values of this type into network byte order.
 bool is_swapped(IpfixType type) noexcept {
     switch (type) {
         case IpfixType::octet_array:
@@ -189,7 +189,7 @@ void FixbufSession::add_template(const WireTemplate& made) {
     if (made.scope_fields > 0) {
         fbTemplateSetOptionsScope(added, made.scope_fields);
     }
-    // The same template inside and outside: what append() is given is the wire's layout.
+    // The same template inside and outside: append() is called with the wire's layout.
     fbSession_t* const session = library_->session;
     if (fbSessionAddTemplate(session, TRUE, made.id, added, error.out()) == 0 ||
         fbSessionAddTemplate(session, FALSE, made.id, added, error.out()) == 0) {
@@ -218,7 +218,7 @@ std::vector<std::vector<std::byte>> FixbufSession::encode_templates(
 }
 
 void FixbufSession::encode_template(std::uint16_t template_id) {
-    // In manual mode the first template of a message may ask for a new message, even of an empty
+    // In manual mode the first template of a message may require a new message, even of an empty
     // one.
     FixbufError asks;
     if (fbSessionExportTemplate(library_->session, template_id, asks.out()) != 0) {
@@ -260,7 +260,7 @@ bool FixbufSession::append(std::uint16_t template_id, std::span<std::byte> field
                            std::size_t octets) noexcept {
     if (!select(template_id) || !write(fields)) {
         FixbufError error;
-        fBufEmit(library_->buffer.get(), error.out());  // what it left behind ends with its message
+        fBufEmit(library_->buffer.get(), error.out());  // its octets end with its message
         begin_message();
         return false;
     }
@@ -277,7 +277,7 @@ bool FixbufSession::write(std::span<std::byte> fields) noexcept {
     if (fBufAppend(buffer, from, fields.size(), error.out()) != 0) {
         return true;
     }
-    // The first record after templates asks for a new message too, even of an empty one.
+    // The first record after templates requires a new message too, even of an empty one.
     FixbufError lasting;
     return error.message_full() && records_ == 0 &&
            fBufAppend(buffer, from, fields.size(), lasting.out()) != 0;

@@ -22,19 +22,19 @@ struct WireField {
 
 struct WireTemplate {
     std::uint16_t id{};
-    std::uint16_t scope_fields{};  ///< of an options template: the first so many; otherwise 0
+    std::uint16_t scope_fields{};  ///< options templates: the first so many; otherwise 0
     std::vector<WireField> fields;
 
     /// Of the template record (RFC 7011 §3.4.1, §3.4.2.2).
     [[nodiscard]] std::size_t octets() const noexcept;
 };
 
-/// A template for append() alone, not for encode_templates(): a record is one field, which is given
-/// as it is on the wire.
+/// A template for append() alone, not for encode_templates(): a record is one field, in the layout
+/// of the wire.
 ///
 /// Collectors read it by another template, which a session of its own has encoded under the same
-/// id. Field by field, libfixbuf takes longer over a flow record than all else that exporting it
-/// to a file takes.
+/// id. Field by field, libfixbuf takes longer for a flow record than the rest of its export to a
+/// file.
 /// @param octets  of a record
 [[nodiscard]] WireTemplate whole_record(std::uint16_t id, std::size_t octets);
 
@@ -44,13 +44,13 @@ struct WireString {
     const char* text{};
 };
 
-/// libfixbuf as we use it: it encodes into memory, one message at a time, and does nothing else.
+/// Our use of libfixbuf: it encodes into memory, one message at a time, and does nothing else.
 ///
 ///     (append()* close())*          messages of data records
 ///     encode_templates()            messages of templates; not while data records are open
 ///
-/// What libfixbuf would do badly is done here: messages end before it meets a full buffer (2.4
-/// would leave an empty set behind), and number and time are written into the header when the
+/// Two tasks that libfixbuf would do badly are done here: messages end before its buffer is full
+/// (2.4 would leave an empty set behind), and number and time are written into the header when the
 /// message leaves (MessageNumbering).
 /// @thread  one; nothing is shared between sessions
 class FixbufSession {
@@ -63,11 +63,11 @@ public:
         std::size_t message_limit{};        ///< octets that no message exceeds
     };
     struct Message {
-        MessageView octets;       ///< good until the next append(); empty: it has no record
+        MessageView octets;       ///< valid until the next append(); empty: it has no record
         std::uint32_t records{};  ///< data records in it
     };
 
-    /// @param templates  all that there will be; none is encoded yet
+    /// @param templates  all templates of the session; none is encoded yet
     /// @errors  ExportError: a template does not fit the limit, or libfixbuf refuses it
     FixbufSession(const Settings& settings, std::span<const WireTemplate> templates);
     FixbufSession(const FixbufSession&) = delete;
@@ -113,7 +113,7 @@ private:
     std::size_t used_{};        ///< octets of the open message
     std::uint32_t records_{};   ///< in the open message
     std::uint16_t open_set_{};  ///< template of the open set; 0: no set is open
-    std::uint16_t selected_{};  ///< the template that libfixbuf has been told
+    std::uint16_t selected_{};  ///< the template that is set in libfixbuf
 };
 
 }  // namespace tributary

@@ -34,7 +34,7 @@ std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& temp
     return made;
 }
 
-/// Templates of the same ids for append(), which has data records as they are on the wire.
+/// Templates of the same ids for append(), whose data records have the layout of the wire.
 std::vector<WireTemplate> framing_templates(const std::vector<RecordTemplate>& templates) {
     std::vector<WireTemplate> made;
     made.reserve(templates.size());
@@ -50,7 +50,7 @@ FixbufSession::Settings settings_of(const ExportOptions& options, std::size_t me
             .message_limit = message_limit};
 }
 
-/// @source  IANA's description of flowKeyIndicator: it speaks of the first 64 fields
+/// @source  IANA's description of flowKeyIndicator: it defines the first 64 fields
 TemplateKeys keys_of(const RecordTemplate& made) {
     constexpr std::size_t kBits = 64;
     TemplateKeys keys{.template_id = made.id};
@@ -98,7 +98,7 @@ void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
     }
 }
 
-/// libfixbuf takes memory for each template once, with its first record, and ends the process where
+/// libfixbuf takes memory for each template once, with its first record, and ends the process if
 /// there is none. Records that are not sent make it take that memory now.
 void IpfixEncoder::take_memory_of_fixbuf() noexcept {
     std::array<std::byte, kLargestRecord> nothing{};
@@ -115,7 +115,7 @@ void IpfixEncoder::take_memory_of_fixbuf() noexcept {
 std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
     std::uint64_t print = observation_domain;
     const auto add = [&print](const std::vector<std::byte>& message) {
-        if (message.size() > kMessageHeader) {  // whose time is another one in every run
+        if (message.size() > kMessageHeader) {  // its time differs in every run
             print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
                                          message.size() - kMessageHeader, print);
         }

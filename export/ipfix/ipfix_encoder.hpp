@@ -24,7 +24,7 @@ enum class AppendResult : std::uint8_t {
 
 /// A closed message, whose header has neither number nor time yet: MessageNumbering writes them.
 struct EncodedMessage {
-    MessageView octets;       ///< good until the encoder's next append(); empty: it has no record
+    MessageView octets;       ///< valid until the encoder's next append(); empty: it has no record
     std::uint32_t records{};  ///< data records in it
     Timestamp latest_end{};   ///< of these records
 };
@@ -40,10 +40,10 @@ struct TemplateKeys {
 ///
 ///     append()* -> close() -> append()* ...
 ///
-/// Template messages stand apart from that and can be had at any time. append() may add one to
-/// them: it has to be sent before the message that the record is in. All templates are encoded
-/// before the first record is. A plain one is announced at once, any other after the first record
-/// of its shape: with every group chosen there are hundreds, of which a network shows a few.
+/// Template messages are separate and available at any time. append() may add one to them: it has
+/// to be sent before the message with the record. All templates are encoded before the first record
+/// is. A plain one is announced at once, any other after the first record of its shape: with every
+/// group chosen there are hundreds, and a network needs a few of them.
 /// @thread  one; nothing is shared between encoders
 class IpfixEncoder {
 public:
@@ -62,7 +62,7 @@ public:
     /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
     [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }
     /// @param index  0 .. template_messages() - 1
-    /// @return  without number and time; good until the next append()
+    /// @return  without number and time; valid until the next append()
     [[nodiscard]] MessageView template_message(std::size_t index) const noexcept {
         return announced_[index];
     }
@@ -70,7 +70,7 @@ public:
     ///
     /// @return  data records in it; nothing: it has sets of other templates, or of no whole records
     std::optional<std::uint32_t> announce_for(MessageView message) noexcept;
-    /// The same for encoders whose messages and templates go together, in every run.
+    /// Equal for encoders whose messages and templates match, in every run.
     [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
     /// Of the templates in these messages.

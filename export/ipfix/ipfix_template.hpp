@@ -63,14 +63,14 @@ enum class TributaryElement : std::uint16_t {
 
 inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
 
-/// What is known about an element (element_names.hpp).
+/// The description of an element (element_names.hpp).
 struct IpfixElement {
-    std::string name;                ///< printable, and no other element's
+    std::string name;                ///< printable, and unique
     std::uint32_t enterprise{};      ///< 0: IANA
     std::uint16_t number{};          ///< without the enterprise bit
-    IpfixType type{};                ///< octet_array when the element is not known
-    TributaryElement own{};          ///< none: its name and number are not those of our own
-    TributaryElement own_reverse{};  ///< none: nor the reverse of one
+    IpfixType type{};                ///< octet_array when the element is unknown
+    TributaryElement own{};          ///< none: it is none of our own by name and number
+    TributaryElement own_reverse{};  ///< none: it is not the reverse of one either
     bool is_padding{};               ///< paddingOctets: no value of the record
 };
 
@@ -87,10 +87,10 @@ struct IpfixTemplate {
     bool options{};                  ///< describes options records
     std::uint16_t scope_fields{};    ///< the first so many fields are the scope
     std::size_t minimum_bytes{};     ///< of a record; at least 1
-    std::vector<IpfixField> fields;  ///< without those of no octets, which say nothing
+    std::vector<IpfixField> fields;  ///< without those of no octets, which have no value
 };
 
-/// One data record, of flows or of options. Borrowed: good until the reader's next record.
+/// One data record, of flows or of options. Borrowed: valid until the reader's next record.
 struct IpfixRecord {
     const IpfixTemplate* layout{};
     std::uint32_t domain{};

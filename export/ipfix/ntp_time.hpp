@@ -8,9 +8,9 @@
 namespace tributary {
 
 // dateTimeMicroseconds and dateTimeNanoseconds: seconds since 1900 in the upper half, a binary
-// fraction of a second in the lower. A decimal fraction has no exact binary one, so it is rounded
-// up to the next that can be written: then a reader that truncates and one that rounds both find
-// the number that was meant.
+// fraction of a second in the lower. A decimal fraction has no exact binary one. It is rounded up
+// to the next binary one, so that readers that truncate and readers that round both get the
+// original number.
 
 inline constexpr std::uint64_t kNtpEpochSeconds = 2'208'988'800;  ///< from 1900 to 1970
 

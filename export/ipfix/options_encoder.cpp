@@ -24,8 +24,8 @@ std::uint8_t netflow_algorithm(const SamplingOptions& sampling) {
     return is_random ? kRandom : kDeterministic;
 }
 
-/// Each in a message of its own: pmacct reads one options template of a set, and calls the next one
-/// malformed.
+/// Each in a message of its own: pmacct reads one options template of a set, and reports the next
+/// one as malformed.
 std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
                                                      std::span<const WireTemplate> templates) {
     std::vector<std::vector<std::byte>> messages;
@@ -35,7 +35,7 @@ std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
     return messages;
 }
 
-/// Octets of a text that a record takes: two of them fit the smallest message.
+/// Most octets of a text in a record: two such texts fit the smallest message.
 constexpr std::size_t kLongestText = 200;
 
 /// The beginning of a text that fits, not cut inside a character of UTF-8.
@@ -55,7 +55,7 @@ std::size_t fitting_octets(const std::string& text) {
 
 }  // namespace
 
-/// The fields of one record, back to back as FixbufSession takes them.
+/// The fields of one record, back to back as FixbufSession requires them.
 class OptionsEncoder::Fields {
 public:
     explicit Fields(OptionsKind kind) : template_id_(static_cast<std::uint16_t>(kind)) {}
@@ -132,7 +132,7 @@ OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
     try {
         return encode_all(numbers, templates);
     } catch (const std::bad_alloc&) {
-        static_cast<void>(session_.close());  // what is begun does not come again
+        static_cast<void>(session_.close());  // a message that was begun is not made again
         throw;
     }
 }
@@ -181,7 +181,7 @@ void OptionsEncoder::append_reliability(Messages& out, const OptionsNumbers& num
                           .put(numbers.metering.ignored_octets);
     if (!shape_.knows_drops) {
         append(out, metering);
-    } else if (numbers.metering.dropped_packets) {  // else it is unknown just now
+    } else if (numbers.metering.dropped_packets) {  // else it is unknown at the moment
         append(out, metering.put(*numbers.metering.dropped_packets));
     }
 }
@@ -233,7 +233,7 @@ OptionsEncoder::Fields OptionsEncoder::netflow_sampling(const ObservedInterface&
 
 OptionsEncoder::Fields OptionsEncoder::psamp_sampling(const ObservedInterface& interface) {
     const SamplingOptions& sampling = interface.sampling;
-    // selectorAlgorithm, as IANA's registry psamp-parameters numbers it
+    // selectorAlgorithm, by the numbers of IANA's registry psamp-parameters
     constexpr std::uint16_t kSystematicCount = 1;
     constexpr std::uint16_t kUniformProbabilistic = 4;
     const bool is_random = sampling.method == SamplingMethod::random && sampling.one_in > 1;

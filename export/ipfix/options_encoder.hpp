@@ -16,7 +16,7 @@
 
 namespace tributary {
 
-/// What one collector's options records say at one moment, beside what never changes.
+/// The numbers in one collector's options records at one moment; the rest never changes.
 struct OptionsNumbers {
     PreExportLosses metering;
     RecordTally not_sent;  ///< records that this collector will never get, metering.lost included
@@ -25,14 +25,14 @@ struct OptionsNumbers {
     std::uint64_t exported_records{};   ///< flow records that it has or that are under way to it
 };
 
-/// Makes the messages of options records: what the processes lost, what they did, interfaces, their
-/// sampling, and the keys of the templates; and, to be told before the templates that have them,
-/// the types of tributary's own elements.
+/// Makes the messages of options records: losses and statistics of the processes, interfaces, their
+/// sampling, and the keys of the templates. It also makes the types of tributary's own elements.
+/// These are sent before the templates that have them.
 ///
-/// Sampling is told in the forms that were chosen, also that there is none. `rfc5477` has one
-/// record for each interface. `netflow` is what NetFlow 9 has and most collectors read,
-/// samplingInterval with samplingAlgorithm: for all of the observation domain, or where interfaces
-/// differ for each selector. It stands in a record without the algorithm too, because nfcapd 1.7.1
+/// Sampling is reported in the chosen forms, also if there is none. `rfc5477` has one record for
+/// each interface. `netflow` is what NetFlow 9 has and most collectors read, samplingInterval with
+/// samplingAlgorithm: for all of the observation domain, or where interfaces differ for each
+/// selector. samplingInterval stands in a record without the algorithm too, because nfcapd 1.7.1
 /// reads no rate from one that has an algorithm. goflow2 takes the first of 305 and 34 that a
 /// message has, and 305 for the rate: so the records with 34 go ahead of their sibling, in the same
 /// message.
@@ -91,7 +91,7 @@ private:
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
     bool tunnel_in_key_;
-    FieldGroups groups_;  ///< whose elements are described, where they are tributary's own
+    FieldGroups groups_;  ///< their elements are described, if they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
     bool has_own_;        ///< tributary's own are
     bool has_ntop_;       ///< so are ntop's
@@ -103,8 +103,8 @@ private:
     std::vector<Message> type_messages_;
 };
 
-/// Whether packets of some interfaces are sampled otherwise than those of others, so that a record
-/// has to tell which.
+/// Whether the sampling of some interfaces differs from that of others, so that a record needs a
+/// selectorId.
 [[nodiscard]] bool differ_in_sampling(const std::vector<ObservedInterface>& interfaces) noexcept;
 
 }  // namespace tributary

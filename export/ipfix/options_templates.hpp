@@ -24,7 +24,7 @@ enum class OptionsKind : std::uint16_t {
     netflow_sampling,
 };
 
-/// What the templates of a collector's options records depend on.
+/// The properties that select the templates of a collector's options records.
 struct OptionsShape {
     OptionsChoice choice{};
     SamplingForm sampling{};
@@ -37,9 +37,9 @@ struct OptionsShape {
     [[nodiscard]] constexpr bool has_netflow() const noexcept {
         return sampling == SamplingForm::all || sampling == SamplingForm::netflow;
     }
-    /// What the metering process has lost. IPFIX has no value for "unknown", so where it is unknown
-    /// what NICs have dropped, the element is left out: by a template with an id of its own,
-    /// because a spool may hold records of a former process that knew it.
+    /// The losses of the metering process. IPFIX has no value for "unknown", so if the NICs' drops
+    /// are unknown the element is left out: by a template with an id of its own, because a spool
+    /// may hold records of a former process with known drops.
     [[nodiscard]] constexpr OptionsKind metering() const noexcept {
         return knows_drops ? OptionsKind::metering_reliability
                            : OptionsKind::metering_without_drops;

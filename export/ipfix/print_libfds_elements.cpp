@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the elements of tributary's own as libfds, the library of IPFIXcol2, reads them: its
+// Writes the elements of tributary's own in the format of libfds, the library of IPFIXcol2: its
 // folder user/elements takes the file. Reverse elements follow from the mode "split": bit 14 of the
 // number is set, as in RFC 5103 section 6.2.
 #include <iostream>

@@ -143,7 +143,7 @@ bool applies(Condition condition, const RecordShape& shape, TimestampUnit timest
 KeyRole key_role_of(const Element& element) {
     if (element.group == Group::tunnel) {
         return element.condition == Condition::vxlan
-                   ? KeyRole::none  // it says the same as tunnelId
+                   ? KeyRole::none  // it has the same value as tunnelId
                    : KeyRole::with_tunnel_in_key;
     }
     constexpr std::size_t kKey = offsetof(FlowRecordCore, key);
@@ -164,7 +164,7 @@ bool is_chosen(const Element& element, const PartialGroups& partial) {
 }
 
 /// Whether records of this layout have an element, if its group has a place.
-bool is_told(const Element& element, const RecordLayout& layout, const ElementChoice& choice) {
+bool is_in_record(const Element& element, const RecordLayout& layout, const ElementChoice& choice) {
     if (element.group == Group::ntop) {
         return choice.ntop && choice.enterprise;
     }
@@ -178,7 +178,7 @@ bool is_told(const Element& element, const RecordLayout& layout, const ElementCh
         return choice.selector;
     }
     if (element.group == Group::tcp_flags) {
-        // In each record, but those that group tcp-counts tells already.
+        // In each record, except the elements that group tcp-counts has already.
         return layout.tcp_counts_at == 0 || !is_chosen(element, choice.partial);
     }
     return is_chosen(element, choice.partial);
@@ -192,7 +192,7 @@ Encoding encoding_of(const Element& element, const ElementChoice& choice) {
     return is_reduced ? Encoding::octets1 : element.encoding;
 }
 
-/// What an element is called in the other direction of a biflow.
+/// The name of an element in the other direction of a biflow.
 const char* reverse_name_of(std::size_t element) {
     const auto* const of_ntop = std::ranges::find(
         kNtopElements, std::string_view(kElements.at(element).name), &NtopElement::in);
@@ -208,7 +208,7 @@ void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape
         const Element& element = kElements[index];
         const auto place = reverse_place_of(element.group, layout);
         if (place && applies(element.condition, shape, timestamps) &&
-            is_told(element, layout, choice)) {
+            is_in_record(element, layout, choice)) {
             fields.push_back({.element = reverse_name_of(index),
                               .of_enterprise = true,
                               .key = KeyRole::none,
@@ -231,7 +231,7 @@ std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayou
     for (const Element& element : kElements) {
         const auto place = place_of(element.group, layout, layout.reverse_at != 0);
         if (place && applies(element.condition, shape, timestamps) &&
-            is_told(element, layout, choice)) {
+            is_in_record(element, layout, choice)) {
             fields.push_back({.element = element.name,
                               .of_enterprise = is_of_enterprise(element),
                               .key = key_role_of(element),

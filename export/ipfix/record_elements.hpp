@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// How the encoder takes one value out of a flow record.
+/// How the encoder reads one value from a flow record.
 enum class Encoding : std::uint8_t {
     octets1,  ///< octets1 .. octets16: as they stand in the record
     octets3,
@@ -27,13 +27,13 @@ enum class Encoding : std::uint8_t {
     vxlan_segment,  ///< layer2SegmentId of a VXLAN's VNI
 };
 
-/// Whether a field tells flows apart.
+/// Whether a field is part of the flow key.
 enum class KeyRole : std::uint8_t { none, always, with_tunnel_in_key };
 
-/// One field of a template: which element, and where its value comes from.
+/// One field of a template: its element, and where its value comes from.
 struct TemplateField {
-    /// The name that IANA's registry, kEnterpriseElements, kNtopElements or kCertElement has for
-    /// it; or the ReverseName of that.
+    /// Its name in IANA's registry, kEnterpriseElements, kNtopElements or kCertElement; or the
+    /// ReverseName of that.
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
     KeyRole key;

@@ -6,9 +6,9 @@
 namespace tributary {
 namespace {
 
-// An index is a number with one digit for each property, the lowest first; the bases below say how
-// many values a digit has. The properties of a group that was not chosen have no digit, so that
-// there are no more shapes, and no more template ids, than the layout can produce.
+// An index is a number with one digit for each property, the lowest first; the bases below are the
+// numbers of values of a digit. The properties of a group that was not chosen have no digit, so
+// that there are no more shapes, and no more template ids, than the layout can produce.
 constexpr std::size_t kTagCounts = 3;
 constexpr auto kTunnelShapes = static_cast<std::size_t>(TunnelShape::count);
 constexpr auto kTcpShapes = static_cast<std::size_t>(TcpShape::count);

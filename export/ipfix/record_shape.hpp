@@ -8,8 +8,8 @@
 
 namespace tributary {
 
-/// What of group tunnel a record has: outer addresses of one IP version, and for VXLAN a segment
-/// id.
+/// The content of group tunnel in a record: outer addresses of one IP version, and for VXLAN a
+/// segment id.
 enum class TunnelShape : std::uint8_t {
     none,
     over_ipv4,
@@ -19,7 +19,7 @@ enum class TunnelShape : std::uint8_t {
     count,
 };
 
-/// What of group tcp-analysis a record has.
+/// The content of group tcp-analysis in a record.
 enum class TcpShape : std::uint8_t {
     none,       ///< it is not of TCP
     plain,      ///< all but size and duration
@@ -27,8 +27,8 @@ enum class TcpShape : std::uint8_t {
     count,
 };
 
-/// What a record's template depends on, beside the layout that all records share. A record is
-/// written without the fields that would be meaningless in it, rather than with zeros.
+/// The properties of a record that select its template, beside the layout that all records share. A
+/// record is written without the fields that would be meaningless in it, rather than with zeros.
 struct RecordShape {
     bool ipv6{};
     bool icmp{};                ///< ICMP over IPv4 or ICMPv6 over IPv6
@@ -48,9 +48,9 @@ struct RecordShape {
         return static_cast<TunnelShape>(has_reverse() ? reverse - 1 : 0);
     }
 
-    /// The shapes that there can be under `layout` have the indexes 0 .. shape_count(layout) - 1.
-    /// The first kPlainShapes are the same in every layout: MAC addresses if they were chosen, and
-    /// no dot1q tag, label, tunnel, analysed TCP or reverse direction.
+    /// The possible shapes under `layout` have the indexes 0 .. shape_count(layout) - 1. The first
+    /// kPlainShapes are the same in every layout: MAC addresses if they were chosen, and no dot1q
+    /// tag, label, tunnel, analysed TCP or reverse direction.
     [[nodiscard]] std::size_t index(const RecordLayout& layout) const noexcept;
     [[nodiscard]] static RecordShape at(std::size_t index, const RecordLayout& layout) noexcept;
     /// @param record  a record of `layout`, aligned to 8
@@ -60,8 +60,8 @@ struct RecordShape {
 
 inline constexpr std::size_t kPlainShapes = 8;
 
-/// The index of a record's shape. Each record that is sent asks for it: in one call the shape never
-/// lies in memory, which halves the time.
+/// The index of a record's shape, which each sent record needs: in one call the shape never lies in
+/// memory, which halves the time.
 ///
 /// @param record  a record of `layout`, aligned to 8
 [[nodiscard]] std::size_t shape_index(const std::byte* record, const RecordLayout& layout) noexcept;

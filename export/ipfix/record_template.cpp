@@ -44,7 +44,7 @@ std::uint64_t to_milliseconds(Timestamp time) noexcept {
     return static_cast<std::uint64_t>(time.time_since_epoch() / std::chrono::milliseconds{1});
 }
 
-/// @source  IANA's description of layer2SegmentId (IE 351): the highest octet names the overlay
+/// @source  IANA's description of layer2SegmentId (IE 351): the highest octet is the overlay's type
 std::uint64_t to_segment(std::uint32_t vni) noexcept {
     constexpr std::uint64_t kVxlan = 0x01;
     return kVxlan << 56U | vni;

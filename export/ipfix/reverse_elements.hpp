@@ -15,7 +15,7 @@ namespace tributary {
 /// @source  RFC 5103 §6.1
 inline constexpr std::uint32_t kReverseEnterprise = 29305;
 
-/// Added to the number of an enterprise's own element it is that of the reverse element.
+/// Added to the number of an enterprise's own element it gives the number of the reverse element.
 /// @source  RFC 5103 §6.2
 inline constexpr std::uint16_t kReverseBit = 0x4000;
 

@@ -36,7 +36,7 @@ std::size_t TemplateScheduler::flows_at() const noexcept {
     return types_at() + (has_options() ? options_.type_messages().size() : 0);
 }
 
-bool TemplateScheduler::is_all_told() const noexcept {
+bool TemplateScheduler::is_all_sent() const noexcept {
     return next_template_ >= flows_at() + flows_.template_messages();
 }
 
@@ -48,11 +48,11 @@ bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexc
 
 std::optional<TemplateScheduler::Announcement> TemplateScheduler::next_template(
     std::chrono::nanoseconds now) noexcept {
-    if (is_all_told()) {
+    if (is_all_sent()) {
         return std::nullopt;
     }
     const std::size_t index = next_template_++;
-    if (is_in_round_ && is_all_told()) {  // one that comes later puts off no refresh
+    if (is_in_round_ && is_all_sent()) {  // a later one does not delay the refresh
         is_in_round_ = false;
         templates_at_ = now;
         data_since_templates_ = 0;

@@ -14,35 +14,35 @@
 
 namespace tributary {
 
-/// What one collector has to be told beside flow records, and when: the types of elements before
-/// the templates that have them, and templates before everything that needs them, by UDP again and
-/// again; options records at the beginning of a session, after each interval, and when asked for.
+/// What one collector must receive beside flow records, and when: the types of elements before the
+/// templates that have them, and templates before everything that needs them, by UDP again and
+/// again; options records at the beginning of a session, after each interval, and on request.
 /// @thread  the export thread; `now` is uptime
 class TemplateScheduler {
 public:
-    /// A message that is to go ahead of data, without number and time.
+    /// A message that has to be sent before data, without number and time.
     struct Announcement {
-        MessageView octets;       ///< good until the encoder's next append()
+        MessageView octets;       ///< valid until the encoder's next append()
         std::uint32_t records{};  ///< options records in it; 0: it has templates
     };
 
-    /// @param options   what this collector wants
-    /// @param flows     knows the templates of flow records; outlives the announcer
+    /// @param options   of this collector
+    /// @param flows     has the templates of flow records; outlives the scheduler
     /// @errors  ExportError
     TemplateScheduler(const ExportOptions& options, TransportKind transport,
                       const MeteringProcess& metering, std::size_t message_limit,
                       const IpfixEncoder& flows);
 
-    /// The collector knows nothing any more.
+    /// The collector has no template any more.
     void restart() noexcept;
-    /// Templates are told once more from the first on, if it is time since all of them were told:
-    /// however slow the collector's pace is, data goes between two rounds.
+    /// Templates are sent once more from the first on, if a refresh is due since all of them were
+    /// sent: however slow the collector's pace is, data goes between two rounds.
     void refresh_if_due(std::chrono::nanoseconds now) noexcept;
-    /// The next message of templates or types; nothing when all are told.
+    /// The next message of templates or types; nothing when all are sent.
     [[nodiscard]] std::optional<Announcement> next_template(std::chrono::nanoseconds now) noexcept;
-    /// The last one that next_template() gave could not be told: it is the next one again.
+    /// The last message of next_template() could not be sent: it is the next one again.
     void take_back_template() noexcept { --next_template_; }
-    /// Another message of flow records goes.
+    /// Another message of flow records leaves.
     void count_data() noexcept { ++data_since_templates_; }
 
     void want_options() noexcept { options_due_ = true; }
@@ -54,7 +54,7 @@ private:
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
     [[nodiscard]] std::size_t types_at() const noexcept;
     [[nodiscard]] std::size_t flows_at() const noexcept;
-    [[nodiscard]] bool is_all_told() const noexcept;
+    [[nodiscard]] bool is_all_sent() const noexcept;
     [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
 
     bool refreshes_templates_;  ///< UDP
@@ -64,11 +64,11 @@ private:
     const IpfixEncoder& flows_;
     OptionsEncoder options_;
 
-    std::size_t next_template_{};              ///< announcements before this one are told
-    bool is_in_round_ = true;                  ///< not all were told since the first one
-    std::chrono::nanoseconds templates_at_{};  ///< when the last round had told all
-    std::uint32_t data_since_templates_{};     ///< messages that went since then
-    bool options_due_ = true;                  ///< at once, whatever the interval says
+    std::size_t next_template_{};              ///< announcements before this one are sent
+    bool is_in_round_ = true;                  ///< not all were sent since the first one
+    std::chrono::nanoseconds templates_at_{};  ///< end of the last round
+    std::uint32_t data_since_templates_{};     ///< messages that left since then
+    bool options_due_ = true;                  ///< at once, whatever the interval is
     std::chrono::nanoseconds options_at_{};    ///< when they were last made
 };
 

@@ -13,7 +13,7 @@ using namespace tributary::test;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// How the records of biflows are exported (RFC 5103). The decoder knows numbers only: these are
+// How the records of biflows are exported (RFC 5103). The decoder has numbers only: these are
 // IANA's, kReversed is the enterprise 29305, and kOfEnterprise tributary's own.
 
 namespace {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t kBiflowDirection = 239;
 constexpr std::uint32_t kOwnReversed = kOfEnterprise | 0x4000;
 
-/// What every IPv4 record has that is not ICMP.
+/// The elements of every IPv4 record except ICMP.
 const Elements one_direction{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 60, 136, 152, 153, kBiflowDirection};
 
 Elements reversed(const Elements& elements) {
@@ -206,7 +206,7 @@ TEST_CASE("Biflow records: MAC addresses, tags and labels that one direction has
         CHECK(got.number(lacks + element) == 0);
     }
 
-    // What the reverse direction's groups hold means nothing before its first packet.
+    // The reverse direction's groups mean nothing before its first packet.
     record.group<ReverseGroup>(at.reverse_at).packets = 0;
     CHECK(pair.round_trip(record).has(243) == there);
 }
@@ -266,7 +266,8 @@ TEST_CASE("Biflow records: with all groups, every shape has its template and its
         const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
         CHECK(got.template_id == 256 + index);
         CHECK(got.number(7) == index);
-        // The reverse has what the first direction has, less what both share, and its own tunnel.
+        // The reverse has the elements of the first direction, less those that both share, and its
+        // own tunnel.
         Elements back;
         Elements there;
         for (const std::uint32_t element : elements_of(got)) {

@@ -18,7 +18,7 @@ using element_table::kElements;
 
 namespace {
 
-/// An element's type and its octets, as libfixbuf's registry or our own has it.
+/// An element's type and its octets, by libfixbuf's registry or our own.
 std::pair<IpfixType, std::size_t> registered(fbInfoModel_t* model, const Element& element) {
     const TributaryElement own = tributary_element(element.name);
     if (own != TributaryElement::none) {
@@ -53,7 +53,7 @@ bool takes_octets(Encoding encoding) { return encoding <= Encoding::octets16; }
 
 }  // namespace
 
-TEST_CASE("Elements: integers are taken as such, all else as octets, and nothing is too long",
+TEST_CASE("Elements: integers are encoded as such, all else as octets, and nothing is too long",
           "[export][unit]") {
     fbInfoModel_t* const model = fbInfoModelAlloc();
     for (const Element& element : kElements) {

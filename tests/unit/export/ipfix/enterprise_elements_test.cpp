@@ -11,8 +11,7 @@
 using namespace tributary;
 using namespace tributary::test;
 
-TEST_CASE("Enterprise elements: number, name and type, as docs/fields.md tells collectors",
-          "[export][unit]") {
+TEST_CASE("Enterprise elements: number, name and type, as in docs/fields.md", "[export][unit]") {
     std::string listed;
     for (const EnterpriseElement& element : kEnterpriseElements) {
         listed += std::to_string(static_cast<unsigned>(element.number)) + ' ' + element.name + ' ' +
@@ -52,7 +51,7 @@ TEST_CASE("Enterprise elements: found by number and by name", "[export][unit]") 
     CHECK(tributary_element("sourceIPv4Address") == TributaryElement::none);
 }
 
-TEST_CASE("Enterprise elements: ntop's are told beside tributary's own, where they are wanted",
+TEST_CASE("Enterprise elements: ntop's are exported beside tributary's own, where configured",
           "[export][unit]") {
     const auto told = [](FlowDirection direction) {
         ExportOptions options;

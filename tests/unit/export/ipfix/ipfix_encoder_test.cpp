@@ -52,7 +52,7 @@ TEST_CASE("IpfixEncoder: a TCP flow over IPv6 with a VLAN", "[export][unit]") {
     CHECK(got.number(60) == 6);
 }
 
-TEST_CASE("IpfixEncoder: ICMP says type and code twice, each version with its element",
+TEST_CASE("IpfixEncoder: ICMP has type and code twice, each version with its element",
           "[export][unit]") {
     EncoderPair pair;
     Record record = record_of(0);
@@ -229,5 +229,5 @@ TEST_CASE("IpfixEncoder: a record's selectorId is the number of its interface", 
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.values.at(302) == octets({0, 0, 0, 0, 0, 1, 0x11, 0x70}));
     CHECK(got.number(10) == 70'000);
-    CHECK(pair.encoder.announced_keys()[0].indicator == 0b1'0011'1111);  // it tells no flows apart
+    CHECK(pair.encoder.announced_keys()[0].indicator == 0b1'0011'1111);  // it is no part of the key
 }

@@ -36,7 +36,7 @@ TEST_CASE("ntp_time: binary fractions of a second are exact", "[export][unit]") 
     CHECK(to_ntp_microseconds(after(1'600'000'000, 750'000'000)) == 0xE308'8E80'C000'0000);
 }
 
-TEST_CASE("ntp_time: other fractions are rounded up to what can be written", "[export][unit]") {
+TEST_CASE("ntp_time: other fractions are rounded up to the next binary one", "[export][unit]") {
     CHECK((to_ntp_nanoseconds(after(0, 1)) & 0xFFFF'FFFF) == 5);  // 4.29
     CHECK((to_ntp_nanoseconds(after(0, 999'999'999)) & 0xFFFF'FFFF) == 0xFFFF'FFFC);
     CHECK((to_ntp_microseconds(after(0, 1000)) & 0xFFFF'FFFF) == 6144);  // 4294.97 up to 3 * 2048

@@ -18,7 +18,7 @@ using namespace tributary::test;
 
 namespace {
 
-/// The records of one round of options, as a decoder that heard the templates finds them.
+/// The records of one round of options, as decoded with their templates.
 struct Round {
     explicit Round(const MeteringProcess& metering, std::size_t limit = 1400,
                    const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
@@ -97,7 +97,7 @@ TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[exp
     CHECK(round.decoder.scopes().size() == 10);
 }
 
-TEST_CASE("OptionsEncoder: what NICs drop is left out where it is unknown", "[export][unit]") {
+TEST_CASE("OptionsEncoder: the NICs' drops are left out where they are unknown", "[export][unit]") {
     const OptionsNumbers numbers{.metering = {.ignored_packets = 3,
                                               .ignored_octets = 180,
                                               .dropped_packets = std::nullopt,
@@ -110,7 +110,7 @@ TEST_CASE("OptionsEncoder: what NICs drop is left out where it is unknown", "[ex
     CHECK(metering.number(kIgnoredOctets) == 180);
     CHECK(round.with(kDroppedPackets).empty());
 
-    // Its template says that they are known, and just now they are not.
+    // Its template has them, and at the moment they are unknown.
     CHECK(Round({}, 1400, numbers).with(kIgnoredPackets).empty());
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("OptionsEncoder: interfaces that are sampled alike have one rate, also
     }
 }
 
-TEST_CASE("OptionsEncoder: a collector is told of sampling in the form that it wants",
+TEST_CASE("OptionsEncoder: a collector gets the sampling in its configured form",
           "[export][unit]") {
     const MeteringProcess metering{
         .layout = {}, .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = {}}}};
@@ -202,7 +202,7 @@ TEST_CASE("OptionsEncoder: a collector is told of sampling in the form that it w
     CHECK(told(SamplingForm::none) == std::array<std::size_t, 3>{0, 0, 6});
 }
 
-TEST_CASE("OptionsEncoder: a collector gets the records that it wants, and their templates alone",
+TEST_CASE("OptionsEncoder: a collector gets its configured records, and their templates alone",
           "[export][unit]") {
     const MeteringProcess metering{
         .layout = RecordLayout::of(FieldGroups{.tcp_analysis = true}),
@@ -334,7 +334,7 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     CHECK(of_cert[1].text(kElementName) == "reverseUnionTCPFlags");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
     const std::vector<IpfixRecord> types = round.types;
-    CHECK(round.with(kElement).empty());  // they are told once, before the templates
+    CHECK(round.with(kElement).empty());  // they are sent once, before the templates
     REQUIRE(types.size() == 12);
     CHECK(types[0].number(kEnterprise) == 32473);
     CHECK(types[0].number(kElement) == 1);
@@ -349,7 +349,7 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     }
 }
 
-TEST_CASE("IpfixEncoder: the announced templates tell their key fields", "[export][unit]") {
+TEST_CASE("IpfixEncoder: the announced templates have their key fields", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of({.mpls = true, .tunnel = true});
     IpfixEncoder encoder({}, layout, 1400);
     const std::size_t plain = encoder.announced_keys().size();

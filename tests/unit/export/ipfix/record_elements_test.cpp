@@ -13,7 +13,7 @@ using namespace tributary::test;
 
 namespace {
 
-// The decoder knows numbers only; these are IANA's and, with the enterprise bit, tributary's own.
+// The decoder has numbers only; these are IANA's and, with the enterprise bit, tributary's own.
 const Elements default_ipv4{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 60, 136, 152, 153};
 const Elements mpls_sections{70, 71, 72, 73, 74, 75, 76, 77, 78, 79};
 constexpr std::uint32_t kTunnelType = kOfEnterprise + 1;
@@ -33,7 +33,7 @@ Elements beside_default(const IpfixRecord& record) {
     return elements;
 }
 
-/// What a record of the shape has with all groups, said once more and differently.
+/// The elements of a record of the shape with all groups, in a second, independent form.
 Elements expected_elements(const RecordShape& shape) {
     Elements elements{1,  2,  4,  5,  6,   7,   10,  11,  60,  136, 152, 153,
                       25, 26, 52, 53, 352, 197, 218, 219, 220, 221, 222, 223};
@@ -273,7 +273,7 @@ TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-count
     CHECK(got.values.at(218).size() == 4);
 }
 
-TEST_CASE("Record elements: flags that tcp-counts does not tell come from analysed TCP",
+TEST_CASE("Record elements: flags that tcp-counts does not have come from analysed TCP",
           "[export][unit]") {
     ExportOptions options;
     options.fields = {.tcp_counts = true, .tcp_analysis = true};

@@ -37,7 +37,7 @@ TEST_CASE("RecordShape: of biflows there are more, by the reverse direction and 
     CHECK(shapes_of_biflows(kAllGroups) == kPlainShapes * 3 * 2 * 2 * 5 * (1 + 5));
 }
 
-TEST_CASE("RecordShape: index and shape say the same", "[export][unit]") {
+TEST_CASE("RecordShape: index and shape agree", "[export][unit]") {
     const FieldGroups groups = GENERATE(FieldGroups{}, FieldGroups{.layer2 = true},
                                         FieldGroups{.mpls = true}, FieldGroups{.tunnel = true},
                                         FieldGroups{.layer2 = true, .tunnel = true}, kAllGroups);
@@ -52,7 +52,7 @@ TEST_CASE("RecordShape: index and shape say the same", "[export][unit]") {
     }
 }
 
-TEST_CASE("RecordShape: what a record's shape is", "[export][unit]") {
+TEST_CASE("RecordShape: the shape of a record", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of(kAllGroups);
     Record record = record_of(1, 6);
     record.core.key.protocol = 58;
@@ -82,7 +82,7 @@ TEST_CASE("RecordShape: what a record's shape is", "[export][unit]") {
         CHECK(RecordShape::of(bytes_of(record), layout).tunnel == TunnelShape::over_ipv6);
     }
 
-    // The same bytes under a layout without groups: nobody looks at them.
+    // The same bytes under a layout without groups: they are not read.
     shape = RecordShape::of(bytes_of(record), {});
     CHECK(shape.index({}) == 7);
     CHECK(shape.dot1q_tags == 0);
@@ -90,8 +90,7 @@ TEST_CASE("RecordShape: what a record's shape is", "[export][unit]") {
     CHECK(shape.tunnel == TunnelShape::none);
 }
 
-TEST_CASE("RecordShape: a biflow's reverse direction adds to the shape what it has",
-          "[export][unit]") {
+TEST_CASE("RecordShape: a biflow's reverse direction adds its own to the shape", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of(kAllGroups, FlowDirection::biflow);
     Record record = record_of(1);
     record.group<Layer2Group>(layout.reverse_layer2_at).vlan_tags = 3;
