@@ -23,8 +23,8 @@ IpfixType to_type(std::uint64_t number) {
 
 bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) != 0; }
 
-/// The element of tributary's own that has this number under its enterprise; of a reverse element
-/// the forward one.
+/// The element of tributary's own with this number under its enterprise; for a reverse element the
+/// forward one.
 const EnterpriseElement* own_element(std::uint32_t enterprise, std::uint16_t number) noexcept {
     return enterprise != 0 ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
                            : nullptr;
@@ -40,7 +40,7 @@ std::string number_name(const IpfixElement& element) {
 
 }  // namespace
 
-/// What a record says about an element.
+/// A record's description of an element.
 struct ElementNames::Description {
     std::uint32_t enterprise{};
     std::optional<std::uint16_t> number;
@@ -138,18 +138,18 @@ bool ElementNames::rename(IpfixElement& element, const std::string& name) {
     return true;
 }
 
-/// An element of tributary's has its meaning by the name that it is told to have, also where that
-/// is already shown for the same element of another enterprise.
-void ElementNames::give_meaning(IpfixElement& element, std::string_view told) {
+/// An element of tributary's has its meaning by its described name, also where that is already used
+/// for the same element of another enterprise.
+void ElementNames::give_meaning(IpfixElement& element, std::string_view description) {
     const EnterpriseElement* const own = own_element(element.enterprise, element.number);
-    const bool is_own = own != nullptr && own_name(*own, element.number) == told;
+    const bool is_own = own != nullptr && own_name(*own, element.number) == description;
     const TributaryElement number = is_own ? own->number : TributaryElement::none;
     element.own = is_reverse(element.number) ? TributaryElement::none : number;
     element.own_reverse = is_reverse(element.number) ? number : TributaryElement::none;
 }
 
 void ElementNames::learn(const IpfixRecord& record) {
-    Description told;
+    Description description;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
         const IpfixElement& field = *record.layout->fields[index].element;
         const std::span<const std::byte> value = record.values[index];
@@ -157,37 +157,38 @@ void ElementNames::learn(const IpfixRecord& record) {
             continue;
         }
         if (field.number == 303) {  // informationElementId
-            told.number = static_cast<std::uint16_t>(read_unsigned(value) & kElementMask);
+            description.number = static_cast<std::uint16_t>(read_unsigned(value) & kElementMask);
         } else if (field.number == 339) {  // informationElementDataType
-            told.type = to_type(read_unsigned(value));
+            description.type = to_type(read_unsigned(value));
         } else if (field.number == 341) {  // informationElementName
-            told.name = {reinterpret_cast<const char*>(value.data()), value.size()};
+            description.name = {reinterpret_cast<const char*>(value.data()), value.size()};
         } else if (field.number == 346) {  // privateEnterpriseNumber
-            told.enterprise = static_cast<std::uint32_t>(read_unsigned(value));
+            description.enterprise = static_cast<std::uint32_t>(read_unsigned(value));
         }
     }
-    // What IANA has registered is not for an exporter to redefine.
-    if (told.number && !told.name.empty() && !registry_->is_fixed(told.enterprise, *told.number)) {
-        describe(told);
+    // An exporter may not redefine what IANA has registered.
+    if (description.number && !description.name.empty() &&
+        !registry_->is_fixed(description.enterprise, *description.number)) {
+        describe(description);
     }
 }
 
-void ElementNames::describe(const Description& told) {
-    const std::uint16_t number = told.number.value_or(0);  // there is one
-    const Key key{told.enterprise, number};
-    const std::string name = printable(told.name.substr(0, kLongestName + 1));
+void ElementNames::describe(const Description& description) {
+    const std::uint16_t number = description.number.value_or(0);  // there is one
+    const Key key{description.enterprise, number};
+    const std::string name = printable(description.name.substr(0, kLongestName + 1));
     IpfixElement* const element = name.size() <= kLongestName ? this->element(key) : nullptr;
     if (element == nullptr) {
         ++refused_names_;
         return;
     }
-    const EnterpriseElement* const own = own_element(told.enterprise, number);
+    const EnterpriseElement* const own = own_element(description.enterprise, number);
     const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
         (own != nullptr && name == own_name(*own, number)) || (entry && name == entry->name);
     if ((is_known && rename(*element, name)) ||
-        rename(*element, std::to_string(told.enterprise) + '/' + name)) {
-        element->type = told.type;
+        rename(*element, std::to_string(description.enterprise) + '/' + name)) {
+        element->type = description.type;
         give_meaning(*element, name);
         return;
     }

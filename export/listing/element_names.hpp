@@ -15,8 +15,8 @@
 
 namespace tributary {
 
-/// The elements that are registered: those that come with libfixbuf, tributary's own under the
-/// number that they have by default, and ntop's and CERT's that tributary writes.
+/// The registered elements: those of libfixbuf, tributary's own under their default number, and
+/// ntop's and CERT's that tributary writes.
 /// @thread  any; it does not change
 class ElementRegistry {
 public:
@@ -47,19 +47,18 @@ private:
 /// An element has one name at a time, and no other element has that name:
 ///  * IANA's and other registered elements have their registered names, which no exporter changes;
 ///    tributary's own have theirs under 32473 and where a record describes them;
-///  * one that a record describes has its enterprise's number before its name, "12345/peer", so
-///  that
-///    no exporter can take a name that is not its own;
-///  * every other one is "e12345id7".
+///  * an element with a description has its enterprise's number before its name, "12345/peer", so
+///    that no exporter can take the name of another's element;
+///  * every other element is "e12345id7".
 /// @thread  one
 class ElementNames {
 public:
-    /// Elements that are kept, registered ones aside: some 150 octets each, and more than any
-    /// exporter has. An input of templates with ever other elements would otherwise be twenty times
-    /// as large in memory.
+    /// Unregistered elements that are kept: some 150 octets each, and more than any exporter has.
+    /// Without the limit, an input of templates with ever other elements would take twenty times
+    /// its size in memory.
     static constexpr std::size_t kMostElements = 65'536;
-    /// Octets of a name that a record tells; IANA's longest has 48. A record of JSON has the name
-    /// of each of its values, which may be one octet long.
+    /// Octets of a described name; IANA's longest has 48. A record of JSON has the name of each of
+    /// its values, which may be one octet long.
     static constexpr std::size_t kLongestName = 128;
 
     explicit ElementNames(std::shared_ptr<const ElementRegistry> registry)
@@ -68,11 +67,11 @@ public:
     ElementNames& operator=(const ElementNames&) = delete;
     ~ElementNames() = default;
 
-    /// @return  good as long as this object, and renamed when a record describes it; nullptr: it is
-    ///          not registered, and there are kMostElements others
+    /// @return  valid as long as this object, and renamed when a record describes it; nullptr: it
+    ///          is not registered, and there are kMostElements others
     [[nodiscard]] const IpfixElement* find(std::uint32_t enterprise, std::uint16_t number);
 
-    /// Takes note when an options record describes an enterprise's element.
+    /// Reads an options record that describes an enterprise's element.
     /// @source  RFC 5610 §3.9
     void learn(const IpfixRecord& record);
 
@@ -86,7 +85,7 @@ private:
 
     [[nodiscard]] IpfixElement* element(Key key);
     [[nodiscard]] bool rename(IpfixElement& element, const std::string& name);
-    static void give_meaning(IpfixElement& element, std::string_view told);
+    static void give_meaning(IpfixElement& element, std::string_view description);
     void describe(const Description& description);
 
     std::shared_ptr<const ElementRegistry> registry_;  ///< of all inputs that are read

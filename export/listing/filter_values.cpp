@@ -32,7 +32,7 @@ std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
     return parsed.s_addr;
 }
 
-/// For instance "10.1": the prefix is as long as the numbers that are there.
+/// For instance "10.1": the prefix is as long as the numbers given.
 std::optional<NetCondition> parse_partial_net(std::string_view text) {
     constexpr std::size_t kOctets = 4;
     NetCondition net{.ip_version = 4};
@@ -105,8 +105,8 @@ constexpr std::array<Unit, 10> kTimes{{{"", kSecond},
 struct Part {
     std::uint64_t number;
     std::uint64_t factor;       ///< of its unit
-    std::string_view unit;      ///< empty: none was given
-    std::string_view unparsed;  ///< what is behind the unit
+    std::string_view unit;      ///< empty: there is none
+    std::string_view unparsed;  ///< the text behind the unit
 };
 
 /// Takes a whole number and its unit from the front of a text.
@@ -212,7 +212,7 @@ std::optional<PortCondition> parse_ports(Comparison comparison, std::string_view
             first = last = *port;
             break;
         case Comparison::unequal:
-            return std::nullopt;  // "not port" says which is meant: either or both
+            return std::nullopt;  // of either or of both? "not port" is clear
         case Comparison::less:
             last = *port - 1;
             break;

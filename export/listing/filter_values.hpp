@@ -9,19 +9,19 @@
 
 namespace tributary {
 
-// What stands behind the words of a filter. Each returns nothing when the text is not that.
+// Parsers for the values behind the words of a filter. Each returns nothing for any other text.
 
 /// @param text  an IPv4 or IPv6 address
 [[nodiscard]] std::optional<NetCondition> parse_host(std::string_view text);
 /// @param text  ADDRESS/BITS, or one to four numbers of an IPv4 address, each 8 bits of the prefix
 [[nodiscard]] std::optional<NetCondition> parse_net(std::string_view text);
-/// Gives a net of an IPv4 address the prefix that a mask such as 255.255.0.0 says.
+/// Gives a net of an IPv4 address the prefix of a mask such as 255.255.0.0.
 [[nodiscard]] std::optional<NetCondition> with_mask(const NetCondition& net, std::string_view mask);
 
 /// @param text  a number, a range such as 8000-8099, or a name of the system's table of services
 [[nodiscard]] std::optional<PortCondition> parse_ports(std::string_view text);
 /// @param text  a number or a name
-/// @return      the ports that compare so; nothing also when there are none
+/// @return      the ports with this comparison; nothing also when there are none
 [[nodiscard]] std::optional<PortCondition> parse_ports(Comparison comparison,
                                                        std::string_view text);
 

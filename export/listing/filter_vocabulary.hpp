@@ -16,10 +16,11 @@ struct ProtocolWord {
 /// @return  nullptr: it is none
 [[nodiscard]] const ProtocolWord* find_protocol_word(std::string_view word) noexcept;
 
-/// Whether pcap filters have it for what no flow tells: frames, layers below IP, octets of packets.
+/// Whether it is a word of pcap filters for data that no flow has: frames, layers below IP, octets
+/// of packets.
 [[nodiscard]] bool is_packet_word(std::string_view word) noexcept;
 
-/// What a word of other flow tools was probably meant to be.
+/// The probable equivalent of a word of other flow tools.
 ///
 /// @return  empty: unknown
 [[nodiscard]] std::string_view likely_filter_words(std::string_view word) noexcept;

@@ -49,7 +49,7 @@ struct Match {
     bool operator()(const Chain& chain) const {
         bool holds = true;
         for (const Chain::Link& link : chain.links) {
-            // what the links so far have settled needs no look at this one
+            // unless the links so far have decided already
             if (holds == (link.joint == Joint::all)) {
                 holds = matches(link.condition, flow);
             }

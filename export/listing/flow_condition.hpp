@@ -10,7 +10,7 @@
 
 namespace tributary {
 
-/// Which of a flow's two endpoints a condition looks at.
+/// Which of a flow's two endpoints a condition tests.
 enum class Endpoint : std::uint8_t { either, source, destination, both };
 
 /// The addresses; a host is a net of all bits.

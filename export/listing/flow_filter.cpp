@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kMaximumDepth = 100;  // of "(" and "not": no filter exhausts the stack
 
-/// The words in front of a value. A value without any has those of the value before it: "port 53 or
-/// 80".
+/// The words in front of a value. A value without any takes those of the value before it: "port 53
+/// or 80".
 struct Prefix {
     enum class Kind : std::uint8_t { host, net, port, protocol };
 
@@ -198,7 +198,7 @@ private:
         return make(vlan);
     }
 
-    /// Takes what is of IP versions and protocols.
+    /// Takes words of IP versions and protocols.
     ///
     /// @return  nothing: more is to follow
     std::optional<FlowCondition> parse_protocol_words(Prefix& prefix) {

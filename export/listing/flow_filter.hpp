@@ -8,13 +8,13 @@
 
 namespace tributary {
 
-/// A filter that cannot be understood; the text names the column and what was expected there.
+/// A filter that cannot be parsed; the text names the column and what was expected there.
 struct FilterError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A condition on flows, in words of pcap filters where they have one; docs/filters.md has the
-/// language with its meaning.
+/// A condition on flows, in the words of pcap filters where these have one; docs/filters.md
+/// describes the language.
 ///
 ///     filter    = factor { ( "and" | "&&" | "or" | "||" ) factor }      from left to right
 ///     factor    = ( "not" | "!" ) factor | "(" filter ")" | primitive

@@ -16,16 +16,16 @@
 
 namespace tributary {
 
-/// Fields to group by that are not understood.
+/// Unknown fields to group by.
 struct GroupFieldError : FilterError {
     using FilterError::FilterError;
 };
 
 struct GroupFieldKind;
 
-/// One field that flows are put together by, for instance src-net/24.
+/// One field that flows are grouped by, for instance src-net/24.
 struct GroupField {
-    std::string name;  ///< as it was asked for
+    std::string name;  ///< as the user wrote it
     const GroupFieldKind* kind{};
     std::uint8_t ipv4_bits{};
     std::uint8_t ipv6_bits{};
@@ -37,18 +37,17 @@ struct GroupField {
 };
 
 /// @param text  names with commas between them: src-host, dst-port, src-net/24, dst-net/24/48 (the
-/// bits
-///              of IPv4 and of IPv6, else 64), ...
+///              bits of IPv4 and of IPv6, else 64), ...
 /// @errors      GroupFieldError
 [[nodiscard]] std::vector<GroupField> parse_group_fields(std::string_view text);
 
-/// The names that parse_group_fields() knows, for help.
+/// The names that parse_group_fields() accepts, for help.
 [[nodiscard]] std::string group_field_names();
 
-/// Sums of the counts of kTcpCounts, over the flows that tell them; nothing: none does.
+/// Sums of the counts of kTcpCounts, over the flows that have them; nothing: none has.
 using TcpSums = std::array<std::optional<WideCount>, kTcpCounts.size()>;
 
-/// What flows that agree in all fields have together.
+/// The sums over flows that agree in all fields.
 struct FlowGroup {
     std::vector<std::string> values;  ///< of the fields, in their order
     std::uint64_t flows{};
@@ -68,7 +67,7 @@ struct FlowGroup {
     [[nodiscard]] bool has_reverse() const noexcept { return reverse_packets != 0; }
 };
 
-/// Puts flows together by fields. Memory is in proportion to the groups.
+/// Groups flows by fields. Memory is in proportion to the groups.
 /// @thread  one
 class FlowGroups {
 public:

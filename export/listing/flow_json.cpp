@@ -147,8 +147,8 @@ std::string element_value(const IpfixRecord& record, std::size_t index) {
 
 }  // namespace
 
-// The object is put together here, value by value: nlohmann's ordered object would search all
-// earlier members for each new one, and a template may have thousands of fields.
+// The object is written here, value by value: nlohmann's ordered object would search all earlier
+// members for each new one, and a template may have thousands of fields.
 std::string record_json(const IpfixRecord& record) {
     const IpfixTemplate& layout = *record.layout;
     std::string line =

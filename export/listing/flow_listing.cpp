@@ -12,7 +12,7 @@
 namespace tributary {
 namespace {
 
-/// A file, or all of a directory.
+/// Lists a file, or all files of a directory.
 void list_path(const std::string& path, ListingRun& run) {
     std::vector<std::string> files;
     try {

@@ -22,9 +22,9 @@ enum class FlowOrder : std::uint8_t {
     as_read,  ///< of groups: by octets
     octets,   ///< most first, of both directions of a biflow; equal ones as read
     packets,  ///< the same
-    rate,     ///< octets per second; what is shorter than a second counts as one of a second
+    rate,     ///< octets per second; shorter flows count as one of a second
     flows,    ///< of groups; of flows the same as as_read
-    /// One of kTcpCounts, of both directions; those that do not tell it last.
+    /// One of kTcpCounts, of both directions; flows without it last.
     tcp_count,
 };
 
@@ -35,8 +35,8 @@ enum class ListingFormat : std::uint8_t {
 };
 
 struct FlowListingOptions {
-    /// IPFIX files and directories of them, one listing; "-": standard input. What gzip, xz or zstd
-    /// compressed is read all the same.
+    /// IPFIX files and directories of them, one listing; "-": standard input. Files compressed by
+    /// gzip, xz or zstd are read too.
     std::vector<std::string> files;
     ListingFormat format{};
     FlowOrder order = FlowOrder::as_read;
@@ -55,7 +55,7 @@ enum class ListingStatus : std::uint8_t {
     data_error,     ///< an input is no IPFIX, or broken, or has more templates than are kept
     no_input,       ///< an input cannot be read
     write_failure,  ///< the output takes no more
-    output_closed,  ///< the reader of the output has gone away: no fault
+    output_closed,  ///< the output's reader has closed it: no fault
 };
 
 struct ListingResult {
@@ -63,17 +63,17 @@ struct ListingResult {
     std::string message;  ///< one line without its end; empty when all is well
 };
 
-/// Lists the flows of IPFIX files, as `tributary flows` does. What comes before a fault is listed.
+/// Lists the flows of IPFIX files, as `tributary flows` does. Flows before a fault are listed.
 ///
 /// As read, and with `top`, memory is bounded; sorting alone keeps all flows that match, grouping
 /// all groups. Options records are in the JSON of an unsorted, unfiltered listing, and nowhere
 /// else.
 /// @param out      the listing
-/// @param warning  is told of what does not end the listing; one line without its end
+/// @param warning  called with faults that do not end the listing; one line without its end
 [[nodiscard]] ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,
                                        const std::function<void(const std::string&)>& warning);
 
-/// The same for IPFIX that comes as a stream; `options.files` mean nothing.
+/// The same for IPFIX from a stream; `options.files` is ignored.
 ///
 /// @param name  of the stream, for messages to the user
 [[nodiscard]] ListingResult list_flow_stream(

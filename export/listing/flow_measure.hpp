@@ -37,7 +37,7 @@ enum class MeasureUnit : std::uint8_t {
 struct FlowMeasure {
     std::string_view name;  ///< its word in a filter
     MeasureUnit unit{};
-    /// @return  of both directions together where there are two; nothing: the flow does not tell
+    /// @return  of both directions together if there are two; nothing: the flow does not have it
     std::optional<WideCount> (*value)(const FlowView& flow) noexcept;
 };
 

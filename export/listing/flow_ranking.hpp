@@ -36,7 +36,7 @@ public:
         entries_.push_back({rank, next_ordinal_++, std::move(item)});
         std::push_heap(entries_.begin(), entries_.end(), is_better);
     }
-    /// Calls `visit` with every item, the best first, and is empty then.
+    /// Calls `visit` with every item, the best first, and then is empty.
     template <class Visit>
     void drain(Visit visit) {
         std::sort_heap(entries_.begin(), entries_.end(), is_better);

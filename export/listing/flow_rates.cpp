@@ -7,8 +7,8 @@
 namespace tributary {
 namespace {
 
-/// A look takes time, and the queues' clocks differ a little: a flow that began no earlier than so
-/// long before the end of the look before counts as one that began after it.
+/// A look takes time, and the queues' clocks differ a little: a flow that began no earlier than
+/// this before the end of the look before counts as one that began after it.
 constexpr std::chrono::seconds kSlack{1};
 
 }  // namespace
@@ -28,7 +28,7 @@ void FlowRates::add(const FlowView& flow) {
     latest_ = std::max(latest_, flow.end());
     Followed* const known = find(flow);
     if (known != nullptr && known->look == look_) {
-        return;  // the cache moved it while the look went on: it was counted
+        return;  // the cache moved it during the look: it was counted
     }
     rank(flow, growth(flow, known));
     if (known != nullptr) {
@@ -81,7 +81,7 @@ FlowRates::Followed* FlowRates::find(const FlowView& flow) {
     return late;
 }
 
-/// @return  what the flow has sent since the look before; nothing: unknown
+/// @return  octets and packets since the look before; nothing: unknown
 std::optional<FlowRates::Counts> FlowRates::growth(const FlowView& flow,
                                                    const Followed* known) const {
     if (!before_) {
@@ -112,7 +112,7 @@ void FlowRates::follow(const FlowView& flow) {
     }
 }
 
-/// Makes room: keeps the half that has more octets, and of equal ones as many as make up a half.
+/// Makes room: keeps the half with more octets, and of equal ones as many as make up a half.
 void FlowRates::follow_fewer() {
     std::vector<WideCount> octets;
     octets.reserve(followed_.size());

@@ -17,10 +17,10 @@
 
 namespace tributary {
 
-/// What a running flow has sent per second between two looks; both directions of a biflow.
+/// The rates of a running flow between two looks; both directions of a biflow.
 struct FlowRate {
-    FlowView flow;                       ///< as the latest look has it
-    std::optional<double> octets_rate;   ///< nothing: it was not seen at the look before
+    FlowView flow;                       ///< as in the latest look
+    std::optional<double> octets_rate;   ///< nothing: the look before did not have it
     std::optional<double> packets_rate;  ///< the same
 };
 
@@ -31,17 +31,18 @@ enum class RateOrder : std::uint8_t {
 };
 inline constexpr std::size_t kRateOrders = 3;
 
-/// Finds the flows with the highest rates: two looks at all flows that run, matched by key and
+/// Finds the flows with the highest rates: two looks at all running flows, matched by key and
+/// start.
 /// start.
 ///
 ///     begin(10.0)  add(flow) ...  end()     the first look: no rates yet
 ///     begin(12.0)  add(flow) ...  end()     rates are differences by two seconds
 ///
-/// A flow that the look before did not have, and that began after it, has sent all it has since
-/// then. One that began earlier (the cache moved it, or it was not followed) has no rate yet.
+/// A flow that the look before did not have, and that began after it, has sent all its octets since
+/// then. A flow that began earlier (the cache moved it, or it was not followed) has no rate yet.
 ///
-/// At most `most_flows` flows are followed. Where more run, those with more octets are, and
-/// least_octets() says from how many on: a flow that passes this line has a rate one look later.
+/// At most `most_flows` flows are followed: if more run, those with more octets. least_octets() is
+/// the lower bound then: a flow that reaches it has a rate one look later.
 /// @thread  one
 /// @cost    some 110 octets of memory for each flow that is followed
 class FlowRates {
@@ -53,16 +54,16 @@ public:
     explicit FlowRates(std::size_t limit, std::size_t most_flows = kMostFlows)
         : limit_(limit), most_flows_(most_flows), rankings_{ranking(), ranking(), ranking()} {}
 
-    /// @param seconds  of any clock that is not set
+    /// @param seconds  of a clock that is never set
     void begin(double seconds);
     void add(const FlowView& flow);
-    /// The look is whole: its flows can be had, and are what the next look is compared with.
+    /// The look is whole: its flows are available, and the next look is compared with them.
     void end();
     /// The next look has nothing to be compared with: it is another probe's, or this one was cut.
     void forget();
 
     /// The best of the latest whole look, at most `limit`. By a rate, only flows that have sent
-    /// something.
+    /// octets or packets.
     [[nodiscard]] const std::vector<FlowRate>& best(RateOrder order) const {
         return best_.at(static_cast<std::size_t>(order));
     }
@@ -78,7 +79,7 @@ private:
         Timestamp start;
         WideCount octets;
         WideCount packets;
-        std::uint32_t look;  ///< that it was seen at
+        std::uint32_t look;  ///< the last one that had it
     };
     struct KeyHash {
         std::size_t operator()(const FlowKey& key) const noexcept {

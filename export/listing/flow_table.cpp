@@ -13,7 +13,7 @@
 namespace tributary {
 namespace {
 
-/// @param tail  what follows the address behind its separator: port, type.code; empty: nothing does
+/// @param tail  port or type.code, written behind the address and a separator; empty: neither
 std::string endpoint_text(const FlowKey& key, const IpAddress& address, const std::string& tail) {
     if (key.ip_version == 0) {
         return "-";
@@ -46,8 +46,8 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
 
 /// A count of one direction; "-" where the record does not have it, or no segment was analysed.
 std::string tcp_text(const TcpCountsView& tcp, TcpCountsView::Count count) {
-    const std::optional<std::uint64_t>& told = tcp.*count;
-    return told && tcp.segments != 0U ? std::to_string(*told) : "-";
+    const std::optional<std::uint64_t>& value = tcp.*count;
+    return value && tcp.segments != 0U ? std::to_string(*value) : "-";
 }
 
 /// For instance "3", or of both directions "3/0".

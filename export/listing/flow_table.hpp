@@ -18,11 +18,11 @@ namespace tributary {
 /// Prints flows as a table, one line each.
 ///
 /// Lines are held back until there are `rows_per_block`, so that columns get the width that they
-/// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN
-/// and Tunnel come with the first block that has one, and those of the reverse direction with the
-/// first that has a biflow of two directions: its start and duration are those of both. The
-/// columns of analysed TCP come with the first flow that has their count; a biflow has both
-/// directions in each, "3/0".
+/// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN and
+/// Tunnel appear with the first block that has one, and those of the reverse direction with the
+/// first that has a biflow of two directions: its start and duration are those of both. The columns
+/// of analysed TCP appear with the first flow that has their count; a biflow has both directions in
+/// each, "3/0".
 class FlowTable {
 public:
     static constexpr std::size_t kRowsPerBlock = 1000;
@@ -32,7 +32,7 @@ public:
         : out_(out), rows_per_block_(rows_per_block) {}
 
     void add(const FlowView& flow);
-    /// Prints what is held back; a table without flows is its header.
+    /// Prints the lines that are held back; a table without flows is its header.
     void flush();
 
 private:
@@ -95,7 +95,7 @@ private:
 [[nodiscard]] std::string seconds_text(std::chrono::nanoseconds duration);
 
 /// @return  address and port, for instance "192.0.2.1:53" or "[2001:db8::1]:53"; "-" where the
-/// record has no address
+///          record has no address
 [[nodiscard]] std::string source_text(const FlowKey& key);
 /// The same; for ICMP "192.0.2.1:8.0", type and code.
 [[nodiscard]] std::string destination_text(const FlowKey& key);

@@ -47,7 +47,7 @@ enum Ie : std::uint16_t {
     dot1q_vlan_id = 243,
 };
 
-/// A time that nanoseconds in 64 bits cannot say becomes the latest that they can.
+/// A time beyond 64 bits of nanoseconds becomes the latest time in them.
 Timestamp to_timestamp(std::uint64_t value, std::uint64_t nanoseconds_per_unit) noexcept {
     const auto limit =
         static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / nanoseconds_per_unit;
@@ -88,7 +88,7 @@ Integer read_as(Bytes bytes) noexcept {
     return static_cast<Integer>(read_unsigned(bytes));
 }
 
-/// The parts that tell flows apart.
+/// The fields of the flow key.
 void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
     switch (element) {
         case source_ipv4_address:
@@ -127,7 +127,7 @@ void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
     }
 }
 
-/// What was measured of one direction: `flow` is FlowRecordCore or ReverseGroup.
+/// The counts and times of one direction: `flow` is FlowRecordCore or ReverseGroup.
 template <class Direction>
 void view_measures(Direction& flow, std::uint16_t element, Bytes bytes) noexcept {
     switch (element) {
@@ -220,7 +220,7 @@ std::int64_t read_ntp_time(std::span<const std::byte> bytes,
     const std::uint64_t since_1900 = ntp >> 32U;
     const std::uint64_t seconds =
         (since_1900 >= kNtpEpochSeconds ? since_1900 : since_1900 + kEra) - kNtpEpochSeconds;
-    // The lowest 11 bits of dateTimeMicroseconds say nothing.
+    // The lowest 11 bits of dateTimeMicroseconds have no meaning.
     const std::uint64_t mask = units_per_second == 1'000'000 ? 0xFFFF'F800U : 0xFFFF'FFFFU;
     const std::uint64_t units = ((ntp & mask) * units_per_second + kHalf) >> 32U;
     return static_cast<std::int64_t>(seconds * units_per_second + units);
@@ -252,7 +252,7 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
         const IpfixElement& field = *record.layout->fields[index].element;
         const Bytes value = record.values[index];
         if (value.empty()) {
-            continue;  // of variable length: not known, rather than 0
+            continue;  // of variable length: unknown, rather than 0
         }
         if (field.enterprise == kReverseEnterprise) {
             view_measures(flow.reverse, field.number, value);

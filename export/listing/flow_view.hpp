@@ -24,7 +24,7 @@ struct TcpCountsView {
     using Count = std::optional<std::uint64_t> TcpCountsView::*;
 };
 
-/// The parts of a data record that flows are listed, sorted and filtered by.
+/// The parts of a data record by which flows are listed, sorted and filtered.
 struct FlowView {
     FlowRecordCore core;
     ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
@@ -61,16 +61,16 @@ struct FlowView {
 /// Whether the destination port holds ICMP's type and code.
 [[nodiscard]] bool is_icmp(const FlowKey& key) noexcept;
 
-/// Whether source and destination port mean what their names say: never for ICMP, whose type and
-/// code stand in the destination port.
+/// Whether source and destination port are ports: never for ICMP, whose type and code stand in the
+/// destination port.
 [[nodiscard]] bool has_ports(const FlowKey& key) noexcept;
 
-/// Reads these parts. What the record does not have stays at its default: ip_version 0, times at
-/// 1970.
+/// Reads these parts. Parts that the record does not have keep their default: ip_version 0, times
+/// at 1970.
 ///
-/// Total counts stand in where there is no delta count. ICMP type and code land in the destination
-/// port, as tributary itself has them.
-/// @param record  of any exporter; of the enterprises' elements only tributary's own are looked at
+/// Total counts replace missing delta counts. ICMP type and code are in the destination port, as in
+/// tributary's own records.
+/// @param record  of any exporter; of enterprise elements only tributary's own are read
 [[nodiscard]] FlowView view_flow(const IpfixRecord& record) noexcept;
 
 /// @param bytes  dateTimeMicroseconds or dateTimeNanoseconds: NTP format, 8 octets in network byte

@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// A span of time: flows that had a packet in it, or ran across it, are in it.
+/// A span of time. Flows that had a packet in it, or ran across it, are in it.
 struct FlowWindow {
     Timestamp since = Timestamp::min();  ///< the first time that is in it
     Timestamp until = Timestamp::max();  ///< the first one behind it
@@ -27,8 +27,8 @@ struct FlowWindow {
 /// Reads a time: 2024-02-29, 2024-02-29T12:34, 2024-02-29T12:34:56.789, with Z behind it or not,
 /// always in UTC, or how long it is ago: 30s, 15m, 1h30m, 2d, 1w.
 ///
-/// @param now  what the latter are taken from
-/// @return     nothing when it is none of these, or no time that an export can say
+/// @param now  for times relative to it
+/// @return     nothing when it is none of these, or outside the times that an export can have
 [[nodiscard]] std::optional<Timestamp> parse_time(std::string_view text, Timestamp now);
 
 }  // namespace tributary

@@ -10,8 +10,8 @@
 
 namespace tributary {
 
-/// @return  "idle", "active", "end", "forced", "resources", "-" of a flow that tells none,
-/// "unknown"
+/// @return  "idle", "active", "end", "forced", "resources", "-" of a flow without a reason,
+///          "unknown"
 [[nodiscard]] std::string end_reason_text(FlowEndReason reason);
 /// @param text  one of the first five
 /// @return      nothing when it is none of them

@@ -68,7 +68,7 @@ constexpr std::array kNumbers{
                 [](Group group) { return milliseconds_text(group, group.end); }},
 };
 
-/// Empty when the group does not tell it.
+/// Empty when the group does not have it.
 template <class Visit>
 void for_each_number(const FlowGroup& group, Visit visit) {
     for (const GroupNumber& number : kNumbers) {

@@ -16,8 +16,8 @@ using GroupRows = std::vector<const FlowGroup*>;
 void print_group_table(const std::vector<GroupField>& fields, const GroupRows& groups,
                        std::ostream& out);
 
-/// The fields under the names that they were asked for by, then deltaFlowCount (RFC 7015) and the
-/// sums, and first and last packet time in milliseconds since 1970. Without a line end.
+/// The fields under the names that the user gave, then deltaFlowCount (RFC 7015) and the sums, and
+/// first and last packet time in milliseconds since 1970. Without a line end.
 [[nodiscard]] std::string group_json(const std::vector<GroupField>& fields, const FlowGroup& group);
 [[nodiscard]] std::string group_csv_header(const std::vector<GroupField>& fields);
 [[nodiscard]] std::string group_csv(const FlowGroup& group);

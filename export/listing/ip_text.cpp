@@ -15,7 +15,7 @@ struct ProtocolName {
     std::uint8_t number;
     std::string_view name;
 };
-// Those that are met, in our own table: /etc/protocols is missing on small systems.
+// The frequent ones, in our own table: /etc/protocols is missing on small systems.
 constexpr std::array<ProtocolName, 21> kProtocolNames{{
     {1, "ICMP"},    {2, "IGMP"},   {4, "IPIP"},      {6, "TCP"},      {8, "EGP"},   {17, "UDP"},
     {33, "DCCP"},   {41, "IPv6"},  {46, "RSVP"},     {47, "GRE"},     {50, "ESP"},  {51, "AH"},

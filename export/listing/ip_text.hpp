@@ -24,10 +24,10 @@ namespace tributary {
 /// @return      nothing when it is neither
 [[nodiscard]] std::optional<std::uint8_t> parse_protocol(std::string_view text);
 
-/// @return  "VXLAN", "GTP-U", ..., or "tunnel type" and the number of one that is not known
+/// @return  "VXLAN", "GTP-U", ..., or "tunnel type" and the number of an unknown one
 [[nodiscard]] std::string tunnel_kind_text(TunnelKind kind);
 
-/// @param text  what tunnel_kind_text() gives, in upper or lower case
+/// @param text  a result of tunnel_kind_text(), in upper or lower case
 /// @return      nothing when it is no kind of tunnel
 [[nodiscard]] std::optional<TunnelKind> parse_tunnel_kind(std::string_view text);
 

@@ -55,7 +55,7 @@ const IpfixRecord* IpfixReader::next() {
             read_record();
             return &record_;
         }
-        if (record_.layout != nullptr) {  // what is left is padding (RFC 7011 §3.3.1)
+        if (record_.layout != nullptr) {  // the rest is padding (RFC 7011 §3.3.1)
             at_ = set_end_;
             record_.layout = nullptr;
         } else if (at_ < message_.size()) {
@@ -137,7 +137,7 @@ void IpfixReader::open_set() {
     at_ = set_end_;  // ids 4 to 255 are reserved: skipped
 }
 
-/// @return  nullptr: none that is kept has this id
+/// @return  nullptr: no template that is kept has this id
 const IpfixTemplate* IpfixReader::find_template(std::uint16_t id) const {
     for (const bool options : {false, true}) {
         const auto found = templates_.find({record_.domain, options, id});
@@ -185,7 +185,7 @@ void IpfixReader::read_template(std::size_t end, bool options) {
     }
 }
 
-/// @return  false: it names elements beyond those that are kept
+/// @return  false: it names more elements than are kept
 bool IpfixReader::read_fields(std::size_t end, std::size_t count, IpfixTemplate& layout) {
     bool has_elements = true;
     std::size_t scope_fields = 0;
@@ -193,7 +193,7 @@ bool IpfixReader::read_fields(std::size_t end, std::size_t count, IpfixTemplate&
         const IpfixField field = read_field(end);
         has_elements = has_elements && field.element != nullptr;
         if (field.length == 0) {
-            continue;  // nothing in a record, whatever their number
+            continue;  // without a value in any record
         }
         scope_fields += index < layout.scope_fields ? 1 : 0;
         layout.minimum_bytes += field.length == kVariableLength ? 1 : field.length;
@@ -252,7 +252,7 @@ void IpfixReader::withdraw(std::uint16_t id, bool options) {
     forget_id(id);
 }
 
-/// An id is of one template, whatever its kind.
+/// An id belongs to one template of either kind.
 void IpfixReader::forget_id(std::uint16_t id) {
     for (const bool options : {false, true}) {
         forget(templates_.lower_bound({record_.domain, options, id}),

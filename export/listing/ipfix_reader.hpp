@@ -30,17 +30,17 @@ struct IpfixInputError : std::runtime_error {
 
 /// Reads the records of an IPFIX file (RFC 5655: messages one after the other) of any exporter.
 ///
-/// Messages, sets, templates and records are taken apart here, with every length checked, because
-/// libfixbuf's decoder trusts its input too much and does not say where a fault lies.
+/// Messages, sets, templates and records are parsed here, with every length checked, because
+/// libfixbuf's decoder trusts its input too much and does not report where a fault lies.
 ///
-/// Time and memory are in proportion to the input, and what is kept between messages is bounded:
+/// Time and memory are in proportion to the input, and the memory kept between messages is bounded:
 /// some 16 octets for each field of kMostFields, 150 for each of kMostTemplates and of the elements
-/// (element_names.hpp). Templates beyond that are refused, and all else is read on.
+/// (element_names.hpp). Templates beyond that are refused, and the rest is read.
 /// @thread  one
 class IpfixReader {
 public:
     /// Templates of all domains together that are kept at a time: four times as many as one domain
-    /// has numbers for.
+    /// has ids.
     static constexpr std::size_t kMostTemplates = 262'144;
     /// Fields of these templates together; a full message describes at most 16,000.
     static constexpr std::size_t kMostFields = 1'048'576;
@@ -57,9 +57,9 @@ public:
 
     /// Finds the next record; options records are among them.
     ///
-    /// @return  good until the next call; nullptr at the end of the input
+    /// @return  valid until the next call; nullptr at the end of the input
     /// @errors  IpfixDataError, IpfixInputError; all records before the fault have been returned by
-    /// then
+    ///          then
     /// @cost    memory for one message and the templates
     [[nodiscard]] const IpfixRecord* next();
 
@@ -69,14 +69,14 @@ public:
     }
     /// Templates refused so far, because others take all the room.
     [[nodiscard]] std::uint64_t refused_templates() const noexcept { return refused_templates_; }
-    /// The first of them, with its place, as a fault is told; empty: there is none.
+    /// The first of them, with its place, as in the message of a fault; empty: there is none.
     [[nodiscard]] const std::string& first_refusal() const noexcept { return first_refusal_; }
     /// See ElementNames.
     [[nodiscard]] std::uint64_t refused_names() const noexcept { return elements_.refused_names(); }
 
 private:
-    /// Domain, whether it is of options, id. In this order all of a kind lie side by side, which is
-    /// what is withdrawn at once.
+    /// Domain, whether it is of options, id. In this order the templates that are withdrawn
+    /// together are neighbours.
     using TemplateKey = std::tuple<std::uint32_t, bool, std::uint16_t>;
     using Templates = std::map<TemplateKey, IpfixTemplate>;
 

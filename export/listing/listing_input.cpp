@@ -28,13 +28,13 @@ std::string words_of(int error) {
     return std::generic_category().message(error != 0 ? error : EIO);
 }
 
-/// What libarchive reads of a descriptor as one file, unpacked where it is compressed.
+/// A descriptor that libarchive reads as one file, unpacked if it is compressed.
 class ArchiveBuffer final : public std::streambuf {
 public:
     /// @param descriptor  is closed in the end unless it is standard input
     ArchiveBuffer(int descriptor, std::string name)
         : descriptor_(descriptor), name_(std::move(name)), archive_(archive_read_new()) {
-        // Formats of several files are not looked for: the one file in a .gz has no format.
+        // Archive formats are not tried: the one file in a .gz has no format.
         archive_read_support_format_raw(archive_);
         archive_read_support_format_empty(archive_);
         archive_read_support_filter_gzip(archive_);
@@ -84,8 +84,8 @@ private:
         return found == ARCHIVE_OK;
     }
     [[noreturn]] void refuse() {
-        const char* const told = archive_error_string(archive_);
-        const std::string text = told != nullptr ? told : "";
+        const char* const reason = archive_error_string(archive_);
+        const std::string text = reason != nullptr ? reason : "";
         const bool is_of_system = text.empty() || text.starts_with("Error reading");
         fail(name_, "cannot read: " + (is_of_system ? words_of(archive_errno(archive_)) : text));
     }
@@ -101,7 +101,7 @@ class OpenedInput final : public ListingInput {
 public:
     OpenedInput(int descriptor, const std::string& name)
         : name_(name), buffer_(descriptor, name), stream_(&buffer_) {
-        stream_.exceptions(std::ios::badbit);  // a fault comes through as it was thrown
+        stream_.exceptions(std::ios::badbit);  // a fault is thrown on unchanged
     }
     [[nodiscard]] std::istream& stream() noexcept override { return stream_; }
     [[nodiscard]] const std::string& name() const noexcept override { return name_; }
@@ -112,7 +112,7 @@ private:
     std::istream stream_;
 };
 
-/// What compressors add to the name of a file.
+/// The suffixes that compressors add to a file's name.
 constexpr std::array<std::string_view, 3> kCompressed{".gz", ".xz", ".zst"};
 
 /// A compressor removes its input when its output is whole: until then both are there.

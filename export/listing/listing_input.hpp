@@ -8,16 +8,16 @@
 
 namespace tributary {
 
-/// One input of a listing, opened: a file or standard input. What gzip, xz or zstd compressed is
-/// unpacked while it is read, in bounded memory, whatever its name says.
+/// One input of a listing, opened: a file or standard input. Input compressed by gzip, xz or zstd
+/// is unpacked while it is read, in bounded memory, whatever its name is.
 /// @thread  one
 class ListingInput {
 public:
     /// @param path  "-": standard input
     /// @errors      IpfixInputError: it cannot be opened
     [[nodiscard]] static std::unique_ptr<ListingInput> open(const std::string& path);
-    /// The same for one of files_of() a directory; of one that was compressed since then, what it
-    /// became.
+    /// The same for one of files_of() a directory. If it was compressed since then, opens the
+    /// compressed file.
     [[nodiscard]] static std::unique_ptr<ListingInput> open_of_directory(const std::string& path);
 
     ListingInput() = default;
@@ -25,7 +25,7 @@ public:
     ListingInput& operator=(const ListingInput&) = delete;
     virtual ~ListingInput() = default;
 
-    /// Reading throws IpfixInputError when the input fails, or what is compressed is damaged.
+    /// Reading throws IpfixInputError when the input fails, or when compressed data is damaged.
     [[nodiscard]] virtual std::istream& stream() noexcept = 0;
     /// For messages to the user.
     [[nodiscard]] virtual const std::string& name() const noexcept = 0;

@@ -78,7 +78,7 @@ void ListingRun::note_failure(ListingStatus status, const char* message) {
     failure_.message = message;
 }
 
-/// Reads all that there is.
+/// Reads all inputs.
 ListingResult ListingRun::read_all(const std::function<void()>& read) {
     try {
         read();

@@ -13,8 +13,8 @@
 
 namespace tributary {
 
-/// One listing of any number of inputs. Where they come from is the caller's business: what opens
-/// files links libarchive, which is too much for tributaryd.
+/// One listing of any number of inputs. The caller opens them: the code that opens files links
+/// libarchive, which is too much for tributaryd.
 /// @thread  one
 class ListingRun {
 public:
@@ -22,12 +22,12 @@ public:
     ListingRun(const FlowListingOptions& options, std::ostream& out,
                const std::function<void(const std::string&)>& warning);
 
-    /// Lists all inputs, and tells how it went.
+    /// Lists all inputs, and returns the result.
     ///
     /// @param read  calls list_stream() for each, or list_input()
     [[nodiscard]] ListingResult list(const std::function<void()>& read);
-    /// One of several inputs. Where it fails, that is told, and those behind it are listed all the
-    /// same.
+    /// One of several inputs. If it fails, that is reported, and the inputs behind it are listed
+    /// all the same.
     ///
     /// @param read    calls list_stream()
     /// @errors        OutputFailed

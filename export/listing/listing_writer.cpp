@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Octets of 2^63 ns at the flow's rate, so that whole numbers tell slow flows apart, too: octets
+/// Octets of 2^63 ns at the flow's rate, so that whole numbers distinguish slow flows, too: octets
 /// have 65 bits, and a time less than 2^63 ns. A flow shorter than a second, or without both times,
 /// counts as one of a second.
 WideCount rate_of(const FlowView& flow) {
@@ -22,7 +22,7 @@ WideCount rate_of(const FlowView& flow) {
     return (flow.octets() << kScaleBits) / static_cast<std::uint64_t>(std::max(kSecond, lasts));
 }
 
-/// What does not tell its count comes behind what tells 0.
+/// A flow without the count is ranked behind a count of 0.
 WideCount rank_of_count(const std::optional<WideCount>& count) {
     return count ? *count + 1 : WideCount{0};
 }
@@ -166,7 +166,7 @@ void ListingWriter::print_groups() {
     }
 }
 
-/// Once, of CSV: not before there is something to list, so that an input that is none lists
+/// Once, for CSV: not before there is something to list, so that an input that is no IPFIX lists
 /// nothing.
 void ListingWriter::print_header() {
     if (options_.format == ListingFormat::csv && !has_header_) {
@@ -188,7 +188,7 @@ void ListingWriter::print_row(const FlowView& flow) {
     check_output();
 }
 
-/// @param shown  flows or groups, of `all` that there are
+/// @param shown  flows or groups, of `all`
 void ListingWriter::print_summary(std::uint64_t shown, std::uint64_t all) {
     out_ << totals_.records << " records, " << count_text(totals_.packets) << " packets, "
          << count_text(totals_.octets) << " octets";

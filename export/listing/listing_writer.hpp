@@ -18,7 +18,7 @@ struct OutputFailed {
     int error;
 };
 
-/// What the last line of a table says.
+/// The numbers in the last line of a table.
 struct ListingTotals {
     std::uint64_t records{};
     WideCount packets{};
@@ -29,8 +29,7 @@ struct ListingTotals {
     void add(const FlowView& flow) noexcept;
 };
 
-/// Takes records one by one and prints those that are asked for, at once or in their order at the
-/// end.
+/// Takes records one by one and prints the selected ones, at once or in their order at the end.
 class ListingWriter {
 public:
     /// @param options  outlive the writer, like `out`
@@ -40,7 +39,7 @@ public:
     void add(const IpfixRecord& record);
     /// No flow has matched so far.
     [[nodiscard]] bool is_empty() const noexcept { return totals_.records == 0; }
-    /// Prints what is held back. @errors  OutputFailed
+    /// Prints the lines that are held back. @errors  OutputFailed
     void finish();
 
 private:

@@ -6,9 +6,9 @@
 
 namespace tributary {
 
-// Text of an exporter, or of a peer, may hold what a terminal obeys or what hides other text:
-// control characters and escape sequences, octets that are no UTF-8, characters that turn the
-// direction of writing or take no room.
+// Text of an exporter, or of a peer, may contain characters that control a terminal or hide other
+// text: control characters and escape sequences, octets that are no UTF-8, characters that change
+// the direction of writing or take no room.
 
 /// Text from outside as one line for a terminal or a log: such a character becomes \x1b, \u202e or
 /// \U000e0041, an octet that is no UTF-8 \xff.

@@ -55,7 +55,7 @@ TEST_CASE("FlowFilter: none given, matches all", "[export][unit]") {
     CHECK_FALSE(FlowFilter("proto udp").matches_all());
 }
 
-TEST_CASE("FlowFilter: host, looks at either side or the one that is named", "[export][unit]") {
+TEST_CASE("FlowFilter: host, tests either side or the named one", "[export][unit]") {
     const FlowKey flow = make_flow("10.1.2.3", 5000, "10.9.9.9", 53, 17);
     CHECK(matches("host 10.1.2.3", flow));
     CHECK(matches("host 10.9.9.9", flow));
@@ -121,8 +121,7 @@ TEST_CASE("FlowFilter: tunnel, of any kind or one, and its id", "[export][unit]"
     }
 }
 
-TEST_CASE("FlowFilter: outer, looks at the tunnel's addresses and not at the flow's",
-          "[export][unit]") {
+TEST_CASE("FlowFilter: outer, tests the tunnel's addresses and not the flow's", "[export][unit]") {
     FlowView flow;
     flow.core.key = make_flow("10.0.0.1", 1, "10.0.0.2", 2, 17);
     CHECK_FALSE(matches("outer net 0.0.0.0/0", flow));
@@ -281,7 +280,8 @@ TEST_CASE("FlowFilter: measures, compared with quantities", "[export][unit]") {
     CHECK_FALSE(fault_of("octets > 18446744073709552k").empty());
 }
 
-TEST_CASE("FlowFilter: what a flow does not tell, matches no comparison", "[export][unit]") {
+TEST_CASE("FlowFilter: a measure that a flow does not have, matches no comparison",
+          "[export][unit]") {
     const FlowView flow;
     CHECK_FALSE(matches("duration >= 0", flow));
     CHECK_FALSE(matches("rate >= 0", flow));
@@ -320,7 +320,7 @@ TEST_CASE("FlowFilter: reason, as the table prints it", "[export][unit]") {
           "'none'");
 }
 
-TEST_CASE("FlowFilter: words of packets, are told apart", "[export][unit]") {
+TEST_CASE("FlowFilter: words of packets, are refused as such", "[export][unit]") {
     CHECK(fault_of("ether host 02:00:00:00:00:01") ==
           "filter, column 1: 'ether' is of packets; flows do not tell it");
     CHECK(fault_of("port 53 and tcp[13] & 2 != 0") ==
@@ -329,7 +329,7 @@ TEST_CASE("FlowFilter: words of packets, are told apart", "[export][unit]") {
           "filter, column 1: 'greater' is of packets; flows do not tell it");
 }
 
-TEST_CASE("FlowFilter: what cannot be understood, is told with its column", "[export][unit]") {
+TEST_CASE("FlowFilter: a fault, is reported with its column", "[export][unit]") {
     CHECK(fault_of("") ==
           "filter, column 1: expected a condition such as tcp, 'port 53', 'net 10.0.0.0/8', "
           "'octets > 1M', 'flags S', 'not' or '(', found the end");

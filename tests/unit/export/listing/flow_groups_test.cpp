@@ -94,7 +94,7 @@ TEST_CASE("list_flows: CSV, has the same columns for every flow", "[export][unit
           "100,,,,idle,,,,,,,,,,,,");
 }
 
-TEST_CASE("parse_group_fields: what is not understood, is told", "[export][unit]") {
+TEST_CASE("parse_group_fields: an unknown field, is reported", "[export][unit]") {
     CHECK(parse_group_fields("src-net/8/32,dst-port").size() == 2);
     CHECK(fault_of("host").starts_with("--by: 'host': no field to group by; there are src-host, "));
     CHECK(fault_of("src-net") == "--by: 'src-net': a prefix length is missing, as in src-net/24");

@@ -71,7 +71,7 @@ TEST_CASE("record_json: NTP times, become times since 1970", "[export][unit]") {
           R"("flowStartNanoseconds":2085978496000000000})");
 }
 
-TEST_CASE("record_json: what cannot be interpreted, is hexadecimal", "[export][unit]") {
+TEST_CASE("record_json: a value that cannot be interpreted, is hexadecimal", "[export][unit]") {
     CHECK(field_json({7, 3, 12345}, IpfixBytes().u8(0xAB).u16(0xCDEF)) ==
           R"("e12345id7":"abcdef"})");
     CHECK(field_json({8, 3}, IpfixBytes().u8(1).u16(2)) == R"("sourceIPv4Address":"010002"})");
@@ -119,7 +119,8 @@ TEST_CASE("record_json: numbers without an octet are null, text and octets are e
           R"("dataRecordsReliability":null,"sourceIPv4Address":null,"protocolIdentifier":6})");
 }
 
-TEST_CASE("record_json: what a terminal obeys or what hides text, is escaped", "[export][unit]") {
+TEST_CASE("record_json: characters that control a terminal or hide text, are escaped",
+          "[export][unit]") {
     CHECK(field_json({82, 65535}, IpfixBytes().u8(9).text("\x1B[\xC2\x9B\xE2\x80\xAE\x7F\n")) ==
           R"("interfaceName":"\u001b[\u009b\u202e\u007f\n"})");
 }

@@ -68,7 +68,7 @@ Start  Duration  Proto  Source  Destination  Flags  ToS  Packets  Octets  End
 )");
 }
 
-TEST_CASE("list_flows: a record without the usual fields, shows what it has", "[export][unit]") {
+TEST_CASE("list_flows: a record without the usual fields, shows the others", "[export][unit]") {
     const Listed listed =
         list_octets(IpfixBytes()
                         .message(IpfixBytes()
@@ -106,7 +106,7 @@ TEST_CASE("list_flows: IPv6 endpoints, stand in brackets", "[export][unit]") {
           std::string::npos);
 }
 
-TEST_CASE("list_flows: a filter, keeps what matches from listing and summary", "[export][unit]") {
+TEST_CASE("list_flows: a filter, applies to listing and summary", "[export][unit]") {
     FlowListingOptions options;
     options.filter = FlowFilter("port 5001");
     const Listed listed = list_octets(flow_file({{}, {.source_port = 5001, .octets = 7}}), options);
@@ -155,7 +155,7 @@ TEST_CASE("list_flows: an input with a fault, is listed up to there, and those b
     CHECK(list(options).result.message == "/proc/self/mem: cannot read: Input/output error");
 }
 
-TEST_CASE("list_flows: a capture, is called one", "[export][unit]") {
+TEST_CASE("list_flows: a capture, is reported as one", "[export][unit]") {
     for (const char* magic : {"\xD4\xC3\xB2\xA1", "\xA1\xB2\xC3\xD4", "\x0A\x0D\x0D\x0A"}) {
         const Listed listed = list_octets(magic + std::string(20, 'x'));
         CHECK(listed.result.status == ListingStatus::data_error);

@@ -97,7 +97,7 @@ TEST_CASE("list_flows: by rate, any counts and times have their place", "[export
         std::uint64_t start;
         std::uint64_t end;
     };
-    // In the order of their rates; protocol numbers from 200 tell them apart.
+    // In the order of their rates; protocol numbers from 200 identify them.
     const std::vector<Case> cases{
         {kMost, kMost, kSecond, kSecond},  // 2^65 - 2, in no time
         {kMost, 0, kSecond, kSecond},

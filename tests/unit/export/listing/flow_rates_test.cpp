@@ -13,7 +13,7 @@ namespace {
 
 constexpr Timestamp kStart{std::chrono::seconds{1'000'000}};
 
-/// A flow that is told apart by its source port.
+/// A flow that its source port identifies.
 FlowView flow(std::uint16_t port, Timestamp start, std::uint64_t octets,
               std::uint64_t packets = 1) {
     FlowView view;
@@ -128,7 +128,7 @@ TEST_CASE("FlowRates: both directions of a biflow count", "[export][unit]") {
     CHECK(rates.best(RateOrder::octet_rate).at(0).packets_rate == 3.0);
 }
 
-TEST_CASE("FlowRates: of another probe's flows nothing is known", "[export][unit]") {
+TEST_CASE("FlowRates: another probe's flows have no rates", "[export][unit]") {
     FlowRates rates(10);
     look(rates, 1, {flow(1, kStart, 100)});
     rates.forget();
@@ -137,8 +137,9 @@ TEST_CASE("FlowRates: of another probe's flows nothing is known", "[export][unit
     CHECK_FALSE(rates.interval());
 }
 
-TEST_CASE("FlowRates: more flows than are followed: those with most octets are, and it is told",
-          "[export][unit]") {
+TEST_CASE(
+    "FlowRates: of more flows than are followed, those with most octets are, and it is reported",
+    "[export][unit]") {
     constexpr std::size_t kMost = 100;
     FlowRates rates(10, kMost);
     std::vector<FlowView> flows;
@@ -171,7 +172,8 @@ TEST_CASE("FlowRates: more flows than are followed: those with most octets are, 
     CHECK(rates.least_octets() == 0);
 }
 
-TEST_CASE("FlowRates: of many flows of one size as many are followed as can be", "[export][unit]") {
+TEST_CASE("FlowRates: of many flows of one size as many are followed as possible",
+          "[export][unit]") {
     FlowRates rates(1000, 100);
     std::vector<FlowView> flows;
     for (std::uint16_t port = 1; port <= 500; ++port) {

@@ -173,7 +173,7 @@ TEST_CASE("FlowTable: counts that no record has give no column", "[export][unit]
     CHECK(lines.at(2).ends_with("    -  -"));
 }
 
-TEST_CASE("time_text: rounds down, and knows leap days", "[export][unit]") {
+TEST_CASE("time_text: rounds down, and handles leap days", "[export][unit]") {
     CHECK(time_text(Timestamp{std::chrono::nanoseconds{1'709'210'096'789'999'999}}) ==
           "2024-02-29T12:34:56.789Z");
     CHECK(time_text(Timestamp{}) == "-");

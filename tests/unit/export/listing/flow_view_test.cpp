@@ -121,7 +121,8 @@ TEST_CASE("view_flow: a biflow's reverse direction, and the times of both", "[ex
     CHECK(flow.tunnel.kind == TunnelKind::none);
 }
 
-TEST_CASE("view_flow: what a listing shows of analysed TCP, of both directions", "[export][unit]") {
+TEST_CASE("view_flow: the counts of analysed TCP in a listing, of both directions",
+          "[export][unit]") {
     constexpr std::uint16_t kReverse = 0x4000;
     const FlowView flow = view_of({{7, 4, kOurs},
                                    {9, 4, kOurs},

@@ -39,7 +39,7 @@ TEST_CASE("parse_time: how long ago", "[export][unit]") {
     CHECK(parse_time("1w1d1s", kNow) == at(1'699'308'799));
 }
 
-TEST_CASE("parse_time: what is no time, is none", "[export][unit]") {
+TEST_CASE("parse_time: any other text, is no time", "[export][unit]") {
     for (const char* text : {"",
                              "now",
                              "2023",

@@ -67,7 +67,7 @@ TEST_CASE("IpfixReader: fields without octets, are in no record", "[export][unit
     CHECK(record->layout->scope_fields == 1);
 }
 
-TEST_CASE("IpfixReader: templates beyond what is kept, are refused and all else is read",
+TEST_CASE("IpfixReader: templates beyond the limit, are refused and all else is read",
           "[export][unit]") {
     constexpr std::size_t kFields = 16'000;
     // 65 templates of 16,000 fields, and one that still finds room
@@ -78,7 +78,7 @@ TEST_CASE("IpfixReader: templates beyond what is kept, are refused and all else 
         file.message(IpfixBytes().set(2, large), domain);
     }
     file.message(IpfixBytes().set(2, small_template).set(256, small_record), 9);
-    // The former template of that id is gone, too: it does not say how the records look.
+    // The former template of that id is gone, too: it does not describe the records.
     file.message(IpfixBytes().set(2, template_record(300, {{4, 1}})), 0)
         .message(IpfixBytes().set(300, IpfixBytes().u8(17)), 0)
         .message(IpfixBytes().set(2, large), 1000)
@@ -100,7 +100,8 @@ TEST_CASE("IpfixReader: templates beyond what is kept, are refused and all else 
     CHECK(reader.sets_without_template() == 1);
 }
 
-TEST_CASE("IpfixReader: a learnt name in a fault, is printable and in one line", "[export][unit]") {
+TEST_CASE("IpfixReader: a described name in a fault, is printable and in one line",
+          "[export][unit]") {
     const IpfixBytes types = template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2);
     const IpfixBytes type = IpfixBytes().u32(1234).u16(5).u8(13).u8(5).text("\x1B[2J\n");
     const IpfixBytes layout = template_record(257, {{4, 1}, {5, 65535, 1234}});

@@ -117,7 +117,7 @@ TEST_CASE("IpfixReader: tributary's own elements, are known under their default 
     CHECK(record->layout->fields[3].element->own == TributaryElement::none);
 }
 
-TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "[export][unit]") {
+TEST_CASE("IpfixReader: an exporter's descriptions of its elements, are used", "[export][unit]") {
     const std::uint32_t enterprise = GENERATE(32473U, 12345U);
     const std::string name = GENERATE("tunnelType", "tunnelId", "beerGlobalTemperature");
     const IpfixBytes types = template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2);
@@ -134,7 +134,7 @@ TEST_CASE("IpfixReader: an exporter that describes its elements, is believed", "
     // Of our own elements the one with this number has its plain name, from any enterprise.
     CHECK(record->layout->fields[0].element->name ==
           (name == "tunnelType" ? name : std::to_string(enterprise) + "/" + name));
-    // Another number makes it somebody else's.
+    // With another number it is another exporter's.
     CHECK(record->layout->fields[0].element->own ==
           (name == "tunnelType" ? TributaryElement::tunnel_type : TributaryElement::none));
 }
@@ -208,7 +208,7 @@ TEST_CASE("IpfixReader: a field name that recurs, is chained", "[export][unit]")
     CHECK(fields[1].next_same_element == 0);
 }
 
-TEST_CASE("IpfixReader: every cut of a file, gives the whole messages' records and says where",
+TEST_CASE("IpfixReader: every cut of a file, gives the whole messages' records and reports where",
           "[export][unit]") {
     IpfixBytes first;
     first.message(IpfixBytes().set(2, small_template).set(256, small_record));
@@ -225,7 +225,7 @@ TEST_CASE("IpfixReader: every cut of a file, gives the whole messages' records a
     }
 }
 
-TEST_CASE("IpfixReader: a contradiction inside a message, is told after the records before it",
+TEST_CASE("IpfixReader: a contradiction inside a message, is reported after the records before it",
           "[export][unit]") {
     struct Case {
         IpfixBytes sets;
@@ -276,7 +276,7 @@ TEST_CASE("IpfixReader: an empty input, has no records", "[export][unit]") {
     CHECK(outcome.fault.empty());
 }
 
-TEST_CASE("IpfixReader: an input that cannot be read, is told apart from its end",
+TEST_CASE("IpfixReader: an input that cannot be read, is distinguished from its end",
           "[export][unit]") {
     std::istringstream input;
     input.setstate(std::ios::badbit);

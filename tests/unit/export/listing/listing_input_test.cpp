@@ -42,7 +42,7 @@ TEST_CASE("files_of: a directory's files by name, without those that are not fin
     CHECK_THROWS_AS(files_of((path / "folder").string()), IpfixInputError);
 }
 
-TEST_CASE("open_of_directory: what was compressed since the directory was read, is still read",
+TEST_CASE("open_of_directory: a file compressed since the directory was read, is still read",
           "[export][unit]") {
     const test::TemporaryDirectory directory;
     const fs::path path = directory.path() / fs::path("a.ipfix");

@@ -16,7 +16,8 @@ TEST_CASE("printable: text of any script, stays", "[export][unit]") {
     CHECK(printable("").empty());
 }
 
-TEST_CASE("printable: what a terminal obeys, is written out in one line", "[export][unit]") {
+TEST_CASE("printable: characters that control a terminal, are written out in one line",
+          "[export][unit]") {
     CHECK(printable("\x1B[2J\x1B[31mHELLO\nsecond\r\t\x7F") ==
           "\\x1b[2J\\x1b[31mHELLO\\x0asecond\\x0d\\x09\\x7f");
     CHECK(printable("\xC2\x9B"
@@ -24,7 +25,7 @@ TEST_CASE("printable: what a terminal obeys, is written out in one line", "[expo
     CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
 }
 
-TEST_CASE("printable: what hides or turns text, is written out", "[export][unit]") {
+TEST_CASE("printable: characters that hide or reverse text, are written out", "[export][unit]") {
     CHECK(printable("a\xE2\x80\xAE"
                     "b") == "a\\u202eb");
     CHECK(printable("\xE2\x81\xA6\xE2\x80\x8B\xEF\xBB\xBF\xE2\x80\xA8") ==
@@ -53,7 +54,7 @@ TEST_CASE("printable_lines: line ends, stay", "[export][unit]") {
     CHECK(printable_lines("a\nb\x1B\r\n") == "a\nb\\x1b\\x0d\n");
 }
 
-TEST_CASE("printable_json: hidden characters, are escaped as JSON wants it", "[export][unit]") {
+TEST_CASE("printable_json: hidden characters, are escaped as JSON requires", "[export][unit]") {
     CHECK(printable_json("\"a\\n\xE2\x80\xAE\xC2\x9B\x7F\"") == "\"a\\n\\u202e\\u009b\\u007f\"");
     CHECK(printable_json("\"\xF3\xA0\x81\x81\"") == "\"\\udb40\\udc41\"");
     CHECK(printable_json("{\n \"a\": 1\n}\n") == "{\n \"a\": 1\n}\n");
