@@ -24,7 +24,7 @@
 #include "perf/support/in_turn.hpp"
 #include "perf/support/made_burst.hpp"
 #include "perf/support/metering.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 
 namespace tributary::perf {
 namespace {
@@ -287,5 +287,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

@@ -23,8 +23,8 @@
 #include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/reference_meter.hpp"
+#include "perf/support/report_failure.hpp"
 #include "perf/support/rte_bench.hpp"
-#include "perf/support/tell_failure.hpp"
 #include "perf/support/this_thread.hpp"
 #include "perf/support/yardstick.hpp"
 #include "tests/support/ipfix_decoder.hpp"
@@ -366,5 +366,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

@@ -24,7 +24,7 @@
 #include "perf/support/metering.hpp"
 #include "perf/support/pipeline_bench.hpp"
 #include "perf/support/record_check.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 #include "perf/support/yardstick.hpp"
 
 namespace tributary::perf {
@@ -216,5 +216,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

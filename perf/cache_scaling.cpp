@@ -22,7 +22,7 @@
 #include "daemon/machine/pinned_thread.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/metering.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 #include "perf/support/this_thread.hpp"
 
 namespace tributary::perf {
@@ -167,5 +167,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

@@ -26,7 +26,7 @@
 #include "export/ipfix/record_template.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/local_collector.hpp"
@@ -343,5 +343,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

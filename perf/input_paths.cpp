@@ -28,7 +28,7 @@
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/memory_nic.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 #include "perf/support/this_thread.hpp"
 
 namespace tributary::perf {
@@ -246,7 +246,7 @@ int run(std::span<char*> arguments) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([argc, argv] {
+    return tributary::perf::report_failure([argc, argv] {
         return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
     });
 }

@@ -19,7 +19,7 @@
 #include "parsers/parse_packet.hpp"
 #include "parsers/unified_header.hpp"
 #include "perf/support/in_turn.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 #include "tests/support/packet_builder.hpp"
 
 namespace tributary::perf {
@@ -206,7 +206,7 @@ int run(std::span<char*> arguments) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([argc, argv] {
+    return tributary::perf::report_failure([argc, argv] {
         return tributary::perf::run({argv, static_cast<std::size_t>(argc)});
     });
 }

@@ -24,7 +24,7 @@
 #include "perf/support/metering.hpp"
 #include "perf/support/pipeline_bench.hpp"
 #include "perf/support/record_check.hpp"
-#include "perf/support/tell_failure.hpp"
+#include "perf/support/report_failure.hpp"
 
 namespace tributary::perf {
 namespace {
@@ -57,7 +57,7 @@ constexpr std::array kKinds{
     Kind{"analysis, 2 % wrong, in all flows", true, {0.01, 0.005, 0.005, 1}, false}};
 
 /// The sums of the records' counts of segments.
-struct ToldSegments {
+struct RecordedSegments {
     RecordTally tally;
     std::uint64_t segments{};
     std::uint64_t data_segments{};
@@ -96,41 +96,41 @@ struct ToldSegments {
 
 /// If not all was judged: each faulty segment is counted by its fault, or as not judged. One out of
 /// order counts up to twice as not judged, because the hole before it was not judged either.
-void check_bounds(const ToldSegments& told, const SentSegments& sent, std::uint64_t unjudged,
-                  const std::string& what) {
+void check_bounds(const RecordedSegments& recorded, const SentSegments& sent,
+                  std::uint64_t unjudged, const std::string& what) {
     const std::uint64_t wrong = sent.retransmissions + sent.duplicates + sent.out_of_order;
-    demand(told.retransmissions <= sent.retransmissions, what + ": retransmissions");
-    demand(told.duplicates <= sent.duplicates, what + ": duplicates");
-    demand(told.out_of_order <= sent.out_of_order, what + ": out of order");
-    demand(told.wrong() + unjudged >= wrong, what + ": too little was told");
+    demand(recorded.retransmissions <= sent.retransmissions, what + ": retransmissions");
+    demand(recorded.duplicates <= sent.duplicates, what + ": duplicates");
+    demand(recorded.out_of_order <= sent.out_of_order, what + ": out of order");
+    demand(recorded.wrong() + unjudged >= wrong, what + ": too little was recorded");
 }
 
 /// @param metering  after finish()
-void check_told(const Metering& metering, const Kind& kind, const ToldSegments& told,
-                const std::string& what) {
+void check_recorded(const Metering& metering, const Kind& kind, const RecordedSegments& recorded,
+                    const std::string& what) {
     const SentSegments sent = metering.sent();
     const CacheCounters& counters = metering.counters();
     demand(counters.lost_ring_full.read() == RecordTally{}, what + ": the ring was full");
     demand(metering.packets == sent.segments, what + ": packets that were sent");
     demand(counters.packets.read() == sent.segments, what + ": metered packets");
-    demand(told.tally.packets == sent.segments, what + ": packets in records");
+    demand(recorded.tally.packets == sent.segments, what + ": packets in records");
     if (!kind.is_analysed) {
         return;
     }
     demand(counters.tcp_segments_unread.read() == 0, what + ": a segment was not read");
-    demand(told.segments == sent.segments, what + ": segments");
-    demand(told.zero_windows == 0, what + ": a window that is not zero");
-    demand(told.retransmitted_octets == told.retransmissions * TcpSender::kPayloadBytes,
+    demand(recorded.segments == sent.segments, what + ": segments");
+    demand(recorded.zero_windows == 0, what + ": a window that is not zero");
+    demand(recorded.retransmitted_octets == recorded.retransmissions * TcpSender::kPayloadBytes,
            what + ": retransmitted octets");
     const std::uint64_t unjudged = counters.tcp_segments_unjudged.read();
     if (!kind.all_judged) {
-        check_bounds(told, sent, unjudged, what);
+        check_bounds(recorded, sent, unjudged, what);
         return;
     }
-    demand(told.data_segments == sent.segments, what + ": segments with data");
-    demand(told.retransmissions == sent.retransmissions, what + ": retransmissions");
-    demand(told.duplicates == sent.duplicates, what + ": duplicates");
-    demand(told.out_of_order == sent.out_of_order, what + ": out of order");
+    demand(recorded.data_segments == sent.segments, what + ": segments with data");
+    demand(recorded.retransmissions == sent.retransmissions, what + ": retransmissions");
+    demand(recorded.duplicates == sent.duplicates, what + ": duplicates");
+    demand(recorded.out_of_order == sent.out_of_order, what + ": out of order");
     demand(unjudged == 0, what + ": a segment was not judged");
 }
 
@@ -138,10 +138,10 @@ void check_kind(const Kind& kind, const FlowTraffic& traffic, double packet_time
     const std::string what = std::to_string(traffic.flows) + " flows, " +
                              std::to_string(traffic.new_per_second) + " new/s, " + kind.name;
     Metering metering(traffic, kind.is_analysed);
-    ToldSegments told;
-    metering.listen(told.listener());
+    RecordedSegments recorded;
+    metering.listen(recorded.listener());
     check_records(metering, traffic, packet_time, what);
-    check_told(metering, kind, told, what);
+    check_recorded(metering, kind, recorded, what);
     const bool has_faults = kind.faults.retransmitted > 0;
     const SentSegments sent = metering.sent();
     demand(!has_faults || std::min({sent.retransmissions, sent.duplicates, sent.out_of_order}) > 0,
@@ -165,7 +165,7 @@ void check_all() {
 class Subject {
 public:
     Subject(const Kind& kind, const FlowTraffic& traffic, std::uint64_t packets)
-        : kind_(kind), bench_(traffic, packets, kind.is_analysed, told_.listener()) {}
+        : kind_(kind), bench_(traffic, packets, kind.is_analysed, recorded_.listener()) {}
     Subject(const Subject&) = delete;
     Subject& operator=(const Subject&) = delete;
     ~Subject() = default;
@@ -178,7 +178,7 @@ public:
         entries_ = metering.counters().entries.read();
         records_per_packet_ = bench_.records_per_packet();
         metering.finish();
-        check_told(metering, kind_, told_, kind_.name);
+        check_recorded(metering, kind_, recorded_, kind_.name);
     }
 
     /// After finish(). @param plain  of the same rounds; may be this
@@ -203,7 +203,7 @@ public:
                 {"allocations", bench_.allocations()},
                 {"export_allocations", bench_.export_allocations()},
                 {"sent", sent()},
-                {"told", told()}};
+                {"told", recorded()}};
     }
 
 private:
@@ -220,16 +220,16 @@ private:
                 {"duplicates", sent.duplicates},
                 {"out_of_order", sent.out_of_order}};
     }
-    [[nodiscard]] Json told() const {
-        return {{"segments", told_.segments},
-                {"retransmissions", told_.retransmissions},
-                {"duplicates", told_.duplicates},
-                {"out_of_order", told_.out_of_order},
+    [[nodiscard]] Json recorded() const {
+        return {{"segments", recorded_.segments},
+                {"retransmissions", recorded_.retransmissions},
+                {"duplicates", recorded_.duplicates},
+                {"out_of_order", recorded_.out_of_order},
                 {"unjudged", bench_.metering().counters().tcp_segments_unjudged.read()}};
     }
 
     Kind kind_;
-    ToldSegments told_;
+    RecordedSegments recorded_;
     PipelineBench bench_;
     std::uint64_t entries_ = 0;  ///< this and the rest: before the end of all flows
     double records_per_packet_ = 0;
@@ -282,5 +282,5 @@ int run(int argc, char** argv) {
 }  // namespace tributary::perf
 
 int main(int argc, char** argv) {
-    return tributary::perf::tell_failure([=] { return tributary::perf::run(argc, argv); });
+    return tributary::perf::report_failure([=] { return tributary::perf::run(argc, argv); });
 }

@@ -11,7 +11,7 @@ namespace tributary::perf {
 ///
 /// @return  the body's exit code, or EXIT_FAILURE
 template <class Body>
-int tell_failure(Body&& body) noexcept {
+int report_failure(Body&& body) noexcept {
     try {
         return body();
     } catch (const std::exception& error) {
