@@ -24,7 +24,7 @@ constexpr std::array kEntries{
     ProfileEntry{pmacct, "pmacct", "nfacctd of pmacct 1.7.7", false},
     ProfileEntry{silk, "silk", "rwflowpack and flowcap of SiLK 3", true, "its source"},
     ProfileEntry{super_mediator, "super-mediator", "super_mediator 1 and 2", true, "its source",
-                 RateReading::not_told},
+                 RateReading::not_reported},
     ProfileEntry{vflow, "vflow", "vFlow 0.9", true, "its source"},
     ProfileEntry{ipfixcol2, "ipfixcol2", "IPFIXcol2 2", true, "its documentation"},
 };
@@ -134,7 +134,7 @@ void warn_of_rates(const Config& config, const ProfileEntry& entry, std::size_t 
     const char* fault = nullptr;
     if (entry.rate == RateReading::one_of_all && differ_in_sampling(config.inputs)) {
         fault = "inputs differ in sampling, and it knows one rate for all of them";
-    } else if (entry.rate == RateReading::not_told && is_sampled) {
+    } else if (entry.rate == RateReading::not_reported && is_sampled) {
         fault = "packets are sampled, and it is not told the rate";
     }
     if (fault != nullptr) {

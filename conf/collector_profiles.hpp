@@ -14,9 +14,9 @@ namespace tributary {
 
 /// How a collector uses reported sampling.
 enum class RateReading : std::uint8_t {
-    of_each,     ///< reads the rate of each input, or leaves rates to its users
-    one_of_all,  ///< reads one rate per observation domain, so inputs must not differ
-    not_told,    ///< options records would harm it
+    of_each,       ///< reads the rate of each input, or leaves rates to its users
+    one_of_all,    ///< reads one rate per observation domain, so inputs must not differ
+    not_reported,  ///< options records would harm it
 };
 
 /// A collector program and the messages that it reads.
