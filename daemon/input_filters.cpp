@@ -92,12 +92,12 @@ void InputFilters::take_outcome(std::size_t index, const Give* give) {
 void InputFilters::give_new(std::size_t index, std::unique_ptr<PacketFilter> filter,
                             const Give* give) {
     Input& input = inputs_[index];
-    untold_.push_back(std::move(filter));  // it stays if a thread hangs
+    pending_.push_back(std::move(filter));  // it stays if a thread hangs
     if (give != nullptr) {
-        (*give)(index, {.wanted = untold_.back().get(), .former = selector(index)});
+        (*give)(index, {.wanted = pending_.back().get(), .former = selector(index)});
     }
-    input.filter = std::move(untold_.back());  // the former one is not used any more
-    untold_.pop_back();
+    input.filter = std::move(pending_.back());  // the former one is not used any more
+    pending_.pop_back();
     input.is_ready = true;
     input.fault.clear();
 }

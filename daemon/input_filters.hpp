@@ -84,7 +84,7 @@ private:
 
     NotReady not_ready_;
     std::vector<Input> inputs_;
-    std::vector<std::unique_ptr<PacketFilter>> untold_;  ///< a thread that hangs may have one
+    std::vector<std::unique_ptr<PacketFilter>> pending_;  ///< a thread that hangs may have one
 };
 
 }  // namespace tributary

@@ -94,7 +94,7 @@ bool MainLoop::look_around(WatchdogReporter& watchdog) {
         return false;
     }
     const std::optional<int> signal = probe_.signals.wait_for(pause());
-    if (signal && !obey(*signal)) {
+    if (signal && !handle_signal(*signal)) {
         return false;
     }
     calls_.run_all();
@@ -110,7 +110,7 @@ bool MainLoop::look_around(WatchdogReporter& watchdog) {
         spdlog::warn(*change);
     }
     look_after(watchdog);
-    tell_left_out_lines();
+    log_left_out_lines();
     return true;
 }
 
@@ -127,7 +127,7 @@ std::chrono::milliseconds MainLoop::pause() const {
     return comes_soon ? std::min(longest, kWhileCompiled) : longest;
 }
 
-bool MainLoop::obey(int signal) {
+bool MainLoop::handle_signal(int signal) {
     switch (signal) {
         case SIGUSR1:
             spdlog::info("statistics: {}", to_line(probe_.ledger()));
@@ -188,7 +188,7 @@ bool MainLoop::go_on_with_reload() {
 
 /// Reads the configuration, and begins to compile its changed filters.
 void MainLoop::begin_reload() {
-    probe_.service.tell_reloading();
+    probe_.service.notify_reloading();
     reopen_log();
     LoadedConfig wanted = options_.load();
     const ConfigChange change = compare(config_, wanted.config);
@@ -202,10 +202,10 @@ void MainLoop::begin_reload() {
 /// @param result  the changes, or the fault
 /// @param fault   the same fault for the caller; nullptr: none
 void MainLoop::end_reload(const std::string& result, const std::exception_ptr& fault) {
-    std::string told = result;  // the log has the warnings already
+    std::string text = result;  // the log has the warnings already
     if (!fault) {
         for (const std::string& warning : reload_->wanted.warnings) {
-            told += "\nwarning: " + warning;
+            text += "\nwarning: " + warning;
         }
     }
     reload_.reset();
@@ -216,11 +216,11 @@ void MainLoop::end_reload(const std::string& result, const std::exception_ptr& f
     } else {
         spdlog::info(result);
     }
-    probe_.service.tell_ready();
+    probe_.service.notify_ready();
     if (answer != nullptr && fault) {
         answer->set_exception(fault);
     } else if (answer != nullptr) {
-        answer->set_value(told);
+        answer->set_value(text);
     }
 }
 

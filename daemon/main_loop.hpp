@@ -72,7 +72,7 @@ private:
     void look_after(WatchdogReporter& watchdog) const;
     [[nodiscard]] bool try_to_look_around(WatchdogReporter& watchdog);
     /// @return  false: the signal ends the probe
-    bool obey(int signal);
+    bool handle_signal(int signal);
     /// Gets the changes of a reload, or the reason why it failed; nullptr: only the log gets them.
     using ReloadAnswer = std::shared_ptr<std::promise<std::string>>;
     /// The reload in progress.

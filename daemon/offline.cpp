@@ -205,7 +205,7 @@ private:
             const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
             reserve_.fill();
             if (is_finishing_ && has_collectors_ && !ended.load(std::memory_order_relaxed)) {
-                tell_wait();
+                log_wait();
             }
             if (!ended.load(std::memory_order_relaxed) && has_given_up()) {
                 return;
@@ -235,9 +235,9 @@ private:
     }
 
     /// Logs once what the end waits for.
-    void tell_wait() noexcept {
+    void log_wait() noexcept {
         try {
-            if (!std::exchange(wait_is_told_, true)) {
+            if (!std::exchange(wait_is_logged_, true)) {
                 spdlog::warn(wait_of_end(ledger(), pipeline_->drain_timeout()));
             }
         } catch (const std::bad_alloc&) {
@@ -293,7 +293,7 @@ private:
     std::atomic<bool> inputs_ended_{false};
     bool has_given_up_ = false;
     bool is_finishing_ = false;
-    bool wait_is_told_ = false;
+    bool wait_is_logged_ = false;
     int interrupted_ = 0;  ///< the first signal to end the run; 0: none yet
     bool inputs_were_cut_ = false;
     std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
@@ -304,7 +304,7 @@ private:
 namespace {
 
 /// Logs the records sent to each collector; over UDP they may be lost on the way.
-void tell_collectors(const Ledger& ledger) {
+void log_collectors(const Ledger& ledger) {
     for (const CollectorLedger& collector : ledger.collectors) {
         spdlog::info("{}: {} flow records, in {} messages", collector.name,
                      collector.counts.at("records"), collector.counts.at("messages"));
@@ -326,7 +326,7 @@ int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     const Ledger ledger = run.ledger();
     const bool has_collectors = !config.export_.collectors.empty();
     if (has_collectors) {
-        tell_collectors(ledger);
+        log_collectors(ledger);
     }
     const int reported = report_ledger(ledger, job.stats_path);
     if (run.is_faulty()) {

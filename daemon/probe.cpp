@@ -66,7 +66,7 @@ EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePl
 
 /// A stopped probe ends with 0, whatever its collectors have missed: the exit code is about the
 /// program. If not one record has left, the log says so.
-void tell_vain_run(const QueueLedger& total) {
+void log_vain_run(const QueueLedger& total) {
     const std::uint64_t lost = total.lost_sum().records;
     if (lost > 0 && total.exported.records == 0 && total.spooled.records == 0) {
         spdlog::error("no flow record has left: {} are lost", lost);
@@ -106,7 +106,7 @@ public:
         end_pipeline(*pipeline_, signals_, [this] { return ledger(); });
         const Ledger last = ledger();
         const int reported = report_ledger(last, options_.stats_path);
-        tell_vain_run(last.total());
+        log_vain_run(last.total());
         return exit_code(watched, reported);
     }
 
@@ -175,7 +175,7 @@ private:
         } catch (...) {
             code = explain_failure("tributaryd");
         }
-        service_manager_.tell_stopping();
+        service_manager_.notify_stopping();
         return code;
     }
 
@@ -273,7 +273,7 @@ private:
             .metering = {.layout = layout_,
                          .tunnel_in_key = config_.flows.tunnel_in_key,
                          .knows_drops = std::ranges::all_of(
-                             ports_, [](const auto& port) { return port->knows_missed(); }),
+                             ports_, [](const auto& port) { return port->is_missed_known(); }),
                          .interfaces = interfaces_,
                          .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = host_clock,

@@ -61,16 +61,16 @@ std::optional<ClientPlaces::Time> ClientPlaces::next_event() const noexcept {
         next = places_.front().end;
     }
     if (has_losses()) {
-        next = next ? std::min(*next, tell_at_) : tell_at_;
+        next = next ? std::min(*next, log_at_) : log_at_;
     }
     return next;
 }
 
-std::optional<ClientPlaces::Losses> ClientPlaces::losses_to_tell(Time now) noexcept {
-    if (!has_losses() || now < tell_at_) {
+std::optional<ClientPlaces::Losses> ClientPlaces::losses_to_log(Time now) noexcept {
+    if (!has_losses() || now < log_at_) {
         return std::nullopt;
     }
-    tell_at_ = now + kTellingInterval;
+    log_at_ = now + kLogInterval;
     return std::exchange(losses_, {});
 }
 

@@ -32,7 +32,7 @@ public:
     };
 
     /// Losses are logged at most so often.
-    static constexpr std::chrono::seconds kTellingInterval{60};
+    static constexpr std::chrono::seconds kLogInterval{60};
 
     /// The client of a connection. Clients of one user count together, so that many processes of a
     /// user count like one.
@@ -56,11 +56,11 @@ public:
     /// @return  a socket that must be closed; nullopt: none
     [[nodiscard]] std::optional<int> displace() noexcept;
 
-    /// When take_losers() or losses_to_tell() have the next result; nullopt: not before another
+    /// When take_losers() or losses_to_log() have the next result; nullopt: not before another
     /// connection enters.
     [[nodiscard]] std::optional<Time> next_event() const noexcept;
-    /// The losses since the last result, once in kTellingInterval; nullopt: none yet.
-    [[nodiscard]] std::optional<Losses> losses_to_tell(Time now) noexcept;
+    /// The losses since the last result, once in kLogInterval; nullopt: none yet.
+    [[nodiscard]] std::optional<Losses> losses_to_log(Time now) noexcept;
 
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
 
@@ -85,7 +85,7 @@ private:
     Limits limits_;
     std::vector<Place> places_;  ///< oldest first
     Losses losses_;              ///< not yet logged
-    Time tell_at_;               ///< not before
+    Time log_at_;                ///< not before
 };
 
 /// A line for the log. @param wanted what did not happen in time: "no command came"

@@ -106,7 +106,7 @@ void CommandReceiver::close_losers(Time now) {
     for (const int loser : places_.take_losers(now)) {
         turn_away(loser);
     }
-    if (const auto losses = places_.losses_to_tell(now)) {
+    if (const auto losses = places_.losses_to_log(now)) {
         spdlog::warn("control: {}", words_for(*losses, places_.limits(),
                                               "no command came, or no thread was free,"));
     }

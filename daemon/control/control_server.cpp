@@ -268,10 +268,10 @@ void ControlServer::cut_off_a_reader(Time now) noexcept {
     }
     ::shutdown(slowest->command.socket.get(), SHUT_RDWR);
     ++cut_off_;
-    if (now >= tell_cut_off_at_) {
+    if (now >= log_cut_off_at_) {
         spdlog::warn("control: {} client(s) cut off that read too slowly: all {} threads are taken",
                      std::exchange(cut_off_, 0), kMostCommands);
-        tell_cut_off_at_ = now + ClientPlaces::kTellingInterval;
+        log_cut_off_at_ = now + ClientPlaces::kLogInterval;
     }
 }
 

@@ -92,7 +92,7 @@ private:
     std::vector<pollfd> fds_;
     Time pause_end_;             ///< no connection is accepted before
     std::uint64_t cut_off_ = 0;  ///< slow readers; not yet logged
-    Time tell_cut_off_at_;       ///< not before
+    Time log_cut_off_at_;        ///< not before
     std::thread thread_;
 };
 

@@ -177,7 +177,7 @@ public:
             if (is_over()) {
                 return screen();
             }
-            obey(terminal_.wait(-1, time_until_look()));
+            handle_news(terminal_.wait(-1, time_until_look()));
         }
         return {};
     }
@@ -199,7 +199,7 @@ private:
         pollfd answer{socket, POLLIN, 0};
         do {
             const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-            obey(terminal_.wait(socket, std::clamp(left, milliseconds{0}, kBetweenTries)));
+            handle_news(terminal_.wait(socket, std::clamp(left, milliseconds{0}, kBetweenTries)));
             if (has_ended_) {
                 return SocketBuffer::WaitEnd::ended;
             }
@@ -238,16 +238,16 @@ private:
         notice_ = fmt::format("waiting for the probe for {}: {}", duration_text(away.count()), why);
         next_look_ = now + kBetweenTries;
     }
-    void obey(const Terminal::News& news) {
+    void handle_news(const Terminal::News& news) {
         has_ended_ = has_ended_ || news.has_ended;
         for (const char key : news.keys) {
-            obey(key);
+            handle_key(key);
         }
         if (news.needs_drawing || !news.keys.empty()) {
             draw();
         }
     }
-    void obey(char key) {
+    void handle_key(char key) {
         const bool had_help = std::exchange(has_help_, false);
         switch (key) {
             case 'q':

@@ -129,7 +129,7 @@ protected:
     void sink_it_(const spdlog::details::log_msg& line) override {
         const std::string fault = write(line);
         if (fault.empty() != fault_.empty()) {
-            tell_state(line, fault);
+            log_state(line, fault);
         }
         fault_ = fault;
         if (!fault.empty() || line.level >= spdlog::level::err) {
@@ -152,7 +152,7 @@ private:
         file_->set_formatter(formatter_->clone());
     }
     /// Logs to standard error that the log's lines come there from now on, or not any more.
-    void tell_state(const spdlog::details::log_msg& line, const std::string& fault) {
+    void log_state(const spdlog::details::log_msg& line, const std::string& fault) {
         const std::string text = fault.empty()
                                      ? "log.file " + options_.file + ": can be written again"
                                      : "log.file " + options_.file + ": cannot be written (" +
@@ -212,7 +212,7 @@ void direct_log(const LogOptions& options) {
     spdlog::default_logger()->sinks() = {std::make_shared<LogLimit>(log_file())};
 }
 
-void tell_left_out_lines() {
+void log_left_out_lines() {
     for (const spdlog::sink_ptr& sink : spdlog::default_logger()->sinks()) {
         if (auto* const limit = dynamic_cast<LogLimit*>(sink.get())) {
             limit->look(spdlog::log_clock::now());

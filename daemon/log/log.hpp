@@ -23,7 +23,7 @@ void direct_log(const LogOptions& options);
 /// Logs how many lines were left out because they came too fast, when no line follows them. Call it
 /// about once a second.
 /// @thread  any
-void tell_left_out_lines();
+void log_left_out_lines();
 /// The next line opens the file of direct_log() anew: it may have been moved away.
 /// @thread  any
 void reopen_log();

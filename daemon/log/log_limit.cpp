@@ -16,7 +16,7 @@ void LogLimit::log(const spdlog::details::log_msg& line) {
         ++left_out_;
         return;
     }
-    tell_left_out(line.time);
+    log_left_out(line.time);
     room_ -= std::min(room_, wanted);
     next_->log(line);
 }
@@ -26,11 +26,11 @@ void LogLimit::look(spdlog::log_clock::time_point now) {
     make_room(now);
     if (left_out_ > 0 && room_ > 0) {
         --room_;
-        tell_left_out(now);
+        log_left_out(now);
     }
 }
 
-void LogLimit::tell_left_out(spdlog::log_clock::time_point now) {
+void LogLimit::log_left_out(spdlog::log_clock::time_point now) {
     if (left_out_ > 0) {
         const std::string text =
             fmt::format("{} lines were left out, because they came too fast", left_out_);

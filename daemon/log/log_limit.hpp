@@ -22,7 +22,7 @@ public:
 
     explicit LogLimit(std::shared_ptr<spdlog::sinks::sink> next) : next_(std::move(next)) {}
 
-    ~LogLimit() override { tell_left_out(spdlog::log_clock::now()); }
+    ~LogLimit() override { log_left_out(spdlog::log_clock::now()); }
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;
 
@@ -40,7 +40,7 @@ public:
 
 private:
     void make_room(spdlog::log_clock::time_point now);
-    void tell_left_out(spdlog::log_clock::time_point now);
+    void log_left_out(spdlog::log_clock::time_point now);
 
     std::shared_ptr<spdlog::sinks::sink> next_;
     std::mutex mutex_;

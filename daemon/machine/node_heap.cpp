@@ -33,9 +33,9 @@ template <class T>
 std::optional<T> control(const std::string& name) {
     T value{};
     std::size_t size = sizeof(value);
-    const bool is_told =
+    const bool is_read =
         mallctl != nullptr && mallctl(name.c_str(), &value, &size, nullptr, 0) == 0;
-    return is_told ? std::optional<T>(value) : std::nullopt;
+    return is_read ? std::optional<T>(value) : std::nullopt;
 }
 
 void set_arena(unsigned arena) {

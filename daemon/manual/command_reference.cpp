@@ -51,8 +51,8 @@ void add_groups(const CLI::App& app, const std::string& title, CommandReference&
     for (const std::string& name : app.get_groups()) {
         const auto options = app.get_options([&](const CLI::Option* option) {
             // A group of options inherits its command's help option, which is listed there.
-            const bool is_told = !title.empty() && option == app.get_help_ptr();
-            return option->get_group() == name && option->nonpositional() && !is_told;
+            const bool is_listed = !title.empty() && option == app.get_help_ptr();
+            return option->get_group() == name && option->nonpositional() && !is_listed;
         });
         if (name.empty() || options.empty()) {
             continue;

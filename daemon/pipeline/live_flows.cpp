@@ -38,7 +38,7 @@ void end_flows_of(Pipeline& pipeline, std::size_t queue) {
         const EndFlows next = carried_out(pipeline, queue, command);
         if (next.scan != command.scan) {
             moved_at = steady_clock::now();
-        } else if (steady_clock::now() - moved_at >= Pipeline::kOrderPatience) {
+        } else if (steady_clock::now() - moved_at >= Pipeline::kCommandPatience) {
             throw std::runtime_error(
                 "no collector takes records, rings and caches are full; flows go on");
         }

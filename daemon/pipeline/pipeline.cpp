@@ -103,7 +103,7 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
     if (mailboxes_are_closed_.load(std::memory_order_relaxed) || !box.post(command)) {
         return false;
     }
-    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    const auto end = std::chrono::steady_clock::now() + kCommandPatience;
     while (!box.is_done()) {
         const bool is_over = mailboxes_are_closed_.load(std::memory_order_relaxed) ||
                              std::chrono::steady_clock::now() >= end;
@@ -118,7 +118,7 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
 
 std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
     CollectorAccounts wanted = accounts_;
-    const auto end = std::chrono::steady_clock::now() + kOrderPatience;
+    const auto end = std::chrono::steady_clock::now() + kCommandPatience;
     bool is_answered = export_mailbox_.post({.options = options,
                                              .accounts = wanted.choose(options.collectors),
                                              .with_new_files = {},
@@ -142,8 +142,8 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
 
 /// Carries out the command of change_export().
 void Pipeline::carry_out_export_command() noexcept {
-    if (wants_tries_.load(std::memory_order_relaxed)) {
-        wants_tries_.store(false, std::memory_order_relaxed);
+    if (tries_are_requested_.load(std::memory_order_relaxed)) {
+        tries_are_requested_.store(false, std::memory_order_relaxed);
         export_worker_.try_now();
     }
     ExportCommand* const command = export_mailbox_.current();
@@ -241,7 +241,7 @@ void Pipeline::run_export() noexcept {
 bool Pipeline::step_export() noexcept {
     try {
         const bool found = export_worker_.step(now());
-        tell_memory();
+        log_memory_shortage();
         return found;
     } catch (...) {
         note_export_fault();
@@ -250,14 +250,14 @@ bool Pipeline::step_export() noexcept {
 }
 
 /// Logs that memory is short, at most once in kRepeatAfter.
-void Pipeline::tell_memory() {
+void Pipeline::log_memory_shortage() {
     if (!MemoryReserve::is_given_out()) [[likely]] {
         return;
     }
     constexpr auto kRepeatAfter = 60s;
     const auto now = std::chrono::steady_clock::now();
-    if (!short_told_at_ || now - *short_told_at_ >= kRepeatAfter) {
-        short_told_at_ = now;
+    if (!shortage_logged_at_ || now - *shortage_logged_at_ >= kRepeatAfter) {
+        shortage_logged_at_ = now;
         spdlog::warn(
             "export: the system gives no more memory, which counts as a full buffer: records wait");
     }

@@ -90,14 +90,14 @@ public:
     /// Has a queue's input thread carry out a command between two bursts.
     ///
     /// @param command  as the thread leaves it; only a part of it may be done
-    /// @return       false: the thread did not answer within kOrderPatience, or has not finished
+    /// @return       false: the thread did not answer within kCommandPatience, or has not finished
     ///               the command before. A command that it has not begun by then is withdrawn.
     /// @thread       any but the input threads, between start() and stop(); callers wait for each
     ///               other
     /// @cost         a thread that polls answers within microseconds
     [[nodiscard]] bool send_command(std::size_t queue, InputCommand& command);
     /// A thread that does not answer for so long counts as hanging, as in StallDetector.
-    static constexpr std::chrono::seconds kOrderPatience{2};
+    static constexpr std::chrono::seconds kCommandPatience{2};
     /// For the end: from now on commands are refused, and send_command() returns for those that
     /// wait.
     /// @thread  any
@@ -107,13 +107,13 @@ public:
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
     /// Tries the collectors that are away at once.
-    void try_collectors() noexcept { wants_tries_.store(true, std::memory_order_relaxed); }
+    void try_collectors() noexcept { tries_are_requested_.store(true, std::memory_order_relaxed); }
     /// Changes the export; see CollectorGroup::change(). Collectors of any time since the start
     /// keep their accounts.
     ///
     /// @return  collectors whose TLS files were read anew
     /// @errors  ExportError: nothing has changed; also where the export thread does not begin it
-    ///          within kOrderPatience
+    ///          within kCommandPatience
     /// @thread  main, between start() and stop()
     std::vector<std::string> change_export(const ExportOptions& options);
 
@@ -153,7 +153,7 @@ private:
     void run_export() noexcept;
     void carry_out_export_command() noexcept;
     [[nodiscard]] bool step_export() noexcept;
-    void tell_memory();
+    void log_memory_shortage();
     [[nodiscard]] bool finish_export() noexcept;
     void note_export_fault() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
@@ -184,10 +184,11 @@ private:
     std::atomic<bool> ends_now_{false};
     std::atomic<bool> export_is_faulty_{false};
     std::atomic<bool> mailboxes_are_closed_{false};
-    std::atomic<bool> wants_tries_{false};
+    std::atomic<bool> tries_are_requested_{false};
     int end_faults_ = 0;        ///< of finish_export()
     std::mutex mailbox_mutex_;  ///< for one sender at a time
-    std::optional<std::chrono::steady_clock::time_point> short_told_at_;  ///< by tell_memory()
+    std::optional<std::chrono::steady_clock::time_point>
+        shortage_logged_at_;         ///< by log_memory_shortage()
     std::vector<ThreadLoad> loads_;  ///< one per queue, the export thread's last
     std::vector<std::unique_ptr<PinnedThread>> input_threads_;
     std::unique_ptr<PinnedThread> export_thread_;

@@ -62,7 +62,7 @@ public:
     /// Returns when the pipeline has stopped.
     void run(const std::atomic<bool>& stopped) noexcept {
         while (!stopped.load(std::memory_order_acquire)) {
-            const std::optional<int> signal = signals_.wait_for(is_told_ ? kPause : kUntoldEnd);
+            const std::optional<int> signal = signals_.wait_for(is_logged_ ? kPause : kLogEndAfter);
             if (stopped.load(std::memory_order_acquire)) {
                 return;
             }
@@ -81,10 +81,10 @@ private:
         if (signal == SIGUSR1) {
             spdlog::info("statistics: {}", to_line(ledger_()));
         } else if (signal == SIGINT || signal == SIGTERM) {
-            obey(*signal);
+            handle_signal(*signal);
         }
-        if (!is_told_ && steady_clock::now() - began_ >= kUntoldEnd) {
-            is_told_ = true;
+        if (!is_logged_ && steady_clock::now() - began_ >= kLogEndAfter) {
+            is_logged_ = true;
             spdlog::warn("{}; SIGINT or SIGTERM once more ends the wait for collectors now",
                          wait_of_end(ledger_(), pipeline_.drain_timeout()));
         }
@@ -92,8 +92,8 @@ private:
 
     /// A signal before the log line repeats the first one: `timeout` sends it to the process and to
     /// its group.
-    void obey(int signal) {
-        if (is_told_ && !ends_now_) {
+    void handle_signal(int signal) {
+        if (is_logged_ && !ends_now_) {
             ends_now_ = true;
             spdlog::warn("SIG{} again: no collector is waited for any more",
                          ::sigabbrev_np(signal));
@@ -105,7 +105,7 @@ private:
     Signals& signals_;
     const std::function<Ledger()>& ledger_;
     const steady_clock::time_point began_ = steady_clock::now();
-    bool is_told_ = false;
+    bool is_logged_ = false;
     bool ends_now_ = false;
 };
 

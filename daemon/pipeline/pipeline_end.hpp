@@ -13,7 +13,7 @@ namespace tributary {
 
 /// An end that takes longer is logged, with what it waits for. A UDP collector may take 200 ms of
 /// it to refuse the last message.
-inline constexpr std::chrono::milliseconds kUntoldEnd{500};
+inline constexpr std::chrono::milliseconds kLogEndAfter{500};
 
 /// What the end of a run waits for: the number of flow records, the collectors, and the longest
 /// wait.
@@ -22,7 +22,7 @@ inline constexpr std::chrono::milliseconds kUntoldEnd{500};
 [[nodiscard]] std::string wait_of_end(const Ledger& ledger,
                                       std::chrono::milliseconds drain_timeout);
 
-/// Stops a probe's pipeline. After kUntoldEnd it logs what it waits for; SIGINT or SIGTERM after
+/// Stops a probe's pipeline. After kLogEndAfter it logs what it waits for; SIGINT or SIGTERM after
 /// that line ends the wait for collectors. SIGUSR1 logs statistics.
 ///
 /// @param ledger  called by the main thread while the pipeline stops

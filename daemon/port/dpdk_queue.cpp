@@ -37,7 +37,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
       queue_(queue),
       ingress_interface_(ingress_interface),
       octets_of_cut_frame_(port.octets_of_cut_frame()),
-      tells_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
+      uses_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
       unmap_hold_(port.driver()),
       clock_(has_packet_times(port)) {
     if (!has_packet_times(port)) {
@@ -57,7 +57,7 @@ Burst DpdkQueue::receive() noexcept {
     count_ = unmap_hold_.run(
         [this] { return rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets); });
     if (count_ == 0) {
-        let_go_if_wanted();
+        release_if_requested();
         return receive_nothing();
     }
     const Timestamp host = host_clock();
@@ -81,8 +81,8 @@ Burst DpdkQueue::receive() noexcept {
     if (any_full) [[unlikely]] {
         judge_full_frames();
     }
-    clock_.end_burst(tells_host_clock_ ? 0 : count_);
-    return {.packets = {packets_.data(), count_}, .now = tells_host_clock_ ? host : clock_.now()};
+    clock_.end_burst(uses_host_clock_ ? 0 : count_);
+    return {.packets = {packets_.data(), count_}, .now = uses_host_clock_ ? host : clock_.now()};
 }
 
 /// Judges the lengths of the burst's frames that fill their buffers. For all others the driver's
@@ -107,22 +107,22 @@ Burst DpdkQueue::receive_nothing() noexcept {
     const Timestamp host = host_clock();
     clock_.begin_burst(host);
     clock_.end_empty_burst();
-    return {.packets = {}, .now = tells_host_clock_ ? host : clock_.now()};
+    return {.packets = {}, .now = uses_host_clock_ ? host : clock_.now()};
 }
 
 /// Call it when the queue is empty and the last burst is over.
-void DpdkQueue::let_go_if_wanted() noexcept {
-    Hold wanted = Hold::wanted;
-    if (hold_.load(std::memory_order_relaxed) == Hold::wanted) [[unlikely]] {
+void DpdkQueue::release_if_requested() noexcept {
+    Hold requested = Hold::requested;
+    if (hold_.load(std::memory_order_relaxed) == Hold::requested) [[unlikely]] {
         // Release, for the acquire in pause(): this thread's use of the port comes before.
-        hold_.compare_exchange_strong(wanted, Hold::held, std::memory_order_release,
+        hold_.compare_exchange_strong(requested, Hold::held, std::memory_order_release,
                                       std::memory_order_relaxed);
     }
 }
 
 bool DpdkQueue::pause() noexcept {
     Hold none = Hold::none;
-    hold_.compare_exchange_strong(none, Hold::wanted, std::memory_order_relaxed);
+    hold_.compare_exchange_strong(none, Hold::requested, std::memory_order_relaxed);
     // Acquire, for the release in release_if_requested(): the input thread's use of the port comes
     // before the main thread's.
     return hold_.load(std::memory_order_acquire) == Hold::held;

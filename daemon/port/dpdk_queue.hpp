@@ -70,12 +70,12 @@ private:
     /// Whether the input thread may use the port.
     enum class Hold : std::uint8_t {
         none,
-        wanted,  ///< requested by the main thread
-        held,    ///< released by the input thread
+        requested,  ///< by the main thread
+        held,       ///< released by the input thread
     };
 
     [[nodiscard]] Burst receive_nothing() noexcept;
-    void let_go_if_wanted() noexcept;
+    void release_if_requested() noexcept;
     [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
         return packet.captured.size() >= octets_of_cut_frame_;
     }
@@ -90,7 +90,7 @@ private:
     std::uint32_t octets_of_cut_frame_;
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
-    bool tells_host_clock_;
+    bool uses_host_clock_;
     MemifUnmapGuard unmap_hold_;
     BurstClock clock_;
     Counter frames_cut_;

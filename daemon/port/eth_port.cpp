@@ -41,7 +41,7 @@ EthPort::EthPort(EthPortId id, const InputOptions& input, const EalDevice& devic
 
 void EthPort::open_anew(EthPortId id, CameBefore came_before) {
     open(id);
-    counts_what_came_before_ = came_before == CameBefore::is_missed && knows_missed();
+    counts_what_came_before_ = came_before == CameBefore::is_missed && is_missed_known();
 }
 
 void EthPort::open(EthPortId id) {
@@ -76,8 +76,8 @@ void EthPort::watch_losses(const rte_eth_dev_info& info) {
     const std::lock_guard only_one(statistics_);
     missed_were_known_ = missed.are_known();
     missed_ = std::make_unique<MissedPackets>(std::move(missed));
-    told_ = {};
-    told_.missed.reset();
+    driver_counters_ = {};
+    driver_counters_.missed.reset();
     is_open_ = true;
 }
 
@@ -354,15 +354,16 @@ NicCounters EthPort::counters() const {
 NicCounters EthPort::read_counters() const {
     rte_eth_stats stats{};
     if (rte_eth_stats_get(id_.value, &stats) == 0) {
-        const std::size_t told = std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
-        told_ = {.received = stats.ipackets,
-                 .missed = stats.imissed,
-                 .no_buffer = stats.rx_nombuf,
-                 .errors = stats.ierrors,
-                 .queue_errors = {stats.q_errors, stats.q_errors + told}};
+        const std::size_t queues =
+            std::min<std::size_t>(input_.queues, RTE_ETHDEV_QUEUE_STAT_CNTRS);
+        driver_counters_ = {.received = stats.ipackets,
+                            .missed = stats.imissed,
+                            .no_buffer = stats.rx_nombuf,
+                            .errors = stats.ierrors,
+                            .queue_errors = {stats.q_errors, stats.q_errors + queues}};
     }
-    NicCounters counters = told_;
-    MissedCount missed = missed_->count(told_.missed, told_.queue_errors);
+    NicCounters counters = driver_counters_;
+    MissedCount missed = missed_->count(driver_counters_.missed, driver_counters_.queue_errors);
     counters.missed = missed.packets;
     counters.queue_errors = std::move(missed.by_queue);
     return counters += former_;

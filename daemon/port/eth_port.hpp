@@ -113,7 +113,9 @@ public:
 
     /// Whether NicCounters::missed is known.
     /// @thread  main
-    [[nodiscard]] bool knows_missed() const noexcept { return missed_were_known_.value_or(false); }
+    [[nodiscard]] bool is_missed_known() const noexcept {
+        return missed_were_known_.value_or(false);
+    }
 
     /// Checks the link; call it about every second.
     ///
@@ -165,7 +167,7 @@ private:
     RssReport rss_;
     mutable std::mutex statistics_;          ///< held for the following six
     NicCounters former_;                     ///< of former lives
-    mutable NicCounters told_;               ///< last figures from the driver; this life
+    mutable NicCounters driver_counters_;    ///< last figures from the driver; this life
     std::unique_ptr<MissedPackets> missed_;  ///< of this life
     std::optional<bool> missed_were_known_;  ///< in this life or the last
     bool is_open_ = false;

@@ -27,9 +27,9 @@ bool drop_bursts(EthPortId port, std::uint16_t queues) {
 std::optional<std::uint64_t> drop_what_came_before(EthPortId port, std::uint16_t queues,
                                                    MissedPackets& missed) {
     constexpr int kMostBursts = 4096;
-    const bool do_sockets_tell = missed.given_to_sockets().has_value();
+    const bool has_socket_counts = missed.given_to_sockets().has_value();
     const auto count = [&] {
-        return do_sockets_tell ? missed.given_to_sockets() : missed.received_by_interface();
+        return has_socket_counts ? missed.given_to_sockets() : missed.received_by_interface();
     };
     std::optional<std::uint64_t> counted = count();
     bool is_quiet = false;
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> drop_what_came_before(EthPortId port, std::uint16_t
         is_quiet = was_empty && counted && counted == counted_now;
         counted = counted_now;
     }
-    return do_sockets_tell && counted ? missed.came_before(*counted) : counted;
+    return has_socket_counts && counted ? missed.came_before(*counted) : counted;
 }
 
 }  // namespace tributary

@@ -88,13 +88,13 @@ std::vector<std::string> warnings_of_long_packets(const InputOptions& input,
 }
 
 std::optional<std::string> LongFramesWatch::look(const Counts& counts, Clock::time_point now) {
-    const std::uint64_t cut = counts.cut - told_.cut;
-    const std::uint64_t unknown = counts.length_unknown - told_.length_unknown;
-    if (cut + unknown == 0 || (told_at_ && now - *told_at_ < kRepeatAfter)) {
+    const std::uint64_t cut = counts.cut - reported_.cut;
+    const std::uint64_t unknown = counts.length_unknown - reported_.length_unknown;
+    if (cut + unknown == 0 || (reported_at_ && now - *reported_at_ < kRepeatAfter)) {
         return std::nullopt;
     }
-    told_ = counts;
-    told_at_ = now;
+    reported_ = counts;
+    reported_at_ = now;
     return fmt::format(
         "{} frames were longer than their buffers (inputs[].mtu) and were cut: {} have the length "
         "that they announce (frames_cut), {} announce none and count with the received length "

@@ -42,8 +42,8 @@ public:
     [[nodiscard]] std::optional<std::string> look(const Counts& counts, Clock::time_point now);
 
 private:
-    Counts told_;
-    std::optional<Clock::time_point> told_at_;
+    Counts reported_;
+    std::optional<Clock::time_point> reported_at_;
 };
 
 }  // namespace tributary

@@ -14,7 +14,7 @@ namespace {
 
 /// Drivers that fill rte_eth_stats::imissed by DPDK 22.11's sources, and those that miss nothing.
 /// Virtual functions of Intel's older NICs, virtio, vhost, memif and tap do not.
-constexpr auto kTellMissed = std::to_array<std::string_view>(
+constexpr auto kCountMissed = std::to_array<std::string_view>(
     {"mlx5_auxiliary", "mlx5_pci",      "net_ark",      "net_atlantic",  "net_axgbe",
      "net_bnx2x",      "net_bnx2xvf",   "net_bnxt",     "net_cn10k",     "net_cn9k",
      "net_cxgbe",      "net_dpaa2",     "net_e1000_em", "net_e1000_igb", "net_ena",
@@ -26,7 +26,7 @@ constexpr auto kTellMissed = std::to_array<std::string_view>(
      "net_ring",       "net_sfc_efx",   "net_thunderx", "net_txgbe",     "net_vmxnet3"});
 
 /// Drivers that fill rte_eth_stats::q_errors of receive queues, and those that miss nothing.
-constexpr auto kTellQueueErrors = std::to_array<std::string_view>(
+constexpr auto kCountQueueErrors = std::to_array<std::string_view>(
     {"mlx5_auxiliary", "mlx5_pci", "net_ark", "net_atlantic", "net_axgbe", "net_bnxt", "net_cn10k",
      "net_cn9k", "net_ena", "net_fm10k", "net_hinic", "net_igc", "net_ionic_pci", "net_ixgbe",
      "net_null", "net_otx_ep", "net_qede", "net_ring", "net_vmxnet3"});
@@ -49,8 +49,8 @@ bool uses_kernel_sockets(std::string_view driver) noexcept {
     return driver == "net_af_packet" || driver == "net_af_xdp";
 }
 
-bool tells_missed_packets(std::string_view driver) noexcept {
-    return is_among(kTellMissed, driver);
+bool counts_missed_packets(std::string_view driver) noexcept {
+    return is_among(kCountMissed, driver);
 }
 
 MissedPackets::MissedPackets(const Port& port) : port_(port), sockets_(find_sockets(port)) {
@@ -60,7 +60,7 @@ MissedPackets::MissedPackets(const Port& port) : port_(port), sockets_(find_sock
 }
 
 bool MissedPackets::are_known() const noexcept {
-    return sockets_.has_value() || tells_missed_packets(port_.driver);
+    return sockets_.has_value() || counts_missed_packets(port_.driver);
 }
 
 std::string MissedPackets::why_unknown() const {
@@ -73,27 +73,27 @@ std::string MissedPackets::why_unknown() const {
                : fmt::format("driver {} does not tell", port_.driver);
 }
 
-MissedCount MissedPackets::count(std::optional<std::uint64_t> told,
-                                 const std::vector<std::uint64_t>& told_by_queue) {
+MissedCount MissedPackets::count(std::optional<std::uint64_t> imissed,
+                                 const std::vector<std::uint64_t>& q_errors) {
     if (sockets_) {
         const std::vector<std::uint64_t>& by_socket = sockets_->read_drops();
         const std::uint64_t at_sockets =
             std::accumulate(by_socket.begin(), by_socket.end(), std::uint64_t{0});
         return {.packets = at_sockets + missed_by_interface(), .by_queue = by_socket};
     }
-    if (!told || !are_known()) {
+    if (!imissed || !are_known()) {
         return {};
     }
-    return {.packets = told, .by_queue = by_queue(*told, told_by_queue)};
+    return {.packets = imissed, .by_queue = by_queue(*imissed, q_errors)};
 }
 
 std::vector<std::uint64_t> MissedPackets::by_queue(
-    std::uint64_t told, const std::vector<std::uint64_t>& told_by_queue) const {
-    if (is_among(kTellQueueErrors, port_.driver)) {
-        return told_by_queue;
+    std::uint64_t imissed, const std::vector<std::uint64_t>& q_errors) const {
+    if (is_among(kCountQueueErrors, port_.driver)) {
+        return q_errors;
     }
     if (port_.queues == 1) {
-        return {told};
+        return {imissed};
     }
     const bool reads_files = port_.driver == "net_pcap" && port_.interface_index == 0;
     return std::vector<std::uint64_t>(reads_files ? port_.queues : 0);

@@ -59,11 +59,11 @@ public:
     [[nodiscard]] std::string why_unknown() const;
     /// Since the object was made; with sockets of the kernel since these were made.
     ///
-    /// @param told           rte_eth_stats::imissed; nullopt: the driver has no statistics
-    /// @param told_by_queue  rte_eth_stats::q_errors, of up to 16 queues
-    /// @cost                 up to four system calls, and one per queue
-    [[nodiscard]] MissedCount count(std::optional<std::uint64_t> told,
-                                    const std::vector<std::uint64_t>& told_by_queue);
+    /// @param imissed   of rte_eth_stats; nullopt: the driver has no statistics
+    /// @param q_errors  of rte_eth_stats, of up to 16 queues
+    /// @cost            up to four system calls, and one per queue
+    [[nodiscard]] MissedCount count(std::optional<std::uint64_t> imissed,
+                                    const std::vector<std::uint64_t>& q_errors);
     /// Packets that the kernel has given to the port's sockets since they were made, dropped ones
     /// included. nullopt: no sockets are known, or the kernel does not report it.
     [[nodiscard]] std::optional<std::uint64_t> given_to_sockets();
@@ -83,7 +83,7 @@ public:
 private:
     [[nodiscard]] std::uint64_t missed_by_interface();
     [[nodiscard]] std::vector<std::uint64_t> by_queue(
-        std::uint64_t told, const std::vector<std::uint64_t>& told_by_queue) const;
+        std::uint64_t imissed, const std::vector<std::uint64_t>& q_errors) const;
 
     Port port_;
     std::optional<KernelSockets> sockets_;
@@ -95,6 +95,6 @@ private:
 [[nodiscard]] bool uses_kernel_sockets(std::string_view driver) noexcept;
 /// Whether a driver's statistics include the packets missed by its NIC (DPDK 22.11).
 /// @thread  any; pure
-[[nodiscard]] bool tells_missed_packets(std::string_view driver) noexcept;
+[[nodiscard]] bool counts_missed_packets(std::string_view driver) noexcept;
 
 }  // namespace tributary

@@ -73,7 +73,7 @@ void CaptureFeed::take(const CaptureFrame& frame) noexcept {
     if (seen_at != frame.time) {
         bad_timestamps_.add();
     }
-    told_[count_] = frame.time;
+    received_times_[count_] = frame.time;
     packets_[count_] = {.captured = frame.captured,
                         .wire_bytes = frame.wire_bytes,
                         .link_type = frame.link_type,
@@ -84,7 +84,7 @@ void CaptureFeed::take(const CaptureFrame& frame) noexcept {
 }
 
 void CaptureFeed::hand_over() noexcept {
-    stream_.take(std::span(packets_).first(count_), std::span(told_).first(count_));
+    stream_.take(std::span(packets_).first(count_), std::span(received_times_).first(count_));
     count_ = 0;
 }
 

@@ -46,7 +46,7 @@ private:
     Counter unknown_interface_;
     Counter bad_timestamps_;
     std::array<PacketView, kBurstPackets> packets_;
-    std::array<Timestamp, kBurstPackets> told_;  ///< their times as received
+    std::array<Timestamp, kBurstPackets> received_times_;  ///< their times as received
     std::size_t count_ = 0;
 };
 

@@ -52,11 +52,11 @@ void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp
         return;
     }
     times_.advance(packet.seen_at);
-    PacketView told = packet;
-    told.seen_at = time;
+    PacketView timed = packet;
+    timed.seen_at = time;
     std::byte* const record =
         frame_.data() + kFirstRecord + frame_header_.records * frame_header_.record_bytes();
-    write_unified_header(told, status, fields_, record);
+    write_unified_header(timed, status, fields_, record);
     if (frame_header_.has_segments) {
         write_unified_segment(status, fields_, record + unified_header::kRecordBytes);
     }

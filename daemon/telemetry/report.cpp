@@ -46,7 +46,7 @@ std::FILE* open_stats(const std::string& path) noexcept {
     return stream;
 }
 
-void tell_missing(const CollectorLedger& collector) {
+void log_missing(const CollectorLedger& collector) {
     for (const auto& [cause, records] : collector.lost_by_cause) {
         if (records > 0) {
             spdlog::warn("{}: did not get {} flow records: {}", collector.name, records, cause);
@@ -55,7 +55,7 @@ void tell_missing(const CollectorLedger& collector) {
 }
 
 /// Logs the records that no collector has, and with several collectors those that each one lacks.
-void tell_losses(const Ledger& ledger) {
+void log_losses(const Ledger& ledger) {
     for (const auto& [cause, tally] : ledger.total().lost) {
         if (tally.records > 0) {
             spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
@@ -65,7 +65,7 @@ void tell_losses(const Ledger& ledger) {
     if (ledger.collectors.size() == 1) {
         return;
     }
-    std::ranges::for_each(ledger.collectors, tell_missing);
+    std::ranges::for_each(ledger.collectors, log_missing);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
             "is too small for this traffic",
             evicted);
     }
-    tell_losses(ledger);
+    log_losses(ledger);
     int code = write_stats(to_json(ledger), stats_path);
     if (const std::string text = imbalance(ledger); !text.empty()) {
         spdlog::error("the ledger does not add up, which is a defect of tributaryd: {}", text);

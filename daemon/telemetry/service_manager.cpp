@@ -18,13 +18,13 @@ void notify(const std::string& state) {
 ServiceManager::ServiceManager()
     : is_watched_(sd_watchdog_enabled(kKeepEnvironment, nullptr) > 0) {}
 
-void ServiceManager::tell_ready() { notify("READY=1"); }
+void ServiceManager::notify_ready() { notify("READY=1"); }
 
-void ServiceManager::tell_reloading() { notify("RELOADING=1"); }
+void ServiceManager::notify_reloading() { notify("RELOADING=1"); }
 
-void ServiceManager::tell_status(const std::string& line) { notify("STATUS=" + line); }
+void ServiceManager::notify_status(const std::string& line) { notify("STATUS=" + line); }
 
-void ServiceManager::tell_stopping() { notify("STOPPING=1\nSTATUS=stopping: records leave"); }
+void ServiceManager::notify_stopping() { notify("STOPPING=1\nSTATUS=stopping: records leave"); }
 
 void ServiceManager::keep_alive() {
     if (is_watched_) {

@@ -17,13 +17,13 @@ public:
     ServiceManager();
 
     /// Every queue is polled.
-    void tell_ready();
-    /// The configuration is read anew; tell_ready() follows.
-    void tell_reloading();
+    void notify_ready();
+    /// The configuration is read anew; notify_ready() follows.
+    void notify_reloading();
     /// One line, as `systemctl status` shows it.
-    void tell_status(const std::string& line);
+    void notify_status(const std::string& line);
     /// The end has begun.
-    void tell_stopping();
+    void notify_stopping();
     /// Resets the watchdog, if one is set.
     void keep_alive();
 

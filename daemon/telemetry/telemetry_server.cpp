@@ -180,7 +180,7 @@ private:
         for (const int loser : places_.take_losers(now)) {
             ::shutdown(loser, SHUT_RDWR);
         }
-        if (const auto losses = places_.losses_to_tell(now)) {
+        if (const auto losses = places_.losses_to_log(now)) {
             spdlog::warn("telemetry: {}",
                          words_for(*losses, places_.limits(),
                                    "no whole request came, or its answer was not read,"));

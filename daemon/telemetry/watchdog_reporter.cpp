@@ -16,10 +16,10 @@ WatchdogReporter::WatchdogReporter(ServiceManager& service,
     : service_(service),
       threads_(threads, now),
       ledger_(std::move(ledger)),
-      told_(ledger_()),
-      told_at_(now) {
-    service_.tell_ready();
-    service_.tell_status(status_line(told_, told_, {}));
+      reported_(ledger_()),
+      reported_at_(now) {
+    service_.notify_ready();
+    service_.notify_status(status_line(reported_, reported_, {}));
 }
 
 void WatchdogReporter::look(Uptime now, std::string input_faults) {
@@ -37,7 +37,7 @@ void WatchdogReporter::look(Uptime now, std::string input_faults) {
         const std::lock_guard lock(faults_mutex_);
         faults_ = std::move(faults);
     }
-    tell_status(now);  // last: it asks drivers, which may hang
+    report_status(now);  // last: it asks drivers, which may hang
 }
 
 std::string WatchdogReporter::faults() const {
@@ -45,12 +45,12 @@ std::string WatchdogReporter::faults() const {
     return faults_;
 }
 
-void WatchdogReporter::tell_status(Uptime now) {
-    if (now - told_at_ >= kStatusInterval) {
+void WatchdogReporter::report_status(Uptime now) {
+    if (now - reported_at_ >= kStatusInterval) {
         Ledger ledger = ledger_();
-        service_.tell_status(status_line(told_, ledger, now - told_at_));
-        told_ = std::move(ledger);
-        told_at_ = now;
+        service_.notify_status(status_line(reported_, ledger, now - reported_at_));
+        reported_ = std::move(ledger);
+        reported_at_ = now;
     }
 }
 

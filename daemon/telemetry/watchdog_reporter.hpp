@@ -40,13 +40,13 @@ public:
     [[nodiscard]] std::string faults() const;
 
 private:
-    void tell_status(Uptime now);
+    void report_status(Uptime now);
 
     ServiceManager& service_;
     StallDetector threads_;
     std::function<Ledger()> ledger_;
-    Ledger told_;
-    Uptime told_at_;
+    Ledger reported_;
+    Uptime reported_at_;
     mutable std::mutex faults_mutex_;
     std::string faults_;
 };

@@ -105,25 +105,25 @@ TEST_CASE("ClientPlaces: without descriptors one goes, if there is one", "[daemo
 
 TEST_CASE("ClientPlaces: losses are told at once, then once a minute", "[daemon][unit]") {
     ClientPlaces places({.places = 1, .total = 5s});
-    CHECK_FALSE(places.losses_to_tell(kBegin));
+    CHECK_FALSE(places.losses_to_log(kBegin));
     places.enter(1, kOne, kBegin);
     places.enter(2, kOne, kBegin);
     CHECK(places.take_losers(kBegin) == Sockets{1});
     CHECK(places.take_losers(kBegin + 5s) == Sockets{2});
-    const auto first = places.losses_to_tell(kBegin + 5s);
+    const auto first = places.losses_to_log(kBegin + 5s);
     REQUIRE(first);
     CHECK(words_for(*first, places.limits(), "no command came") ==
           "1 connection(s) closed: no command came within 5 s; 1 connection(s) closed to make room "
           "for others: 1 wait at the most");
     places.enter(3, kOne, kBegin + 5s);
     CHECK(places.take_losers(kBegin + 10s) == Sockets{3});
-    CHECK_FALSE(places.losses_to_tell(kBegin + 65s - 1ns));
+    CHECK_FALSE(places.losses_to_log(kBegin + 65s - 1ns));
     CHECK(places.next_event() == kBegin + 65s);
-    const auto second = places.losses_to_tell(kBegin + 65s);
+    const auto second = places.losses_to_log(kBegin + 65s);
     REQUIRE(second);
     CHECK(words_for(*second, places.limits(), "no command came") ==
           "1 connection(s) closed: no command came within 5 s");
-    CHECK_FALSE(places.losses_to_tell(kBegin + 1h));
+    CHECK_FALSE(places.losses_to_log(kBegin + 1h));
     CHECK(places.next_event() == std::nullopt);
 }
 
