@@ -123,7 +123,7 @@ public:
         demand(counters.lost_ring_full.read() == RecordTally{}, "nothing is lost");
         demand(sink.long_lived_evicted == 0, "a long-lived flow was given up");
         demand(sink.of_long_lived.packets == long_lived_, "packets of long-lived flows");
-        demand(sink.of_long_lived.records >= kLongLived * least_slices(), "active timeouts");
+        demand(sink.of_long_lived.records >= kLongLived * least_records(), "active timeouts");
         demand(now_ > kStart + options_.active_timeout || sink.of_long_lived.records == kLongLived,
                "a long-lived flow was cut");
     }
@@ -137,7 +137,7 @@ private:
 
     /// Fewest records that the active timeout makes of a long-lived flow: each begins no later than
     /// with the first packet after the former one.
-    [[nodiscard]] std::uint64_t least_slices() const noexcept {
+    [[nodiscard]] std::uint64_t least_records() const noexcept {
         return 1 + static_cast<std::uint64_t>((now_ - kStart) /
                                               (options_.active_timeout + 2 * silence_));
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a table from what `export_rate` measured.
+"""Makes a table from the results of `export_rate`.
 
     export_report.py DIRECTORY     reads machine.txt and export_rate.json, writes export.md beside them
 """

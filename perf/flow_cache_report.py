@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tables and plots from what `cache_operations` and `cache_pipeline` measured.
+"""Makes tables and plots from the results of `cache_operations` and `cache_pipeline`.
 
     flow_cache_report.py DIRECTORY     reads machine.txt, cache_operations.json, cache_pipeline.json,
                                        cache_pipeline_again.json, cache_scaling.json, cache_flood.json and, where it is

@@ -49,7 +49,7 @@ class Run:
 
 
 def run(command, directory, stop_after=None):
-    """Runs a command to the end of its last process, and sums up what all of them used.
+    """Runs a command to the end of its last process, and sums up the use of all of them.
 
     `stop_after` waits until it is time for SIGTERM, and returns CPU seconds that do not count.
     """

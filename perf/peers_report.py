@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a table and a plot from what peers.py measured.
+"""Makes a table and a plot from the results of peers.py.
 
     peers_report.py DIRECTORY     reads peers.json and machine.txt there, writes peers.md and peers.svg beside them
 """

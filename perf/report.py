@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tables and plots of what `parse_cost` and `input_paths` measured.
+"""Makes tables and plots of the results of `parse_cost` and `input_paths`.
 
     report.py DIRECTORY     reads parse_cost.json, instructions.json, input_paths.json and machine.txt there,
                             writes input-paths.md and figure-3.svg to figure-6.svg beside them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a page of what `tcp_analysis` measured.
+"""Makes a page from the results of `tcp_analysis`.
 
     tcp_analysis_report.py DIRECTORY     reads machine.txt and tcp_analysis.json; writes tcp-analysis.md beside them
 """
