@@ -294,8 +294,8 @@ ExportOptions MainLoop::exported_of_stored(ExportOptions wanted) const {
     return wanted;
 }
 
-/// @return  nullptr if none is configured, or if its socket cannot be opened: metering goes on
-/// without
+/// @return  nullptr if none is configured, or if its socket cannot be opened: the probe runs
+/// without it
 std::unique_ptr<ControlServer> MainLoop::serve_control() {
     const std::string& configured = config_.control.socket;
     if (configured.empty()) {
@@ -321,8 +321,8 @@ std::unique_ptr<ControlServer> MainLoop::serve_control() {
     }
 }
 
-/// @return  nullptr if none is configured, or if its address cannot be opened: metering goes on
-/// without
+/// @return  nullptr if none is configured, or if its address cannot be opened: the probe runs
+/// without it
 std::unique_ptr<TelemetryServer> MainLoop::serve_telemetry(const WatchdogReporter& watchdog) {
     const std::string& address = config_.telemetry.listen;
     if (address.empty()) {

@@ -246,7 +246,7 @@ ScreenTable queue_table(const TopPicture& picture, std::size_t columns) {
     return table;
 }
 
-/// The inputs' links, and what their NICs have dropped.
+/// The inputs' links, and the packets dropped by their NICs.
 ScreenTable input_table(const TopPicture& picture, std::size_t columns) {
     const Growth growth(picture.before, *picture.now);
     const json& ports = picture.now->stats.at("ports");

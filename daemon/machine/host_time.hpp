@@ -18,12 +18,12 @@ namespace tributary {
 /// A queue's time. It follows the host's clock, which an administrator, NTP or a hypervisor may
 /// set. Our time leads the host's clock by `lead`:
 ///
-///     the clock goes back    our time stays where it is: `lead` grows by the step
-///     the clock goes forth   the step is taken from `lead` first; what is left our time follows
+///     the clock goes back    our time does not change: `lead` grows by the step
+///     the clock goes forth   the step reduces `lead` first; our time follows the rest of the step
 ///     no step                our time is slowed by one part in 1024, until `lead` is used up
-///     lead > kFurthestAhead  our time goes back to the host's clock, and is that from now on. The
-///                            lead becomes `set_back`: what a step forth still has to make good,
-///                            and then it is forgotten; so it is after kBelievedAfter
+///     lead > kFurthestAhead  our time goes back to the host's clock, and follows it from now on.
+///                            The lead becomes `set_back`: the part of the step back that steps
+///                            forth have yet to correct. After that, or kBelievedAfter, it is 0
 ///
 /// A step is the change of the host's clock beside the uptime. The uptime is read only while `lead`
 /// or `set_back` is not 0.

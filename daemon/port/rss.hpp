@@ -36,7 +36,7 @@ namespace tributary {
 struct RssFacts {
     std::string driver;  ///< DPDK's driver name
     std::uint16_t queues = 1;
-    std::uint64_t asked = 0;  ///< requested types; 0: the driver offers none of them
+    std::uint64_t asked = 0;  ///< requested types; 0: the driver offers none
     bool readable = false;    ///< the driver reports the types in effect
     std::uint64_t in_effect = 0;
     std::vector<std::uint8_t> key;  ///< in effect

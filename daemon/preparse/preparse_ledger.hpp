@@ -15,8 +15,8 @@ namespace tributary {
 ///
 ///     received = filtered + sent + lost (by cause)
 struct StreamLedger {
-    QueueLedger input;       ///< received, filtered and what the parser says; it meters nothing.
-                             ///< What it ignored is sent, as records that say no more than why
+    QueueLedger input;       ///< received, filtered, and the parser's counts; nothing is metered.
+                             ///< Ignored packets are sent, as records with only the reason
     std::uint32_t stream{};  ///< its number
     std::uint64_t sent{};
     NamedCounts lost;  ///< by cause
