@@ -34,21 +34,13 @@ enum class LinkType : std::uint32_t {
 /// `none` is anything else, or unknown.
 enum class PlainKind : std::uint8_t { none, ipv4_tcp, ipv4_udp, ipv6_tcp, ipv6_udp };
 
-/// Whether what NICs say of packets is compared with what is in them; it is never believed.
-#ifdef NDEBUG
-inline constexpr bool kChecksNicHints = false;
-#else
-inline constexpr bool kChecksNicHints = true;
-#endif
-
 /// One frame with its metadata. Borrowed: valid until the source's next release().
 struct PacketView {
     std::span<const std::byte> captured{};  ///< readable bytes, from the link-layer header on
     std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source has it
     LinkType link_type{LinkType::ethernet};
     InterfaceIndex ingress_interface{};
-    PlainKind nic_hint{};  ///< what the NIC says, where kChecksNicHints
-    Timestamp seen_at{};   ///< the packet's own time
+    Timestamp seen_at{};  ///< the packet's own time
     Timestamp
         clock{};  ///< the source's clock when the packet came: deadlines are tested against it
 };

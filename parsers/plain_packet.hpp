@@ -157,34 +157,6 @@ template <std::uint8_t kProtocol>
     return frame.hold(0, kIpv6Bytes<kTcp>) ? PlainKind::ipv6_tcp : PlainKind::none;
 }
 
-/// Whether full parsing found something else than the NIC.
-///
-/// @param status, fields  what full parsing says of the same packet
-[[nodiscard]] inline bool contradicts(PlainKind hint, ParseStatus status,
-                                      const PacketFields& fields) noexcept {
-    switch (status) {
-        case ParseStatus::ok:
-            break;
-        case ParseStatus::arp:
-        case ParseStatus::llc:
-        case ParseStatus::mpls_non_ip:
-        case ParseStatus::pppoe_discovery:
-        case ParseStatus::ppp_non_ip:
-        case ParseStatus::other_ethertype:
-            return true;
-        default:
-            return false;  // of a broken or cut packet the NIC may know more
-    }
-    if (fields.tunnel.kind != TunnelKind::none ||
-        fields.cut_header == CutHeader::ipv6_extension_header) {
-        return false;
-    }
-    const bool is_ipv4 = hint == PlainKind::ipv4_tcp || hint == PlainKind::ipv4_udp;
-    const bool is_tcp = hint == PlainKind::ipv4_tcp || hint == PlainKind::ipv6_tcp;
-    return fields.ip_version != (is_ipv4 ? 4 : 6) || fields.is_fragment() ||
-           fields.protocol != (is_tcp ? ip_protocol::kTcp : ip_protocol::kUdp);
-}
-
 /// Parses an Ethernet frame if it is of a plain_kind().
 ///
 /// @param fields  cleared by the caller; written only if it is so

@@ -225,7 +225,7 @@ inline constexpr std::size_t kAddressBytes = 32;
 }
 
 /// Writes all of a packet's view but its captured bytes: wire length, interface and, twice, time;
-/// it is of Ethernet, and without a hint.
+/// it is of Ethernet.
 ///
 /// @param record  kRecordBytes octets
 [[gnu::always_inline]] inline void write_view(const std::byte* record,
@@ -247,7 +247,6 @@ inline constexpr std::size_t kAddressBytes = 32;
                         _mm256_or_si256(_mm256_shuffle_epi8(source, places), more));
     static_assert(offsetof(PacketView, link_type) == kAt + 4 &&
                   offsetof(PacketView, ingress_interface) == kAt + 8 &&
-                  offsetof(PacketView, nic_hint) == kAt + 12 &&
                   offsetof(PacketView, seen_at) == kAt + 16 &&
                   offsetof(PacketView, clock) == kAt + 24 && sizeof(PacketView) == kAt + 32);
     static_assert(record_at::kTime == 32 && record_at::kWireBytes == 48 &&
@@ -263,7 +262,7 @@ inline constexpr std::size_t kAddressBytes = 32;
 ///                segment are left as they are, so fields that only this function has written need
 ///                no clearing
 /// @param packet  gets wire length, interface and, as seen_at and clock, the time, which is not
-///                checked, and is of Ethernet, without a hint; for any status. Its captured bytes
+///                checked, and is of Ethernet; for any status. Its captured bytes
 ///                are left as they are.
 /// @return        whether the record is plain: its status is `ok`, and no header was cut. Otherwise
 ///                status_of_unified_header() is its status.

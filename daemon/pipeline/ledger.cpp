@@ -40,7 +40,6 @@ Json packets_of(const QueueLedger& queue) {
             {"bad_timestamp", queue.bad_timestamp},
             {"frames_cut", queue.frames_cut},
             {"length_unknown", queue.length_unknown},
-            {"nic_hint_mismatches", queue.nic_hint_mismatches},
             {"cut_headers", queue.cut_headers},
             {"fragments", queue.fragments},
             {"tcp_unanalysed", queue.tcp_unanalysed}};
@@ -150,7 +149,6 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     for (const auto& [what, count] : other.tcp_unanalysed) {
         tcp_unanalysed[what] += count;
     }
-    nic_hint_mismatches += other.nic_hint_mismatches;
     metered += other.metered;
     exported += other.exported;
     spooled += other.spooled;
@@ -198,7 +196,6 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
     queue.fragments["later"] += fragments.later.read();
     queue.fragments["without_first"] += fragments.without_first.read();
     queue.fragments["forgotten"] += fragments.forgotten.read();
-    queue.nic_hint_mismatches += counters.nic_hint_mismatches.read();
     queue.bad_timestamp += counters.bad_timestamp.read();
     queue.unified_headers_missing = counters.unified_headers_missing.read();
     queue.unified_headers_untracked = counters.unified_headers_untracked.read();

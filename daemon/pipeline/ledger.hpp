@@ -56,7 +56,6 @@ struct QueueLedger {
     /// Segments not analysed: without a whole TCP header, or counted in `tcpAnalysisOverflow` of
     /// their flows (`unjudged`); all metered.
     NamedCounts tcp_unanalysed;
-    std::uint64_t nic_hint_mismatches{};  ///< packets of another type than the NIC reports; metered
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
     RecordTally spooled;  ///< at the end: records in a spool, which count as active

@@ -14,7 +14,6 @@
 
 #include "daemon/base/startup_error.hpp"
 #include "daemon/log/host_clock.hpp"
-#include "daemon/port/nic_hints.hpp"
 #include "parsers/frame_extent.hpp"
 
 namespace tributary {
@@ -62,7 +61,6 @@ Burst DpdkQueue::receive() noexcept {
     }
     const Timestamp host = host_clock();
     clock_.begin_burst(host);
-    const bool has_hints = kChecksNicHints && eth_port_.tells_packet_types();
     bool any_full = false;
     for (std::size_t i = 0; i < count_; ++i) {
         const rte_mbuf& buffer = *buffers_[i];
@@ -73,7 +71,6 @@ Burst DpdkQueue::receive() noexcept {
                        .wire_bytes = buffer.pkt_len,
                        .link_type = LinkType::ethernet,
                        .ingress_interface = ingress_interface_,
-                       .nic_hint = has_hints ? nic_hint_of(buffer.packet_type) : PlainKind::none,
                        .seen_at = seen_at,
                        .clock = clock_.now()};
         any_full |= is_full(packets_[i]);

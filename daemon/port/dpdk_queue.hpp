@@ -24,8 +24,7 @@ enum class ClockOf : std::uint8_t { packets, records };
 /// UTC, and are not used. `wire_bytes` is the driver's length; net_pcap and net_af_packet have the
 /// captured length only. For a frame that they may have cut (octets_of_cut_frame()) it is the
 /// length in its own header, if that is more. VLAN tags are in the bytes: EthPort turns stripping
-/// off. In debug builds the driver's packet type is the `nic_hint`. The RSS hash is not used, for
-/// the reason in FlowHasher.
+/// off. The RSS hash is not used, for the reason in FlowHasher.
 ///
 /// @thread  one input thread
 class DpdkQueue {

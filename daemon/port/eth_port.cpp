@@ -16,7 +16,6 @@
 #include "daemon/machine/kernel_interface.hpp"
 #include "daemon/port/former_packets.hpp"
 #include "daemon/port/long_packets.hpp"
-#include "daemon/port/nic_hints.hpp"
 #include "daemon/port/port_limits.hpp"
 #include "daemon/port/receive_interrupt.hpp"
 
@@ -212,7 +211,6 @@ void EthPort::start() {
         spdlog::warn(warning);
     }
     rss_ = check_rss();
-    tells_packet_types_ = finds_packet_types();
     const Link link = read_link();
     begin_to_count();
     link_state_.store(link.state, std::memory_order_relaxed);
@@ -242,16 +240,6 @@ void EthPort::begin_to_count() {
         counts_what_came_before_ = false;
     }
     is_started_ = true;
-}
-
-bool EthPort::finds_packet_types() const {
-    constexpr std::uint32_t kLayers = RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK;
-    const int count = rte_eth_dev_get_supported_ptypes(id_.value, kLayers, nullptr, 0);
-    std::vector<std::uint32_t> types(static_cast<std::size_t>(std::max(count, 0)));
-    if (count > 0) {
-        rte_eth_dev_get_supported_ptypes(id_.value, kLayers, types.data(), count);
-    }
-    return are_hints_supported(types);
 }
 
 void EthPort::set_promiscuous() {

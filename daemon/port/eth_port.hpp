@@ -99,9 +99,6 @@ public:
     }
     /// How packets are spread over the queues; valid after start().
     [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
-    /// Whether the driver sets rte_mbuf::packet_type; valid after start(), because drivers know it
-    /// only then.
-    [[nodiscard]] bool tells_packet_types() const noexcept { return tells_packet_types_; }
     /// The waits of the threads that poll its queues, one per queue; logs them. Valid from start()
     /// until the port is gone.
     ///
@@ -137,7 +134,6 @@ private:
     void configure(const rte_eth_dev_info& info);
     void set_up_queues(const rte_eth_dev_info& info, const PacketPool& pool,
                        const PacketPool* heads);
-    [[nodiscard]] bool finds_packet_types() const;
     void set_promiscuous();
     void keep_vlan_tags() const;
     void warn_of_unseen_queues() const;
@@ -159,7 +155,6 @@ private:
     const PacketPool* heads_;
     std::string driver_;
     TrimPlan trim_;
-    bool tells_packet_types_ = false;
     bool restore_promiscuous_ = false;
     std::atomic<LinkState> link_state_{LinkState::unknown};
     std::size_t rss_key_octets_ = 0;

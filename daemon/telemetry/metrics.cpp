@@ -109,8 +109,6 @@ constexpr std::array kQueueMetrics{
     QueueMetric{{"tributary_length_unknown_packets_total",
                  "Packets that fill their buffer and do not say how long they are."},
                 [](const QueueLedger& queue) { return queue.length_unknown; }},
-    QueueMetric{{"tributary_nic_hint_mismatch_packets_total", "Packets not as the NIC says."},
-                [](const QueueLedger& queue) { return queue.nic_hint_mismatches; }},
     QueueMetric{{"tributary_missing_unified_headers_total", "Numbered, but never received."},
                 [](const QueueLedger& queue) { return queue.unified_headers_missing; }},
     QueueMetric{{"tributary_untracked_unified_headers_total", "Of streams not followed."},

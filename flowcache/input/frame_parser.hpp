@@ -77,24 +77,20 @@ public:
     /// @return        `ok`, or why the packet is ignored
     [[nodiscard]] [[gnu::always_inline]] ParseStatus parse(const PacketView& packet,
                                                            PacketFields& fields) noexcept {
-        if (!is_checked(packet) && parse_plain(packet, parts_.parse, fields)) [[likely]] {
+        if (parse_plain(packet, parts_.parse, fields)) [[likely]] {
             return ParseStatus::ok;  // with no header cut, and no fragment
         }
         return parse_any(packet, fields);
     }
 
 private:
-    /// Whether a packet takes the long way, to be compared with what the NIC says of it.
-    [[nodiscard]] static bool is_checked(const PacketView& packet) noexcept {
-        return kChecksNicHints && packet.nic_hint != PlainKind::none;
-    }
     [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
         return static_cast<std::size_t>(std::popcount(packets));
     }
 
     [[nodiscard]] [[gnu::noinline]] ParseStatus parse_any(const PacketView& packet,
                                                           PacketFields& fields) noexcept {
-        const ParseStatus status = parse_fields(packet, fields);
+        const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
         if (status != ParseStatus::ok) {
             counters_.count_ignored(status, packet.wire_bytes);
             return status;
@@ -104,14 +100,6 @@ private:
         }
         if (parts_.fragments != nullptr && fields.is_fragment()) {
             parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
-        }
-        return status;
-    }
-    [[nodiscard]] ParseStatus parse_fields(const PacketView& packet,
-                                           PacketFields& fields) noexcept {
-        const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
-        if (is_checked(packet) && contradicts(packet.nic_hint, status, fields)) {
-            counters_.nic_hint_mismatches.add();
         }
         return status;
     }

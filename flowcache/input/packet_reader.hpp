@@ -42,8 +42,7 @@ struct InputCounters {
     Counter ignored_octets;    ///< of all these, on the wire, as far as the source knows
     std::array<Counter, kCutHeaderCount> cut_headers;  ///< by CutHeader: metered all the same
     FragmentCounters fragments;
-    Counter nic_hint_mismatches;  ///< packets that are not what the NIC says; debug builds only
-    Counter bad_timestamp;        ///< unified headers: packets whose time was replaced
+    Counter bad_timestamp;  ///< unified headers: packets whose time was replaced
     /// Records that a sender numbered and that never came. They are not in `received` either.
     Counter unified_headers_missing;
     Counter unified_headers_untracked;  ///< records of streams whose gaps are not followed

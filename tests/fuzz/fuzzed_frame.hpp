@@ -20,9 +20,7 @@
 //   0-1  added to the captured length to make the wire length (big-endian); from 0xff00 on it is
 //        shorter than what was captured instead
 //   2    ParseOptions (bits 0-2) and link type (bits 3-7, modulo their number)
-//   3    where the trimmed parser cuts, whether MAC addresses are the outermost frame's (if odd),
-//   and
-//        what a NIC claims (modulo the number of hints)
+//   3    where the trimmed parser cuts, whether MAC addresses are the outermost frame's (if odd)
 
 namespace tributary::fuzz {
 
@@ -36,7 +34,6 @@ struct FuzzedFrame {
     PacketView packet;
     ParseOptions options;
     std::size_t cut{};  ///< 0 .. 255
-    PlainKind hint{};   ///< true or not
 };
 
 inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size_t size) {
@@ -63,8 +60,7 @@ inline std::optional<FuzzedFrame> read_input(const std::uint8_t* data, std::size
                     .mpls_pseudowires = (data[2] & 2U) != 0,
                     .llc_snap = (data[2] & 4U) != 0,
                     .tcp_segments = true},
-        .cut = data[3],
-        .hint = static_cast<PlainKind>(data[3] % 5)};
+        .cut = data[3]};
 }
 
 /// A frame in memory of just its size, not aligned: the sanitizers see each byte read around it.

@@ -62,13 +62,12 @@ void check_transport(const PacketFields& fields) {
 }
 
 /// The frame alone in memory of just its size gives the same: nothing behind it is read, nothing is
-/// aligned, and nothing of the old fields is left. So it does whatever a NIC claims that it is, and
-/// by the short way that plain packets take.
+/// aligned, and nothing of the old fields is left. So it does by the short way that plain packets
+/// take.
 void check_copy(const FuzzedFrame& input, ParseStatus status, const PacketFields& fields) {
     const FrameCopy frame(input.packet.captured);
     PacketView copy = input.packet;
     copy.captured = frame.bytes();
-    copy.nic_hint = input.hint;
     PacketFields copied_fields = old_fields();
     demand(parse_packet(copy, input.options, copied_fields) == status);
     demand(status != ParseStatus::ok || same(fields, copied_fields));

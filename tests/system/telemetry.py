@@ -93,7 +93,6 @@ class Telemetry(ProbeCase):
             "tributary_active_bytes": octets["active"],
             "tributary_bad_timestamp_packets_total": packets["bad_timestamp"],
             "tributary_nic_queue_error_packets_total": packets["nic_queue_errors"],
-            "tributary_nic_hint_mismatch_packets_total": packets["nic_hint_mismatches"],
             "tributary_missing_unified_headers_total": packets["unified_headers_missing"],
             "tributary_untracked_unified_headers_total": packets["unified_headers_untracked"],
             "tributary_nic_missed_packets_total": packets["nic_missed"],

@@ -184,26 +184,4 @@ TEST_CASE("parse_packet: the short way does not hide a tunnel", "[parsers][unit]
     CHECK(inner.fields.destination_port == L4Port{4});
 }
 
-TEST_CASE("contradicts: only where full parsing is sure", "[parsers][unit]") {
-    const auto contradicted = [](PlainKind hint, const Frame& frame,
-                                 const ParseOptions& options = {}) {
-        const Parsed full = parse(frame, options);
-        return contradicts(hint, full.status, full.fields);
-    };
-    const Frame udp = ethernet().vlan(5).ipv4({.option_bytes = 4}).udp(1, 2).build();
-    CHECK_FALSE(contradicted(PlainKind::ipv4_udp, udp));
-    CHECK(contradicted(PlainKind::ipv4_tcp, udp));
-    CHECK(contradicted(PlainKind::ipv6_udp, udp));
-    CHECK(contradicted(PlainKind::ipv4_udp,
-                       ethernet().ipv4({.more_fragments = true}).udp(1, 2).build()));
-    CHECK(contradicted(PlainKind::ipv4_udp, ethernet().ethertype(0x0806).payload(46).build()));
-    CHECK_FALSE(contradicted(PlainKind::ipv4_udp, udp.cut(30)));
-    CHECK_FALSE(contradicted(PlainKind::ipv4_udp,
-                             ethernet().ipv4().gtp_u(7).ipv6().tcp(3, 4).build(),
-                             {.tunnel = TunnelMode::inner}));
-    CHECK_FALSE(contradicted(PlainKind::ipv6_udp,
-                             ethernet().ipv6().extension(60, 64).udp(1, 2).build(),
-                             {.keep_cut_headers = true, .most_bytes = 64}));
-}
-
 }  // namespace tributary::test

@@ -190,15 +190,13 @@ TEST_CASE("read_unified_header: any octets give a view as docs/unified-header.md
         std::memcpy(&wire_bytes, record.data() + 48, sizeof wire_bytes);
         std::memcpy(&interface, record.data() + 52, sizeof interface);
         PacketFields fields;
-        PacketView packet{
-            .captured = record, .link_type = LinkType::raw_ip, .nic_hint = PlainKind::ipv6_tcp};
+        PacketView packet{.captured = record, .link_type = LinkType::raw_ip};
         std::ignore = read_unified_header(record.data(), fields, packet);
         REQUIRE(packet.captured.data() == record.data());
         REQUIRE(packet.captured.size() == record.size());
         REQUIRE(packet.wire_bytes == wire_bytes);
         REQUIRE(packet.link_type == LinkType::ethernet);
         REQUIRE(packet.ingress_interface == InterfaceIndex{interface});
-        REQUIRE(packet.nic_hint == PlainKind::none);
         REQUIRE(packet.seen_at == Timestamp{Timestamp::duration{time}});
         REQUIRE(packet.clock == packet.seen_at);
     }

@@ -21,7 +21,6 @@ QueueLedger some_queue() {
     queue.cut_headers = {{"transport_header", 1}};
     queue.fragments = {{"first", 1}, {"later", 2}};
     queue.tcp_unanalysed = {{"unread", 1}, {"unjudged", 3}};
-    queue.nic_hint_mismatches = 4;
     queue.nic_queue_errors = 3;
     queue.unified_headers_missing = 7;
     queue.unified_headers_untracked = 8;
@@ -72,7 +71,7 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
         "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2, "spooled": 0,
         "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4,
         "frames_cut": 18, "length_unknown": 20,
-        "nic_hint_mismatches": 8, "cut_headers": {"transport_header": 2},
+        "cut_headers": {"transport_header": 2},
         "fragments": {"first": 2, "later": 4},
         "tcp_unanalysed": {"unread": 2, "unjudged": 6},
         "unified_headers_missing": 14, "unified_headers_untracked": 16})");
@@ -165,7 +164,6 @@ TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit
     counters.fragments.later.add(2);
     counters.fragments.without_first.add(3);
     counters.fragments.forgotten.add(4);
-    counters.nic_hint_mismatches.add(5);
     QueueLedger queue;
     read_cache(cache, queue);
     read_input(counters, queue);
@@ -173,7 +171,6 @@ TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit
     CHECK(queue.ignored.at("bad_ipv6_version") == 2);
     CHECK(queue.fragments ==
           NamedCounts{{"first", 1}, {"later", 2}, {"without_first", 3}, {"forgotten", 4}});
-    CHECK(queue.nic_hint_mismatches == 5);
     CHECK(queue.ignored.size() == kParseStatusCount);  // all but `ok`, and `filter_not_ready`
     CHECK(queue.cut_headers.at("ipv4_options") == 1);
     CHECK(queue.cut_headers.size() == kCutHeaderCount - 1);

@@ -31,28 +31,6 @@
 #include "tests/support/exit_code_of.hpp"
 #include "tests/support/packet_builder.hpp"
 
-namespace {
-bool driver_knows_types = false;
-}
-
-/// Replaces DPDK's function, because no driver without NIC and root supports packet types.
-extern "C" int rte_eth_dev_get_supported_ptypes(std::uint16_t /*port*/, std::uint32_t mask,
-                                                std::uint32_t* types, int room) {
-    constexpr std::array<std::uint32_t, 5> kTypes{RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4,
-                                                  RTE_PTYPE_L3_IPV6, RTE_PTYPE_L4_TCP,
-                                                  RTE_PTYPE_L4_UDP};
-    int count = 0;
-    for (const std::uint32_t type : kTypes) {
-        if (driver_knows_types && (type & mask) != 0) {
-            if (count < room) {
-                types[count] = type;
-            }
-            ++count;
-        }
-    }
-    return count;
-}
-
 namespace tributary {
 namespace {
 
@@ -77,12 +55,11 @@ std::string memif(int number, const std::string& role) {
 /// EAL with the devices that the tests need. It starts once in a process, and a port that was
 /// closed is gone for good.
 struct Machine {
-    std::array<InputOptions, 7> inputs{input("net_ring0"),          input("net_ring1"),
-                                       input("net_null0,size=300"), input("net_ring2"),
-                                       input("net_null1"),          input(memif(0, "server")),
-                                       input(memif(1, "client"))};
+    std::array<InputOptions, 6> inputs{input("net_ring0"),        input("net_null0,size=300"),
+                                       input("net_ring2"),        input("net_null1"),
+                                       input(memif(0, "server")), input(memif(1, "client"))};
     std::vector<EalDevice> devices = all_devices();
-    PoolSize size = plan_pools(inputs, std::array<NumaNode, 7>{})[0];
+    PoolSize size = plan_pools(inputs, std::array<NumaNode, 6>{})[0];
     Eal eal{{.devices = devices,
              .main_cpus = read_topology().allowed(),
              .may_use_huge_pages = false,
@@ -96,9 +73,7 @@ struct Machine {
         }
         return all;
     }
-    std::unique_ptr<EthPort> open(std::size_t index, const InputOptions& options,
-                                  bool knows_types = false) {
-        driver_knows_types = knows_types;
+    std::unique_ptr<EthPort> open(std::size_t index, const InputOptions& options) {
         auto port =
             std::make_unique<EthPort>(eal.port_of(devices[index]), options, devices[index], pool);
         port->start();
@@ -107,47 +82,39 @@ struct Machine {
 };
 
 /// Puts a frame into the ring that a net_ring port receives from.
-void send(const Machine& machine, std::size_t index, const Frame& frame,
-          std::uint32_t packet_type = 0) {
+void send(const Machine& machine, std::size_t index, const Frame& frame) {
     rte_mbuf* buffer = rte_pktmbuf_alloc(machine.pool.get());
     REQUIRE(buffer != nullptr);
     char* const data =
         rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.captured.size()));
     std::memcpy(data, frame.captured.data(), frame.captured.size());
-    buffer->packet_type = packet_type;
     rte_ring* ring = rte_ring_lookup(("ETH_RXTX0_" + machine.inputs[index].device).c_str());
     REQUIRE(ring != nullptr);
     REQUIRE(rte_ring_enqueue(ring, buffer) == 0);
 }
 
-/// Packets with types, some of them wrong, through a port with or without supported types.
-void check_hints(Machine& machine, std::size_t index, bool knows) {
-    constexpr std::uint32_t kIpv4Udp = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4 | RTE_PTYPE_L4_UDP;
+/// Frames as they came, and what is parsed of them.
+void check_frames(Machine& machine, std::size_t index) {
     const Frame udp = ethernet().ipv4().udp(1000, 53).build();
     const Frame tcp6 = ethernet().ipv6().tcp(1000, 443, 0x12).build();
-    const auto port = machine.open(index, machine.inputs[index], knows);
-    CHECK(port->tells_packet_types() == knows);
-    const bool seen = knows && kChecksNicHints;
+    const auto port = machine.open(index, machine.inputs[index]);
     DpdkQueue queue(*port, 0, InterfaceIndex{1});
-    send(machine, index, udp, kIpv4Udp);
-    send(machine, index, udp, 0);
-    send(machine, index, tcp6, RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV6 | RTE_PTYPE_L4_TCP);
+    send(machine, index, udp);
+    send(machine, index, tcp6);
     const Burst burst = queue.receive();
-    REQUIRE(burst.packets.size() == 3);
-    CHECK(burst.packets[0].nic_hint == (seen ? PlainKind::ipv4_udp : PlainKind::none));
-    CHECK(burst.packets[1].nic_hint == PlainKind::none);
-    CHECK(burst.packets[2].nic_hint == (seen ? PlainKind::ipv6_tcp : PlainKind::none));
+    REQUIRE(burst.packets.size() == 2);
+    CHECK(burst.packets[0].captured.size() == udp.captured.size());
+    CHECK(burst.packets[1].captured.size() == tcp6.captured.size());
     queue.release();
 
     FrameReader<DpdkQueue> path(queue, {});
-    send(machine, index, udp, kIpv4Udp);
-    send(machine, index, tcp6, kIpv4Udp);  // wrong
+    send(machine, index, udp);
+    send(machine, index, tcp6);
     const ParsedBurst parsed = path.receive(burst_of_no_use());
     REQUIRE(parsed.packets.size() == 2);
     CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
     CHECK(parsed.packets[1].fields->ip_version == 6);
     CHECK(parsed.packets[1].fields->tcp_control_bits == 0x12);
-    CHECK(path.counters().nic_hint_mismatches.read() == (seen ? 1 : 0));
     path.release();
 }
 
@@ -268,27 +235,26 @@ void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t c
     CHECK(queue.receive().packets.empty());
 }
 
-TEST_CASE("EthPort and DpdkQueue: hints of the NIC, and packets that nobody cuts",
+TEST_CASE("EthPort and DpdkQueue: frames as they came, and packets that nobody cuts",
           "[daemon][system]") {
     Machine machine;
-    check_hints(machine, 0, true);
+    check_frames(machine, 0);
 
-    InputOptions trimmed = machine.inputs[2];
+    InputOptions trimmed = machine.inputs[1];
     trimmed.parse = ParseMode::trimmed;
-    CHECK(exit_code_of([&] { (void)machine.open(2, trimmed); }) == EX_CONFIG);
+    CHECK(exit_code_of([&] { (void)machine.open(1, trimmed); }) == EX_CONFIG);
     trimmed.trimmed_by = TrimmedBy::source;
     {
-        const auto port = machine.open(2, trimmed);
+        const auto port = machine.open(1, trimmed);
         DpdkQueue queue(*port, 0, InterfaceIndex{1});
         const Burst burst = queue.receive();
         REQUIRE_FALSE(burst.packets.empty());
         CHECK(burst.packets[0].captured.size() == 300);
         queue.release();
     }
-    check_hints(machine, 1, false);
-    check_trimmed(machine, 3);
-    check_waiting_for_buffers(machine, 4);
-    check_memory_of_a_burst(machine, 5, 6);
+    check_trimmed(machine, 2);
+    check_waiting_for_buffers(machine, 3);
+    check_memory_of_a_burst(machine, 4, 5);
 }
 
 }  // namespace

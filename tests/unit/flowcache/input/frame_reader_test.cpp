@@ -148,19 +148,3 @@ TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and n
     CHECK(ready.counters().filter_not_ready.read() == 0);
     CHECK(ready.counters().filtered.read() == 2);
 }
-
-TEST_CASE("FrameReader: what a NIC says wrongly is parsed rightly, and counted in debug builds",
-          "[flowcache][unit]") {
-    OneBurst source({udp(1), udp(2), ethernet().ethertype(0x0806).payload(46).build()});
-    source.packets[0].nic_hint = PlainKind::ipv4_udp;
-    source.packets[1].nic_hint = PlainKind::ipv6_tcp;
-    source.packets[2].nic_hint = PlainKind::ipv4_udp;
-    FrameReader<OneBurst> path(source, {});
-    const ParsedBurst burst = path.receive(burst_of_no_use());
-    REQUIRE(burst.packets.size() == 2);
-    CHECK(burst.packets[0].fields->source_port == L4Port{1});
-    CHECK(burst.packets[1].fields->source_port == L4Port{2});
-    CHECK(burst.packets[1].fields->ip_version == 4);
-    CHECK(ignored(path, ParseStatus::arp) == 1);
-    CHECK(path.counters().nic_hint_mismatches.read() == (kChecksNicHints ? 2 : 0));
-}
