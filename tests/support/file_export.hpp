@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,17 +12,13 @@
 #include "export/collector/export_worker.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/read_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 // An export to a file, with or without rotation.
 namespace tributary::test {
 
 using std::chrono::milliseconds;
-
-inline std::string read_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The source ports of a whole file's flows; its decoder judges templates and numbers.
 inline std::vector<std::uint64_t> ports_in(const std::filesystem::path& path) {

@@ -35,7 +35,7 @@ struct UdpExport {
         options.collectors[0].host = "127.0.0.1";
         options.collectors[0].port = port;
         options.collectors[0].mtu = 600;
-        options.collectors[0].rate = 0;  // pace_test.cpp is about that
+        options.collectors[0].rate = 0;  // paced_export_test.cpp is about that
         return options;
     }
     /// Lets the worker work until it has nothing to do.

@@ -4,10 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
-#include "tests/support/file_export.hpp"
+#include "tests/support/read_file.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
