@@ -46,6 +46,15 @@ def table_faults():
             yield "README.md does not name " + command
 
 
+def unlisted_tests():
+    """A test that no meson.build lists would never run."""
+    listed = tree.read("tests/unit/meson.build")
+    for path in tree.sources("_test.cpp", under=("tests",)):
+        name = os.path.basename(path)
+        if not re.search(r"['/]%s(_test\.cpp)?'" % re.escape(name.removesuffix("_test.cpp")), listed):
+            yield "%s: tests/unit/meson.build does not list it" % path
+
+
 paths = tree.sources(".hpp", ".cpp", ".py", "meson.build") + tree.sources("", under=("tools", ".ci"))
 paths = [path for path in paths if not path.endswith((".txt", ".pyc"))]
-tree.report([fault for path in paths for fault in file_faults(path)] + list(table_faults()), paths)
+tree.report([fault for path in paths for fault in file_faults(path)] + list(table_faults()) + list(unlisted_tests()), paths)
