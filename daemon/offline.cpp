@@ -15,11 +15,13 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "daemon/capture/awaited_capture.hpp"
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_report.hpp"
 #include "daemon/capture/capture_source.hpp"
+#include "daemon/capture/parsed_capture.hpp"
 #include "daemon/filter/awaited_filter.hpp"
 #include "daemon/log/log.hpp"
 #include "daemon/pipeline/collector_patience.hpp"
@@ -30,41 +32,57 @@
 #include "export/memory_reserve.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
+#include "flowcache/input/parsed_frame_reader.hpp"
 #include "flowcache/input/unified_header_reader.hpp"
 #include "flowcache/input/worker_share.hpp"
 
 namespace tributary {
 namespace {
 
+ParseOptions parse_of(const Config& config) {
+    return parse_options(config.flows, config.read.parse, config.read.trim_length);
+}
+
+/// Whether one ParsedCapture parses the frames of all workers. A single worker needs none, and
+/// unified headers are parsed already.
+bool is_parsed_for_all(const Config& config) {
+    return config.read.queues > 1 && config.read.parse != ParseMode::unified_header;
+}
+
+/// The workers that each walk all captures.
+std::uint16_t walkers_of(const Config& config) {
+    return is_parsed_for_all(config) ? std::uint16_t{1} : config.read.queues;
+}
+
 /// One worker's source with its counters and its frame stages.
 struct OfflineSource {
-    OfflineSource(CaptureFiles& files, std::uint16_t worker, const Config& config,
-                  PacketSelector* filter)
-        : source(make_source(files, worker, config)),
-          stages(config.flows,
+    /// @param parsed  the frames of all workers; nullptr: this worker walks the files
+    OfflineSource(CaptureFiles& files, ParsedCapture* parsed, std::uint16_t worker,
+                  const Config& config, PacketSelector* filter)
+        : stages(config.flows,
                  {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter,
-                 FragmentTable::kMostSets),
-          path(make_path(config, {.worker = worker, .workers = files.workers()})) {}
-
-    CaptureSource make_source(CaptureFiles& files, std::uint16_t worker, const Config& config) {
-        if (config.read.parse == ParseMode::unified_header) {
-            return {files, counters, worker};
+                 FragmentTable::kMostSets) {
+        if (parsed != nullptr) {
+            auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, worker);
+            path = std::make_unique<ParsedFrameReader<ParsedCaptureShare>>(
+                own, stages.parts(parse_of(config)));
+        } else if (config.read.parse == ParseMode::unified_header) {
+            auto& own = source.emplace<CaptureSource>(files, counters, worker);
+            const WorkerShare share{.worker = worker, .workers = files.workers()};
+            path = std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(own, share);
+        } else {
+            auto& own = source.emplace<CaptureSource>(files, counters,
+                                                      InterfaceIndex{config.read.interface_index});
+            path =
+                std::make_unique<FrameReader<CaptureSource>>(own, stages.parts(parse_of(config)));
         }
-        return {files, counters, worker, InterfaceIndex{config.read.interface_index},
-                parse_of(config)};
     }
-    std::unique_ptr<PacketReader> make_path(const Config& config, WorkerShare share) {
-        if (config.read.parse == ParseMode::unified_header) {
-            return std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(source, share);
-        }
-        return std::make_unique<FrameReader<CaptureSource>>(source, stages.parts(parse_of(config)));
-    }
-    static ParseOptions parse_of(const Config& config) {
-        return parse_options(config.flows, config.read.parse, config.read.trim_length);
-    }
+    OfflineSource(const OfflineSource&) = delete;
+    OfflineSource& operator=(const OfflineSource&) = delete;
+    ~OfflineSource() = default;
 
     CaptureCounters counters;
-    CaptureSource source;
+    std::variant<std::monostate, CaptureSource, ParsedCaptureShare> source;
     FrameStages stages;
     std::unique_ptr<PacketReader> path;
 };
@@ -113,9 +131,14 @@ public:
             effective_groups(config.export_.fields, config.flows), config.flows.direction);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<QueueWorker>> queues;
+        if (is_parsed_for_all(config)) {
+            parsed_ = std::make_unique<ParsedCapture>(files_, config.read.queues,
+                                                      InterfaceIndex{config.read.interface_index},
+                                                      parse_of(config));
+        }
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
-            sources_.push_back(
-                std::make_unique<OfflineSource>(files_, worker, config, filter_.get()));
+            sources_.push_back(std::make_unique<OfflineSource>(files_, parsed_.get(), worker,
+                                                               config, filter_.get()));
             queues.push_back(make_queue_worker(*sources_.back()->path,
                                                {.flows = config.flows,
                                                 .layout = layout,
@@ -136,6 +159,11 @@ public:
             .wall_clock = [this] { return capture_clock(); },
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
     }
+
+    OfflineRun(const OfflineRun&) = delete;
+    OfflineRun& operator=(const OfflineRun&) = delete;
+    /// No worker waits any longer for another one, which may never have started.
+    ~OfflineRun() { files_.abandon(); }
 
     /// @param interrupted  the signal that came before; 0: none
     /// @return             the signal that ended the run early; 0: none
@@ -288,6 +316,7 @@ private:
     const bool has_collectors_;  ///< beside the file
     CollectorPatience patience_;
     std::unique_ptr<PacketFilter> filter_;
+    std::unique_ptr<ParsedCapture> parsed_;  ///< nullptr: each worker walks the captures
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;
     std::atomic<bool> inputs_ended_{false};
@@ -315,7 +344,7 @@ void log_collectors(const Ledger& ledger) {
 
 int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     const FileDescriptor stats_fifo = check_stats_path(job.stats_path);
-    CaptureFiles files(job.captures, config.read.queues);
+    CaptureFiles files(job.captures, walkers_of(config));
     const int signal = await_first_capture(files, signals);
     OfflineRun run(job, config, files, signals);
     const int interrupted = run.run(signal);

@@ -83,6 +83,11 @@ public:
         return is_pipe;
     }
 
+    /// Whether the last file that was opened is a pipe: its next bytes may take any time.
+    [[nodiscard]] bool is_in_pipe() const noexcept { return reading_.is_pipe.load(); }
+    /// Whether all workers are to stop.
+    [[nodiscard]] bool is_abandoned() const noexcept { return reading_.abandoned.load(); }
+
     /// Opens and reads no more. No worker waits for another: all stop.
     void abandon() noexcept {
         reading_.cancelled.store(true);

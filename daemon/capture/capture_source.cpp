@@ -4,10 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "parsers/packet_fields.hpp"
-#include "parsers/parse_packet.hpp"
-#include "parsers/parse_status.hpp"
-
 namespace tributary {
 
 static_assert(PacketSource<CaptureSource>);
@@ -17,20 +13,23 @@ Burst CaptureSource::receive() noexcept {
     if (pauses_ && !exhausted()) [[unlikely]] {
         go_on();
     }
-    std::size_t own = 0;
-    for (std::size_t i = 0; i < kScanItems && own < packets_.size() && !pauses_; ++i) {
-        own += try_next(packets_[own]) ? 1 : 0;
+    bad_times_ = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < kScanItems && count < packets_.size() && !pauses_; ++i) {
+        count += try_next(count) ? 1 : 0;
     }
-    return {.packets = std::span(packets_).first(own), .now = times_.now()};
+    return {.packets = std::span(packets_).first(count), .now = times_.now()};
 }
 
 /// Steps over one item of the file.
-/// @return  whether it is a frame of this worker, and `packet` written
-bool CaptureSource::try_next(PacketView& packet) noexcept {
+/// @param place  in the burst
+/// @return       whether it is a frame, and that packet written
+bool CaptureSource::try_next(std::size_t place) noexcept {
     CaptureFrame frame;
     const CaptureItem item = walk_.next(frame);
     if (item == CaptureItem::frame) {
-        return accept(frame, packet);
+        accept(frame, place);
+        return true;
     }
     note(item, frame);
     return false;
@@ -40,7 +39,7 @@ bool CaptureSource::try_next(PacketView& packet) noexcept {
 void CaptureSource::note(CaptureItem item, const CaptureFrame& frame) noexcept {
     switch (item) {
         case CaptureItem::unknown_interface:
-            if (share_.has_packets_without_flow()) {
+            if (reports_files_) {
                 counters_->unknown_interface.add();
                 counters_->unknown_interface_octets.add(frame.wire_bytes);
             }
@@ -63,7 +62,7 @@ void CaptureSource::note_end(CaptureItem item) noexcept {
     file_ended_ = true;
     const CaptureEnding ending = walk_.ending();
     failed_ = ending == CaptureEnding::unreadable || ending == CaptureEnding::abandoned;
-    if (!share_.has_packets_without_flow()) {
+    if (!reports_files_) {
         return;
     }
     if (ending == CaptureEnding::unreadable) {
@@ -94,7 +93,7 @@ void CaptureSource::open_next_file() noexcept {
     walk_ = CaptureWalk(std::move(capture));
     file_ended_ = false;
     pauses_ = false;
-    overlap_is_known_ = !parse_ || !share_.has_packets_without_flow();
+    overlap_is_known_ = !are_packets_;
 }
 
 /// Looks ahead at the first frame of a file, so that no frame needs a check.
@@ -107,36 +106,19 @@ void CaptureSource::note_overlap() noexcept {
     }
 }
 
-/// Every frame advances the clock; frames of this worker become packets.
-bool CaptureSource::accept(const CaptureFrame& frame, PacketView& packet) noexcept {
+/// Every frame advances the clock and becomes a packet.
+void CaptureSource::accept(const CaptureFrame& frame, std::size_t place) noexcept {
     const Timestamp seen_at = times_.stamp(frame.time);
-    packet = {.captured = frame.captured,
-              .wire_bytes = frame.wire_bytes,
-              .link_type = frame.link_type,
-              .ingress_interface = ingress_interface_,
-              .seen_at = seen_at,
-              .clock = times_.now()};
-    if (!parse_) {
-        return true;
-    }
-    if (!owns(packet)) {
-        return false;
-    }
-    if (seen_at != frame.time) {
+    packets_[place] = {.captured = frame.captured,
+                       .wire_bytes = frame.wire_bytes,
+                       .link_type = frame.link_type,
+                       .ingress_interface = ingress_interface_,
+                       .seen_at = seen_at,
+                       .clock = times_.now()};
+    if (are_packets_ && seen_at != frame.time) {
         counters_->bad_timestamp.add();
+        bad_times_ |= PacketMask{1} << place;
     }
-    return true;
-}
-
-bool CaptureSource::owns(const PacketView& packet) const noexcept {
-    if (!parse_ || share_.is_everything()) {
-        return true;
-    }
-    PacketFields fields;
-    if (parse_packet(packet, *parse_, fields) != ParseStatus::ok) {
-        return share_.has_packets_without_flow();
-    }
-    return share_.has(fields);
 }
 
 }  // namespace tributary

@@ -67,7 +67,8 @@ public:
 
     /// @param number  one more than the worker's last piece, which it leaves with this call; from 0
     /// @param unused  octets at the end of that last piece that are no whole item
-    /// @return        its bytes are valid until the worker's next call
+    /// @return        its bytes are valid until the worker's next call; in a stream with one worker
+    ///                until the call for the piece that is kPieces further on
     /// @cost          unpacks the piece, or waits for the worker that does, or for slower ones
     [[nodiscard]] CapturePiece piece(std::size_t number, std::size_t unused) noexcept;
 

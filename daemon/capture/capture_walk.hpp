@@ -69,6 +69,9 @@ public:
         return reader_.damage().empty() ? capture_->fault() : text_of(reader_.damage());
     }
 
+    /// nullptr: the walk is through nothing.
+    [[nodiscard]] const std::shared_ptr<OpenCapture>& capture() const noexcept { return capture_; }
+
 private:
     [[nodiscard]] static std::string text_of(std::string_view text) noexcept {
         try {

@@ -83,14 +83,15 @@ public:
         return parse_any(packet, fields);
     }
 
-private:
-    [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
-        return static_cast<std::size_t>(std::popcount(packets));
-    }
-
-    [[nodiscard]] [[gnu::noinline]] ParseStatus parse_any(const PacketView& packet,
-                                                          PacketFields& fields) noexcept {
-        const ParseStatus status = parse_header_by_header(packet, parts_.parse, fields);
+    /// Does for a frame that was parsed before, with the same options, what follows on parsing:
+    /// counts an ignored frame and a cut header, and tracks a fragment.
+    ///
+    /// @param status  of the frame, from parse_packet()
+    /// @param fields  valid if the status is `ok`; the ports of a later fragment may change
+    /// @return        the status
+    [[nodiscard]] [[gnu::always_inline]] ParseStatus finish_parsed(const PacketView& packet,
+                                                                   ParseStatus status,
+                                                                   PacketFields& fields) noexcept {
         if (status != ParseStatus::ok) {
             counters_.count_ignored(status, packet.wire_bytes);
             return status;
@@ -102,6 +103,16 @@ private:
             parts_.fragments->track(fields, packet.seen_at, packet.clock, counters_.fragments);
         }
         return status;
+    }
+
+private:
+    [[nodiscard]] static std::size_t count_of(PacketMask packets) noexcept {
+        return static_cast<std::size_t>(std::popcount(packets));
+    }
+
+    [[nodiscard]] [[gnu::noinline]] ParseStatus parse_any(const PacketView& packet,
+                                                          PacketFields& fields) noexcept {
+        return finish_parsed(packet, parse_header_by_header(packet, parts_.parse, fields), fields);
     }
 
     FrameReaderParts parts_;

@@ -27,6 +27,15 @@ namespace tributary {
                                       32U);  // top bits, scaled to 0 .. workers-1
 }
 
+/// The worker that meters a packet with these fields.
+///
+/// @return  below `workers`
+[[nodiscard]] inline std::uint16_t worker_of(const PacketFields& fields,
+                                             std::uint16_t workers) noexcept {
+    return worker_of(words_of(fields.source, fields.ip_version),
+                     words_of(fields.destination, fields.ip_version), workers);
+}
+
 /// The packets of a stream that one of several workers meters. Each worker reads the whole stream.
 /// Packets in no flow are worker 0's.
 struct WorkerShare {
@@ -36,8 +45,7 @@ struct WorkerShare {
     [[nodiscard]] bool is_everything() const noexcept { return workers == 1; }
     [[nodiscard]] bool has_packets_without_flow() const noexcept { return worker == 0; }
     [[nodiscard]] bool has(const PacketFields& fields) const noexcept {
-        return worker_of(words_of(fields.source, fields.ip_version),
-                         words_of(fields.destination, fields.ip_version), workers) == worker;
+        return worker_of(fields, workers) == worker;
     }
 };
 

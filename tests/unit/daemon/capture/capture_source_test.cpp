@@ -6,10 +6,10 @@
 #include <catch2/catch.hpp>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "flowcache/input/worker_share.hpp"
 #include "tests/unit/daemon/capture/capture_builder.hpp"
 #include "tests/unit/daemon/capture/nameless_file.hpp"
 
@@ -55,25 +55,12 @@ std::vector<std::byte> pcap_of(std::initializer_list<Record> records) {
     return file.bytes();
 }
 
-/// An Ethernet frame with an IPv4 or IPv6 header and no payload, from host `from` to host `to`.
-std::string ip_frame(bool ipv6, std::uint32_t from, std::uint32_t to) {
-    CaptureBytes frame{std::endian::big};
-    frame.u64(0).u32(0);
-    if (ipv6) {
-        frame.u16(0x86DD).u32(0x6000'0000).u16(0).u8(59).u8(64);
-        frame.u64(0x2001'0DB8'0000'0000).u64(from).u64(0x2001'0DB8'0000'0000).u64(to);
-    } else {
-        frame.u16(0x0800).u16(0x4500).u16(20).u32(0).u8(64).u8(253).u16(0).u32(from).u32(to);
-    }
-    return std::string{text_of(frame.bytes())};
-}
-
 TEST_CASE("CaptureSource: one file, packets carry the file's facts and the run's interface",
           "[daemon][unit]") {
     const NamelessFile file{pcap_of({{.seconds = 5, .data = "abc", .wire_bytes = 99}})};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface, {}};
+    CaptureSource source{files, counters, kInterface};
     CHECK_FALSE(source.exhausted());
     const Burst burst = source.receive();
     REQUIRE(burst.packets.size() == 1);
@@ -100,7 +87,7 @@ TEST_CASE("CaptureSource: bad times, become the last good one of the stream and 
         pcap_of({{.seconds = 0, .data = "f"}, {.seconds = 0xFFFF'FFFE, .data = "g"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface, {}};
+    CaptureSource source{files, counters, kInterface};
     const Outcome outcome = drain(source);
     const Timestamp last{0xFFFF'FFFEs};
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{1s}, Timestamp{1s}},
@@ -120,7 +107,7 @@ TEST_CASE("CaptureSource: two files out of order, the clock is the highest time 
         pcap_of({{.seconds = 20, .data = "c"}, {.seconds = 40, .data = "d"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface, {}};
+    CaptureSource source{files, counters, kInterface};
     const Outcome outcome = drain(source);
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{10s}, Timestamp{10s}},
                                                {"b", Timestamp{30s}, Timestamp{30s}},
@@ -129,58 +116,10 @@ TEST_CASE("CaptureSource: two files out of order, the clock is the highest time 
     CHECK(outcome.now == Timestamp{40s});
 }
 
-TEST_CASE(
-    "CaptureSource: workers share a capture, each frame is at one of them and both directions meet",
-    "[daemon][unit]") {
-    constexpr std::uint32_t kHosts = 300;
-    CaptureBytes capture = pcap_header(std::endian::little);
-    std::multiset<std::string> expected;
-    for (std::uint32_t i = 0; i < kHosts; ++i) {
-        for (const auto& frame : {ip_frame(false, 0x0A00'0000 + i, 0x0A01'0000),
-                                  ip_frame(false, 0x0A01'0000, 0x0A00'0000 + i),
-                                  ip_frame(true, i, 0xFFFF), ip_frame(true, 0xFFFF, i)}) {
-            add(capture, {.seconds = 1 + i, .data = frame, .wire_bytes = 60});
-            expected.insert(frame);
-        }
-    }
-    const std::string no_flow = "not a packet";
-    add(capture, {.seconds = 5000, .data = no_flow, .wire_bytes = 60});
-    add(capture, {.seconds = 0, .data = no_flow, .wire_bytes = 60});
-    expected.insert({no_flow, no_flow});
-    const NamelessFile file{capture.bytes()};
-
-    constexpr std::uint16_t kWorkers = 4;
-    CaptureFiles files{{file.path()}, kWorkers};
-    std::array<CaptureCounters, kWorkers> counters;
-    std::multiset<std::string> seen;
-    std::uint64_t bad = 0;
-    for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
-        CaptureSource source{files, counters.at(worker), worker, kInterface, {}};
-        const Outcome outcome = drain(source);
-        std::multiset<std::string> own;
-        for (const Seen& packet : outcome.packets) {
-            own.insert(packet.text);
-        }
-        for (std::uint32_t i = 0; i < kHosts; ++i) {
-            REQUIRE(own.count(ip_frame(false, 0x0A00'0000 + i, 0x0A01'0000)) ==
-                    own.count(ip_frame(false, 0x0A01'0000, 0x0A00'0000 + i)));
-            REQUIRE(own.count(ip_frame(true, i, 0xFFFF)) == own.count(ip_frame(true, 0xFFFF, i)));
-        }
-        CHECK(own.count(no_flow) == (worker == 0 ? 2 : 0));
-        CHECK(own.size() > kHosts / 2);  // a quarter of 1202 frames is 300
-        CHECK(outcome.now == Timestamp{5000s});
-        bad += counters.at(worker).bad_timestamp.read();
-        seen.merge(own);
-    }
-    CHECK(seen == expected);
-    CHECK(bad == 1);
-}
-
 TEST_CASE("CaptureSource: frames of many packets, go to every worker and are counted by none",
           "[daemon][unit]") {
-    const std::string to_worker_1 = ip_frame(false, 1, 2);
     const NamelessFile file{pcap_of({{.seconds = 0, .data = "a"},
-                                     {.seconds = 7, .data = to_worker_1},
+                                     {.seconds = 7, .data = "b"},
                                      {.seconds = 0xFFFF'FFFF, .data = "c"}})};
     CaptureFiles files{{file.path()}, 2};
     for (const std::uint16_t worker : std::initializer_list<std::uint16_t>{0, 1}) {
@@ -188,7 +127,7 @@ TEST_CASE("CaptureSource: frames of many packets, go to every worker and are cou
         CaptureSource source{files, counters, worker};
         const Outcome outcome = drain(source);
         CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{1s}, Timestamp{1s}},
-                                                   {to_worker_1, Timestamp{7s}, Timestamp{7s}},
+                                                   {"b", Timestamp{7s}, Timestamp{7s}},
                                                    {"c", Timestamp{7s}, Timestamp{7s}}});
         CHECK(counters.bad_timestamp.read() == 0);
     }
@@ -212,25 +151,6 @@ TEST_CASE("worker_of: hosts one apart, spread over all workers", "[daemon][unit]
     CHECK(worker_of({}, {}, 1) == 0);
 }
 
-TEST_CASE("CaptureSource: frames of another worker only, the burst is empty and its clock moves",
-          "[daemon][unit]") {
-    CaptureBytes capture = pcap_header(std::endian::little);
-    for (std::uint32_t i = 1; i <= CaptureSource::kScanItems + 1; ++i) {
-        add(capture, {.seconds = i, .data = "no flow"});
-    }
-    const NamelessFile file{capture.bytes()};
-    CaptureFiles files{{file.path()}, 2};
-    CaptureCounters counters;
-    CaptureSource source{files, counters, 1, kInterface, {}};
-    const Burst burst = source.receive();
-    CHECK(burst.packets.empty());
-    CHECK(burst.now == Timestamp{std::chrono::seconds{CaptureSource::kScanItems}});
-    CHECK_FALSE(source.exhausted());
-    const Outcome rest = drain(source);
-    CHECK(rest.packets.empty());
-    CHECK(rest.now == Timestamp{std::chrono::seconds{CaptureSource::kScanItems + 1}});
-}
-
 TEST_CASE("CaptureSource: more frames than a burst holds, come in order in full bursts",
           "[daemon][unit]") {
     CaptureBytes capture = pcap_header(std::endian::little);
@@ -240,7 +160,7 @@ TEST_CASE("CaptureSource: more frames than a burst holds, come in order in full 
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, 0, kInterface, {}};
+    CaptureSource source{files, counters, kInterface};
     CHECK(source.receive().packets.size() == kBurstPackets);
     const Burst rest = source.receive();
     REQUIRE(rest.packets.size() == 1);
@@ -251,9 +171,9 @@ TEST_CASE("CaptureSource: a pipe, is read once for all workers", "[daemon][unit]
     const NamelessFile file{pcap_of({{.seconds = 5, .data = "abc"}}), NamelessFile::Kind::pipe};
     CaptureFiles files{{file.path()}, 2};
     CaptureCounters counters;
-    CaptureSource first{files, counters, 1, kInterface, {}};
+    CaptureSource first{files, counters, 1};
     CHECK(drain(first).now == Timestamp{5s});
-    CaptureSource second{files, counters, 0, kInterface, {}};
+    CaptureSource second{files, counters, 0};
     CHECK(drain(second).packets.size() == 1);
     CHECK(files.failure() == std::nullopt);
 }
@@ -267,9 +187,9 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
         CaptureFiles files{{good.path(), path, good.path()}, 2};
         for (const std::uint16_t worker : std::initializer_list<std::uint16_t>{0, 1}) {
             CaptureCounters counters;
-            CaptureSource source{files, counters, worker, kInterface, {}};
+            CaptureSource source{files, counters, worker};
             const Outcome outcome = drain(source);
-            CHECK(outcome.packets.size() == (worker == 0 ? 1 : 0));
+            CHECK(outcome.packets.size() == 1);
             CHECK(outcome.now == Timestamp{5s});
             CHECK(source.exhausted());
             CHECK(source.receive().packets.empty());
@@ -282,8 +202,7 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
     expect(text.path(), "not a pcap or pcapng file");
 }
 
-TEST_CASE("CaptureSource: a file that begins before others end, is noted, whatever worker 1 does",
-          "[daemon][unit]") {
+TEST_CASE("CaptureSource: a file that begins before others end, is noted", "[daemon][unit]") {
     const NamelessFile early{pcap_of({{.seconds = 5, .data = "a"}, {.seconds = 9, .data = "b"}})};
     const NamelessFile next{pcap_of({{.seconds = 9, .data = "c"}, {.seconds = 6, .data = "d"}})};
     CaptureBytes late{std::endian::little};
@@ -294,13 +213,10 @@ TEST_CASE("CaptureSource: a file that begins before others end, is noted, whatev
     const NamelessFile bad_time{pcap_of({{.seconds = 0, .data = "f"}})};
     const NamelessFile empty{pcap_of({})};
     CaptureFiles files{
-        {early.path(), next.path(), overlapping.path(), bad_time.path(), empty.path()}, 2};
-    std::array<CaptureCounters, 2> counters;
-    CaptureSource second{files, counters[1], 1, kInterface, ParseOptions{}};
-    drain(second);
-    CHECK(files.overlaps().empty());
-    CaptureSource first{files, counters[0], 0, kInterface, ParseOptions{}};
-    drain(first);
+        {early.path(), next.path(), overlapping.path(), bad_time.path(), empty.path()}, 1};
+    CaptureCounters counters;
+    CaptureSource source{files, counters, kInterface};
+    drain(source);
     CHECK(files.overlaps() == std::vector<CaptureOverlap>{{overlapping.path(), 1750ms}});
 }
 
@@ -325,11 +241,11 @@ TEST_CASE("CaptureSource: file-level notes, are counted once by worker 0", "[dae
     const NamelessFile whole{pcap_of({{.seconds = 5, .data = "abc"}})};
     CaptureFiles files{{file.path(), whole.path()}, 2};
     std::array<CaptureCounters, 2> counters;
-    CaptureSource second{files, counters[1], 1, kInterface, {}};
+    CaptureSource second{files, counters[1], 1};
     drain(second);
     CHECK(counters[1].unknown_interface.read() == 0);
     CHECK(files.cut_files().empty());
-    CaptureSource first{files, counters[0], 0, kInterface, {}};
+    CaptureSource first{files, counters[0], 0};
     CHECK(drain(first).packets.size() == 2);
     CHECK(counters[0].unknown_interface.read() == 1);
     CHECK(counters[0].unknown_interface_octets.read() == 5);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "daemon/capture/capture_files.hpp"
+#include "daemon/capture/capture_source.hpp"
+#include "daemon/capture/capture_stream.hpp"
+#include "flowcache/input/parsed_frame_reader.hpp"
+#include "flowcache/input/worker_share.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/parse_options.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// The frames of one stream of capture files, for several workers. Each frame is read and parsed
+/// once. Its addresses select its worker; frames in no flow are worker 0's. So the same captures
+/// are always distributed the same way.
+///
+///     files --CaptureSource, parse--> batch n+2 | batch n+1 | batch n | ...
+///                                     ^ the worker that reads   ^ slowest worker
+///
+/// There is no reader thread. A worker that begins a batch first reads one more, if no other worker
+/// reads and there is room; a worker without a batch reads or waits. At most kBatches are in
+/// memory: a batch is freed when the last worker has passed it. A worker that still has a batch
+/// does not read what may take any time, which is a pipe or another file. So packets that a pipe
+/// has delivered are metered before more are awaited.
+///
+/// A batch has octets of one CapturePiece only, and the next batch at most those of the next piece.
+/// So the octets of kBatches batches lie in the last kBatches pieces, which CaptureStream keeps.
+///
+/// @thread  any; a worker's calls are its own
+class ParsedCapture {
+public:
+    static constexpr std::size_t kBatches = CaptureStream::kPieces;
+
+    /// A frame, in the list of its worker's frames.
+    struct Frame {
+        ParsedFrame parsed;
+        std::uint32_t next = 0;     ///< place in the batch; kNone: the worker's last frame
+        bool has_bad_time = false;  ///< its time was replaced
+    };
+    /// Frames in the order in which they were captured.
+    struct Batch {
+        std::vector<Frame> frames;            ///< room for all that there may be
+        std::vector<std::uint32_t> first;     ///< place of each worker's first one, or kNone
+        Timestamp now;                        ///< the clock after all of them
+        std::uint64_t unknown_interface = 0;  ///< for the counters of worker 0
+        std::uint64_t unknown_interface_octets = 0;
+        bool is_last = false;  ///< no further batch comes
+
+    private:
+        friend class ParsedCapture;
+        std::vector<std::uint32_t> last;       ///< of each worker, while it is read
+        std::uint32_t count = 0;               ///< of frames
+        std::shared_ptr<OpenCapture> capture;  ///< which the octets lie in
+        std::uint16_t holders = 0;             ///< workers that have not passed it
+    };
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+    /// @param files    of one worker; outlives the capture
+    /// @param workers  at least 1
+    /// @errors         std::bad_alloc
+    /// @cost           some 200 octets for each frame of a batch, of which there are 128 for each
+    ///                 worker: with two workers 0.4 MB
+    ParsedCapture(CaptureFiles& files, std::uint16_t workers, InterfaceIndex ingress_interface,
+                  const ParseOptions& parse);
+
+    /// The batch with this number, for a worker that has passed those before it.
+    ///
+    /// @return  nullptr: there is none, or the files are abandoned and the worker would have to
+    /// wait
+    /// @cost    one mutex; reads and parses a batch, or waits for the worker that does, or for
+    ///          slower ones
+    [[nodiscard]] const Batch* take(std::size_t number) noexcept;
+    /// The worker has passed the batch with this number, and no longer uses it.
+    void leave(std::size_t number) noexcept;
+
+    /// A frame of a batch, which belongs to the caller's worker alone.
+    [[nodiscard]] Frame& frame(std::size_t number, std::uint32_t place) noexcept {
+        return batches_[number % kBatches].frames[place];
+    }
+
+private:
+    [[nodiscard]] bool may_read() const noexcept;
+    [[nodiscard]] bool wait(std::unique_lock<std::mutex>& lock) noexcept;
+    void read_next(std::unique_lock<std::mutex>& lock) noexcept;
+    void fill(Batch& batch) noexcept;
+    void append(Batch& batch, const Burst& burst) noexcept;
+
+    CaptureFiles& files_;
+    const std::uint16_t workers_;
+    const ParseOptions parse_;
+
+    // Of the worker that reads.
+    CaptureCounters counters_;
+    CaptureSource source_;
+
+    std::mutex mutex_;
+    std::condition_variable change_;  ///< a batch was read or has been passed by all
+    // Guarded by the mutex, but for the batch that is read, and what workers hold.
+    std::array<Batch, kBatches> batches_;
+    std::size_t made_ = 0;  ///< batches
+    bool is_reading_ = false;
+    bool may_read_ahead_ = false;  ///< the next batch needs no wait for input
+    bool has_ended_ = false;
+};
+
+/// One worker's frames of a ParsedCapture.
+///
+/// @thread  one
+class ParsedCaptureShare {
+public:
+    /// @param capture   outlives the share
+    /// @param counters  written by this share alone; outlives the share
+    /// @param worker    below the capture's workers
+    ParsedCaptureShare(ParsedCapture& capture, CaptureCounters& counters,
+                       std::uint16_t worker) noexcept
+        : capture_(capture), counters_(counters), worker_(worker) {}
+
+    /// The worker's next frames, of one batch. The burst may be empty although the stream goes on;
+    /// then its clock has advanced.
+    ///
+    /// @cost  as ParsedCapture::take(), once for each batch
+    [[nodiscard]] ParsedFrames receive() noexcept;
+    void release() noexcept;
+    /// Whether no further frame will come: the stream is at its end, a file could not be read, or
+    /// the files are abandoned.
+    [[nodiscard]] bool exhausted() const noexcept { return has_ended_; }
+
+private:
+    [[nodiscard]] bool begin_batch() noexcept;
+
+    ParsedCapture& capture_;
+    CaptureCounters& counters_;
+    std::uint16_t worker_;
+    std::size_t number_ = 0;  ///< of the batch
+    const ParsedCapture::Batch* batch_ = nullptr;
+    std::uint32_t next_ = ParsedCapture::kNone;  ///< place in the batch
+    Timestamp now_ = kFirstTimestamp;
+    bool has_ended_ = false;
+    std::array<ParsedFrame*, kBurstPackets> frames_;
+};
+
+}  // namespace tributary

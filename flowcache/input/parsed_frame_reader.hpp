@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include "flowcache/input/frame_parser.hpp"
+#include "flowcache/input/packet_reader.hpp"
+#include "flowcache/packet_selector.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_status.hpp"
+
+namespace tributary {
+
+/// A frame that its source has parsed already, with the reader's own ParseOptions.
+struct ParsedFrame {
+    PacketFields fields;  ///< valid if the status is `ok`; their pointers lead into the frame
+    PacketView packet;
+    ParseStatus status{};  ///< as parse_packet() returns it
+};
+
+/// A burst of them.
+struct ParsedFrames {
+    std::span<ParsedFrame* const> frames;  ///< at most kBurstPackets, of this reader alone
+    Timestamp now;                         ///< as in Burst
+};
+
+/// Where parsed frames come from. The source owns them from receive() to release(); until then the
+/// reader may change their fields.
+template <class S>
+concept ParsedFrameSource = requires(S source) {
+    { source.receive() } noexcept -> std::same_as<ParsedFrames>;
+    { source.release() } noexcept;
+    { source.exhausted() } noexcept -> std::same_as<bool>;
+};
+
+/// The input path of parsed frames: filter, sample, track fragments. Packets and counters are those
+/// of a FrameReader that receives the same frames.
+template <ParsedFrameSource Source>
+class ParsedFrameReader final : public PacketReader {
+public:
+    /// @param source  outlives the path
+    /// @param parts   with the ParseOptions of the source
+    ParsedFrameReader(Source& source, const FrameReaderParts& parts) noexcept
+        : source_(source), parser_(parts, counters_) {}
+
+    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
+        const ParsedFrames burst = source_.receive();
+        const std::size_t count = burst.frames.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            packets_[i] = burst.frames[i]->packet;
+        }
+        keyed.clear();
+        FrameParser parser = parser_;  // a copy, which no store to fields can change
+        for (PacketMask left = chosen_of(std::span(packets_).first(count)); left != 0;
+             left &= left - 1) {
+            const auto next = static_cast<std::size_t>(std::countr_zero(left));
+            ParsedFrame& frame = *burst.frames[next];
+            if (parser.finish_parsed(packets_[next], frame.status, frame.fields) ==
+                ParseStatus::ok) {
+                keyed.add(packets_[next], frame.fields);
+            }
+        }
+        counters_.received.add(count);
+        return {.packets = keyed.finish(), .received = count, .now = burst.now};
+    }
+    void release() noexcept override { source_.release(); }
+    void set_filter(PacketSelector* filter) noexcept override { parser_.set_filter(filter); }
+    [[nodiscard]] bool ended() const noexcept override { return source_.exhausted(); }
+
+private:
+    /// Those packets that pass the filter and are sampled.
+    [[nodiscard]] PacketMask chosen_of(std::span<const PacketView> packets) noexcept {
+        return parser_.sample(packets, parser_.filter(packets));
+    }
+
+    Source& source_;
+    FrameParser parser_;
+    std::array<PacketView, kBurstPackets> packets_;  ///< contiguous, for the filter
+};
+
+}  // namespace tributary
