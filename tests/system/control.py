@@ -362,7 +362,7 @@ class Away(ControlCase):
 
 
 class ManyReloads(ControlCase):
-    RELOADS = 100 if harness.SANITIZED else 1000
+    RELOADS = 100 if harness.SANITIZED else 1000 if harness.LONG else 200
 
     def memory(self, daemon):
         with open("/proc/%d/status" % daemon.popen.pid) as source:
