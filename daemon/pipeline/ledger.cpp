@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
+#include "daemon/pipeline/ledger_rows.hpp"
 #include "parsers/parse_status.hpp"
 
 namespace tributary {
@@ -24,56 +28,83 @@ RecordTally operator-(const RecordTally& a, const RecordTally& b) noexcept {
 
 Json json_of(std::optional<std::uint64_t> number) { return number ? Json(*number) : Json(); }
 
-Json packets_of(const QueueLedger& queue) {
-    return {{"received", queue.received},
-            {"metered", queue.metered.packets},
-            {"ignored", queue.ignored_sum()},
-            {"filtered", queue.filtered},
-            {"ignored_by_reason", queue.ignored},
-            {"exported", queue.exported.packets},
-            {"lost", queue.lost_sum().packets},
-            {"active", queue.active().packets},
-            {"spooled", queue.spooled.packets},
-            {"nic_queue_errors", json_of(queue.nic_queue_errors)},
-            {"unified_headers_missing", queue.unified_headers_missing},
-            {"unified_headers_untracked", queue.unified_headers_untracked},
-            {"bad_timestamp", queue.bad_timestamp},
-            {"frames_cut", queue.frames_cut},
-            {"length_unknown", queue.length_unknown},
-            {"cut_headers", queue.cut_headers},
-            {"fragments", queue.fragments},
-            {"tcp_unanalysed", queue.tcp_unanalysed}};
+Json json_of(std::uint64_t number) { return number; }
+Json json_of(const NamedCounts& counts) { return counts; }
+
+/// The sections of a queue's JSON.
+struct QueueJson {
+    Json packets = Json::object();
+    Json octets = Json::object();
+    Json flows = Json::object();
+};
+
+Json& section_of(QueueJson& json, LedgerSection section) {
+    switch (section) {
+        case LedgerSection::packets:
+            return json.packets;
+        case LedgerSection::octets:
+            return json.octets;
+        default:
+            return json.flows;
+    }
 }
 
-Json octets_of(const QueueLedger& queue) {
-    return {{"metered", queue.metered.octets},   {"ignored", queue.ignored_octets},
-            {"exported", queue.exported.octets}, {"lost", queue.lost_sum().octets},
-            {"active", queue.active().octets},   {"spooled", queue.spooled.octets}};
+template <class Numbers>
+void show(QueueJson& json, const CounterWords& words, const Numbers& numbers) {
+    section_of(json, words.section)[words.key] = json_of(numbers);
 }
-
-Json flows_of(const QueueLedger& queue) {
-    Json by_cause = Json::object();
-    for (const auto& [cause, tally] : queue.lost) {
+void show(QueueJson& json, const CounterWords& words, const RecordTally& tally) {
+    json.packets[words.key] = tally.packets;
+    json.octets[words.key] = tally.octets;
+    json.flows[words.records_key == nullptr ? words.key : words.records_key] = tally.records;
+}
+void show(QueueJson& json, const CounterWords& words, const LostByCause& lost) {
+    Json& by_cause = json.flows[words.key] = Json::object();
+    for (const auto& [cause, tally] : lost) {
         by_cause[cause] = tally.records;
     }
-    return {{"created", queue.metered.records},          {"exported", queue.exported.records},
-            {"lost", queue.lost_sum().records},          {"lost_by_cause", by_cause},
-            {"active", queue.active().records},          {"spooled", queue.spooled.records},
-            {"ended_by_reason", queue.ended_by_reason()}};
 }
 
-Json spool_json(const GroupSpoolLedger& spool) {
-    return {{"inherited", spool.inherited},
-            {"stored", spool.stored},
-            {"handed_over", spool.handed_over},
-            {"lost", spool.lost()},
-            {"lost_by_cause", spool.lost_by_cause},
-            {"spooled", spool.spooled},
-            {"waiting", spool.waiting()},
-            {"estimated", spool.estimated},
-            {"octets", spool.octets},
-            {"max_octets", spool.max_octets},
-            {"errors", spool.errors}};
+QueueJson json_of(const QueueLedger& queue) {
+    QueueJson json;
+    for_each_in_json(kQueueRows, queue, [&json](const CounterWords& words, const auto& numbers) {
+        show(json, words, numbers);
+    });
+    return json;
+}
+
+/// Adds the numbers of a table without sections.
+template <class Rows, class Owner>
+void show_all(Json& json, const Rows& rows, const Owner& ledger) {
+    for_each_in_json(rows, ledger, [&json](const CounterWords& words, const auto& numbers) {
+        json[words.key] = json_of(numbers);
+    });
+}
+
+void add(std::uint64_t& sum, std::uint64_t number) { sum += number; }
+void add(RecordTally& sum, const RecordTally& tally) { sum += tally; }
+void add(std::optional<std::uint64_t>& sum, std::optional<std::uint64_t> number) {
+    sum = sum_of_known(sum, number);
+}
+template <class Numbers>
+void add(std::map<std::string, Numbers, std::less<>>& sum,
+         const std::map<std::string, Numbers, std::less<>>& by_name) {
+    for (const auto& [name, numbers] : by_name) {
+        sum[name] += numbers;
+    }
+}
+template <std::size_t N>
+void add(std::array<std::uint64_t, N>& sum, const std::array<std::uint64_t, N>& numbers) {
+    std::ranges::transform(sum, numbers, sum.begin(), std::plus<>());
+}
+
+template <class Rows, class Owner>
+void add_all(const Rows& rows, Owner& sum, const Owner& other) {
+    for_each_row(rows, [&](const auto& row) {
+        if constexpr (row.kIsSummed) {
+            add(sum.*row.read, other.*row.read);
+        }
+    });
 }
 
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
@@ -128,36 +159,7 @@ std::uint64_t QueueLedger::in_cache() const noexcept {
 RecordTally QueueLedger::active() const noexcept { return metered - exported - lost_sum(); }
 
 QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
-    received += other.received;
-    filtered += other.filtered;
-    bad_timestamp += other.bad_timestamp;
-    frames_cut += other.frames_cut;
-    length_unknown += other.length_unknown;
-    nic_queue_errors = sum_of_known(nic_queue_errors, other.nic_queue_errors);
-    unified_headers_missing += other.unified_headers_missing;
-    unified_headers_untracked += other.unified_headers_untracked;
-    for (const auto& [reason, count] : other.ignored) {
-        ignored[reason] += count;
-    }
-    ignored_octets += other.ignored_octets;
-    for (const auto& [header, count] : other.cut_headers) {
-        cut_headers[header] += count;
-    }
-    for (const auto& [what, count] : other.fragments) {
-        fragments[what] += count;
-    }
-    for (const auto& [what, count] : other.tcp_unanalysed) {
-        tcp_unanalysed[what] += count;
-    }
-    metered += other.metered;
-    exported += other.exported;
-    spooled += other.spooled;
-    for (const auto& [cause, tally] : other.lost) {
-        lost[cause] += tally;
-    }
-    for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
-        ended[reason] += other.ended[reason];
-    }
+    add_all(kQueueRows, *this, other);
     return *this;
 }
 
@@ -240,23 +242,17 @@ QueueLedger Ledger::total() const {
 PortLedger Ledger::all_ports() const {
     PortLedger sum;
     for (const PortLedger& port : ports) {
-        sum.missed = sum_of_known(sum.missed, port.missed);
-        sum.no_buffer += port.no_buffer;
-        sum.errors += port.errors;
+        add_all(kPortRows, sum, port);
     }
     return sum;
 }
 
 std::string to_json(const Ledger& ledger) {
-    const QueueLedger total = ledger.total();
-    const PortLedger nic = ledger.all_ports();
-    Json packets = packets_of(total);
-    packets["nic_missed"] = json_of(nic.missed);
-    packets["nic_no_buffer"] = nic.no_buffer;
-    packets["nic_errors"] = nic.errors;
-    Json json{{"packets", std::move(packets)},
-              {"octets", octets_of(total)},
-              {"flows", flows_of(total)},
+    QueueJson total = json_of(ledger.total());
+    show_all(total.packets, kPortRows, ledger.all_ports());
+    Json json{{"packets", std::move(total.packets)},
+              {"octets", std::move(total.octets)},
+              {"flows", std::move(total.flows)},
               {"collectors", Json::array()},
               {"captures_cut", ledger.captures_cut},
               {"ports", Json::array()},
@@ -271,19 +267,19 @@ std::string to_json(const Ledger& ledger) {
         json["collectors"].push_back(std::move(entry));
     }
     if (ledger.spool) {
-        json["spool"] = spool_json(*ledger.spool);
+        show_all(json["spool"], kSpoolRows, *ledger.spool);
     }
     for (const PortLedger& port : ledger.ports) {
-        json["ports"].push_back({{"name", port.name},
-                                 {"nic_missed", json_of(port.missed)},
-                                 {"nic_no_buffer", port.no_buffer},
-                                 {"nic_errors", port.errors}});
+        Json entry{{"name", port.name}};
+        show_all(entry, kPortRows, port);
+        json["ports"].push_back(std::move(entry));
     }
     for (const QueueLedger& queue : ledger.queues) {
+        QueueJson numbers = json_of(queue);
         Json entry{{"name", queue.name},
-                   {"packets", packets_of(queue)},
-                   {"octets", octets_of(queue)},
-                   {"flows", flows_of(queue)}};
+                   {"packets", std::move(numbers.packets)},
+                   {"octets", std::move(numbers.octets)},
+                   {"flows", std::move(numbers.flows)}};
         if (queue.clock) {
             entry["clock"] = {{"lead_seconds", seconds(queue.clock->lead)},
                               {"times_set_back", queue.clock->times_set_back}};

@@ -20,6 +20,9 @@ namespace tributary {
 /// Counts by name, in alphabetical order; contains every name, also at 0.
 using NamedCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
+/// Flow records lost, by cause.
+using LostByCause = std::map<std::string, RecordTally, std::less<>>;
+
 /// A live queue's clock beside the host's.
 struct ClockLedger {
     /// By how much the host's clock was set back and has not caught up since.
@@ -59,7 +62,7 @@ struct QueueLedger {
     RecordTally metered;  ///< flow records created, with the packets and octets accounted to them
     RecordTally exported;
     RecordTally spooled;  ///< at the end: records in a spool, which count as active
-    std::map<std::string, RecordTally, std::less<>> lost;    ///< by cause
+    LostByCause lost;
     std::array<std::uint64_t, kFlowEndReasonCount> ended{};  ///< by FlowEndReason
 
     [[nodiscard]] std::uint64_t ignored_sum() const noexcept;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/ledger_rows.hpp"
 #include "daemon/pipeline/round_timer.hpp"
 #include "export/memory_reserve.hpp"
 
@@ -344,29 +345,15 @@ void Pipeline::read_collectors(Ledger& ledger) const {
         for (const auto& [cause, records] : lost_by_cause) {
             lost += records;
         }
-        ledger.collectors.push_back({account.name,
-                                     {{"connected", counters.connected.read()},
-                                      {"errors", counters.errors.read()},
-                                      {"failed", counters.failed.read()},
-                                      {"inherited", counters.inherited.read().records},
-                                      {"lost", lost},
-                                      {"messages", counters.messages.read()},
-                                      {"octets", counters.octets.read()},
-                                      {"pace", counters.pace.read()},
-                                      {"reconnects", counters.reconnects.read()},
-                                      {"records", counters.records.read().records},
-                                      {"refused", counters.refused.read()},
-                                      {"spool_estimated", counters.spool_estimated.read()},
-                                      {"spool_octets", counters.spool_octets.read()},
-                                      {"spooled", counters.spooled.read().records},
-                                      {"standby", counters.standby.read()},
-                                      {"waiting_octets", counters.waiting_octets.read()}},
-                                     std::move(lost_by_cause),
-                                     !account.is_in_use});
-        if (const std::chrono::nanoseconds next{counters.next_try.read()}; next.count() > 0) {
-            const auto left = std::max(next - uptime, std::chrono::nanoseconds{0});
-            ledger.collectors.back().counts["next_try_in"] =
-                static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(left).count());
+        CollectorLedger& collector = ledger.collectors.emplace_back(
+            CollectorLedger{.name = account.name,
+                            .counts = {{"lost", lost}},
+                            .lost_by_cause = std::move(lost_by_cause),
+                            .is_removed = !account.is_in_use});
+        for (const CollectorRow& row : kCollectorRows) {
+            if (const std::optional<std::uint64_t> count = row.read(counters, uptime)) {
+                collector.counts.emplace(row.key, *count);
+            }
         }
     }
 }

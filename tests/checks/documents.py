@@ -104,8 +104,7 @@ def ledger_faults():
     word = r'"([a-z]+(?:_[a-z0-9]+)*)"'
     names = set(names_in(word, "/ledger.cpp", "/preparse_ledger.cpp"))
     names |= set(names_in(r"return " + word, "/parse_status.cpp", "/packet_fields.cpp", "/preparse_stream.cpp"))
-    names |= set(names_in(r"\{%s,\s*counters\." % word, "/pipeline.cpp"))
-    names |= set(names_in(r'counts\[%s\]' % word, "/pipeline.cpp"))
+    names |= set(names_in(r"(?:key = |>\(\s*|CollectorRow\{)%s" % word, "/ledger_rows.hpp"))
     names |= set(names_in(word, "/export_counters.hpp"))
     if len(names) < 100:
         yield "hardly any name of the ledger found: %s" % sorted(names)

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "daemon/pipeline/counter_rows.hpp"
+#include "daemon/pipeline/ledger.hpp"
+#include "export/export_counters.hpp"
+#include "flowcache/record/counter.hpp"
+#include "parsers/units.hpp"
+
+// The counters of all ledgers. The rows of a table stand in the order of the JSON.
+
+namespace tributary {
+
+/// The order of a queue's metrics.
+struct QueueMetricGroup {
+    static constexpr std::uint8_t kInput = 0;
+    static constexpr std::uint8_t kRecords = 1;
+    static constexpr std::uint8_t kFrames = 2;
+    static constexpr std::uint8_t kUnifiedHeaders = 3;
+    static constexpr std::uint8_t kNic = 4;
+    static constexpr std::uint8_t kClock = 5;
+    static constexpr std::uint8_t kByName = 6;
+    static constexpr std::uint8_t kLost = 7;
+};
+
+/// @return  nothing: the queue has no clock of its own
+inline std::optional<Timestamp::duration> clock_lead(const QueueLedger& queue) {
+    return queue.clock ? std::optional(queue.clock->lead) : std::nullopt;
+}
+/// @return  nothing: the queue has no clock of its own
+inline std::optional<std::uint64_t> times_set_back(const QueueLedger& queue) {
+    return queue.clock ? std::optional(queue.clock->times_set_back) : std::nullopt;
+}
+
+inline constexpr std::tuple kQueueRows{
+    no_counter(&QueueLedger::name),
+    no_counter(&QueueLedger::clock),
+    metric_only(clock_lead,
+                {.metrics = {{{"tributary_clock_lead_seconds",
+                               "By how much the host's clock was set back, as far as that is not "
+                               "made good.",
+                               true}}},
+                 .metric_group = QueueMetricGroup::kClock}),
+    metric_only(times_set_back,
+                {.metrics = {{{"tributary_clock_set_back_total",
+                               "Times that it was set back so far that the queue's clock went "
+                               "too."}}},
+                 .metric_group = QueueMetricGroup::kClock}),
+    counter(&QueueLedger::received, {.key = "received",
+                                     .metrics = {{{"tributary_received_packets_total",
+                                                   "Packets that the receive queue gave."}}}}),
+    counter(&QueueLedger::metered,
+            {.key = "metered",
+             .records_key = "created",
+             .metrics = {{{"tributary_metered_packets_total", "Packets accounted to flow records.",
+                           false, &RecordTally::packets},
+                          {"tributary_metered_bytes_total", "Bytes of IP packets in flow records.",
+                           false, &RecordTally::octets},
+                          {"tributary_created_flow_records_total", "Flow records that have begun.",
+                           false, &RecordTally::records}}},
+             .metric_group = QueueMetricGroup::kRecords}),
+    counter(&QueueLedger::ignored_sum, {.key = "ignored"}),
+    counter(&QueueLedger::filtered, {.key = "filtered",
+                                     .metrics = {{{"tributary_filtered_packets_total",
+                                                   "Packets that the input's filter left out."}}}}),
+    counter(&QueueLedger::ignored,
+            {.key = "ignored_by_reason",
+             .metrics = {{{"tributary_ignored_packets_total", "Packets in no flow, by reason."}}},
+             .label = "reason",
+             .metric_group = QueueMetricGroup::kByName}),
+    counter(&QueueLedger::ignored_octets,
+            {.key = "ignored",
+             .section = LedgerSection::octets,
+             .metrics = {{{"tributary_ignored_bytes_total",
+                           "Bytes on the wire of ignored packets."}}}}),
+    counter(
+        &QueueLedger::exported,
+        {.key = "exported",
+         .metrics = {{{"tributary_exported_flow_records_total",
+                       "Flow records that a collector has.", false, &RecordTally::records},
+                      {"tributary_exported_packets_total", "Packets in exported flow records.",
+                       false, &RecordTally::packets},
+                      {"tributary_exported_bytes_total", "Bytes of IP packets in exported records.",
+                       false, &RecordTally::octets}}},
+         .metric_group = QueueMetricGroup::kRecords}),
+    counter(&QueueLedger::lost_sum, {.key = "lost"}),
+    counter(&QueueLedger::lost,
+            {.key = "lost_by_cause",
+             .metrics = {{{"tributary_lost_flow_records_total", "Records lost, by cause.", false,
+                           &RecordTally::records},
+                          {"tributary_lost_packets_total", "Packets in lost flow records.", false,
+                           &RecordTally::packets},
+                          {"tributary_lost_bytes_total", "Bytes in lost flow records.", false,
+                           &RecordTally::octets}}},
+             .label = "cause",
+             .metric_group = QueueMetricGroup::kLost}),
+    counter(&QueueLedger::active,
+            {.key = "active",
+             .metrics = {{{"tributary_active_flow_records",
+                           "Flow records in cache, ring or unsent messages.", true,
+                           &RecordTally::records},
+                          {"tributary_active_packets", "Packets in active flow records.", true,
+                           &RecordTally::packets},
+                          {"tributary_active_bytes", "Bytes in active flow records.", true,
+                           &RecordTally::octets}}},
+             .metric_group = QueueMetricGroup::kRecords}),
+    metric_only(&QueueLedger::in_cache,
+                {.metrics = {{{"tributary_cached_flow_records", "Flows in the flow cache.", true}}},
+                 .metric_group = QueueMetricGroup::kRecords}),
+    counter(&QueueLedger::spooled, {.key = "spooled"}),
+    counter(&QueueLedger::nic_queue_errors,
+            {.key = "nic_queue_errors",
+             .metrics = {{{"tributary_nic_queue_error_packets_total",
+                           "Packets dropped for this queue; absent: unknown."}}},
+             .metric_group = QueueMetricGroup::kNic}),
+    counter(&QueueLedger::unified_headers_missing,
+            {.key = "unified_headers_missing",
+             .metrics = {{{"tributary_missing_unified_headers_total",
+                           "Numbered, but never received."}}},
+             .metric_group = QueueMetricGroup::kUnifiedHeaders}),
+    counter(
+        &QueueLedger::unified_headers_untracked,
+        {.key = "unified_headers_untracked",
+         .metrics = {{{"tributary_untracked_unified_headers_total", "Of streams not followed."}}},
+         .metric_group = QueueMetricGroup::kUnifiedHeaders}),
+    counter(&QueueLedger::bad_timestamp, {.key = "bad_timestamp",
+                                          .metrics = {{{"tributary_bad_timestamp_packets_total",
+                                                        "Packets under the last good time."}}},
+                                          .metric_group = QueueMetricGroup::kFrames}),
+    counter(&QueueLedger::frames_cut,
+            {.key = "frames_cut",
+             .metrics = {{{"tributary_cut_frames_total",
+                           "Frames that were longer than their buffer."}}},
+             .metric_group = QueueMetricGroup::kFrames}),
+    counter(&QueueLedger::length_unknown,
+            {.key = "length_unknown",
+             .metrics = {{{"tributary_length_unknown_packets_total",
+                           "Packets that fill their buffer and do not say how long they are."}}},
+             .metric_group = QueueMetricGroup::kFrames}),
+    counter(&QueueLedger::cut_headers,
+            {.key = "cut_headers",
+             .metrics = {{{"tributary_cut_headers_total",
+                           "Metered packets of which a header ran past the cut, by header."}}},
+             .label = "header",
+             .metric_group = QueueMetricGroup::kByName}),
+    counter(&QueueLedger::fragments,
+            {.key = "fragments",
+             .metrics = {{{"tributary_fragments_total", "Fragments, where they are tracked."}}},
+             .label = "kind",
+             .metric_group = QueueMetricGroup::kByName}),
+    counter(&QueueLedger::tcp_unanalysed, {.key = "tcp_unanalysed",
+                                           .metrics = {{{"tributary_tcp_unanalysed_segments_total",
+                                                         "Segments not read, or not judged."}}},
+                                           .label = "kind",
+                                           .metric_group = QueueMetricGroup::kByName}),
+    sum_only(&QueueLedger::ended),
+    counter(
+        &QueueLedger::ended_by_reason,
+        {.key = "ended_by_reason",
+         .section = LedgerSection::flows,
+         .metrics = {{{"tributary_ended_flow_records_total", "Flow records, by why they ended."}}},
+         .label = "reason",
+         .metric_group = QueueMetricGroup::kByName}),
+};
+static_assert(has_row_for_each_member<QueueLedger>(kQueueRows));
+
+inline constexpr std::tuple kPortRows{
+    no_counter(&PortLedger::name),
+    counter(&PortLedger::missed,
+            {.key = "nic_missed",
+             .metrics = {{{"tributary_nic_missed_packets_total",
+                           "Packets without a free descriptor; absent: unknown."}}}}),
+    counter(&PortLedger::no_buffer, {.key = "nic_no_buffer",
+                                     .metrics = {{{"tributary_nic_no_buffer_packets_total",
+                                                   "Packets without a free buffer."}}}}),
+    counter(&PortLedger::errors,
+            {.key = "nic_errors",
+             .metrics = {{{"tributary_nic_error_packets_total", "Broken frames."}}}}),
+};
+static_assert(has_row_for_each_member<PortLedger>(kPortRows));
+
+/// A counter of a collector: its key in the collector's JSON, and where it is read.
+struct CollectorRow {
+    const char* key;
+    /// @param uptime  now, as CollectorCounters::next_try has it
+    /// @return        nothing: it is absent now
+    std::optional<std::uint64_t> (*read)(const CollectorCounters&, std::chrono::nanoseconds uptime);
+    MetricWords metric{};
+};
+
+/// A row for a Counter.
+template <Counter CollectorCounters::*Member>
+constexpr CollectorRow collector_counter(const char* key, const MetricWords& metric) {
+    return {key,
+            [](const CollectorCounters& counters, std::chrono::nanoseconds) {
+                return std::optional((counters.*Member).read());
+            },
+            metric};
+}
+/// A row for the records of a RecordCounter.
+template <RecordCounter CollectorCounters::*Member>
+constexpr CollectorRow collector_records(const char* key, const MetricWords& metric) {
+    return {key,
+            [](const CollectorCounters& counters, std::chrono::nanoseconds) {
+                return std::optional((counters.*Member).records.read());
+            },
+            metric};
+}
+
+/// Seconds until the next try, rounded up.
+inline std::optional<std::uint64_t> next_try_in(const CollectorCounters& counters,
+                                                std::chrono::nanoseconds uptime) {
+    const std::chrono::nanoseconds next{counters.next_try.read()};
+    if (next.count() <= 0) {
+        return std::nullopt;
+    }
+    const auto left = std::max(next - uptime, std::chrono::nanoseconds{0});
+    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(left).count());
+}
+
+/// In the order of the metrics; the JSON has them in the order of their keys.
+inline constexpr std::array kCollectorRows{
+    collector_counter<&CollectorCounters::connected>(
+        "connected",
+        {"tributary_collector_connected", "Whether it can be reached, as far as known.", true}),
+    collector_counter<&CollectorCounters::failed>(
+        "failed", {"tributary_collector_failed", "Whether it was given up for good.", true}),
+    collector_counter<&CollectorCounters::standby>(
+        "standby", {"tributary_collector_standby",
+                    "Mode failover: whether another collector has the records.", true}),
+    collector_records<&CollectorCounters::records>(
+        "records", {"tributary_collector_flow_records_total", "Flow records that it has."}),
+    collector_counter<&CollectorCounters::messages>(
+        "messages", {"tributary_collector_messages_total", "IPFIX messages sent."}),
+    collector_counter<&CollectorCounters::octets>(
+        "octets", {"tributary_collector_bytes_total", "Bytes of messages sent."}),
+    collector_counter<&CollectorCounters::errors>(
+        "errors", {"tributary_collector_errors_total", "Errors of sending."}),
+    collector_counter<&CollectorCounters::refused>(
+        "refused", {"tributary_collector_refused_total", "Datagrams refused by ICMP."}),
+    collector_counter<&CollectorCounters::reconnects>(
+        "reconnects", {"tributary_collector_reconnects_total", "Sessions begun anew."}),
+    CollectorRow{"next_try_in",
+                 next_try_in,
+                 {"tributary_collector_next_try_seconds",
+                  "Until it is tried again; absent while it is not waited for.", true}},
+    collector_counter<&CollectorCounters::spool_octets>(
+        "spool_octets", {"tributary_collector_spool_bytes", "What its spool takes on disk.", true}),
+    collector_counter<&CollectorCounters::waiting_octets>(
+        "waiting_octets", {"tributary_collector_waiting_bytes",
+                           "Messages that wait for it, or for its acknowledgement.", true}),
+    collector_counter<&CollectorCounters::pace>(
+        "pace", {"tributary_collector_pace_bytes_per_second",
+                 "UDP: what leaves in a second at the most; 0: as it comes.", true}),
+    collector_records<&CollectorCounters::inherited>(
+        "inherited", {"tributary_collector_inherited_flow_records_total",
+                      "Flow records that a former process left in the spool."}),
+    collector_counter<&CollectorCounters::spool_estimated>(
+        "spool_estimated", {"tributary_collector_spool_estimated_flow_records_total",
+                            "Of these, an estimate from octets of the spool that cannot be read."}),
+    collector_records<&CollectorCounters::spooled>("spooled", {}),
+};
+
+inline constexpr MetricWords kCollectorLost{"tributary_collector_lost_flow_records_total",
+                                            "Its records lost, by cause."};
+inline constexpr MetricWords kSpoolMaxBytes{"tributary_collector_spool_max_bytes",
+                                            "What its spool may take on disk.", true};
+
+/// The metric of the collectors' counter with this key.
+consteval MetricWords collector_metric(std::string_view key) {
+    return std::ranges::find(kCollectorRows, key,
+                             [](const CollectorRow& row) { return std::string_view(row.key); })
+        ->metric;
+}
+
+/// The order of the metrics of the group's spool. Metrics shared with a collector's spool have the
+/// same names, for the same alerts.
+struct SpoolMetricGroup {
+    static constexpr std::uint8_t kAsCollector = 0;
+    static constexpr std::uint8_t kWaiting = 1;
+    static constexpr std::uint8_t kPassed = 2;
+};
+
+inline constexpr std::tuple kSpoolRows{
+    counter(&GroupSpoolLedger::inherited,
+            {.key = "inherited", .metrics = {{collector_metric("inherited")}}}),
+    counter(&GroupSpoolLedger::stored,
+            {.key = "stored",
+             .metrics = {{{"tributary_spool_stored_flow_records_total",
+                           "Mode failover: flow records of this process that went to the spool."}}},
+             .metric_group = SpoolMetricGroup::kPassed}),
+    counter(&GroupSpoolLedger::handed_over,
+            {.key = "handed_over",
+             .metrics = {{{"tributary_spool_handed_over_flow_records_total",
+                           "Mode failover: flow records that went from the spool to a "
+                           "collector."}}},
+             .metric_group = SpoolMetricGroup::kPassed}),
+    counter(&GroupSpoolLedger::lost, {.key = "lost"}),
+    counter(&GroupSpoolLedger::lost_by_cause,
+            {.key = "lost_by_cause", .metrics = {{kCollectorLost}}, .label = "cause"}),
+    counter(&GroupSpoolLedger::spooled, {.key = "spooled"}),
+    counter(&GroupSpoolLedger::waiting,
+            {.key = "waiting",
+             .metrics = {{{"tributary_spool_waiting_flow_records",
+                           "Mode failover: flow records that wait in the spool.", true}}},
+             .metric_group = SpoolMetricGroup::kWaiting}),
+    counter(&GroupSpoolLedger::estimated,
+            {.key = "estimated", .metrics = {{collector_metric("spool_estimated")}}}),
+    counter(&GroupSpoolLedger::octets,
+            {.key = "octets", .metrics = {{collector_metric("spool_octets")}}}),
+    counter(&GroupSpoolLedger::max_octets, {.key = "max_octets", .metrics = {{kSpoolMaxBytes}}}),
+    counter(&GroupSpoolLedger::errors,
+            {.key = "errors", .metrics = {{collector_metric("errors")}}}),
+};
+static_assert(has_row_for_each_member<GroupSpoolLedger>(kSpoolRows));
+
+}  // namespace tributary
