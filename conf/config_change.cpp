@@ -1,55 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/config_change.hpp"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "conf/keys.hpp"
 
 namespace tributary {
 namespace {
 
-std::map<std::string, std::string> values_of(const Config& config) {
-    std::map<std::string, std::string> values;
-    for (const Setting& setting : settings_of(config)) {
-        values.emplace(setting.path, setting.value);
+std::map<std::string, Setting> by_path(const Config& config) {
+    std::map<std::string, Setting> settings;
+    for (Setting& setting : settings_of(config)) {
+        const std::string path = setting.path;
+        settings.emplace(path, std::move(setting));
     }
-    return values;
+    return settings;
 }
 
-/// Whether a running probe can apply a changed key: filters of inputs, and keys of these sections.
-bool is_reloadable(std::string_view path) {
-    constexpr std::array<std::string_view, 4> kKeys{"flows.idle-timeout", "flows.active-timeout",
-                                                    "flows.tcp-end-timeout", "log.level"};
-    const bool is_filter = path.starts_with("inputs.") && path.ends_with(".filter");
-    const bool is_export = path.starts_with("export.") && path != "export.spool.directory";
-    return is_filter || is_export || std::ranges::find(kKeys, path) != kKeys.end();
+/// The settings that only one of two configurations has, or that differ, by path.
+std::map<std::string, Apply> differences(const Config& running, const Config& wanted) {
+    const std::map<std::string, Setting> before = by_path(running);
+    const std::map<std::string, Setting> after = by_path(wanted);
+    std::map<std::string, Apply> differing;
+    const auto add_missing = [&differing](const auto& these, const auto& others) {
+        for (const auto& [path, setting] : these) {
+            const auto other = others.find(path);
+            if (other == others.end() || other->second.value != setting.value) {
+                differing.emplace(path, setting.apply);
+            }
+        }
+    };
+    add_missing(before, after);
+    add_missing(after, before);
+    return differing;
 }
 
 }  // namespace
 
 ConfigChange compare(const Config& running, const Config& wanted) {
-    std::map<std::string, std::string> before = values_of(running);
-    const std::map<std::string, std::string> after = values_of(wanted);
-    for (const auto& [path, value] : after) {
-        const auto old = before.find(path);
-        if (old != before.end() && old->second == value) {
-            before.erase(old);
-        } else {
-            before[path];  // changed, or new
-        }
-    }
     ConfigChange change;
-    for (const auto& [path, value] : before) {
+    for (const auto& [path, apply] : differences(running, wanted)) {
         constexpr std::string_view kCollectors = "export.collectors";
         // Its place in the list does not identify a collector: one before it may be gone.
         const std::string name = path.starts_with(kCollectors) ? std::string(kCollectors) : path;
         std::vector<std::string>& list =
-            is_reloadable(path) ? change.reloadable : change.needs_restart;
+            apply == Apply::at_restart ? change.needs_restart : change.reloadable;
         if (list.empty() || list.back() != name) {
             list.push_back(name);
+        }
+        if (apply != Apply::at_restart) {
+            change.ways.insert(apply);
         }
     }
     return change;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "conf/config.hpp"
+#include "conf/key.hpp"
 
 namespace tributary {
 
@@ -13,6 +15,7 @@ struct ConfigChange {
     /// `export.collectors` as a whole.
     std::vector<std::string> reloadable;     ///< can change while packets come
     std::vector<std::string> needs_restart;  ///< determine memory, threads, NICs or addresses
+    std::set<Apply> ways;                    ///< how the reloadable ones are applied
 };
 
 /// @thread  any; pure

@@ -39,12 +39,13 @@ std::vector<Key<FileRotation>> rotation_keys() {
     };
 }
 
-/// @param what  help of `directory`
-std::vector<Key<SpoolOptions>> spool_keys(const char* what) {
+/// @param what   help of `directory`
+/// @param apply  of `directory`
+std::vector<Key<SpoolOptions>> spool_keys(const char* what, Apply apply) {
     using O = SpoolOptions;
     return {
         value("directory", text(&O::directory, "the path of a directory or \"\"", is_any_text),
-              what),
+              what, apply),
         value("max-size",
               whole_number(&O::max_octets, std::uint64_t{1} << 23U, std::uint64_t{1} << 44U),
               "octets of all files there; when they are reached, the oldest file goes"),
@@ -204,7 +205,8 @@ std::vector<Key<CollectorOptions>> transport_keys() {
         section("spool", &O::spool,
                 spool_keys("of this collector alone, where messages wait for it, also over a "
                            "restart, when its buffer is full, for tcp and tls, not with "
-                           "export.mode failover; when empty, there is none")),
+                           "export.mode failover; when empty, there is none",
+                           Apply::as_section)),
     };
 }
 
@@ -359,7 +361,8 @@ std::vector<Key<ExportOptions>> export_keys() {
               "directions of a flow to the same; failover: the first that can be reached gets all"),
         section("spool", &O::spool,
                 spool_keys("where records wait while no collector can be reached, also over a "
-                           "restart, for mode failover; when empty, there is none")),
+                           "restart, for mode failover; when empty, there is none",
+                           Apply::at_restart)),
         value("timestamps", timestamp_unit(&O::timestamps),
               "precision of a record's start and end"),
         value("fields", export_fields(),

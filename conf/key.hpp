@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <ranges>
 #include <string>
@@ -13,10 +15,24 @@
 #include "conf/yaml_tree.hpp"
 
 // A section of the configuration is a map that fills an options struct, its `Owner`. A section has
-// a table with one row per key. Loading, the rejection of unknown keys, --dump-config and the
-// reference page use only this row.
+// a table with one row per key. Loading, the rejection of unknown keys, --dump-config, the
+// reference page and reloading use only this row.
 
 namespace tributary {
+
+/// How a reload applies a changed key. MainLoop has a function for each value after at_restart.
+enum class Apply : std::uint8_t {
+    as_section,   ///< by the row of the key's section
+    at_restart,   ///< a reload refuses the change: the key determines memory, threads, NICs or
+                  ///< addresses
+    to_export,    ///< sessions begin and end; collectors keep their accounts
+    to_filters,   ///< filters of inputs; compiled first
+    to_timeouts,  ///< timeouts of the flow caches
+    to_log_level,
+};
+/// Number of the values after at_restart.
+inline constexpr std::size_t kReloadWays =
+    static_cast<std::size_t>(Apply::to_log_level) - static_cast<std::size_t>(Apply::at_restart);
 
 /// One key with its value, for --dump-config and the reference.
 struct Setting {
@@ -24,6 +40,7 @@ struct Setting {
     std::string value;   ///< YAML
     std::string limits;  ///< permitted values
     std::string help;
+    Apply apply = Apply::as_section;
 };
 
 /// The permitted values of a key, and how to read and write its member of `Owner`.
@@ -44,6 +61,8 @@ struct Key {
     std::string name;
     std::function<void(const YamlNode&, const std::string& path, Owner&, Faults&)> read;
     std::function<void(const Owner&, const std::string& path, std::vector<Setting>&)> list;
+    /// For a section: applies to all keys inside whose own value is as_section.
+    Apply apply = Apply::as_section;
     bool goes_first = false;  ///< read before the other keys of its section, which override it
 };
 
@@ -109,7 +128,11 @@ template <class Owner>
 void list_section(const Owner& owner, const std::string& path, const std::vector<Key<Owner>>& keys,
                   std::vector<Setting>& settings) {
     for (const Key<Owner>& key : keys) {
+        const std::size_t first = settings.size();
         key.list(owner, join_path(path, key.name), settings);
+        for (Setting& setting : settings | std::views::drop(first)) {
+            setting.apply = setting.apply == Apply::as_section ? key.apply : setting.apply;
+        }
     }
 }
 
@@ -130,7 +153,8 @@ std::string help_with(const YamlNode& node, const Rule<Owner>& rule) {
 
 /// A row with a value of its own.
 template <class Owner>
-Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::string& help) {
+Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::string& help,
+                 Apply apply = Apply::as_section) {
     const auto setting = [rule, help](const Owner& owner, const std::string& path) {
         return Setting{
             .path = path, .value = rule.yaml(owner), .limits = rule.limits, .help = help};
@@ -146,13 +170,14 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
             },
         .list = [setting](
                     const Owner& owner, const std::string& path,
-                    std::vector<Setting>& settings) { settings.push_back(setting(owner, path)); }};
+                    std::vector<Setting>& settings) { settings.push_back(setting(owner, path)); },
+        .apply = apply};
 }
 
 /// A row that holds a section.
 template <class Owner, class Inner>
 Key<Owner> section(const std::string& name, Inner Owner::*member,
-                   const std::vector<Key<Inner>>& keys) {
+                   const std::vector<Key<Inner>>& keys, Apply apply = Apply::as_section) {
     return {.name = name,
             .read = [member, keys](
                         const YamlNode& node, const std::string& path, Owner& owner,
@@ -161,7 +186,8 @@ Key<Owner> section(const std::string& name, Inner Owner::*member,
                 [member, keys](const Owner& owner, const std::string& path,
                                std::vector<Setting>& settings) {
                     list_section(owner.*member, path, keys, settings);
-                }};
+                },
+            .apply = apply};
 }
 
 /// Reads one item of a list of sections.
@@ -174,7 +200,7 @@ void read_item(const YamlNode& node, const std::string& path, const std::vector<
 /// A row that holds a list of sections.
 template <class Owner, class Item>
 Key<Owner> list_of(const std::string& name, std::vector<Item> Owner::*member,
-                   const std::vector<Key<Item>>& keys) {
+                   const std::vector<Key<Item>>& keys, Apply apply = Apply::as_section) {
     return {.name = name,
             .read =
                 [member, keys](const YamlNode& node, const std::string& path, Owner& owner,
@@ -196,7 +222,8 @@ Key<Owner> list_of(const std::string& name, std::vector<Item> Owner::*member,
                     for (std::size_t i = 0; i < items.size(); ++i) {
                         list_section(items[i], join_path(path, std::to_string(i)), keys, settings);
                     }
-                }};
+                },
+            .apply = apply};
 }
 
 }  // namespace tributary

@@ -72,7 +72,8 @@ std::vector<Key<InputOptions>> input_keys() {
             "source, they come cut, or whole and only their first octets are looked at"),
         value("filter", filter_text(&O::filter),
               "frames that do not match are filtered, and in no flow; when empty, all pass. Frames "
-              "with VLAN tags match by vlan only, as in vlan and port 53"),
+              "with VLAN tags match by vlan only, as in vlan and port 53",
+              Apply::to_filters),
         value("sampling", whole_number(&O::sampling, 1, kMost32),
               "one in this many of the frames that pass is metered; counts are not scaled up"),
         value("sampling-method", sampling_method(&O::sampling_method),
@@ -108,7 +109,8 @@ std::vector<Key<FlowCacheOptions>> tcp_keys() {
               "SYN, which begins the next record"),
         value("tcp-end-timeout", whole_seconds(&O::tcp_end_timeout, 1, kLongestTimeout),
               "a record whose connection's end was seen is exported after this long without a "
-              "packet, for tcp-end; never later than idle-timeout has it"),
+              "packet, for tcp-end; never later than idle-timeout has it",
+              Apply::to_timeouts),
         value("tcp-analysis", flag(&O::tcp_analysis),
               "TCP flows have retransmissions, duplicates, segments out of order, zero windows and "
               "more (docs/tcp-records.md)"),
@@ -129,9 +131,9 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
               "flows that the cache of one queue holds at once without evicting one, IPv4 and IPv6 "
               "together; above 4096 a flood of flows may take a sixteenth more"),
         value("idle-timeout", whole_seconds(&O::idle_timeout, 1, kLongestTimeout),
-              "a flow without a packet for this long is exported"),
+              "a flow without a packet for this long is exported", Apply::to_timeouts),
         value("active-timeout", whole_seconds(&O::active_timeout, 1, kLongestTimeout),
-              "a flow that lasts is exported after this long, and begins anew"),
+              "a flow that lasts is exported after this long, and begins anew", Apply::to_timeouts),
         value("direction",
               choice(&O::direction,
                      {{"uniflow", FlowDirection::uniflow}, {"biflow", FlowDirection::biflow}}),
@@ -226,7 +228,8 @@ std::vector<Key<LogOptions>> log_keys() {
     using O = LogOptions;
     return {
         value("level", log_level(&O::level),
-              "the least important lines that are written; --log-level goes before it"),
+              "the least important lines that are written; --log-level goes before it",
+              Apply::to_log_level),
         value(
             "file", text(&O::file, "the path of a file or \"\"", is_any_text),
             "where lines go, of this process alone, with older ones beside it as "
@@ -256,14 +259,14 @@ std::vector<Key<TelemetryOptions>> telemetry_keys() {
 
 std::vector<Key<Config>> config_keys() {
     return {
-        list_of("inputs", &Config::inputs, input_keys()),
-        section("flows", &Config::flows, flow_keys()),
-        section("export", &Config::export_, export_keys()),
-        section("cores", &Config::cores, core_keys()),
-        section("read", &Config::read, read_keys()),
-        section("telemetry", &Config::telemetry, telemetry_keys()),
-        section("control", &Config::control, control_keys()),
-        section("log", &Config::log, log_keys()),
+        list_of("inputs", &Config::inputs, input_keys(), Apply::at_restart),
+        section("flows", &Config::flows, flow_keys(), Apply::at_restart),
+        section("export", &Config::export_, export_keys(), Apply::to_export),
+        section("cores", &Config::cores, core_keys(), Apply::at_restart),
+        section("read", &Config::read, read_keys(), Apply::at_restart),
+        section("telemetry", &Config::telemetry, telemetry_keys(), Apply::at_restart),
+        section("control", &Config::control, control_keys(), Apply::at_restart),
+        section("log", &Config::log, log_keys(), Apply::at_restart),
     };
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -177,7 +178,7 @@ bool MainLoop::go_on_with_reload() {
         if (!reload_->filters.is_ready()) {
             return false;
         }
-        result = take_configuration(reload_->wanted.config, reload_->filters);
+        result = take_configuration(*reload_);
     } catch (const std::exception& error) {
         result = in_one_line(error.what());
         fault = std::make_exception_ptr(std::runtime_error(result));
@@ -224,53 +225,74 @@ void MainLoop::end_reload(const std::string& result, const std::exception_ptr& f
     }
 }
 
-std::string MainLoop::take_configuration(const Config& wanted, FilterChange& filters) {
-    ConfigChange change = compare(config_, wanted);
-    // The export first, because it may refuse the change.
-    const std::vector<std::string> with_new_files = take_export(wanted.export_);
-    if (!with_new_files.empty()) {
-        change.reloadable.push_back("the TLS files of " + listed(with_new_files) +
-                                    " (new connections use them)");
+std::string MainLoop::take_configuration(Reload& reload) {
+    struct Way {
+        Apply apply;
+        void (MainLoop::*take)(Reload&);
+        bool is_always;  ///< even if no key of this kind has changed
+    };
+    constexpr std::array kWays{// The export first, because it may refuse the change.
+                               Way{Apply::to_export, &MainLoop::take_export, true},
+                               Way{Apply::to_filters, &MainLoop::take_filters, true},
+                               Way{Apply::to_timeouts, &MainLoop::take_timeouts, false},
+                               Way{Apply::to_log_level, &MainLoop::take_log_level, true}};
+    static_assert(kWays.size() == kReloadWays);
+    const Config& wanted = reload.wanted.config;
+    const ConfigChange change = compare(config_, wanted);
+    for (const Way& way : kWays) {
+        if (way.is_always || change.ways.contains(way.apply)) {
+            (this->*way.take)(reload);
+        }
     }
-    probe_.pipeline.try_collectors();
-    filters.apply(probe_.filters, [this, &wanted](std::size_t input, const LiveFilter& filter) {
-        probe_.give_filter(input, filter);
-        const std::lock_guard lock(config_mutex_);
-        config_.inputs[input].filter = wanted.inputs[input].filter;
-    });
-    probe_.filters.try_now();
-    if (wanted.flows.idle_timeout != config_.flows.idle_timeout ||
-        wanted.flows.active_timeout != config_.flows.active_timeout ||
-        wanted.flows.tcp_end_timeout != config_.flows.tcp_end_timeout) {
-        set_live_timeouts(probe_.pipeline, {.wanted = wanted.flows, .former = config_.flows});
+    std::vector<std::string> taken = change.reloadable;
+    if (!reload.with_new_files.empty()) {
+        taken.push_back("the TLS files of " + listed(reload.with_new_files) +
+                        " (new connections use them)");
     }
-    set_log_level(options_.log_level.value_or(wanted.log.level));
     const std::lock_guard lock(config_mutex_);
     config_ = wanted;
-    return change.reloadable.empty() ? "reloaded: nothing has changed"
-                                     : "reloaded: " + listed(change.reloadable);
+    return taken.empty() ? "reloaded: nothing has changed" : "reloaded: " + listed(taken);
 }
 
-/// Needed even if only the contents of TLS files have changed.
-///
-/// @return  collectors whose TLS files were read anew
-std::vector<std::string> MainLoop::take_export(const ExportOptions& wanted) {
+/// Needed even if only the contents of TLS files have changed. Collectors without connection are
+/// tried in any case.
+void MainLoop::take_export(Reload& reload) {
+    const ExportOptions& wanted = reload.wanted.config.export_;
     const bool has_tls =
         std::ranges::any_of(wanted.collectors, [](const CollectorOptions& collector) {
             return collector.transport == TransportKind::tls;
         });
-    if (!has_tls && wanted == config_.export_) {
-        return {};
+    if (has_tls || wanted != config_.export_) {
+        refuse_shared_files(options_.files, wanted);
+        reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted));
+        for (const std::string& name : reload.with_new_files) {
+            spdlog::info("{}: its TLS files were read anew; new connections use them", name);
+        }
+        const std::lock_guard lock(config_mutex_);
+        config_.export_ = wanted;
     }
-    refuse_shared_files(options_.files, wanted);
-    std::vector<std::string> with_new_files =
-        probe_.pipeline.change_export(exported_of_stored(wanted));
-    for (const std::string& name : with_new_files) {
-        spdlog::info("{}: its TLS files were read anew; new connections use them", name);
-    }
-    const std::lock_guard lock(config_mutex_);
-    config_.export_ = wanted;
-    return with_new_files;
+    probe_.pipeline.try_collectors();
+}
+
+/// Failed filters are tried again in any case.
+void MainLoop::take_filters(Reload& reload) {
+    const std::vector<InputOptions>& wanted = reload.wanted.config.inputs;
+    reload.filters.apply(probe_.filters,
+                         [this, &wanted](std::size_t input, const LiveFilter& filter) {
+                             probe_.give_filter(input, filter);
+                             const std::lock_guard lock(config_mutex_);
+                             config_.inputs[input].filter = wanted[input].filter;
+                         });
+    probe_.filters.try_now();
+}
+
+void MainLoop::take_timeouts(Reload& reload) {
+    set_live_timeouts(probe_.pipeline,
+                      {.wanted = reload.wanted.config.flows, .former = config_.flows});
+}
+
+void MainLoop::take_log_level(Reload& reload) {
+    set_log_level(options_.log_level.value_or(reload.wanted.config.log.level));
 }
 
 /// The records in the caches keep their groups; of groups that are not exported, no element is

@@ -80,6 +80,7 @@ private:
         Reload(const Config& running, LoadedConfig loaded)
             : wanted(std::move(loaded)), filters(running, wanted) {}
         LoadedConfig wanted;
+        std::vector<std::string> with_new_files{};  ///< collectors whose TLS files were read anew
         FilterChange filters;
     };
 
@@ -88,8 +89,11 @@ private:
     [[nodiscard]] bool go_on_with_reload();
     void end_reload(const std::string& result, const std::exception_ptr& fault);
     void begin_reload();
-    [[nodiscard]] std::string take_configuration(const Config& wanted, FilterChange& filters);
-    [[nodiscard]] std::vector<std::string> take_export(const ExportOptions& wanted);
+    [[nodiscard]] std::string take_configuration(Reload& reload);
+    void take_export(Reload& reload);
+    void take_filters(Reload& reload);
+    void take_timeouts(Reload& reload);
+    void take_log_level(Reload& reload);
     [[nodiscard]] std::chrono::milliseconds pause() const;
     [[nodiscard]] ExportOptions exported_of_stored(ExportOptions wanted) const;
     [[nodiscard]] std::optional<DpdkTelemetry> serve_dpdk_telemetry() const;

@@ -2,8 +2,11 @@
 #include "conf/config_change.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "conf/keys.hpp"
 
 using namespace tributary;
 
@@ -53,6 +56,8 @@ TEST_CASE("config change: what a running probe can take", "[conf][unit]") {
                                     "flows.active-timeout", "flows.idle-timeout",
                                     "flows.tcp-end-timeout", "inputs.0.filter", "log.level"});
     CHECK(change.needs_restart.empty());
+    CHECK(change.ways ==
+          std::set{Apply::to_export, Apply::to_filters, Apply::to_timeouts, Apply::to_log_level});
 }
 
 TEST_CASE("config change: what decides on memory, threads, NICs and addresses", "[conf][unit]") {
@@ -69,6 +74,25 @@ TEST_CASE("config change: what decides on memory, threads, NICs and addresses", 
     CHECK(change.needs_restart == Keys{"control.socket", "cores.numa", "export.spool.directory",
                                        "flows.direction", "flows.max-flows", "inputs.0.queues",
                                        "telemetry.listen"});
+}
+
+TEST_CASE("config change: a way is there only if one of its keys has changed", "[conf][unit]") {
+    Config wanted = one_input();
+    wanted.flows.active_timeout = std::chrono::seconds(8);
+    CHECK(compare(one_input(), wanted).ways == std::set{Apply::to_timeouts});
+    wanted = one_input();
+    wanted.export_.collectors[0].spool.directory = "/a";
+    CHECK(compare(one_input(), wanted).ways == std::set{Apply::to_export});
+    wanted = one_input();
+    wanted.flows.max_flows = 3;
+    CHECK(compare(one_input(), wanted).ways.empty());
+}
+
+TEST_CASE("config change: each key says how a reload applies it", "[conf][unit]") {
+    for (const Setting& setting : settings_of(one_input())) {
+        INFO(setting.path);
+        CHECK(setting.apply != Apply::as_section);
+    }
 }
 
 TEST_CASE("config change: items of lists come and go", "[conf][unit]") {
