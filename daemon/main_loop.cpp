@@ -7,9 +7,7 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
-#include <cstring>
 #include <exception>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -74,27 +72,18 @@ void MainLoop::run() {
     // Destroyed before `control`, which waits for its threads: a broken promise ends their waits.
     const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
     next_statistics_ = steady_clock::now() + options_.stats_interval;
-    while (try_to_look_around(watchdog)) {
-    }
+    probe_.loop.run(
+        {.is_over =
+             [this] {
+                 return probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost();
+             },
+         .pause = [this] { return pause(); },
+         .act = [&](std::optional<int> signal) { return look_around(signal, watchdog); },
+         .without_memory = "not enough memory to look after the probe; metering goes on"});
 }
 
-/// Metering goes on without memory for a second's work. @return  false: the probe ends
-bool MainLoop::try_to_look_around(WatchdogReporter& watchdog) {
-    try {
-        probe_.reserve.fill();
-        return look_around(watchdog);
-    } catch (const std::bad_alloc&) {
-        spdlog::error("not enough memory to look after the probe; metering goes on");
-        return true;
-    }
-}
-
-/// Waits a second at the most, and does the work that is due. @return  false: the probe ends
-bool MainLoop::look_around(WatchdogReporter& watchdog) {
-    if (probe_.pipeline.export_has_failed() || probe_.input_watch.are_all_lost()) {
-        return false;
-    }
-    const std::optional<int> signal = probe_.signals.wait_for(pause());
+/// Does the work that is due, each second at least. @return  false: the signal ends the probe
+bool MainLoop::look_around(std::optional<int> signal, WatchdogReporter& watchdog) {
     if (signal && !handle_signal(*signal)) {
         return false;
     }
@@ -129,17 +118,12 @@ std::chrono::milliseconds MainLoop::pause() const {
 }
 
 bool MainLoop::handle_signal(int signal) {
-    switch (signal) {
-        case SIGUSR1:
-            spdlog::info("statistics: {}", to_line(probe_.ledger()));
-            return true;
-        case SIGHUP:
-            ask_for_reload(nullptr);
-            return true;
-        default:
-            spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal));
-            return false;
+    if (signal == SIGHUP) {
+        ask_for_reload(nullptr);
+        return true;
     }
+    SignalLoop::log_stopping(signal);
+    return false;
 }
 
 void MainLoop::ask_for_reload(ReloadAnswer answer) {

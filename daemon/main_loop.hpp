@@ -22,6 +22,7 @@
 #include "daemon/input_filters.hpp"
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/pipeline/pipeline.hpp"
+#include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/port/input_watch.hpp"
 #include "daemon/probe.hpp"
 #include "daemon/telemetry/clock_watch.hpp"
@@ -30,7 +31,6 @@
 #include "daemon/telemetry/service_manager.hpp"
 #include "daemon/telemetry/telemetry_server.hpp"
 #include "daemon/telemetry/watchdog_reporter.hpp"
-#include "export/memory_reserve.hpp"
 
 namespace tributary {
 
@@ -39,9 +39,9 @@ struct WatchedProbe {
     Pipeline& pipeline;
     ServiceManager& service;
     Signals& signals;
-    MemoryReserve& reserve;  ///< of the main thread
-    RecordLayout layout;     ///< of the records that the caches make
-    FieldGroups stored;      ///< the configured groups in that layout
+    SignalLoop& loop;     ///< of these signals
+    RecordLayout layout;  ///< of the records that the caches make
+    FieldGroups stored;   ///< the configured groups in that layout
     std::function<Ledger()> ledger;
     std::function<std::vector<InputFigures>()> inputs;
     InputWatch& input_watch;
@@ -68,9 +68,8 @@ public:
 private:
     using Time = std::chrono::steady_clock::time_point;
 
-    [[nodiscard]] bool look_around(WatchdogReporter& watchdog);
+    [[nodiscard]] bool look_around(std::optional<int> signal, WatchdogReporter& watchdog);
     void look_after(WatchdogReporter& watchdog) const;
-    [[nodiscard]] bool try_to_look_around(WatchdogReporter& watchdog);
     /// @return  false: the signal ends the probe
     bool handle_signal(int signal);
     /// Gets the changes of a reload, or the reason why it failed; nullptr: only the log gets them.
@@ -80,8 +79,8 @@ private:
         Reload(const Config& running, LoadedConfig loaded)
             : wanted(std::move(loaded)), filters(running, wanted) {}
         LoadedConfig wanted;
-        std::vector<std::string> with_new_files{};  ///< collectors whose TLS files were read anew
         FilterChange filters;
+        std::vector<std::string> with_new_files{};  ///< collectors whose TLS files were read anew
     };
 
     void ask_for_reload(ReloadAnswer answer);

@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <variant>
 
@@ -28,6 +25,7 @@
 #include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
+#include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "export/memory_reserve.hpp"
 #include "flowcache/input/frame_reader.hpp"
@@ -124,6 +122,7 @@ public:
     OfflineRun(const OfflineJob& job, const Config& config, CaptureFiles& files, Signals& signals)
         : files_(files),
           signals_(signals),
+          loop_(signals, reserve_, [this] { return to_line(ledger()); }),
           has_collectors_(!config.export_.collectors.empty()),
           patience_(config.export_.drain_timeout, std::chrono::steady_clock::now()),
           filter_(await_filter(config.read.filter, FilterLinks::all, signals)) {
@@ -175,7 +174,7 @@ public:
         }
         reserve_.fill();
         pipeline_->start(places, [this] {
-            inputs_ended_.store(true, std::memory_order_relaxed);
+            inputs_ended_.store(true, std::memory_order_release);
             signals_.wake();
         });
         if (interrupted == 0) {
@@ -226,29 +225,34 @@ private:
         return latest;
     }
 
-    /// Handles signals until `ended`, or until the first signal that ends the run. The second such
-    /// signal ends the process.
+    /// Handles signals until `ended`, or until the first signal that ends the run.
     void watch(const std::atomic<bool>& ended) {
-        while (!ended.load(std::memory_order_relaxed)) {
-            const std::optional<int> signal = signals_.wait_for(std::chrono::seconds(1));
-            reserve_.fill();
-            if (is_finishing_ && has_collectors_ && !ended.load(std::memory_order_relaxed)) {
-                log_wait();
-            }
-            if (!ended.load(std::memory_order_relaxed) && has_given_up()) {
-                return;
-            }
-            if (signal == SIGUSR1) {
-                log_statistics();
-            } else if (signal && interrupted_ != 0) {
-                signals_.let_go();
-                std::raise(*signal);
-            } else if (signal) {
-                interrupted_ = *signal;
-                spdlog::info("SIG{}: stopping", ::sigabbrev_np(interrupted_));
-                return;
-            }
+        loop_.run({.is_over = [&ended] { return ended.load(std::memory_order_acquire); },
+                   .pause = [] { return std::chrono::seconds(1); },
+                   .act = [this, &ended](
+                              std::optional<int> signal) { return look_around(ended, signal); },
+                   .without_memory = "not enough memory to look after the run, which goes on"});
+    }
+
+    /// The second such signal ends the process. @return  false: a signal or the collectors end the
+    /// run
+    bool look_around(const std::atomic<bool>& ended, std::optional<int> signal) {
+        const bool goes_on = !ended.load(std::memory_order_acquire);
+        if (goes_on && is_finishing_ && has_collectors_) {
+            log_wait();
         }
+        if (goes_on && has_given_up()) {
+            return false;
+        }
+        if (!signal) {
+            return true;
+        }
+        if (interrupted_ != 0) {
+            signals_.end_process(*signal);
+        }
+        interrupted_ = *signal;
+        SignalLoop::log_stopping(interrupted_);
+        return false;
     }
 
     /// Whether the captures' records wait for collectors in vain. The end has its own time limit.
@@ -273,34 +277,14 @@ private:
         }
     }
 
-    void log_statistics() const noexcept {
-        try {
-            spdlog::info("statistics: {}", to_line(ledger()));
-        } catch (const std::bad_alloc&) {
-            spdlog::error("not enough memory for statistics");
-        }
-    }
-
     /// Writes the metered flows. The reader of a FIFO may delay it for ever.
     void finish() {
         is_finishing_ = true;
-        std::atomic<bool> finished{false};
-        std::jthread finishing;
-        try {
-            finishing = std::jthread([&] {
-                MemoryReserve reserve;
-                reserve.fill();
-                pipeline_->stop();
-                finished.store(true, std::memory_order_relaxed);
-                signals_.wake();
-            });
-        } catch (const std::exception&) {  // no thread: signals wait until stop() returns
-            pipeline_->stop();
-            return;
-        }
-        while (!finished.load(std::memory_order_relaxed)) {
-            watch(finished);
-        }
+        stop_beside(*pipeline_, signals_, [this](const std::atomic<bool>& finished) {
+            while (!finished.load(std::memory_order_acquire)) {
+                watch(finished);
+            }
+        });
     }
 
     void on_event(const CollectorEvent& event) {
@@ -313,6 +297,7 @@ private:
     MemoryReserve reserve_;  ///< of the main thread
     CaptureFiles& files_;
     Signals& signals_;
+    SignalLoop loop_;
     const bool has_collectors_;  ///< beside the file
     CollectorPatience patience_;
     std::unique_ptr<PacketFilter> filter_;

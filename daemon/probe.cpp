@@ -24,6 +24,7 @@
 #include "daemon/pipeline/live_flows.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
+#include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/pipeline/source_ledger.hpp"
 #include "daemon/plan/probe_plan.hpp"
 #include "daemon/port/burst_clock.hpp"
@@ -103,7 +104,7 @@ public:
         start();
         const int watched = watch();
         reserve_.fill();
-        end_pipeline(*pipeline_, signals_, [this] { return ledger(); });
+        end_pipeline(*pipeline_, signals_, loop_, [this] { return ledger(); });
         const Ledger last = ledger();
         const int reported = report_ledger(last, options_.stats_path);
         log_vain_run(last.total());
@@ -153,7 +154,7 @@ private:
             MainLoop({.pipeline = *pipeline_,
                       .service = service_manager_,
                       .signals = signals_,
-                      .reserve = reserve_,
+                      .loop = loop_,
                       .layout = layout_,
                       .stored = layout_.groups(),
                       .ledger = [this] { return ledger(); },
@@ -358,6 +359,7 @@ private:
     const Config& config_;   ///< as at the start
     const ProbeOptions& options_;
     Signals& signals_;
+    SignalLoop loop_{signals_, reserve_, [this] { return to_line(ledger()); }};
     ProbePlan plan_;
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;

@@ -73,6 +73,11 @@ void Signals::let_go() noexcept {
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
+void Signals::end_process(int signal) noexcept {
+    let_go();
+    std::raise(signal);
+}
+
 void Signals::wake() noexcept {
     const std::uint64_t one = 1;
     // It fails only if the count would overflow, and then the waiter wakes anyway.

@@ -31,6 +31,9 @@ public:
     /// the process was started with them ignored, as a shell does for a script's jobs.
     /// @thread  main
     void let_go() noexcept;
+    /// Lets a signal that wait_for() returned end the process.
+    /// @thread  main
+    void end_process(int signal) noexcept;
 
 private:
     int signal_fd_;

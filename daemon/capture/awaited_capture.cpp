@@ -28,8 +28,7 @@ int watch(const std::atomic<bool>& is_done, CaptureFiles& files, Signals& signal
             continue;
         }
         if (first != 0) {
-            signals.let_go();
-            std::raise(*signal);
+            signals.end_process(*signal);
         }
         first = *signal;
         static_cast<void>(files.cancel());

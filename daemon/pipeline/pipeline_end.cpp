@@ -5,12 +5,10 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -56,31 +54,28 @@ std::string awaited_collectors(const Ledger& ledger, std::uint64_t records) {
 /// The main thread's part of the end. It goes on without memory for a log line.
 class EndWatch {
 public:
-    EndWatch(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger)
-        : pipeline_(pipeline), signals_(signals), ledger_(ledger) {}
+    EndWatch(Pipeline& pipeline, SignalLoop& loop, const std::function<Ledger()>& ledger)
+        : pipeline_(pipeline), loop_(loop), ledger_(ledger) {}
 
     /// Returns when the pipeline has stopped.
-    void run(const std::atomic<bool>& stopped) noexcept {
-        while (!stopped.load(std::memory_order_acquire)) {
-            const std::optional<int> signal = signals_.wait_for(is_logged_ ? kPause : kLogEndAfter);
-            if (stopped.load(std::memory_order_acquire)) {
-                return;
-            }
-            try {
-                look(signal);
-            } catch (const std::bad_alloc&) {
-                spdlog::error("not enough memory to log what the end waits for");
-            }
-        }
+    void run(const std::atomic<bool>& stopped) {
+        loop_.run({.is_over = [&stopped] { return stopped.load(std::memory_order_acquire); },
+                   .pause = [this] { return is_logged_ ? kPause : kLogEndAfter; },
+                   .act =
+                       [this, &stopped](std::optional<int> signal) {
+                           if (!stopped.load(std::memory_order_acquire)) {
+                               look(signal);
+                           }
+                           return true;
+                       },
+                   .without_memory = "not enough memory to log what the end waits for"});
     }
 
 private:
-    static constexpr std::chrono::seconds kPause{1};
+    static constexpr std::chrono::milliseconds kPause{1000};
 
-    void look(const std::optional<int>& signal) {
-        if (signal == SIGUSR1) {
-            spdlog::info("statistics: {}", to_line(ledger_()));
-        } else if (signal == SIGINT || signal == SIGTERM) {
+    void look(std::optional<int> signal) {
+        if (signal == SIGINT || signal == SIGTERM) {
             handle_signal(*signal);
         }
         if (!is_logged_ && steady_clock::now() - began_ >= kLogEndAfter) {
@@ -102,7 +97,7 @@ private:
     }
 
     Pipeline& pipeline_;
-    Signals& signals_;
+    SignalLoop& loop_;
     const std::function<Ledger()>& ledger_;
     const steady_clock::time_point began_ = steady_clock::now();
     bool is_logged_ = false;
@@ -126,7 +121,8 @@ std::string wait_of_end(const Ledger& ledger, std::chrono::milliseconds drain_ti
         collectors, patience, CollectorGroup::kSlowestDrain * patience);
 }
 
-void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger) {
+void stop_beside(Pipeline& pipeline, Signals& signals,
+                 const std::function<void(const std::atomic<bool>& stopped)>& watch) {
     std::atomic<bool> stopped{false};
     std::jthread stopping;
     try {
@@ -141,7 +137,13 @@ void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledg
         pipeline.stop();
         return;
     }
-    EndWatch(pipeline, signals, ledger).run(stopped);
+    watch(stopped);
+}
+
+void end_pipeline(Pipeline& pipeline, Signals& signals, SignalLoop& loop,
+                  const std::function<Ledger()>& ledger) {
+    EndWatch end(pipeline, loop, ledger);
+    stop_beside(pipeline, signals, [&end](const std::atomic<bool>& stopped) { end.run(stopped); });
 }
 
 }  // namespace tributary

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "daemon/base/signals.hpp"
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/pipeline/pipeline.hpp"
+#include "daemon/pipeline/signal_loop.hpp"
 
 namespace tributary {
 
@@ -22,11 +24,19 @@ inline constexpr std::chrono::milliseconds kLogEndAfter{500};
 [[nodiscard]] std::string wait_of_end(const Ledger& ledger,
                                       std::chrono::milliseconds drain_timeout);
 
+/// Stops a pipeline in a separate thread, while the main thread runs `watch`.
+///
+/// @param watch  returns when the pipeline has stopped; not called if the thread cannot be created
+/// @thread       main
+void stop_beside(Pipeline& pipeline, Signals& signals,
+                 const std::function<void(const std::atomic<bool>& stopped)>& watch);
+
 /// Stops a probe's pipeline. After kLogEndAfter it logs what it waits for; SIGINT or SIGTERM after
 /// that line ends the wait for collectors. SIGUSR1 logs statistics.
 ///
 /// @param ledger  called by the main thread while the pipeline stops
 /// @thread        main
-void end_pipeline(Pipeline& pipeline, Signals& signals, const std::function<Ledger()>& ledger);
+void end_pipeline(Pipeline& pipeline, Signals& signals, SignalLoop& loop,
+                  const std::function<Ledger()>& ledger);
 
 }  // namespace tributary

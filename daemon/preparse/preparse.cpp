@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "daemon/machine/pinned_thread.hpp"
 #include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/pipeline/source_ledger.hpp"
 #include "daemon/port/dpdk_queue.hpp"
 #include "daemon/port/eal.hpp"
@@ -92,10 +92,10 @@ public:
         const int interrupted = watch();
         const int again = finish_pipe();
         if (writer_) {  // the reader of its FIFO may block the rest for ever
-            signals_.let_go();
             if (again != 0) {
-                std::raise(again);
+                signals_.end_process(again);
             }
+            signals_.let_go();
         }
         stop();
         if (output_) {
@@ -285,14 +285,18 @@ private:
     /// ended
     int watch() {
         int signal_seen = early_signal_;
-        while (signal_seen == 0 && !ended_.load(std::memory_order_relaxed) &&
-               write_failure().empty() && !has_lost_input()) {
-            if (const std::optional<int> signal = signal_to_end()) {
-                signal_seen = *signal;
-                spdlog::info("SIG{}: stopping", ::sigabbrev_np(signal_seen));
-            }
-            look_at_devices_and_clock();
-        }
+        loop_.run({.is_over = [&] { return signal_seen != 0 || has_ended() || has_lost_input(); },
+                   .pause = [this] { return pause(); },
+                   .act =
+                       [&](std::optional<int> signal) {
+                           if (signal) {
+                               signal_seen = *signal;
+                               SignalLoop::log_stopping(signal_seen);
+                           }
+                           look_at_devices_and_clock();
+                           return true;
+                       },
+                   .without_memory = kWithoutMemory});
         return job_.captures.empty() ? 0 : signal_seen;
     }
 
@@ -302,30 +306,28 @@ private:
     int finish_pipe() {
         using Clock = std::chrono::steady_clock;
         const auto end = output_ ? Clock::now() + kPipeToDevice : Clock::time_point::max();
-        const bool has_pipe = files_.cancel();
-        while (has_pipe && !ended_.load(std::memory_order_relaxed) && write_failure().empty() &&
-               Clock::now() < end) {
-            if (const std::optional<int> signal = signal_to_end()) {
-                return *signal;
-            }
+        int signal_seen = 0;
+        if (files_.cancel()) {
+            loop_.run({.is_over = [&] { return has_ended() || Clock::now() >= end; },
+                       .pause = [this] { return pause(); },
+                       .act =
+                           [&](std::optional<int> signal) {
+                               signal_seen = signal.value_or(0);
+                               return !signal;
+                           },
+                       .without_memory = kWithoutMemory});
         }
-        return 0;
+        return signal_seen;
     }
-    /// Waits a second at most, and handles SIGUSR1.
-    std::optional<int> signal_to_end() {
-        const auto signal = signals_.wait_for(input_watch_ ? input_watch_->pause() : 1s);
-        if (signal != SIGUSR1) {
-            return signal;
-        }
-        reserve_.fill();
-        try {
-            spdlog::info("statistics: {}", to_line(ledger()));
-        } catch (const std::bad_alloc&) {
-            spdlog::error("not enough memory for statistics");
-        }
-        return std::nullopt;
+    /// Whether the captures or the output have.
+    [[nodiscard]] bool has_ended() const {
+        return ended_.load(std::memory_order_relaxed) || !write_failure().empty();
+    }
+    [[nodiscard]] std::chrono::milliseconds pause() const {
+        return input_watch_ ? input_watch_->pause() : 1s;
     }
 
+    static constexpr auto kWithoutMemory = "not enough memory to look after the run, which goes on";
     void stop() noexcept {
         output_may_wait_.store(false, std::memory_order_relaxed);
         stop_.store(true, std::memory_order_relaxed);
@@ -339,6 +341,7 @@ private:
     const PreparseJob& job_;
     const Config& config_;
     Signals& signals_;
+    SignalLoop loop_{signals_, reserve_, [this] { return to_line(ledger()); }};
     PreparseInput input_;
     PreparsePlan plan_;
     CaptureFiles files_;  // opened before any output
