@@ -194,17 +194,15 @@ private:
 
     void open_input(std::size_t index) {
         const InputOptions& input = plan_.inputs[index];
-        const auto pool = std::ranges::find(pools_, plan_.nodes[index], [](const auto& candidate) {
-            return candidate->size().node;
-        });
         const PacketPool* heads = nullptr;
         if (const std::optional<PoolSize>& size = plan_.heads[index]) {
             head_pools_.push_back(
                 std::make_unique<PacketPool>(*size, "heads_" + std::to_string(index)));
             heads = head_pools_.back().get();
         }
-        ports_.push_back(std::make_unique<EthPort>(eal_.port_of(plan_.devices[index]), input,
-                                                   plan_.devices[index], **pool, heads));
+        ports_.push_back(std::make_unique<EthPort>(
+            eal_.port_of(plan_.devices[index]), input, plan_.devices[index],
+            pool_of_node(pools_, plan_.nodes[index]), heads));
         const std::uint32_t interface = input.interface_index != 0
                                             ? input.interface_index
                                             : static_cast<std::uint32_t>(index + 1);

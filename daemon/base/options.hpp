@@ -58,6 +58,14 @@ struct InputOptions {
     std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
 };
 
+/// A device that frames are sent to.
+struct OutputOptions {
+    std::string device;                   ///< as InputOptions::device
+    std::uint16_t queues = 1;             ///< one for each stream
+    std::uint16_t mtu = 0;                ///< octets of the longest IP packet that is sent
+    std::uint16_t tx_descriptors = 1024;  ///< per queue; the driver may take fewer
+};
+
 enum class NumaPolicy : std::uint8_t { strict, warn, off };
 
 struct CoreOptions {

@@ -33,34 +33,34 @@ std::uint32_t af_packet_frame_octets(std::uint16_t mtu) {
     return std::max(2048U, std::bit_ceil(mtu + kLinkLayerOctets + kAfPacketFrameOverhead));
 }
 
-std::string interface_name(const InputOptions& input, std::string_view scheme) {
-    std::string name = input.device.substr(scheme.size());
+std::string interface_name(const PortOptions& wanted, std::string_view scheme) {
+    std::string name = wanted.device.substr(scheme.size());
     if (name.empty() || name.size() >= IFNAMSIZ || name.find_first_of(", /") != std::string::npos) {
-        throw StartupError(EX_CONFIG, "device \"" + input.device + "\": after \"" +
+        throw StartupError(EX_CONFIG, "device \"" + wanted.device + "\": after \"" +
                                           std::string(scheme) +
                                           "\" comes the name of a network interface, such as eth0");
     }
     return name;
 }
 
-EalDevice af_packet_device(const InputOptions& input, std::size_t position) {
-    const std::string interface = interface_name(input, kAfPacket);
+EalDevice af_packet_device(const PortOptions& wanted, std::size_t position) {
+    const std::string interface = interface_name(wanted, kAfPacket);
     const std::string port = "net_af_packet" + std::to_string(position);
-    const std::uint32_t frame = af_packet_frame_octets(mtu_of(input));
+    const std::uint32_t frame = af_packet_frame_octets(wanted.mtu);
     return {.port_name = port,
-            .argument = port + ",iface=" + interface + ",qpairs=" + std::to_string(input.queues) +
+            .argument = port + ",iface=" + interface + ",qpairs=" + std::to_string(wanted.queues) +
                         ",blocksz=" + std::to_string(kAfPacketBlock) +
                         ",framesz=" + std::to_string(frame) +
                         ",framecnt=" + std::to_string(kAfPacketRingOctets / frame),
             .kernel_interface = interface};
 }
 
-EalDevice af_xdp_device(const InputOptions& input, std::size_t position) {
-    const std::string interface = interface_name(input, kAfXdp);
+EalDevice af_xdp_device(const PortOptions& wanted, std::size_t position) {
+    const std::string interface = interface_name(wanted, kAfXdp);
     const std::string port = "net_af_xdp" + std::to_string(position);
     return {
         .port_name = port,
-        .argument = port + ",iface=" + interface + ",queue_count=" + std::to_string(input.queues),
+        .argument = port + ",iface=" + interface + ",queue_count=" + std::to_string(wanted.queues),
         .kernel_interface = interface};
 }
 
@@ -93,20 +93,20 @@ EalDevice vdev_device(const std::string& device) {
 
 }  // namespace
 
-EalDevice eal_device(const InputOptions& input, std::size_t position) {
-    if (input.device.empty()) {
+EalDevice eal_device(const PortOptions& wanted, std::size_t position) {
+    if (wanted.device.empty()) {
         throw StartupError(EX_CONFIG,
                            "an input has no device: give a PCI address, af_packet:IFNAME, "
                            "af_xdp:IFNAME or a DPDK vdev string");
     }
-    if (input.device.starts_with(kAfPacket)) {
-        return af_packet_device(input, position);
+    if (wanted.device.starts_with(kAfPacket)) {
+        return af_packet_device(wanted, position);
     }
-    if (input.device.starts_with(kAfXdp)) {
-        return af_xdp_device(input, position);
+    if (wanted.device.starts_with(kAfXdp)) {
+        return af_xdp_device(wanted, position);
     }
-    const std::optional<EalDevice> pci = pci_device(input.device);
-    return pci ? *pci : vdev_device(input.device);
+    const std::optional<EalDevice> pci = pci_device(wanted.device);
+    return pci ? *pci : vdev_device(wanted.device);
 }
 
 InputOptions with_mtu(const InputOptions& input, std::uint32_t interface_mtu) {
@@ -147,13 +147,13 @@ std::uint32_t octets_of_cut_frame(const EalDevice& device, const std::string& dr
     return frame - std::min(frame, kAfPacketFrameOverhead);
 }
 
-std::uint16_t buffer_octets(const InputOptions& input) {
-    if (input.device.starts_with(kAfPacket)) {
-        return static_cast<std::uint16_t>(af_packet_frame_octets(mtu_of(input)));
+std::uint16_t buffer_octets(const PortOptions& port) {
+    if (port.device.starts_with(kAfPacket)) {
+        return static_cast<std::uint16_t>(af_packet_frame_octets(port.mtu));
     }
     // Several NICs take buffer sizes in whole KiB only, and round down.
     constexpr std::uint32_t kStep = 1024;
-    const std::uint32_t frame = mtu_of(input) + kLinkLayerOctets;
+    const std::uint32_t frame = port.mtu + kLinkLayerOctets;
     return static_cast<std::uint16_t>(std::max(2048U, (frame + kStep - 1) / kStep * kStep));
 }
 

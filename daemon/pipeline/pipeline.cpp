@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/last_bursts.hpp"
 #include "daemon/pipeline/ledger_rows.hpp"
 #include "daemon/pipeline/round_timer.hpp"
 #include "export/memory_reserve.hpp"
@@ -42,15 +43,16 @@ NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
 }  // namespace
 
 void take_last_bursts(QueueWorker& queue) noexcept {
-    constexpr int kLastBursts = 1024;
-    for (int bursts = 0; bursts < kLastBursts && !queue.ended();) {
-        const std::size_t received = queue.step();
-        const bool holds_packets = queue.holds_packets();
-        if (received == 0 && !holds_packets) {
-            return;
+    take_last_bursts([&queue] {
+        if (queue.ended()) {
+            return LastBurst::none;
         }
-        bursts += holds_packets ? 0 : 1;
-    }
+        const std::size_t received = queue.step();
+        if (queue.holds_packets()) {
+            return LastBurst::part;
+        }
+        return received == 0 ? LastBurst::none : LastBurst::whole;
+    });
 }
 
 Pipeline::Pipeline(Parts parts)

@@ -33,8 +33,8 @@ struct PipelinePlaces {
     std::vector<IdleWait> idle_waits{};  ///< of the input threads; empty: all poll on
 };
 
-/// Meters the packets that a stopping queue's source has already taken: whole bursts until one is
-/// empty, at most 1024, which is more than the longest receive ring holds.
+/// Meters the packets that a stopping queue's source has already taken, as take_last_bursts() of
+/// last_bursts.hpp does.
 ///
 /// @thread  the queue's input thread
 void take_last_bursts(QueueWorker& queue) noexcept;

@@ -37,7 +37,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
       ingress_interface_(ingress_interface),
       octets_of_cut_frame_(port.octets_of_cut_frame()),
       uses_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
-      unmap_hold_(port.driver()),
+      unmap_guard_(port.driver()),
       clock_(has_packet_times(port)) {
     if (!has_packet_times(port)) {
         return;
@@ -53,7 +53,7 @@ Burst DpdkQueue::receive() noexcept {
     if (hold_.load(std::memory_order_acquire) == Hold::held) [[unlikely]] {
         return receive_nothing();
     }
-    count_ = unmap_hold_.run(
+    count_ = unmap_guard_.run(
         [this] { return rte_eth_rx_burst(port_, queue_, buffers_.data(), kBurstPackets); });
     if (count_ == 0) {
         release_if_requested();

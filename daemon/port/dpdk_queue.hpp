@@ -90,7 +90,7 @@ private:
     int timestamp_offset_ = -1;
     std::uint64_t timestamp_flag_ = 0;  // 0: packets carry no usable time
     bool uses_host_clock_;
-    MemifUnmapGuard unmap_hold_;
+    MemifUnmapGuard unmap_guard_;
     BurstClock clock_;
     Counter frames_cut_;
     Counter length_unknown_;

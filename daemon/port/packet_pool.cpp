@@ -10,7 +10,6 @@
 #include <string>
 
 #include "daemon/base/startup_error.hpp"
-#include "daemon/machine/device.hpp"
 #include "parsers/packet.hpp"
 
 namespace tributary {
@@ -21,11 +20,11 @@ constexpr std::uint32_t kThreadCache = 256;
 // (rte_mempool.h).
 constexpr std::uint32_t kBeyondRing = 2 * kBurstPackets + kThreadCache * 3 / 2;
 
-std::uint32_t buffers_for(const InputOptions& input) {
-    if (input.mempool_size != 0) {
-        return input.mempool_size;
+std::uint32_t buffers_for(const PortOptions& port) {
+    if (port.mempool_size != 0) {
+        return port.mempool_size;
     }
-    return input.queues * (input.rx_descriptors + kBeyondRing);
+    return port.queues * (port.descriptors + kBeyondRing);
 }
 
 std::string node_text(const NumaNode& node) {
@@ -41,20 +40,20 @@ std::uint64_t PoolSize::memory() const noexcept {
            (octets + RTE_PKTMBUF_HEADROOM + sizeof(rte_mbuf) + kObjectHeader);
 }
 
-std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
+std::vector<PoolSize> plan_pools(std::span<const PortOptions> ports,
                                  std::span<const NumaNode> nodes) {
     std::vector<PoolSize> pools;
     std::vector<std::uint32_t> threads;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < ports.size(); ++i) {
         auto pool = std::find_if(pools.begin(), pools.end(),
                                  [&](const PoolSize& p) { return p.node == nodes[i]; });
         if (pool == pools.end()) {
             pool = pools.insert(pools.end(), PoolSize{.node = nodes[i]});
             threads.push_back(0);
         }
-        pool->buffers += buffers_for(inputs[i]);
-        pool->octets = std::max(pool->octets, buffer_octets(inputs[i]));
-        threads[static_cast<std::size_t>(pool - pools.begin())] += inputs[i].queues;
+        pool->buffers += buffers_for(ports[i]);
+        pool->octets = std::max(pool->octets, buffer_octets(ports[i]));
+        threads[static_cast<std::size_t>(pool - pools.begin())] += ports[i].queues;
     }
     for (std::size_t i = 0; i < pools.size(); ++i) {
         // The threads' caches must not hold all of a small pool.
@@ -63,8 +62,21 @@ std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
     return pools;
 }
 
+std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
+                                 std::span<const NumaNode> nodes) {
+    std::vector<PortOptions> ports(inputs.size());
+    std::ranges::transform(inputs, ports.begin(),
+                           [](const InputOptions& input) { return port_of(input); });
+    return plan_pools(std::span<const PortOptions>(ports), nodes);
+}
+
+const PacketPool& pool_of_node(std::span<const std::unique_ptr<PacketPool>> pools,
+                               const NumaNode& node) {
+    return **std::ranges::find(pools, node, [](const auto& pool) { return pool->size().node; });
+}
+
 PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
-    const std::uint32_t buffers = buffers_for(input);
+    const std::uint32_t buffers = buffers_for(port_of(input));
     return {.node = node,
             .buffers = buffers,
             .cached = std::min(kThreadCache, buffers / (4U * input.queues)),

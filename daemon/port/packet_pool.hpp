@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "daemon/base/options.hpp"
+#include "daemon/machine/device.hpp"
 #include "daemon/machine/topology.hpp"
 
 struct rte_mempool;
@@ -26,11 +28,13 @@ struct PoolSize {
     friend bool operator==(const PoolSize&, const PoolSize&) = default;
 };
 
-/// One pool per NUMA node used: buffers for full receive rings, bursts in flight and the threads'
-/// caches, or `mempool-size`.
+/// One pool per NUMA node used: buffers for full rings, bursts in flight and the threads' caches,
+/// or `mempool-size`.
 ///
-/// @param nodes  of the inputs' NICs, in the inputs' order
+/// @param nodes  of the ports' NICs, in the ports' order
 /// @thread       any; pure
+[[nodiscard]] std::vector<PoolSize> plan_pools(std::span<const PortOptions> ports,
+                                               std::span<const NumaNode> nodes);
 [[nodiscard]] std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
                                                std::span<const NumaNode> nodes);
 
@@ -56,5 +60,11 @@ private:
     PoolSize size_;
     rte_mempool* pool_;
 };
+
+/// The pool of a NUMA node.
+///
+/// @param pools  one of them is of this node, as plan_pools() has it
+[[nodiscard]] const PacketPool& pool_of_node(std::span<const std::unique_ptr<PacketPool>> pools,
+                                             const NumaNode& node);
 
 }  // namespace tributary

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::microseconds kPause{50};  ///< of a stream that waits
 
-[[noreturn]] void refuse(const InputOptions& output, const std::string& what, int error) {
+[[noreturn]] void refuse(const OutputOptions& output, const std::string& what, int error) {
     const bool permission = error == -EPERM || error == -EACCES;
     throw StartupError(permission ? EX_NOPERM : EX_UNAVAILABLE,
                        fmt::format("output {}: {}: {}", output.device, what, rte_strerror(-error)));
@@ -28,7 +28,7 @@ constexpr std::chrono::microseconds kPause{50};  ///< of a stream that waits
 
 }  // namespace
 
-TransmitPort::TransmitPort(EthPortId id, const InputOptions& output, const PacketPool& pool)
+TransmitPort::TransmitPort(EthPortId id, const OutputOptions& output, const PacketPool& pool)
     : id_(id), output_(output), pool_(pool) {
     rte_eth_dev_info info{};
     if (const int error = rte_eth_dev_info_get(id_.value, &info); error != 0) {
@@ -71,7 +71,7 @@ void TransmitPort::configure(const rte_eth_dev_info& info) {
 
 void TransmitPort::set_up_queues(const rte_eth_dev_info& info) {
     std::uint16_t receive_descriptors = 0;
-    std::uint16_t descriptors = output_.rx_descriptors;
+    std::uint16_t descriptors = output_.tx_descriptors;
     if (const int error =
             rte_eth_dev_adjust_nb_rx_tx_desc(id_.value, &receive_descriptors, &descriptors);
         error != 0) {
@@ -152,7 +152,7 @@ TransmitQueue::TransmitQueue(const TransmitPort& port, std::uint16_t queue,
     : port_(port.id().value),
       queue_(queue),
       frame_octets_(static_cast<std::uint16_t>(port.frame_octets())),
-      unmap_hold_(port.driver()),
+      unmap_guard_(port.driver()),
       pool_(port.pool()),
       waits_(waits) {
     const MacAddress source = port.mac_address();
@@ -198,7 +198,7 @@ SendOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept 
 }
 
 bool TransmitQueue::try_send() noexcept {
-    return unmap_hold_.run([this] { return rte_eth_tx_burst(port_, queue_, &buffer_, 1); }) == 1;
+    return unmap_guard_.run([this] { return rte_eth_tx_burst(port_, queue_, &buffer_, 1); }) == 1;
 }
 
 }  // namespace tributary

@@ -26,12 +26,11 @@ using MacAddress = std::array<std::byte, 6>;
 /// closed with it. It receives nothing.
 class TransmitPort {
 public:
-    /// @param output  device, number of transmit queues (`queues`), transmit descriptors for each
-    ///                (`rx_descriptors`), and mtu
-    /// @errors        StartupError(78): more queues than the driver has, or a larger mtu; (69): the
-    ///                driver refuses the set-up
-    /// @thread        main, like all of this class
-    TransmitPort(EthPortId id, const InputOptions& output, const PacketPool& pool);
+    /// @errors  StartupError(78): more queues than the driver has, or a larger mtu; (69): the
+    /// driver
+    ///          refuses the set-up
+    /// @thread  main, like all of this class
+    TransmitPort(EthPortId id, const OutputOptions& output, const PacketPool& pool);
     ~TransmitPort();
     TransmitPort(const TransmitPort&) = delete;
     TransmitPort& operator=(const TransmitPort&) = delete;
@@ -60,7 +59,7 @@ private:
     [[nodiscard]] bool is_known_to_be_empty(std::uint16_t queue) const noexcept;
 
     EthPortId id_;
-    InputOptions output_;
+    OutputOptions output_;
     const PacketPool& pool_;
     std::string driver_;
     std::uint16_t descriptors_ = 0;  ///< of each queue
@@ -89,7 +88,7 @@ private:
     std::uint16_t queue_;
     std::uint16_t frame_octets_;
     bool was_full_ = false;
-    MemifUnmapGuard unmap_hold_;
+    MemifUnmapGuard unmap_guard_;
     const PacketPool& pool_;
     const std::atomic<bool>& waits_;
     MacAddresses addresses_{};

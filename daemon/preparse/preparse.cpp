@@ -22,6 +22,7 @@
 #include "daemon/machine/pinned_thread.hpp"
 #include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/pipeline/idle_back_off.hpp"
+#include "daemon/pipeline/last_bursts.hpp"
 #include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/pipeline/source_ledger.hpp"
 #include "daemon/port/dpdk_queue.hpp"
@@ -150,25 +151,20 @@ private:
     };
 
     void open_ports() {
-        const auto pool_of = [this](std::size_t port) -> const PacketPool& {
-            return **std::ranges::find(pools_, plan_.nodes[port],
-                                       [](const auto& pool) { return pool->size().node; });
-        };
         if (plan_.heads) {
             head_pool_ = std::make_unique<PacketPool>(*plan_.heads, "heads");
         }
-        if (job_.captures.empty()) {
-            input_port_ =
-                std::make_unique<EthPort>(eal_->port_of(plan_.devices.front()), plan_.ports.front(),
-                                          plan_.devices.front(), pool_of(0), head_pool_.get());
+        if (plan_.input) {
+            input_port_ = std::make_unique<EthPort>(
+                eal_->port_of(plan_.devices.front()), *plan_.input, plan_.devices.front(),
+                pool_of_node(pools_, plan_.nodes.front()), head_pool_.get());
         }
-        if (job_.to_device.empty()) {
+        if (!plan_.output) {
             writer_ = std::make_unique<CaptureWriter>(job_.to_capture);
             return;
         }
-        output_ =
-            std::make_unique<TransmitPort>(eal_->port_of(plan_.devices.back()), plan_.ports.back(),
-                                           pool_of(plan_.ports.size() - 1));
+        output_ = std::make_unique<TransmitPort>(eal_->port_of(plan_.devices.back()), *plan_.output,
+                                                 pool_of_node(pools_, plan_.nodes.back()));
     }
 
     std::unique_ptr<Stream> make_stream(std::uint16_t queue) {
@@ -186,7 +182,7 @@ private:
         made->stream = std::make_unique<PreparseStream>(
             made->number, made->stages->parts(input_.parse), *made->sink, made->counters);
         if (input_port_) {
-            made->name = fmt::format("{}/{}", plan_.ports.front().name, queue);
+            made->name = fmt::format("{}/{}", plan_.input->name, queue);
             made->source =
                 std::make_unique<DpdkQueue>(*input_port_, queue, input_.ingress_interface);
         } else {
@@ -212,8 +208,7 @@ private:
     }
 
     void watch_input() {
-        InputWatch::Input input{
-            plan_.ports.front().name, plan_.devices.front(), input_port_.get(), {}};
+        InputWatch::Input input{plan_.input->name, plan_.devices.front(), input_port_.get(), {}};
         for (const auto& stream : streams_) {
             input.queues.push_back(stream->source.get());
         }
@@ -262,10 +257,8 @@ private:
         while (!stop_.load(std::memory_order_relaxed)) {
             idle.after_poll(poll(source, stream) > 0);
         }
-        // Packets that the NIC has already taken are sent too.
-        constexpr int kLastBursts = 1024;
-        for (int burst = 0; burst < kLastBursts && poll(source, stream) > 0; ++burst) {
-        }
+        take_last_bursts(
+            [&] { return poll(source, stream) > 0 ? LastBurst::whole : LastBurst::none; });
         stream.flush();
     }
 
@@ -327,7 +320,6 @@ private:
         return input_watch_ ? input_watch_->pause() : 1s;
     }
 
-    static constexpr auto kWithoutMemory = "not enough memory to look after the run, which goes on";
     void stop() noexcept {
         output_may_wait_.store(false, std::memory_order_relaxed);
         stop_.store(true, std::memory_order_relaxed);
@@ -336,6 +328,7 @@ private:
     }
 
     static constexpr std::chrono::seconds kPipeToDevice{5};
+    static constexpr auto kWithoutMemory = "not enough memory to look after the run, which goes on";
 
     MemoryReserve reserve_;  ///< of the main thread
     const PreparseJob& job_;

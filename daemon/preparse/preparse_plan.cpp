@@ -16,17 +16,6 @@
 namespace tributary {
 namespace {
 
-/// The output's device as input options, for names, buffers and descriptors.
-InputOptions output_options(const PreparseJob& job, std::uint16_t streams) {
-    InputOptions output;
-    output.name = "output";
-    output.device = job.to_device;
-    output.queues = streams;
-    output.mtu = job.mtu;
-    output.rx_descriptors = 1024;
-    return output;
-}
-
 /// Files named in a device string after `key`, for instance "rx_pcap".
 std::vector<std::string> files_of(const std::string& device, const std::string& key) {
     const std::regex pattern("," + key + "=([^,]+)");
@@ -81,29 +70,33 @@ PreparseInput input_of(const PreparseJob& job, const Config& config) {
 
 PreparsePlan plan_preparse(const PreparseJob& job, const Config& config, std::uint16_t streams) {
     PreparsePlan plan;
+    std::vector<PortOptions> ports;
     if (job.captures.empty()) {
-        plan.ports.push_back(with_mtu_of_interface(config.inputs.front()));
+        plan.input = with_mtu_of_interface(config.inputs.front());
+        ports.push_back(port_of(*plan.input));
     }
     if (!job.to_device.empty()) {
-        plan.ports.push_back(output_options(job, streams));
+        plan.output = {.device = job.to_device, .queues = streams, .mtu = job.mtu};
+        ports.push_back(port_of(*plan.output));
     }
-    for (const InputOptions& port : plan.ports) {
+    for (const PortOptions& port : ports) {
         plan.devices.push_back(eal_device(port, plan.devices.size()));
         plan.nodes.push_back(read_device_node(plan.devices.back()));
     }
-    if (job.captures.empty() && needs_head_buffers(plan.ports.front())) {
-        plan.heads = plan_head_pool(plan.ports.front(), plan.nodes.front());
+    if (plan.input && needs_head_buffers(*plan.input)) {
+        plan.heads = plan_head_pool(*plan.input, plan.nodes.front());
     }
     if (plan.devices.size() == 2 && plan.devices[0].port_name == plan.devices[1].port_name) {
         throw StartupError(EX_CONFIG, "--from and --to are one device, " + job.to_device +
                                           "; packets and unified headers need one each");
     }
-    if (!plan.ports.empty()) {
-        plan.pools = plan_pools(plan.ports, plan.nodes);
+    if (!ports.empty()) {
+        plan.pools = plan_pools(ports, plan.nodes);
         std::vector<QueueToPlace> queues;
         for (std::uint16_t queue = 0; queue < streams; ++queue) {
-            queues.push_back(
-                {.input = plan.ports.front().name, .queue = queue, .node = plan.nodes.front()});
+            queues.push_back({.input = plan.input ? plan.input->name : "output",
+                              .queue = queue,
+                              .node = plan.nodes.front()});
         }
         plan.cores = place_threads(config.cores, read_topology(), queues);
     }

@@ -35,8 +35,9 @@ struct PreparseInput {
 
 /// The use of DPDK: none, one or both of input and output are devices.
 struct PreparsePlan {
-    std::vector<InputOptions> ports;  ///< the input first
-    std::vector<EalDevice> devices;   ///< one per port, like `nodes`
+    std::optional<InputOptions> input;
+    std::optional<OutputOptions> output;
+    std::vector<EalDevice> devices;  ///< of the input, then of the output, like `nodes`
     std::vector<NumaNode> nodes;
     std::vector<PoolSize> pools;
     std::optional<PoolSize> heads;  ///< if the input needs head buffers

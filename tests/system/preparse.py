@@ -266,7 +266,7 @@ class Live(Sender):
         harness.need("nm")
         for program in (harness.TRIBUTARYD, harness.TRIBUTARY):
             symbols = subprocess.run(["nm", "--dynamic", "--defined-only", program], capture_output=True, text=True, check=True)
-            self.assertRegex(symbols.stdout, r"(?m) T munmap$", "DPDK's drivers would find libc's munmap, not UnmapHold's")
+            self.assertRegex(symbols.stdout, r"(?m) T munmap$", "DPDK's drivers would find libc's munmap, not MemifUnmapGuard's")
 
 
 if __name__ == "__main__":

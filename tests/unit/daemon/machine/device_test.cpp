@@ -89,17 +89,17 @@ TEST_CASE("eal_device: no device, or a scheme without an interface name, is a co
 }
 
 TEST_CASE("buffer_octets: a frame of the mtu with two tags fits, in whole KiB", "[daemon][unit]") {
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 68)) == 2048);
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 1500)) == 2048);
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 2022)) == 2048);
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 2023)) == 3072);
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 9000)) == 9216);
-    CHECK(buffer_octets(input("0000:81:00.0", 1, 16000)) == 16384);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 68))) == 2048);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 1500))) == 2048);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 2022))) == 2048);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 2023))) == 3072);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 9000))) == 9216);
+    CHECK(buffer_octets(port_of(input("0000:81:00.0", 1, 16000))) == 16384);
 }
 
 TEST_CASE("buffer_octets: af_packet fills buffers by its frame size", "[daemon][unit]") {
-    CHECK(buffer_octets(input("af_packet:eth0", 1, 1500)) == 2048);
-    CHECK(buffer_octets(input("af_packet:eth0", 1, 9000)) == 16384);
+    CHECK(buffer_octets(port_of(input("af_packet:eth0", 1, 1500))) == 2048);
+    CHECK(buffer_octets(port_of(input("af_packet:eth0", 1, 9000))) == 16384);
 }
 
 TEST_CASE("with_mtu: buffers follow the interface, unless the key is set", "[daemon][unit]") {
@@ -112,14 +112,14 @@ TEST_CASE("with_mtu: buffers follow the interface, unless the key is set", "[dae
     CHECK(followed("af_packet:lo", 65'536) == 16'000);
     CHECK(followed("af_xdp:eth0", 2500) == 2500);
     CHECK(followed("af_xdp:eth0", 9000) == 3046);
-    CHECK(buffer_octets(with_mtu(input("af_xdp:eth0", 1, 0), 9000)) == 3072);
+    CHECK(buffer_octets(port_of(with_mtu(input("af_xdp:eth0", 1, 0), 9000))) == 3072);
     CHECK(followed("0000:81:00.0", 9000) == 1500);
     CHECK(followed("net_tap0,iface=tap0", 9000) == 1500);
     CHECK(with_mtu(input("af_packet:eth0", 1, 1500), 9000).mtu == 1500);
     CHECK(with_mtu(input("af_packet:eth0", 1, 9000), 1500).mtu == 9000);
     CHECK(eal_device(with_mtu(input("af_packet:eth1", 1, 0), 9000), 0).argument ==
           "net_af_packet0,iface=eth1,qpairs=1,blocksz=65536,framesz=16384,framecnt=2048");
-    CHECK(buffer_octets(input("af_packet:eth1", 1, 0)) == 2048);
+    CHECK(buffer_octets(port_of(input("af_packet:eth1", 1, 0))) == 2048);
 }
 
 TEST_CASE("octets_of_cut_frame: what drivers cut without a word", "[daemon][unit]") {

@@ -52,6 +52,10 @@ std::string memif(int number, const std::string& role) {
            ",socket-abstract=no";
 }
 
+OutputOptions output_of(const InputOptions& device) {
+    return {.device = device.device, .mtu = mtu_of(device), .tx_descriptors = 256};
+}
+
 /// EAL with the devices that the tests need. It starts once in a process, and a port that was
 /// closed is gone for good.
 struct Machine {
@@ -144,8 +148,8 @@ void check_trimmed(Machine& machine, std::size_t index) {
 
 /// A stream that must not wait loses a frame when no buffer is free; one that may wait gets one.
 void check_waiting_for_buffers(Machine& machine, std::size_t index) {
-    const TransmitPort port(machine.eal.port_of(machine.devices[index]), machine.inputs[index],
-                            machine.pool);
+    const TransmitPort port(machine.eal.port_of(machine.devices[index]),
+                            output_of(machine.inputs[index]), machine.pool);
     std::atomic<bool> waits{false};
     TransmitQueue queue(port, 0, tributary::MacAddress{}, waits);
     std::vector<rte_mbuf*> taken;
@@ -205,7 +209,7 @@ struct HeldBurst {
 void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t client) {
     const auto port = machine.open(server, machine.inputs[server]);
     auto other = std::make_optional<TransmitPort>(machine.eal.port_of(machine.devices[client]),
-                                                  machine.inputs[client], machine.pool);
+                                                  output_of(machine.inputs[client]), machine.pool);
     other->start();
     REQUIRE(wait_until([&] { return is_up(*port) && other->is_up(); }));
     constexpr int kMappings = 2;  // one at each end
