@@ -19,9 +19,10 @@ namespace tributary {
 /// of the other direction.
 class BiflowEntry {
 public:
-    /// @param line, groups  of the entry, which outlives this
-    BiflowEntry(HotEntry& line, GroupBytes groups, const RecordLayout& layout) noexcept
-        : line_(line), groups_(groups), layout_(layout) {}
+    /// @param line, counts, groups  of the entry, which outlives this
+    BiflowEntry(HotEntry& line, EntryCounts& counts, GroupBytes groups,
+                const RecordLayout& layout) noexcept
+        : line_(line), counts_(counts), groups_(groups), layout_(layout) {}
 
     [[nodiscard]] ReverseGroup& reverse() const noexcept {
         return groups_.get<ReverseGroup>(layout_.reverse_at);
@@ -34,14 +35,14 @@ public:
     /// its own.
     [[nodiscard]] bool add_counted(bool is_reverse, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
-        if ((is_reverse ? reverse().packets : line_.packets) == 0) {
+        if ((is_reverse ? reverse().packets : counts_.packets) == 0) {
             return false;
         }
         if (is_reverse) {
             add_counts(reverse(), counts);
             widen(reverse(), span.start, span.end);
         } else {
-            add_counts(line_, counts);
+            add_counts(line_, counts_, counts);
             widen(forward_span(), span.start, span.end);
         }
         return true;
@@ -79,8 +80,8 @@ private:
         line_.starts_swapped = line_.starts_swapped == 0 ? 1 : 0;
         const std::uint32_t finished = line_.finished;
         line_.finished = (finished >> 1U | finished << 1U) & 3U;
-        std::swap(line_.packets, back.packets);
-        std::swap(line_.octets, back.octets);
+        std::swap(counts_.packets, back.packets);
+        std::swap(counts_.octets, back.octets);
         std::swap(there.start, back.start);
         std::swap(there.end, back.end);
         back.tcp_control_bits = std::exchange(line_.tcp_control_bits, back.tcp_control_bits);
@@ -102,7 +103,7 @@ private:
         }
         auto& there = groups_.get<TunnelGroup>(layout_.tunnel_at);
         auto& back = groups_.get<TunnelGroup>(layout_.reverse_tunnel_at);
-        if (line_.packets == 0) {
+        if (counts_.packets == 0) {
             there = swapped(back, true);
         }
         if (reverse().packets == 0) {
@@ -116,6 +117,7 @@ private:
     }
 
     HotEntry& line_;
+    EntryCounts& counts_;
     GroupBytes groups_;
     const RecordLayout& layout_;
 };

@@ -166,7 +166,7 @@ private:
         if (!line.is_running()) {
             return {};
         }
-        return {entry, line.was_cut != 0, update.tally(line).packets, line.end};
+        return {entry, line.was_cut != 0, update.expanded_tally(line).packets, line.end};
     }
     [[nodiscard]] static Candidate better(const Candidate& a, const Candidate& b) noexcept {
         if (a.entry == kNoEntry || b.entry == kNoEntry) {

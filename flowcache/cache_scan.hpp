@@ -39,18 +39,19 @@ public:
     }
 
     /// Copies the records that running flows have now; the reason of their end is `none`.
+    /// Compact flows are expanded.
     ///
     /// @param most  entries that are passed
     /// @param look  called with each record; false: the scan stops behind it
     template <class Cache, class Look>
-    [[nodiscard]] bool copy_some(const Cache& cache, std::size_t most, Look look) noexcept {
+    [[nodiscard]] bool copy_some(Cache& cache, std::size_t most, Look look) noexcept {
         bool continues = true;
         for (; most > 0 && has_more(cache) && continues; --most) {
             const EntryIndex entry = next_++;
             if (cache.entries_.line(entry).is_running() &&
                 !cache.update_.is_empty(cache.entries_.line(entry))) {
                 typename Cache::Record record;
-                cache.update_.write_record(cache.entries_, entry, record);
+                cache.update_.write_expanded(cache.entries_, entry, record);
                 continues = look(record);
             }
         }

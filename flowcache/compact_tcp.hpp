@@ -19,9 +19,9 @@
 
 namespace tributary {
 
-/// What the HotEntry of a TCP uniflow that just goes on keeps in place of packets, octets and
-/// start: all that its next segment needs, and what such segments have added since. Its TcpState, a
-/// cache line of its own, is then not touched.
+/// What the HotEntry of a TCP uniflow that just goes on keeps in place of EntryCounts: all that its
+/// next segment needs, and what such segments have added since. Its TcpState, a cache line of its
+/// own, is then not touched.
 ///
 ///                expanded                                 compact
 ///     HotEntry   key .. packets octets start end ..       key .. CompactTcp         end ..
@@ -30,8 +30,9 @@ namespace tributary {
 /// No count is lost: packets are as many as segments. The counts in the HotEntry have few bits
 /// each, so they are moved to the state after kMostPackets. Anything else expands the flow first: a
 /// segment that does not just go on, a segment after a silence or near a deadline, and each reader
-/// of its counts or its start. A flow with a TcpLossState stays expanded, and so does a flow that
-/// is hours old. Biflows and flows with other groups are always expanded.
+/// of its counts or its start, which EntryUpdate::expanded() hands out. A flow with a TcpLossState
+/// stays expanded, and so does a flow that is hours old. Biflows and flows with other groups are
+/// always expanded.
 ///
 /// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
 /// long as plain ones. In single runs before and after, in turn on a noisy machine, 1.8 and 1.4
@@ -39,7 +40,7 @@ namespace tributary {
 ///
 /// @thread  the thread that owns the cache
 /// @cost    one cache line per segment; to compact or expand, the state's line too
-class [[gnu::may_alias]] CompactTcp {  // it lies where HotEntry has members of other types
+class [[gnu::may_alias]] CompactTcp {  // it lies where HotEntry has EntryCounts
 public:
     /// How long packets are added to a compact flow without a test of its deadlines and of the
     /// analysis' memory of segments.
@@ -66,15 +67,16 @@ public:
     [[gnu::always_inline]] static void compact(HotEntry& line, TcpState& state,
                                                Timestamp clock) noexcept {
         constexpr std::uint32_t kMost = 0xFFFF'FFFF - kMostPackets;
-        if (line.packets != state.segments || state.segments > kMost ||
-            ticks(clock) - ticks(line.start) >= kMostAge) [[unlikely]] {
+        const EntryCounts& counts = line.counts.counts_;
+        if (counts.packets != state.segments || state.segments > kMost ||
+            ticks(clock) - ticks(counts.start) >= kMostAge) [[unlikely]] {
             return;  // not all packets were read, or there are too many, or it is too old
         }
         CompactTcp compact;
-        compact.counts_ = ticks(line.start) << kTickAt;
+        compact.counts_ = ticks(counts.start) << kTickAt;
         compact.next_ = state.next;
         compact.recent_ = state.recent;
-        const Moved moved{line.start, line.octets};
+        const Moved moved{counts.start, counts.octets};
         std::memcpy(&place_in(line), &compact, sizeof compact);
         std::memcpy(&state, &moved, sizeof moved);
         line.is_compact = 1;
@@ -91,9 +93,9 @@ public:
             static_cast<std::uint32_t>(compact.counts_ >> kDataAt & kMostPackets);
         state.recent = compact.recent_;
         state.go_on_to(compact.next_);
-        line.packets = state.segments;
-        line.octets = moved.octets + (compact.counts_ & kMostOctets);
-        line.start = moved.start;
+        line.counts.counts_ = {.packets = state.segments,
+                               .octets = moved.octets + (compact.counts_ & kMostOctets),
+                               .start = moved.start};
         line.is_compact = 0;
     }
 
@@ -155,9 +157,9 @@ private:
     static_assert(sizeof(Moved) == offsetof(TcpState, low) && offsetof(TcpState, next) == 0);
 
     [[nodiscard]] static CompactTcp& place_in(HotEntry& line) noexcept {
-        static_assert(sizeof(CompactTcp) == offsetof(HotEntry, end) - offsetof(HotEntry, packets));
+        static_assert(sizeof(CompactTcp) == sizeof(CountsPlace));
         return *reinterpret_cast<CompactTcp*>(reinterpret_cast<std::byte*>(&line) +
-                                              offsetof(HotEntry, packets));
+                                              offsetof(HotEntry, counts));
     }
     [[nodiscard]] static std::uint64_t ticks(Timestamp time) noexcept {
         return static_cast<std::uint64_t>(time.time_since_epoch().count()) >> kTickShift;

@@ -71,8 +71,8 @@ public:
     void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
         HotEntry& line = entries.line(entry);
         line.key = first.key;
-        clear_counts(line);
-        line.is_compact = 0;
+        line.is_compact = 0;  // before its counts are asked for
+        clear_counts(line, expanded(line));
         line.was_cut = 0;
         line.end_was_seen = 0;
         line.starts_swapped = 0;
@@ -94,7 +94,7 @@ public:
         if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
             analysis_.pause(tcp_state(line, layout_), first.packet->seen_at - line.end);
         }
-        line.start = first.packet->seen_at;
+        expanded(line).start = first.packet->seen_at;
         line.end = first.packet->seen_at;
         if (is_biflow()) {
             return;  // each direction begins with its own first packet
@@ -118,7 +118,7 @@ public:
     [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
 
     /// Adds a packet of a running entry if it changes nothing but what it adds: its record has
-    /// begun, no later than the packet, and its deadline() has not passed, which is that of a
+    /// begun, no later than the packet, and its deadline has not passed, which is that of a
     /// record.
     /// @return  false: it may change more, and nothing was added
     [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(HotEntry& line,
@@ -127,24 +127,30 @@ public:
             if (CompactTcp::add(line, packet, compact_limits_)) [[likely]] {
                 return true;
             }
-            expand(line);
         }
-        if (packet.packet->seen_at < line.start ||  // each packet of an empty entry is
-            packet.packet->clock > deadline_of(line.start, line.end, timeouts_).at) {
+        EntryCounts& counts = expanded(line);
+        if (packet.packet->seen_at < counts.start ||  // each packet of an empty entry is
+            packet.packet->clock > deadline_of(counts.start, line.end, timeouts_).at) {
             return false;
         }
-        add(line, packet);
+        add(line, counts, packet);
         return true;
     }
-    /// Expands what add() made compact. Required before packets, octets, start or a TcpState are
-    /// used.
-    void expand(HotEntry& line) const noexcept {
+    /// The counts of an entry, which is expanded first; then its TcpState is complete too. No other
+    /// function gives access to the counts. They are valid until add() makes the entry compact.
+    [[nodiscard, gnu::always_inline]] EntryCounts& expanded(HotEntry& line) const noexcept {
         if (may_be_compact() && line.is_compact != 0) {
             CompactTcp::expand(line, tcp_state(line, layout_));
         }
+        return line.counts.counts_;
     }
 
     [[gnu::always_inline]] void add(HotEntry& line, const KeyedPacket& packet) noexcept {
+        add(line, expanded(line), packet);
+    }
+    /// @param counts  from expanded()
+    [[gnu::always_inline]] void add(HotEntry& line, EntryCounts& counts,
+                                    const KeyedPacket& packet) noexcept {
         if (is_biflow()) {
             add_to_biflow(line, packet);
             return;
@@ -153,8 +159,8 @@ public:
         // Read once: the compiler must assume that stores to the HotEntry change it.
         const Timestamp seen_at = packet.packet->seen_at;
         // The analysis comes last, so that nothing has to be kept for later across it.
-        add_counts(line, counts_of(packet));
-        widen(line, seen_at, seen_at);
+        add_counts(line, counts, counts_of(packet));
+        widen(line, counts, seen_at, seen_at);
         if (adds_to_groups()) {
             add_to_groups(groups_.of(line), layout_, packet);
         }
@@ -167,16 +173,17 @@ public:
     ///          own yet
     [[nodiscard]] bool add_counted(HotEntry& line, bool is_swapped, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
+        EntryCounts& own = expanded(line);
         if (is_biflow()) {
             if (!directions(line).add_counted(line.is_reverse(is_swapped), counts, span)) {
                 return false;
             }
-        } else if (line.packets == 0) {
+        } else if (own.packets == 0) {
             return false;
         } else {
-            add_counts(line, counts);
+            add_counts(line, own, counts);
         }
-        widen(line, span.start, span.end);
+        widen(line, own, span.start, span.end);
         return true;
     }
 
@@ -188,21 +195,22 @@ public:
         return TcpEnd::is_of_next(line, is_empty(line), packet);
     }
 
-    [[nodiscard]] Deadline deadline(HotEntry& line) const noexcept {
-        expand(line);
+    // These expand the entry.
+    [[nodiscard]] Deadline expanded_deadline(HotEntry& line) const noexcept {
+        const Timestamp start = expanded(line).start;
         if (is_empty(line)) {  // only silence ends an entry without a packet
             return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
         }
         if (line.end_was_seen != 0) [[unlikely]] {
-            return deadline_behind_end(line.start, line.end, timeouts_);
+            return deadline_behind_end(start, line.end, timeouts_);
         }
-        return deadline_of(line.start, line.end, timeouts_);
+        return deadline_of(start, line.end, timeouts_);
     }
 
     /// Packets and octets of a record, of both directions.
-    [[nodiscard]] RecordTally tally(HotEntry& line) const noexcept {
-        expand(line);
-        RecordTally tally{1, line.packets, line.octets};
+    [[nodiscard]] RecordTally expanded_tally(HotEntry& line) const noexcept {
+        const EntryCounts& counts = expanded(line);
+        RecordTally tally{1, counts.packets, counts.octets};
         if (is_biflow()) {
             const ReverseGroup& reverse = reverse_of(line);
             tally.packets += reverse.packets;
@@ -210,16 +218,16 @@ public:
         }
         return tally;
     }
-    /// Whether the entry has no packet: it was just opened, or is between records.
+    /// Whether the entry has no packet: it was just opened, or is between records. A compact entry
+    /// has packets, and stays compact.
     [[nodiscard]] bool is_empty(HotEntry& line) const noexcept {
-        return line.is_compact == 0 && line.packets == 0 &&
+        return line.is_compact == 0 && line.counts.counts_.packets == 0 &&
                (!is_biflow() || reverse_of(line).packets == 0);
     }
 
     /// The record of an entry that runs, or ends now.
-    void write_record(const Entries& entries, EntryIndex entry,
-                      typename Entries::Record& record) const noexcept {
-        expand(entries.line(entry));
+    void write_expanded(const Entries& entries, EntryIndex entry,
+                        typename Entries::Record& record) const noexcept {
         write_waiting(entries, entry, record);
         write_analysis(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
                        entries.line(entry));
@@ -243,7 +251,7 @@ public:
     void write_waiting(const Entries& entries, EntryIndex entry,
                        typename Entries::Record& record) const noexcept {
         HotEntry& line = entries.line(entry);
-        entries.write_record(entry, record);
+        entries.write_record(entry, expanded(line), record);
         if (is_biflow()) {
             const ReverseGroup& reverse = reverse_of(line);
             const PacketSpan& span = forward_span(line);
@@ -263,7 +271,7 @@ public:
         return reason == FlowEndReason::active_timeout;
     }
     void start_empty_slice(HotEntry& line) noexcept {
-        clear_counts(line);
+        clear_counts(line, expanded(line));
         line.was_cut = 1;
         line.end_was_seen = 0;
         if (is_biflow()) {
@@ -348,7 +356,8 @@ private:
         }
     }
     [[gnu::noinline]] void add_to_biflow(HotEntry& line, const KeyedPacket& packet) noexcept {
-        widen(line, packet.packet->seen_at, packet.packet->seen_at);
+        EntryCounts& counts = expanded(line);
+        widen(line, counts, packet.packet->seen_at, packet.packet->seen_at);
         ReverseGroup& reverse = reverse_of(line);
         if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
             [[unlikely]] {
@@ -360,11 +369,11 @@ private:
         } else {
             PacketSpan& span = forward_span(line);
             analyse(line, false, packet, span.end);
-            add_to_direction(line, span, groups_.of(line), layout_, packet);
+            add_to_direction(LineCounts(line, counts), span, groups_.of(line), layout_, packet);
         }
     }
     [[nodiscard]] BiflowEntry directions(HotEntry& line) const noexcept {
-        return {line, groups_.of(line), layout_};
+        return {line, expanded(line), groups_.of(line), layout_};
     }
     [[nodiscard]] PacketSpan& forward_span(HotEntry& line) const noexcept {
         return directions(line).forward_span();

@@ -207,7 +207,7 @@ private:
         HotEntry& line = entries_.line(entry);
         // The deadline of a first packet is new, and a late packet makes the active deadline
         // earlier.
-        bool moves_deadline = packet.packet->seen_at < line.start;
+        bool moves_deadline = packet.packet->seen_at < update_.expanded(line).start;
         if (update_.is_empty(line)) {
             slices_.remove(entry);
             counters_.flows_created.add();
@@ -224,7 +224,8 @@ private:
     template <class Sink>
     [[nodiscard]] bool expire_if_due(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
         HotEntry& line = entries_.line(entry);
-        for (Deadline due = update_.deadline(line); clock > due.at; due = update_.deadline(line)) {
+        for (Deadline due = update_.expanded_deadline(line); clock > due.at;
+             due = update_.expanded_deadline(line)) {
             end(entry, due.reason, sink);
             if (!line.is_running()) {
                 return false;
@@ -258,7 +259,7 @@ private:
     }
 
     void schedule(EntryIndex entry) noexcept {
-        const Timestamp deadline = update_.deadline(entries_.line(entry)).at;
+        const Timestamp deadline = update_.expanded_deadline(entries_.line(entry)).at;
         due_.grow(entries_.used());
         due_.set(entry, deadline);
         search_.scheduled(deadline);
@@ -293,7 +294,7 @@ private:
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
-            update_.write_record(entries_, entry, record);
+            update_.write_expanded(entries_, entry, record);
             has_left = entries_.first_waiting() == kNoEntry && sink.try_push(record);
             if (update_.outlives(reason) && (has_left || entries_.has_room())) {
                 cut(entry, has_left);
@@ -355,7 +356,8 @@ private:
             end(slices_.next(), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
-            counters_.lost_ring_full.add(update_.tally(entries_.line(entries_.first_waiting())));
+            counters_.lost_ring_full.add(
+                update_.expanded_tally(entries_.line(entries_.first_waiting())));
             entries_.free_first_waiting();
         }
     }

@@ -242,15 +242,17 @@ public:
     }
 
     /// The record of an entry; of a biflow as if it were a uniflow with the canonical key.
-    void write_record(EntryIndex entry, Record& record) const noexcept {
+    ///
+    /// @param counts  of that entry
+    void write_record(EntryIndex entry, const EntryCounts& counts, Record& record) const noexcept {
         const HotEntry& line = this->line(entry);
         record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
                        .tcp_control_bits = line.tcp_control_bits,
                        .ip_class_of_service = line.ip_class_of_service,
                        .end_reason = line.end_reason,
-                       .packets = line.packets,
-                       .octets = line.octets,
-                       .start = line.start,
+                       .packets = counts.packets,
+                       .octets = counts.octets,
+                       .start = counts.start,
                        .end = line.end};
         if constexpr (kGroupBytes != 0) {
             std::memcpy(record.groups.data(), place_.begin(this->line(entry)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,6 +22,27 @@ struct FlowHandle {
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
+template <std::size_t kRecordBytes>
+class EntryUpdate;
+
+/// The counts of an entry that is expanded.
+struct EntryCounts {
+    std::uint64_t packets;
+    std::uint64_t octets;
+    Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
+};
+
+/// The place of an entry's counts, or of its CompactTcp. Only EntryUpdate::expanded() gives access
+/// to the counts, and it expands the entry first.
+class CountsPlace {
+private:
+    friend class CompactTcp;
+    template <std::size_t kRecordBytes>
+    friend class EntryUpdate;
+
+    EntryCounts counts_;
+};
+
 /// The 64 bytes of a running flow that each of its packets touches. An IPv4 uniflow without field
 /// groups has nothing else. GroupPlace defines where groups lie; IPv6 addresses are in an array of
 /// their own, at the same index. The HotEntry of a biflow has the counts of the direction from the
@@ -32,13 +54,11 @@ struct alignas(64) HotEntry {
     std::uint16_t tcp_control_bits;
     std::uint8_t ip_class_of_service;
     FlowEndReason end_reason;  ///< none: it runs
-    std::uint64_t packets;     ///< this, octets and start: unless is_compact
-    std::uint64_t octets;
-    Timestamp start;  ///< later than any packet while the entry has none (clear_counts())
+    CountsPlace counts;
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the next entry that waits
     std::uint32_t generation : 22;
-    std::uint32_t is_compact : 1;      ///< CompactTcp lies in place of packets, octets and start
+    std::uint32_t is_compact : 1;      ///< CompactTcp lies in place of the counts
     std::uint32_t was_cut : 1;         ///< the active timeout has ended a record of this flow
     std::uint32_t distance : 4;        ///< of FlowIndex::Place
     std::uint32_t end_was_seen : 1;    ///< of the connection, in this record: TcpEnd

@@ -124,14 +124,28 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
 }
 
 /// Makes a HotEntry one that has counted nothing.
-inline void clear_counts(HotEntry& line) noexcept {
+///
+/// @param counts  of the entry
+inline void clear_counts(HotEntry& line, EntryCounts& counts) noexcept {
     line.tcp_control_bits = 0;
     line.ip_class_of_service = 0;
     line.end_reason = FlowEndReason::none;
-    line.packets = 0;
-    line.octets = 0;
-    line.start = Timestamp::max();
+    counts = {.packets = 0, .octets = 0, .start = Timestamp::max()};
 }
+
+/// The counts of the direction that a HotEntry counts, with the member names of ReverseGroup.
+struct LineCounts {
+    [[gnu::always_inline]] LineCounts(HotEntry& line, EntryCounts& counts) noexcept
+        : packets(counts.packets),
+          octets(counts.octets),
+          tcp_control_bits(line.tcp_control_bits),
+          ip_class_of_service(line.ip_class_of_service) {}
+
+    std::uint64_t& packets;
+    std::uint64_t& octets;
+    std::uint16_t& tcp_control_bits;
+    std::uint8_t& ip_class_of_service;
+};
 
 /// What some packets of one direction add to its record.
 struct PacketCounts {
@@ -144,12 +158,21 @@ struct PacketCounts {
     return {1, keyed.fields->ip_bytes, keyed.fields->tcp_control_bits};
 }
 
-/// @param direction  HotEntry or ReverseGroup
+/// @param direction  LineCounts or ReverseGroup
 template <class Direction>
-void add_counts(Direction& direction, const PacketCounts& counts) noexcept {
+[[gnu::always_inline]] inline void add_counts(Direction&& direction,
+                                              const PacketCounts& counts) noexcept {
     direction.packets += counts.packets;
     direction.octets += counts.octets;
     direction.tcp_control_bits |= counts.tcp_control_bits;
+}
+
+/// @param own  of the entry
+[[gnu::always_inline]] inline void add_counts(HotEntry& line, EntryCounts& own,
+                                              const PacketCounts& counts) noexcept {
+    own.packets += counts.packets;
+    own.octets += counts.octets;
+    line.tcp_control_bits |= counts.tcp_control_bits;
 }
 
 /// @param span  of any type with a start and an end
@@ -158,12 +181,18 @@ void widen(Span& span, Timestamp first, Timestamp last) noexcept {
     span.start = std::min(span.start, first);
     span.end = std::max(span.end, last);
 }
+/// @param own  of the entry
+[[gnu::always_inline]] inline void widen(HotEntry& line, EntryCounts& own, Timestamp first,
+                                         Timestamp last) noexcept {
+    own.start = std::min(own.start, first);
+    line.end = std::max(line.end, last);
+}
 
 /// Adds a packet to one direction of a biflow, which begins with its first one.
 ///
 /// @param counts, span  of the packet's direction: two parts of one entry, or the same
 template <class Counts, class Span>
-void add_to_direction(Counts& counts, Span& span, GroupBytes groups, const RecordLayout& layout,
+void add_to_direction(Counts&& counts, Span& span, GroupBytes groups, const RecordLayout& layout,
                       const KeyedPacket& packet) noexcept {
     const Timestamp seen_at = packet.packet->seen_at;
     if (counts.packets == 0) {
