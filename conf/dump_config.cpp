@@ -122,10 +122,16 @@ constexpr std::string_view kIntroduction =
     "is\n"
     "a warning.\n";
 
+constexpr std::string_view kReloadNote =
+    "\n"
+    "The column `reload` says whether a running probe takes another value "
+    "([control.md](control.md#reload));\n"
+    "other keys need a restart.\n";
+
 constexpr std::string_view kTableHead =
     "\n"
-    "| key | default | must be | what it does |\n"
-    "|---|---|---|---|\n";
+    "| key | default | must be | reload | what it does |\n"
+    "|---|---|---|---|---|\n";
 
 }  // namespace
 
@@ -160,6 +166,7 @@ std::string key_reference(const std::vector<ExampleFile>& examples) {
     }
     page += kIntroductionHead;
     page += kIntroduction;
+    page += kReloadNote;
     std::string section;
     for (const Setting& key : documented_keys()) {
         const std::string here = section_of(key.path);
@@ -167,8 +174,8 @@ std::string key_reference(const std::vector<ExampleFile>& examples) {
             page += "\n## `" + here + "`\n" + std::string(kTableHead);
             section = here;
         }
-        page += "| `" + key.path + "` | `" + key.value + "` | " + key.limits + " | " + key.help +
-                " |\n";
+        page += "| `" + key.path + "` | `" + key.value + "` | " + key.limits + " | " +
+                (key.apply == Apply::at_restart ? "no" : "yes") + " | " + key.help + " |\n";
     }
     return page + profile_reference();
 }
