@@ -52,8 +52,8 @@ template <class Options>
 void check_selection(const Options& options, const Section& section) {
     const bool has_frames = options.parse != ParseMode::unified_header;
     const char* const no_frames =
-        " is given, but parse is unified-header; must be left out (whoever parses the packets can "
-        "choose among them)";
+        " is given, but parse is unified-header; must be left out (the sender of unified headers "
+        "can choose among them)";
     section.demand("filter", has_frames || options.filter.empty(), no_frames);
     section.demand("sampling", has_frames || options.sampling == 1, no_frames);
 }
@@ -77,10 +77,10 @@ void check_unified_headers(const Config& config, const std::string& parse, const
     demand(!fields.mpls, "export.fields", " has mpls", not_carried);
     demand(!fields.tunnel, "export.fields", " has tunnel", not_carried);
     demand(config.flows.tunnel == TunnelMode::outer, "flows.tunnel", " is inner",
-           "be outer (whoever parses the packets decides: tributary preparse --set "
+           "be outer (the sender of unified headers decides: tributary preparse --set "
            "flows.tunnel=inner)");
     demand(config.flows.fragments == FragmentMode::zero, "flows.fragments", " is track",
-           "be zero (whoever parses the packets tracks them: tributary preparse --set "
+           "be zero (the sender of unified headers tracks them: tributary preparse --set "
            "flows.fragments=track)");
 }
 

@@ -130,7 +130,7 @@ void InputFilters::try_now() noexcept {
     }
 }
 
-bool InputFilters::are_compiled() const noexcept {
+bool InputFilters::is_compiling() const noexcept {
     return std::ranges::any_of(inputs_,
                                [](const Input& input) { return input.compilation.has_value(); });
 }

@@ -13,7 +13,7 @@
 #include "daemon/filter/filter_compilation.hpp"
 #include "daemon/filter/packet_filter.hpp"
 #include "daemon/pipeline/live_flows.hpp"
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 
 namespace tributary {
 
@@ -54,7 +54,7 @@ public:
     void replace(std::size_t input, const std::string& expression,
                  std::unique_ptr<PacketFilter> filter, const Give& give);
     /// Whether an outcome may come any moment.
-    [[nodiscard]] bool are_compiled() const noexcept;
+    [[nodiscard]] bool is_compiling() const noexcept;
     /// The faults, a line each; empty: none.
     [[nodiscard]] std::string faults() const;
 

@@ -113,7 +113,7 @@ void MainLoop::look_after(WatchdogReporter& watchdog) const {
 std::chrono::milliseconds MainLoop::pause() const {
     constexpr std::chrono::milliseconds kWhileCompiled{20};
     const std::chrono::milliseconds longest = probe_.input_watch.pause();
-    const bool comes_soon = reload_ != nullptr || probe_.filters.are_compiled();
+    const bool comes_soon = reload_ != nullptr || probe_.filters.is_compiling();
     return comes_soon ? std::min(longest, kWhileCompiled) : longest;
 }
 

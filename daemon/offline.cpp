@@ -62,16 +62,16 @@ struct OfflineSource {
                  FragmentTable::kMostSets) {
         if (parsed != nullptr) {
             auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, worker);
-            path = std::make_unique<ParsedFrameReader<ParsedCaptureShare>>(
+            reader = std::make_unique<ParsedFrameReader<ParsedCaptureShare>>(
                 own, stages.parts(parse_of(config)));
         } else if (config.read.parse == ParseMode::unified_header) {
             auto& own = source.emplace<CaptureSource>(files, counters, worker);
             const WorkerShare share{.worker = worker, .workers = files.workers()};
-            path = std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(own, share);
+            reader = std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(own, share);
         } else {
             auto& own = source.emplace<CaptureSource>(files, counters,
                                                       InterfaceIndex{config.read.interface_index});
-            path =
+            reader =
                 std::make_unique<FrameReader<CaptureSource>>(own, stages.parts(parse_of(config)));
         }
     }
@@ -82,7 +82,7 @@ struct OfflineSource {
     CaptureCounters counters;
     std::variant<std::monostate, CaptureSource, ParsedCaptureShare> source;
     FrameStages stages;
-    std::unique_ptr<PacketReader> path;
+    std::unique_ptr<PacketReader> reader;
 };
 
 /// All captures as the one interface that collectors see.
@@ -138,7 +138,7 @@ public:
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
             sources_.push_back(std::make_unique<OfflineSource>(files_, parsed_.get(), worker,
                                                                config, filter_.get()));
-            queues.push_back(make_queue_worker(*sources_.back()->path,
+            queues.push_back(make_queue_worker(*sources_.back()->reader,
                                                {.flows = config.flows,
                                                 .layout = layout,
                                                 .numa_node = {},

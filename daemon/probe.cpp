@@ -13,9 +13,9 @@
 
 #include "daemon/cli/program.hpp"
 #include "daemon/input_filters.hpp"
-#include "daemon/log/host_clock.hpp"
 #include "daemon/log/log.hpp"
 #include "daemon/machine/device.hpp"
+#include "daemon/machine/host_clock.hpp"
 #include "daemon/machine/node_heap.hpp"
 #include "daemon/machine/placement.hpp"
 #include "daemon/machine/topology.hpp"
@@ -116,7 +116,7 @@ private:
         std::string name;
         std::unique_ptr<DpdkQueue> source;
         std::unique_ptr<FrameStages> stages;
-        std::unique_ptr<PacketReader> path;
+        std::unique_ptr<PacketReader> reader;
     };
 
     void start() {
@@ -135,7 +135,7 @@ private:
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             const QueueRange range = queues_of(input);
             for (std::size_t queue = 0; queue < range.count; ++queue) {
-                queues_[range.first + queue].path->set_filter(filters_.selector(input));
+                queues_[range.first + queue].reader->set_filter(filters_.selector(input));
             }
         }
         pipeline_->start(places_, [] {});
@@ -220,11 +220,11 @@ private:
                                                       InterfaceIndex{interface}, clock_of);
             auto stages = std::make_unique<FrameStages>(
                 config_.flows, sampling, filters_.selector(index), FragmentTable::kFirstSets);
-            auto path = make_path(input, *source, *stages);
+            auto reader = make_reader(input, *source, *stages);
             queues_.push_back({.name = fmt::format("{}/{}", input.name, queue),
                                .source = std::move(source),
                                .stages = std::move(stages),
-                               .path = std::move(path)});
+                               .reader = std::move(reader)});
             places_.inputs.push_back({.name = fmt::format("in-{}", queues_.size() - 1),
                                       .cpu = cores_.input_cpus[queues_.size() - 1],
                                       .uses_dpdk = true});
@@ -232,9 +232,9 @@ private:
         }
     }
 
-    [[nodiscard]] std::unique_ptr<PacketReader> make_path(const InputOptions& input,
-                                                          DpdkQueue& source,
-                                                          FrameStages& stages) const {
+    [[nodiscard]] std::unique_ptr<PacketReader> make_reader(const InputOptions& input,
+                                                            DpdkQueue& source,
+                                                            FrameStages& stages) const {
         if (input.parse == ParseMode::unified_header) {
             // The source publishes this host's clock; time comes with the records.
             constexpr bool kPacketTimes = true;
@@ -254,7 +254,7 @@ private:
             const NodeHeap heap(queue_nodes_[queue]);
             const QueueParts parts{
                 .flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]};
-            input_queues.push_back(make_queue_worker(*queues_[queue].path, parts, hasher));
+            input_queues.push_back(make_queue_worker(*queues_[queue].reader, parts, hasher));
             cache_bytes += queue_memory(parts).front();
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }

@@ -117,8 +117,8 @@ CollectorEvents::CollectorEvents(std::string name, CollectorCounters& counters,
     }
 }
 
-void CollectorEvents::tell_loss(CollectorEventKind kind, std::chrono::nanoseconds now,
-                                std::string_view detail, std::uint64_t records) noexcept {
+void CollectorEvents::report_loss(CollectorEventKind kind, std::chrono::nanoseconds now,
+                                  std::string_view detail, std::uint64_t records) noexcept {
     count(kind);
     if (kind == CollectorEventKind::write_failed) {
         failure_ = "write failed";  // short enough for a string to hold without memory of its own

@@ -89,22 +89,22 @@ public:
 
     /// @param now     uptime
     /// @param detail  cause, e.g. the system's words for an errno; may be empty
-    void tell(CollectorEventKind kind, std::chrono::nanoseconds now,
-              std::string_view detail) noexcept {
-        tell_loss(kind, now, detail, 0);
+    void report(CollectorEventKind kind, std::chrono::nanoseconds now,
+                std::string_view detail) noexcept {
+        report_loss(kind, now, detail, 0);
     }
     /// The same for an event whose detail does not identify a repetition.
     ///
     /// @param is_news  it is no repetition: the cause is another one than before
-    void tell(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
-              bool is_news) noexcept {
+    void report(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
+                bool is_news) noexcept {
         state_of(kind).is_over = state_of(kind).is_over || is_news;
-        tell_loss(kind, now, detail, 0);
+        report_loss(kind, now, detail, 0);
     }
     /// The same for an event that has lost so many records. The line has their number before the
     /// cause. The cause has none.
-    void tell_loss(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
-                   std::uint64_t records) noexcept;
+    void report_loss(CollectorEventKind kind, std::chrono::nanoseconds now, std::string_view detail,
+                     std::uint64_t records) noexcept;
     /// Logs counted events that are due.
     void advance(std::chrono::nanoseconds now) noexcept {
         if (now >= due_at_) [[unlikely]] {

@@ -14,7 +14,7 @@ namespace tributary {
 
 /// Why flow records that had left their cache never reached the collector.
 enum class ExportLoss : std::uint8_t {
-    send_refused,     ///< UDP: by ICMP no process listens there, or the host cannot be reached
+    send_refused,     ///< UDP: ICMP says that no process listens, or no host answers there
     send_failed,      ///< UDP: the kernel will never send a message of this size
     write_failed,     ///< file or spool: disk full or input/output error
     collector_away,   ///< at shutdown: the collector took nothing for drain_timeout

@@ -12,8 +12,8 @@
 
 namespace tributary {
 
-/// What a cache does beside the passing of time: it renews ticks that run out, and handles a clock
-/// that goes back because the host's clock was set. Then flows with a packet from after the clock
+/// Handles two events of a cache's clock: its ticks run out, or it goes back because the host's
+/// clock was set. In the latter case flows with a packet from after the clock
 /// end, some at each step, and each at the latest with its next packet. Their deadlines are those
 /// of a time that may be far away, and a record with packets of both times would be wrong.
 ///
@@ -49,8 +49,9 @@ public:
             is_turning_back_ = true;
         }
         if (is_turning_back_) [[unlikely]] {
-            is_turning_back_ = !scan_.sort_out_some(
-                cache, budget, [&](EntryIndex entry) { return goes_on(cache, entry, now, sink); });
+            is_turning_back_ = !scan_.end_or_reschedule_some(cache, budget, [&](EntryIndex entry) {
+                return end_if_over(cache, entry, now, sink);
+            });
         }
         renew_base(cache, now);
     }
@@ -63,18 +64,18 @@ public:
         }
     }
     /// Ends an entry whose deadline is before `clock`, or that has a packet from after it.
-    /// @return  whether it still runs
+    /// @return  true: the flow has ended
     template <class Cache, class Sink>
-    [[nodiscard]] static bool goes_on(Cache& cache, EntryIndex entry, Timestamp clock,
-                                      Sink& sink) noexcept {
-        if (!cache.expire_if_due(entry, clock, sink)) {
-            return false;
+    [[nodiscard]] static bool end_if_over(Cache& cache, EntryIndex entry, Timestamp clock,
+                                          Sink& sink) noexcept {
+        if (cache.expire_if_due(entry, clock, sink)) {
+            return true;
         }
         const bool is_overtaken = cache.entries_.line(entry).end > clock;
         if (is_overtaken) [[unlikely]] {
             cache.end(entry, FlowEndReason::forced_end, sink);
         }
-        return !is_overtaken;
+        return is_overtaken;
     }
 
 private:

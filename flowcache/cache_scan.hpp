@@ -30,7 +30,7 @@ public:
             const EntryIndex last = cache.entries_.used() - 1;
             const HotEntry& later = cache.entries_.line(std::min(next_ + EntryIndex{kAhead}, last));
             cache.index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
-            if (cache.entries_.line(next_).is_running() && cache.expire_if_due(next_, now, sink)) {
+            if (cache.entries_.line(next_).is_running() && !cache.expire_if_due(next_, now, sink)) {
                 cache.end(next_, FlowEndReason::forced_end, sink);
             }
             ++next_;
@@ -72,17 +72,17 @@ public:
         return !has_more(cache);
     }
 
-    /// Gives running flows new due times, unless `goes_on` ends them. While records wait for room
-    /// in the sink the scan does not advance.
+    /// Gives running flows new due times, unless `end_if_over` ends them. While records wait for
+    /// room in the sink the scan does not advance.
     ///
-    /// @param most     entries that are passed
-    /// @param goes_on  called with each running entry, which it may end; returns whether it still
-    ///                 runs
-    template <class Cache, class GoesOn>
-    [[nodiscard]] bool sort_out_some(Cache& cache, std::size_t most, GoesOn goes_on) noexcept {
+    /// @param most         entries that are passed
+    /// @param end_if_over  called with each running entry; returns true where it ended the flow
+    template <class Cache, class EndIfOver>
+    [[nodiscard]] bool end_or_reschedule_some(Cache& cache, std::size_t most,
+                                              EndIfOver end_if_over) noexcept {
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
             const EntryIndex entry = next_++;
-            if (cache.entries_.line(entry).is_running() && goes_on(entry)) {
+            if (cache.entries_.line(entry).is_running() && !end_if_over(entry)) {
                 cache.schedule(entry);
             }
         }

@@ -34,8 +34,8 @@ namespace tributary {
 /// stays expanded, and so does a flow that is hours old. Biflows and flows with other groups are
 /// always expanded.
 ///
-/// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.3 times as
-/// long as plain ones. In single runs before and after, in turn on a noisy machine, 1.8 and 1.4
+/// perf/results/tcp-analysis: analysed segments of a million undisturbed flows take 1.23 times
+/// as long as plain ones. In single runs before and after, in turn on a noisy machine, 1.8 and 1.4
 /// times, and 1.1 once the states were apart (GroupPlace).
 ///
 /// @thread  the thread that owns the cache

@@ -18,7 +18,6 @@
 #include "flowcache/key_matcher.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/prefetch.hpp"
@@ -152,7 +151,7 @@ public:
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
-        if (!is_running(handle) || !expire_if_due(handle.entry, span.start, sink) ||
+        if (!is_running(handle) || expire_if_due(handle.entry, span.start, sink) ||
             !update_.add_counted(entries_.line(handle.entry), handle.is_swapped, counts, span)) {
             return false;
         }
@@ -196,7 +195,7 @@ private:
     [[gnu::noinline]] void account_change(const KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
         bool goes_on =
-            entry != kNoEntry && CacheClock::goes_on(*this, entry, packet.packet->clock, sink);
+            entry != kNoEntry && !CacheClock::end_if_over(*this, entry, packet.packet->clock, sink);
         if (goes_on && options_.tcp_end && update_.is_of_next(entries_.line(entry), packet)) {
             end(entry, FlowEndReason::end_of_flow, sink);
             goes_on = false;
@@ -220,7 +219,8 @@ private:
         }
     }
 
-    /// Ends an entry whose deadline is before `clock`. Returns whether it still runs.
+    /// Ends an entry whose deadline is before `clock`.
+    /// @return  true: the flow has ended
     template <class Sink>
     [[nodiscard]] bool expire_if_due(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
         HotEntry& line = entries_.line(entry);
@@ -228,10 +228,10 @@ private:
              due = update_.expanded_deadline(line)) {
             end(entry, due.reason, sink);
             if (!line.is_running()) {
-                return false;
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
@@ -276,7 +276,7 @@ private:
             entries_.prefetch_deadline(entry);
         }
         for (const EntryIndex entry : found) {
-            if (CacheClock::goes_on(*this, entry, now, sink)) {
+            if (!CacheClock::end_if_over(*this, entry, now, sink)) {
                 schedule(entry);
             }
         }
@@ -347,8 +347,8 @@ private:
         end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && !has_waiting()) {
             const EntryIndex victim = eviction_.choose(entries_, update_, slices_);
-            if (expire_if_due(victim, now,
-                              sink)) {  // its deadline comes first, and may only cut
+            // Its deadline comes first. If that only cuts the record, the flow is evicted as well.
+            if (!expire_if_due(victim, now, sink)) {
                 end(victim, FlowEndReason::lack_of_resources, sink);
             }
         }

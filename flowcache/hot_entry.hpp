@@ -14,7 +14,8 @@ namespace tributary {
 
 /// Names a flow while it runs, through all records that the active timeout cuts. It becomes stale
 /// when the flow ends, and stays so: a call with a stale handle fails, and never reaches the
-/// entry's next flow. Holders are a NIC that counts, or an inspector.
+/// entry's next flow. It is for NICs that count and for
+/// inspection (DESIGN 2); only tests use it today.
 struct FlowHandle {
     EntryIndex entry = kNoEntry;
     std::uint32_t generation{};  ///< 22 bits: a stale handle is detected for 2^22 flows of an entry

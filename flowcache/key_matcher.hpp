@@ -8,7 +8,7 @@
 
 namespace tributary {
 
-/// Whether a packet belongs to a flow: the whole key is equal, and so is the tunnel around the
+/// Hashes a packet's key and compares it with a flow's: the whole key, and the tunnel around the
 /// packet where that is part of the key. The tunnel is not in FlowKey, because few configurations
 /// use it and it would double the key for all.
 class KeyMatcher {

@@ -24,9 +24,9 @@ namespace tributary {
 /// A burst on its way into one cache. An input path that parses adds each packet as soon as its
 /// fields are known, so that memory works while the next ones are parsed:
 ///
-///     each group    makes the group's keys and hashes, and prefetches their buckets; finds the
-///                   candidates of an earlier group in its buckets, which are there by now, and
-///                   prefetches the candidates' HotEntries
+///     first step    of each group: makes its keys and hashes, and prefetches their buckets
+///     second step   of the group kAhead packets before: finds its candidates in the buckets,
+///                   which are there by now, and prefetches the candidates' HotEntries
 ///
 /// A candidate may be wrong: the cache compares the whole key when it accounts the packet, because
 /// a packet before it may have moved things.
@@ -61,11 +61,11 @@ class KeyedBurst {
 public:
     /// FlowCache::burst() makes one. Settings and seed are copied; index and entries lead into the
     /// cache.
-    KeyedBurst(const FlowCacheOptions& options, const KeyMatcher& identity, const FlowIndex& index,
+    KeyedBurst(const FlowCacheOptions& options, const KeyMatcher& matcher, const FlowIndex& index,
                const EntryPlaces& entries) noexcept
         : index_(index),
           entries_(entries),
-          matcher_(identity),
+          matcher_(matcher),
           direction_(options.direction),
           vlan_in_key_(options.vlan_in_key) {}
 
@@ -100,8 +100,8 @@ public:
 
 private:
     static constexpr std::ptrdiff_t kGroup = 8;
-    /// Packets between the two steps: memory takes 160 ns and more to answer. Parsing and keying a
-    /// frame takes five of these.
+    /// Packets between the two steps: memory takes 160 ns and more to answer, and parsing and
+    /// keying a frame takes 5 ns.
     static constexpr std::ptrdiff_t kAhead = 5 * kGroup;
 
     /// Takes all packets through the first step, and all but the last `ahead` through the second.
@@ -116,9 +116,9 @@ private:
             return;
         }
         if (entries_.has_groups()) {
-            guess_until<true>(end_ - ahead);
+            find_candidates_until<true>(end_ - ahead);
         } else {
-            guess_until<false>(end_ - ahead);
+            find_candidates_until<false>(end_ - ahead);
         }
     }
 
@@ -127,12 +127,12 @@ private:
     template <FlowDirection kDirection>
     [[gnu::always_inline]] void key_until(KeyedPacket* end) noexcept {
         const bool vlan_in_key = vlan_in_key_;
-        const KeyMatcher identity = matcher_;
+        const KeyMatcher matcher = matcher_;
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
             key_packet(*packet, kDirection, vlan_in_key);
-            FlowHash hash = identity.hash_of_key(packet->key);
-            if (identity.goes_beyond(packet->key)) {
+            FlowHash hash = matcher.hash_of_key(packet->key);
+            if (matcher.goes_beyond(packet->key)) {
                 hash = extended(hash, *packet);
             }
             packet->home = index.home(hash);
@@ -145,7 +145,7 @@ private:
         return matcher_.extended(hash, packet);
     }
     template <bool kHasGroups>
-    [[gnu::always_inline]] void guess_until(KeyedPacket* end) noexcept {
+    [[gnu::always_inline]] void find_candidates_until(KeyedPacket* end) noexcept {
         const FlowIndex index = index_;
         const EntryPlaces entries = entries_;
         for (KeyedPacket* packet = without_candidate_; packet != end; ++packet) {

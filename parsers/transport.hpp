@@ -59,7 +59,7 @@ inline void parse_transport(CapturedBytes packet, std::size_t at, PacketFields& 
 /// Reads the fields of a segment for the analysis of TCP. The header, without options, is there.
 /// Inlined, because for plain packets much of it is constant.
 ///
-/// @param frame    the offsets in `ip` count from its begin
+/// @param frame    the offsets in `ip` count from its beginning
 /// @param ip       of the TCP packet in `fields`
 /// @param is_ipv4  whether that is IPv4
 /// @param fields   the other fields are set

@@ -12,16 +12,16 @@
 namespace tributary {
 
 /// The outcome of sending a frame of unified headers.
-enum class SendOutcome : std::uint8_t {
+enum class FrameOutcome : std::uint8_t {
     sent,
     no_buffer,     ///< no free buffer
     tx_full,       ///< the transmit ring stayed full
     write_failed,  ///< the file could not be written, now or before
     count,
 };
-inline constexpr std::size_t kFrameFateCount = static_cast<std::size_t>(SendOutcome::count);
+inline constexpr std::size_t kFrameOutcomeCount = static_cast<std::size_t>(FrameOutcome::count);
 /// The name under which the ledger counts lost packets, for instance "tx_full".
-[[nodiscard]] std::string_view name_of(SendOutcome fate) noexcept;
+[[nodiscard]] std::string_view name_of(FrameOutcome outcome) noexcept;
 
 /// The destination of one stream's frames. Virtual calls suffice: one per frame.
 class FrameSink {
@@ -39,7 +39,7 @@ public:
     /// Sends the first `octets` octets of the room from begin().
     ///
     /// @param now  the stream's clock
-    [[nodiscard]] virtual SendOutcome send(std::size_t octets, Timestamp now) noexcept = 0;
+    [[nodiscard]] virtual FrameOutcome send(std::size_t octets, Timestamp now) noexcept = 0;
     /// The addresses at the front of each frame.
     [[nodiscard]] virtual const MacAddresses& addresses() const noexcept = 0;
 };

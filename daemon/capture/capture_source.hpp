@@ -8,8 +8,8 @@
 
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_walk.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/units.hpp"

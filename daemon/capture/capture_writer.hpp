@@ -62,9 +62,9 @@ public:
     [[nodiscard]] std::span<std::byte> begin() noexcept override {
         return std::span(record_).subspan(CaptureWriter::kRecordHeader);
     }
-    [[nodiscard]] SendOutcome send(std::size_t octets, Timestamp now) noexcept override {
+    [[nodiscard]] FrameOutcome send(std::size_t octets, Timestamp now) noexcept override {
         const auto record = std::span(record_).first(CaptureWriter::kRecordHeader + octets);
-        return writer_.write(record, now) ? SendOutcome::sent : SendOutcome::write_failed;
+        return writer_.write(record, now) ? FrameOutcome::sent : FrameOutcome::write_failed;
     }
     [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
 

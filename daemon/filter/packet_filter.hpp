@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "parsers/packet.hpp"
 
 struct bpf_insn;

@@ -12,12 +12,12 @@ std::uint64_t count_of(const CollectorLedger& collector, const char* name) {
     return found == collector.counts.end() ? 0 : found->second;
 }
 
-std::uint64_t troubles_of(const Ledger& ledger) {
-    std::uint64_t troubles = 0;
+std::uint64_t failures_of(const Ledger& ledger) {
+    std::uint64_t failures = 0;
     for (const CollectorLedger& collector : ledger.collectors) {
-        troubles += count_of(collector, "errors") + count_of(collector, "refused");
+        failures += count_of(collector, "errors") + count_of(collector, "refused");
     }
-    return troubles;
+    return failures;
 }
 
 }  // namespace
@@ -27,16 +27,16 @@ bool CollectorPatience::is_over(const Ledger& ledger, Clock::time_point now) noe
     const std::uint64_t ended =
         std::accumulate(total.ended.begin(), total.ended.end(), std::uint64_t{0});
     const std::uint64_t gone = total.exported.records + total.lost_sum().records;
-    const std::uint64_t troubles = troubles_of(ledger);
+    const std::uint64_t failures = failures_of(ledger);
     const bool is_connected =
-        troubles == troubles_ &&
+        failures == failures_ &&
         std::ranges::any_of(ledger.collectors, [](const CollectorLedger& collector) {
             return count_of(collector, "connected") != 0;
         });
     if (ended <= gone || is_connected || total.exported.records != exported_) {
         since_ = now;
         exported_ = total.exported.records;
-        troubles_ = troubles;
+        failures_ = failures;
         return false;
     }
     return now - since_ >= patience_;

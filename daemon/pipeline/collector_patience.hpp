@@ -29,7 +29,7 @@ private:
     Clock::duration patience_;
     Clock::time_point since_;
     std::uint64_t exported_ = 0;  ///< at that time
-    std::uint64_t troubles_ = 0;  ///< the same
+    std::uint64_t failures_ = 0;  ///< the same
 };
 
 }  // namespace tributary

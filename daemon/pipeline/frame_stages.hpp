@@ -8,8 +8,8 @@
 #include "daemon/base/options.hpp"
 #include "flowcache/input/fragment_table.hpp"
 #include "flowcache/input/frame_reader.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/sampler.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "flowcache/record/options.hpp"
 #include "parsers/parse_options.hpp"
 
@@ -53,7 +53,7 @@ public:
     FrameStages& operator=(const FrameStages&) = delete;
 
     /// The parts of a FrameReader; the stages outlive it.
-    [[nodiscard]] FrameReaderParts parts(const ParseOptions& parse) noexcept {
+    [[nodiscard]] FrameParserParts parts(const ParseOptions& parse) noexcept {
         return {.parse = parse,
                 .filter = filter_,
                 .sampler = sampler_ ? &*sampler_ : nullptr,

@@ -51,7 +51,7 @@ struct QueueLedger {
     /// Dropped by the NIC for this queue; nullopt: unknown, for this queue or for one of the sum.
     std::optional<std::uint64_t> nic_queue_errors{0};
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
-    std::uint64_t unified_headers_untracked{};  ///< of streams without known gaps
+    std::uint64_t unified_headers_untracked{};  ///< of streams whose gaps are not followed
     NamedCounts ignored;
     std::uint64_t ignored_octets{};  ///< of all ignored packets, on the wire
     NamedCounts cut_headers;         ///< packets with this header cut on the trimmed path; metered

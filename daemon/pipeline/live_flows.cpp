@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "daemon/log/host_clock.hpp"
+#include "daemon/machine/host_clock.hpp"
 #include "daemon/pipeline/mailbox.hpp"
 #include "export/ipfix/ipfix_encoder.hpp"
 

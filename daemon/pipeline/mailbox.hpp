@@ -8,7 +8,7 @@
 
 #include "flowcache/cache_scan.hpp"
 #include "flowcache/deadlines.hpp"
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 
 namespace tributary {
 
@@ -17,16 +17,19 @@ template <class Command>
 class Mailbox {
 public:
     /// @return  false: the command before is not done yet, and stays
-    /// @thread  the sender, like is_done(), done() and withdraw(); one at a time
+    /// @thread  the sender, like done() and withdraw(); one at a time
     [[nodiscard]] bool post(const Command& command) {
         if (!is_done()) {
             return false;
         }
         command_ = command;
+        // Pairs with the exchange in current(): the receiver sees the command.
         state_.store(State::posted, std::memory_order_release);
         return true;
     }
+    /// @thread  the sender or the receiver
     [[nodiscard]] bool is_done() const noexcept {
+        // Pairs with finish(): the sender sees the command as the receiver left it.
         return state_.load(std::memory_order_acquire) == State::none;
     }
     /// The posted command as its thread left it. Call it only after is_done() was true.
@@ -34,6 +37,7 @@ public:
     /// Takes the command back. @return  false: its thread has begun it, or is done
     bool withdraw() noexcept {
         State posted = State::posted;
+        // Either this exchange or that of current() succeeds.
         return state_.compare_exchange_strong(posted, State::none);
     }
 
@@ -41,15 +45,18 @@ public:
     /// @thread  the receiver, like finish()
     /// @cost    one load while there is no command
     [[nodiscard]] Command* current() noexcept {
-        State seen = state_.load(std::memory_order_relaxed);
+        State seen = state_.load(std::memory_order_relaxed);  // the exchange below orders
         if (seen == State::none) [[likely]] {
             return nullptr;
         }
+        // Pairs with post(), and excludes withdraw().
         const bool is_ours =
             seen == State::taken || state_.compare_exchange_strong(seen, State::taken);
         return is_ours ? &command_ : nullptr;
     }
-    void finish() noexcept { state_.store(State::none, std::memory_order_release); }
+    void finish() noexcept {
+        state_.store(State::none, std::memory_order_release);  // pairs with is_done()
+    }
 
 private:
     enum class State { none, posted, taken };

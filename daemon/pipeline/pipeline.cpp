@@ -143,7 +143,7 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
     return export_mailbox_.done().with_new_files;
 }
 
-/// Carries out the command of change_export().
+/// Carries out try_collectors() and the command of change_export().
 void Pipeline::carry_out_export_command() noexcept {
     if (tries_are_requested_.load(std::memory_order_relaxed)) {
         tries_are_requested_.store(false, std::memory_order_relaxed);

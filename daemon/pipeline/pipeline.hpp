@@ -63,7 +63,8 @@ public:
 
     /// Starts all threads.
     ///
-    /// @param on_all_ended  called by the last input thread, when its source has ended by itself
+    /// @param on_all_ended  called by the last input thread at its end: all sources have ended, or
+    ///                      stop() was called
     /// @errors              StartupError
     /// @thread              main
     void start(const PipelinePlaces& places, std::function<void()> on_all_ended);
@@ -107,6 +108,7 @@ public:
     [[nodiscard]] std::size_t queue_count() const noexcept { return parts_.queues.size(); }
 
     /// Tries the collectors that are away at once.
+    /// @thread  any
     void try_collectors() noexcept { tries_are_requested_.store(true, std::memory_order_relaxed); }
     /// Changes the export; see CollectorGroup::change(). Collectors of any time since the start
     /// keep their accounts.

@@ -15,13 +15,13 @@ namespace {
 template <std::size_t kRecordBytes>
 class SizedQueueWorker final : public QueueWorker {
 public:
-    SizedQueueWorker(PacketReader& path, const QueueParts& parts, FlowHasher hasher)
-        : path_(path),
+    SizedQueueWorker(PacketReader& reader, const QueueParts& parts, FlowHasher hasher)
+        : reader_(reader),
           memory_(Cache::bytes_needed(parts.flows), parts.numa_node, parts.pages),
           ring_(parts.ring_slots, parts.numa_node, parts.pages),
           sink_(ring_, parts.when_ring_full),
           cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
-          worker_(path, cache_, sink_, clock) {}
+          loop_(reader, cache_, sink_, clock) {}
 
     std::size_t step() noexcept override {
         InputCommand* const command = mailbox.current();
@@ -31,11 +31,11 @@ public:
         if (is_rescheduling_) [[unlikely]] {
             is_rescheduling_ = !rescheduling_.schedule_some(cache_, entries_at_a_time());
         }
-        last_received_ = worker_.step();
+        last_received_ = loop_.step();
         sink_.hand_over();
         return last_received_;
     }
-    [[nodiscard]] bool holds_packets() const noexcept override { return path_.holds_packets(); }
+    [[nodiscard]] bool holds_packets() const noexcept override { return reader_.holds_packets(); }
     [[nodiscard]] bool has_work() noexcept override {
         // Deadlines cluster: after one flow has ended, more may be due.
         std::uint64_t ended = 0;
@@ -46,19 +46,20 @@ public:
         const bool holds_records = cache_.has_waiting() || sink_.has_waiting();
         return has_ended || is_rescheduling_ || holds_records || !mailbox.is_done();
     }
-    [[nodiscard]] bool ended() const noexcept override { return path_.ended(); }
-    [[nodiscard]] bool drain() noexcept override { return worker_.drain() && sink_.hand_over(); }
+    [[nodiscard]] bool ended() const noexcept override { return reader_.ended(); }
+    [[nodiscard]] bool drain() noexcept override { return loop_.drain() && sink_.hand_over(); }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
     [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
     [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
     [[nodiscard]] const InputCounters& input_counters() const noexcept override {
-        return path_.counters();
+        return reader_.counters();
     }
 
 private:
     using Cache = FlowCache<kRecordBytes>;
-    /// Entries that a command may visit before a burst, at a few dozen nanoseconds each. Beside a
-    /// burst's hundreds of packets that is little; after an empty poll there is time for more.
+    /// Entries that a command may visit before a burst, at a few dozen nanoseconds each. Beside the
+    /// hundreds of nanoseconds of a burst that is little; after an empty poll there is time for
+    /// more.
     [[nodiscard]] std::size_t entries_at_a_time() const noexcept {
         constexpr std::size_t kBesideBursts = 8;
         constexpr std::size_t kBetweenEmptyPolls = 64;
@@ -83,7 +84,7 @@ private:
         mailbox.finish();
     }
     void carry_out(SetFilter& command) noexcept {
-        path_.set_filter(command.filter);
+        reader_.set_filter(command.filter);
         mailbox.finish();
     }
     void carry_out(EndFlows& command) noexcept {
@@ -114,12 +115,12 @@ private:
         }
     }
 
-    PacketReader& path_;
+    PacketReader& reader_;
     NumaMemory memory_;
     RecordRing<kRecordBytes> ring_;
     RingSink<kRecordBytes> sink_;
     Cache cache_;
-    MeterLoop<Cache, RingSink<kRecordBytes>> worker_;
+    MeterLoop<Cache, RingSink<kRecordBytes>> loop_;
     int steps_of_part_ = 0;          ///< of the present command
     std::size_t last_received_ = 0;  ///< packets of the last burst
     std::uint64_t ended_ = 0;        ///< flows, at the last has_work()
@@ -147,10 +148,10 @@ std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept {
     });
 }
 
-std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& path, const QueueParts& parts,
+std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader, const QueueParts& parts,
                                                FlowHasher hasher) {
     return with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<QueueWorker> {
-        return std::make_unique<SizedQueueWorker<size()>>(path, parts, hasher);
+        return std::make_unique<SizedQueueWorker<size()>>(reader, parts, hasher);
     });
 }
 

@@ -18,7 +18,7 @@
 
 namespace tributary {
 
-/// The parts of a queue beside its input path.
+/// The parts of a queue beside its reader.
 struct QueueParts {
     FlowCacheOptions flows;
     RecordLayout layout;
@@ -73,9 +73,9 @@ public:
 
 /// Builds a queue with the record size that holds `parts.layout`.
 ///
-/// @param path  outlives the queue
+/// @param reader  outlives the worker
 /// @errors      std::bad_alloc
-[[nodiscard]] std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& path,
+[[nodiscard]] std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader,
                                                              const QueueParts& parts,
                                                              FlowHasher hasher);
 

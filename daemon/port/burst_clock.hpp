@@ -7,8 +7,8 @@
 #include <span>
 
 #include "daemon/machine/host_time.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/packet_times.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/units.hpp"

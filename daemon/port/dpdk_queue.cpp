@@ -13,7 +13,7 @@
 #include <span>
 
 #include "daemon/base/startup_error.hpp"
-#include "daemon/log/host_clock.hpp"
+#include "daemon/machine/host_clock.hpp"
 #include "parsers/frame_extent.hpp"
 
 namespace tributary {

@@ -225,7 +225,7 @@ void EthPort::start() {
     }
 }
 
-/// If the last life was never started, its missed packets came before this one.
+/// If the port was never started when it was open before, its missed packets came before this one.
 void EthPort::begin_to_count() {
     const std::lock_guard only_one(statistics_);
     if (counts_what_came_before_) {

@@ -27,7 +27,7 @@ namespace tributary {
 
 class ReceiveInterrupt;
 
-/// A port's own counters, over all its lives.
+/// A port's own counters, summed over all times that it was open.
 struct NicCounters {
     std::uint64_t received{};
     /// No free descriptor: the input thread was too slow. nullopt: unknown; see MissedPackets.
@@ -49,7 +49,7 @@ struct NicCounters {
 };
 
 /// The port of a NIC or virtual device: configured with the object, stopped and closed with it.
-/// When the device is removed and made anew, close() and open_anew() begin another life.
+/// When the device is removed and made anew, close() and open_anew() open it again.
 class EthPort {
 public:
     /// Configures the port and its receive queues.
@@ -80,7 +80,7 @@ public:
     /// @errors    as the constructor's; and StartupError(69): missed packets were known before, and
     ///            are not any more
     void open_anew(EthPortId id, CameBefore came_before);
-    /// Whether close() and open_anew() suffice for another life: its driver reads an interface of
+    /// Whether close() and open_anew() suffice to open it again: its driver reads an interface of
     /// the kernel, and no thread waits for the port's interrupts.
     [[nodiscard]] bool can_be_opened_anew() const noexcept;
 
@@ -161,13 +161,13 @@ private:
     std::uint64_t rss_asked_ = 0;
     RssReport rss_;
     mutable std::mutex statistics_;          ///< held for the following six
-    NicCounters former_;                     ///< of former lives
-    mutable NicCounters driver_counters_;    ///< last figures from the driver; this life
-    std::unique_ptr<MissedPackets> missed_;  ///< of this life
-    std::optional<bool> missed_were_known_;  ///< in this life or the last
+    NicCounters former_;                     ///< of the times that it was open before
+    mutable NicCounters driver_counters_;    ///< last figures from the driver, since it was opened
+    std::unique_ptr<MissedPackets> missed_;  ///< since it was opened
+    std::optional<bool> missed_were_known_;  ///< now, or when it was open before
     bool is_open_ = false;
-    bool is_started_ = false;               ///< in this life
-    bool counts_what_came_before_ = false;  ///< this life, when it is started; main thread only
+    bool is_started_ = false;               ///< since it was opened
+    bool counts_what_came_before_ = false;  ///< since it was opened; main thread only
     mutable std::mutex interrupt_switches_;
     std::unique_ptr<PortLink> link_;
 };

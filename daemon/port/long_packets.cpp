@@ -19,7 +19,7 @@ namespace {
 /// Packets joined by the other end of a veth pair arrive joined: the receiving end's offloads do
 /// not change that.
 ///
-/// @param offloads_here  of the receiving end. Those of an other end in another network namespace
+/// @param offloads_here  of the receiving end. Those of the other end in another network namespace
 ///                       cannot be read; with none here, none are assumed there
 std::optional<std::string> warning_of_veth_peer(const std::string& input,
                                                 const std::string& interface, const char* fate,

@@ -174,7 +174,7 @@ std::span<std::byte> TransmitQueue::begin() noexcept {
     return {rte_pktmbuf_mtod(buffer_, std::byte*), frame_octets_};
 }
 
-SendOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
+FrameOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept {
     // Some 10 us, in which a NIC sends a few frames. Without the first try every frame would take
     // as long while the receiver takes nothing, and the receive queue would overflow meanwhile.
     constexpr int kTries = 512;
@@ -194,7 +194,7 @@ SendOutcome TransmitQueue::send(std::size_t octets, Timestamp /*now*/) noexcept 
         rte_pktmbuf_free(buffer_);
     }
     buffer_ = nullptr;
-    return is_sent ? SendOutcome::sent : SendOutcome::tx_full;
+    return is_sent ? FrameOutcome::sent : FrameOutcome::tx_full;
 }
 
 bool TransmitQueue::try_send() noexcept {

@@ -78,7 +78,7 @@ public:
     ~TransmitQueue() override;
 
     [[nodiscard]] std::span<std::byte> begin() noexcept override;
-    [[nodiscard]] SendOutcome send(std::size_t octets, Timestamp now) noexcept override;
+    [[nodiscard]] FrameOutcome send(std::size_t octets, Timestamp now) noexcept override;
     [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
 
 private:

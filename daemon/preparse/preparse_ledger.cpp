@@ -53,13 +53,13 @@ StreamLedger PreparseLedger::total() const {
 }
 
 void read_stream(const PreparseCounters& counters, StreamLedger& ledger) {
-    for (std::size_t i = 0; i < kFrameFateCount; ++i) {
-        const auto fate = static_cast<SendOutcome>(i);
-        if (fate == SendOutcome::sent) {
+    for (std::size_t i = 0; i < kFrameOutcomeCount; ++i) {
+        const auto outcome = static_cast<FrameOutcome>(i);
+        if (outcome == FrameOutcome::sent) {
             ledger.sent += counters.packets[i].read();
             ledger.frames_sent += counters.frames[i].read();
         } else {
-            ledger.lost[std::string(name_of(fate))] += counters.packets[i].read();
+            ledger.lost[std::string(name_of(outcome))] += counters.packets[i].read();
             ledger.frames_lost += counters.frames[i].read();
         }
     }

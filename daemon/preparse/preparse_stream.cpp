@@ -9,22 +9,6 @@ namespace tributary {
 
 using unified_header::frame_at::kFirstRecord;
 
-std::string_view name_of(SendOutcome fate) noexcept {
-    switch (fate) {
-        case SendOutcome::sent:
-            return "sent";
-        case SendOutcome::no_buffer:
-            return "no_buffer";
-        case SendOutcome::tx_full:
-            return "tx_full";
-        case SendOutcome::write_failed:
-            return "write_failed";
-        case SendOutcome::count:
-            break;
-    }
-    return "unknown";
-}
-
 void PreparseStream::take(std::span<const PacketView> packets) noexcept {
     std::array<Timestamp, kBurstPackets> times;
     std::ranges::transform(packets, times.begin(), &PacketView::seen_at);
@@ -47,7 +31,7 @@ void PreparseStream::take(std::span<const PacketView> packets,
 
 void PreparseStream::add(const PacketView& packet, ParseStatus status, Timestamp time) noexcept {
     if (frame_.empty() && !begin_frame()) {
-        counters_.packets[static_cast<std::size_t>(SendOutcome::no_buffer)].add();
+        counters_.packets[static_cast<std::size_t>(FrameOutcome::no_buffer)].add();
         ++frame_header_.sequence;
         return;
     }
@@ -82,10 +66,10 @@ void PreparseStream::flush() noexcept {
         return;
     }
     write_unified_frame(frame_header_, sink_.addresses(), frame_.data());
-    const SendOutcome fate =
+    const FrameOutcome outcome =
         sink_.send(kFirstRecord + records * frame_header_.record_bytes(), times_.now());
-    counters_.packets[static_cast<std::size_t>(fate)].add(records);
-    counters_.frames[static_cast<std::size_t>(fate)].add();
+    counters_.packets[static_cast<std::size_t>(outcome)].add(records);
+    counters_.frames[static_cast<std::size_t>(outcome)].add();
     frame_header_.sequence += records;
     frame_header_.records = 0;
     frame_ = {};

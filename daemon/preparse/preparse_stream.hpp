@@ -20,8 +20,8 @@ namespace tributary {
 /// input.filtered + the sum of `packets`.
 struct PreparseCounters {
     InputCounters input;  ///< `ignored` packets are sent, as records with the reason
-    std::array<Counter, kFrameFateCount> packets;  ///< by the outcome of their records
-    std::array<Counter, kFrameFateCount>
+    std::array<Counter, kFrameOutcomeCount> packets;  ///< by the outcome of their records
+    std::array<Counter, kFrameOutcomeCount>
         frames;  ///< the same in frames; without a buffer there is none
 };
 
@@ -37,7 +37,7 @@ public:
     /// @param number    of the stream, for the receiver
     /// @param counters  outlives the stream, like the sink
     /// @param parts     with TCP segments, frames are of version 2
-    PreparseStream(std::uint32_t number, const FrameReaderParts& parts, FrameSink& sink,
+    PreparseStream(std::uint32_t number, const FrameParserParts& parts, FrameSink& sink,
                    PreparseCounters& counters) noexcept
         : sink_(sink),
           counters_(counters),

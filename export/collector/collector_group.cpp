@@ -298,7 +298,7 @@ void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
 bool CollectorGroup::finish(ExportTime now, bool drained) {
     is_finishing_ = true;
     const bool more_comes = !drained || spool_goes_on(now);
-    bool all_ended = retired_.empty();  // step() goes on with them
+    bool all_ended = retired_.empty();  // advance() goes on with them
     for (Member& member : members_) {
         all_ended = end_member(member, !more_comes, now) && all_ended;
     }

@@ -69,7 +69,8 @@ public:
     void try_now() noexcept;
     /// Does all that is due, by time or by the collectors.
     void advance(ExportTime now);
-    /// Whether a collector can take a record.
+    /// Whether add() can take a record: for a collector, for the spool, or to be counted as lost
+    /// because every collector has failed.
     [[nodiscard]] bool ready() const noexcept;
     /// @param record  of the layout given at construction, aligned to 8
     /// @return  false: it was not taken, and the caller keeps it
@@ -84,9 +85,9 @@ public:
     /// The end waits for no collector any more: records that it does not take at once are given up.
     void end_now() noexcept;
 
-    /// Whether messages wait for their pace.
+    /// Whether messages of a collector wait for their pace.
     [[nodiscard]] bool is_held_back() const noexcept;
-    /// The end, after finish(): the transports do now what they do at their end.
+    /// The end, after finish(): closes connections and files. May wait for files to be finished.
     void close();
 
     /// Grows with every message that arrives.

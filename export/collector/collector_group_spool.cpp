@@ -126,7 +126,7 @@ void CollectorGroup::abandon(CollectorSession& session, ExportTime now) {
     if (!spool_.is_on() || !session.keeps_records()) {
         session.abandon(now);
     } else {
-        spool_.take_back(session.give_back(now), now);
+        spool_.take_back(session.end_and_hand_back(now), now);
     }
 }
 

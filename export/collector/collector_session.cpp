@@ -104,7 +104,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     }
     if (result != AppendResult::added) {
         lose(open_, ExportLoss::encoding_failed);
-        events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
+        events_.report(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     lose_what_failed();  // if it has failed just now
 }
@@ -250,7 +250,7 @@ void CollectorSession::stage(ExportTime now) {
             templates_.refresh_if_due(now.uptime);
         }
         const auto made = templates_.next_template(now.uptime);
-        if (made && !stage_announcement(*made, now)) {
+        if (made && !stage_template(*made, now)) {
             templates_.take_back_template();
             return;
         }
@@ -274,13 +274,13 @@ void CollectorSession::stage(ExportTime now) {
 /// A burst that leaves evenly is not logged; a burst that takes half of the buffer is.
 void CollectorSession::log_pace(ExportTime now) {
     if (held_back_ && messages_.octets() > buffer_ / 2) {
-        events_.tell(CollectorEventKind::held_back, now.uptime, {});
+        events_.report(CollectorEventKind::held_back, now.uptime, {});
     }
 }
 
 /// @return  false: there is no memory
-bool CollectorSession::stage_announcement(const TemplateScheduler::Announcement& made,
-                                          ExportTime now) noexcept {
+bool CollectorSession::stage_template(const TemplateScheduler::TemplateMessage& made,
+                                      ExportTime now) noexcept {
     try {
         OutgoingMessage message;
         message.is_made_anew = true;
@@ -308,7 +308,7 @@ void CollectorSession::make_options(ExportTime now) noexcept {
 void CollectorSession::add_options(ExportTime now) {
     OptionsEncoder::Messages made = templates_.make_options(options_numbers(), now.uptime);
     if (!made.complete) {
-        events_.tell(CollectorEventKind::encoding_failed, now.uptime, {});
+        events_.report(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     for (auto each = made.messages.rbegin(); each != made.messages.rend(); ++each) {
         OutgoingMessage message;

@@ -145,8 +145,8 @@ public:
     [[nodiscard]] MessageStages::Stage hand_back(ExportTime now);
     /// The same at the end, also with a session: nothing is sent any more, and all new records are
     /// lost.
-    [[nodiscard]] MessageStages::Stage give_back(ExportTime now);
-    /// The end: nothing is left here. The transport does now what it does at its end.
+    [[nodiscard]] MessageStages::Stage end_and_hand_back(ExportTime now);
+    /// The end: nothing is left here. Closes the transport, and may wait for a file to be finished.
     void close();
     /// Makes the account's gauges those of this session: another one may have set them before.
     void show_state() noexcept {
@@ -215,8 +215,8 @@ private:
     void pump(ExportTime now);
     void stage(ExportTime now);
     void log_pace(ExportTime now);
-    [[nodiscard]] bool stage_announcement(const TemplateScheduler::Announcement& made,
-                                          ExportTime now) noexcept;
+    [[nodiscard]] bool stage_template(const TemplateScheduler::TemplateMessage& made,
+                                      ExportTime now) noexcept;
     void make_options(ExportTime now) noexcept;
     void add_options(ExportTime now);
     [[nodiscard]] OptionsNumbers options_numbers() const;

@@ -61,7 +61,7 @@ void CollectorSession::end_transport() {
     show_gauges();
 }
 
-MessageStages::Stage CollectorSession::give_back(ExportTime now) {
+MessageStages::Stage CollectorSession::end_and_hand_back(ExportTime now) {
     settle_last(now);
     next_.transport.reset();
     end_transport();
@@ -110,7 +110,7 @@ void CollectorSession::leave(ExportTime now) {
 }
 
 void CollectorSession::log_takes_over(ExportTime now) {
-    events_.tell(CollectorEventKind::takes_over, now.uptime, {});
+    events_.report(CollectorEventKind::takes_over, now.uptime, {});
 }
 
 /// Counts a message's records as lost. The message stays where it is, without records.

@@ -43,7 +43,7 @@ public:
                RecordAccounting& accounting, CollectorEventHandler handler);
 
     [[nodiscard]] bool is_on() const noexcept { return spool_queue_.is_on(); }
-    /// There is a spool, and its disk has not just refused a write.
+    /// Whether there is a spool, and its disk has not just refused a write.
     [[nodiscard]] bool takes_records() const noexcept { return spool_queue_.takes_messages(); }
     /// Whether records wait here.
     [[nodiscard]] bool holds_records() const noexcept {
@@ -63,7 +63,7 @@ public:
     }
     /// Logs that no collector can be reached.
     void log_none_reached(ExportTime now) noexcept {
-        events_.tell(CollectorEventKind::none_reached, now.uptime, {});
+        events_.report(CollectorEventKind::none_reached, now.uptime, {});
     }
     [[nodiscard]] bool has_room() const noexcept {
         return batch_.records.size() + record_bytes_ <= kBatchOctets;

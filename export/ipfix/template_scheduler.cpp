@@ -46,7 +46,7 @@ bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexc
     return refreshes_templates_ && (by_packets || now - templates_at_ >= template_refresh_);
 }
 
-std::optional<TemplateScheduler::Announcement> TemplateScheduler::next_template(
+std::optional<TemplateScheduler::TemplateMessage> TemplateScheduler::next_template(
     std::chrono::nanoseconds now) noexcept {
     if (is_all_sent()) {
         return std::nullopt;
@@ -58,13 +58,13 @@ std::optional<TemplateScheduler::Announcement> TemplateScheduler::next_template(
         data_since_templates_ = 0;
     }
     if (index < types_at()) {
-        return Announcement{.octets = options_.template_messages()[index]};
+        return TemplateMessage{.octets = options_.template_messages()[index]};
     }
     if (index < flows_at()) {
         const OptionsEncoder::Message& types = options_.type_messages()[index - types_at()];
-        return Announcement{.octets = types.octets, .records = types.records};
+        return TemplateMessage{.octets = types.octets, .records = types.records};
     }
-    return Announcement{.octets = flows_.template_message(index - flows_at())};
+    return TemplateMessage{.octets = flows_.template_message(index - flows_at())};
 }
 
 bool TemplateScheduler::options_are_due(std::chrono::nanoseconds now) const noexcept {

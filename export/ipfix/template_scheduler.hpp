@@ -21,7 +21,7 @@ namespace tributary {
 class TemplateScheduler {
 public:
     /// A message that has to be sent before data, without number and time.
-    struct Announcement {
+    struct TemplateMessage {
         MessageView octets;       ///< valid until the encoder's next append()
         std::uint32_t records{};  ///< options records in it; 0: it has templates
     };
@@ -39,7 +39,8 @@ public:
     /// sent: however slow the collector's pace is, data goes between two rounds.
     void refresh_if_due(std::chrono::nanoseconds now) noexcept;
     /// The next message of templates or types; nothing when all are sent.
-    [[nodiscard]] std::optional<Announcement> next_template(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] std::optional<TemplateMessage> next_template(
+        std::chrono::nanoseconds now) noexcept;
     /// The last message of next_template() could not be sent: it is the next one again.
     void take_back_template() noexcept { --next_template_; }
     /// Another message of flow records leaves.
@@ -64,7 +65,7 @@ private:
     const IpfixEncoder& flows_;
     OptionsEncoder options_;
 
-    std::size_t next_template_{};              ///< announcements before this one are sent
+    std::size_t next_template_{};              ///< messages before this one are sent
     bool is_in_round_ = true;                  ///< not all were sent since the first one
     std::chrono::nanoseconds templates_at_{};  ///< end of the last round
     std::uint32_t data_since_templates_{};     ///< messages that left since then

@@ -147,7 +147,7 @@ void SpoolQueue::log_damage(ExportTime now) noexcept {
         return;
     }
     try {
-        events_.tell(CollectorEventKind::spool_failed, now.uptime, words_for_damage());
+        events_.report(CollectorEventKind::spool_failed, now.uptime, words_for_damage());
     } catch (const std::bad_alloc&) {
         return;
     }
@@ -179,7 +179,7 @@ void SpoolQueue::log_disk(CollectorEventKind kind, ExportTime now, const std::st
     } catch (const std::bad_alloc&) {
         text.clear();
     }
-    events_.tell_loss(kind, now.uptime, text, lost);
+    events_.report_loss(kind, now.uptime, text, lost);
 }
 
 /// Logs which limit is reached.

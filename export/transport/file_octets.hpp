@@ -11,7 +11,7 @@
 
 namespace tributary {
 
-/// @param at  octets from the file's begin
+/// @param at  octets from the file's beginning
 /// @return  false: the file ends before, or errno is why it cannot be read
 template <class Value>
 [[nodiscard]] bool read_at(int file, Value& value, std::uint64_t at) noexcept {
@@ -19,11 +19,11 @@ template <class Value>
     return ::pread(file, &value, sizeof value, static_cast<off_t>(at)) == sizeof value;
 }
 
-/// @param at  octets from the file's begin
+/// @param at  octets from the file's beginning
 /// @return  false: the file ends before, or errno is why it cannot be read
 [[nodiscard]] bool read_all_at(int file, std::span<std::byte> octets, std::uint64_t at) noexcept;
 
-/// @param at  octets from the file's begin
+/// @param at  octets from the file's beginning
 /// @return  false: see errno; some of it may be written
 [[nodiscard]] bool write_at(int file, std::span<const std::byte> octets, std::uint64_t at) noexcept;
 

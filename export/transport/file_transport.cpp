@@ -171,10 +171,10 @@ void FileTransport::advance(std::chrono::nanoseconds now) noexcept {
         if (no_room_ != 0) {
             fail(no_room_, now);
         } else {
-            events_.tell(CollectorEventKind::connected, now, {});
+            events_.report(CollectorEventKind::connected, now, {});
         }
         for (const std::string& line : former_) {
-            events_.tell(CollectorEventKind::former_file, now, line);
+            events_.report(CollectorEventKind::former_file, now, line);
         }
     }
     if (!rotates()) {
@@ -228,7 +228,7 @@ void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
     const int cause = errno;
     if (!next.opened.file && may_be_had_later(cause)) {
         rotates_after_ = now + kRotateAgainAfter;
-        events_.tell(CollectorEventKind::rotation_delayed, now, words_for(cause));
+        events_.report(CollectorEventKind::rotation_delayed, now, words_for(cause));
         return;
     }
     hand_to_finisher();
@@ -244,11 +244,11 @@ void FileTransport::rotate(std::chrono::nanoseconds now) noexcept {
 /// The memory of the lines is from the finisher's thread.
 void FileTransport::log_failures(std::chrono::nanoseconds now) noexcept {
     for (std::string note = finisher_->take_note(); !note.empty(); note = finisher_->take_note()) {
-        events_.tell(CollectorEventKind::former_file, now, note);
+        events_.report(CollectorEventKind::former_file, now, note);
     }
     for (FileFinisher::Failure failure = finisher_->take_failure(); !failure.text.empty();
          failure = finisher_->take_failure()) {
-        events_.tell(CollectorEventKind::file_not_finished, now, failure.text, failure.is_news);
+        events_.report(CollectorEventKind::file_not_finished, now, failure.text, failure.is_news);
     }
 }
 
@@ -308,7 +308,7 @@ void FileTransport::fail(int cause, std::chrono::nanoseconds now) noexcept {
         // A file that cannot be cut back is no regular file, and then there is nothing to repair.
         static_cast<void>(::ftruncate(file_.get(), whole_octets_) == 0);
     }
-    events_.tell(CollectorEventKind::write_failed, now, words_for(cause));
+    events_.report(CollectorEventKind::write_failed, now, words_for(cause));
 }
 
 SendOutcomes FileTransport::collect_outcomes(std::chrono::nanoseconds) noexcept {

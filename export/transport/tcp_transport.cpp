@@ -84,7 +84,7 @@ void TcpTransport::resolve(std::chrono::nanoseconds now) noexcept {
         return;
     }
     if (!*found) {
-        events_.tell(CollectorEventKind::name_unknown, now, found->error());
+        events_.report(CollectorEventKind::name_unknown, now, found->error());
         short_connections_ = 0;
         pause();
         return;
@@ -107,7 +107,7 @@ void TcpTransport::try_next_candidate(std::chrono::nanoseconds now) noexcept {
         }
         last_fault_ = words_for(socket.error());
     }
-    events_.tell(CollectorEventKind::connect_failed, now, last_fault_);
+    events_.report(CollectorEventKind::connect_failed, now, last_fault_);
     short_connections_ = 0;
     pause();
 }
@@ -161,7 +161,7 @@ void TcpTransport::check_opening(std::chrono::nanoseconds now) noexcept {
             state_ = State::connected;
             since_ = now;
             ++session_;
-            events_.tell(CollectorEventKind::connected, now, {});
+            events_.report(CollectorEventKind::connected, now, {});
             return;
         case OctetStream::Opening::waiting:
             if (now - since_ < kConnectTimeout) {
@@ -261,7 +261,7 @@ void TcpTransport::log_stall(std::chrono::nanoseconds now) noexcept {
     if (!stall_is_logged_ && now - moved_at_ >= kStall) {
         stall_is_logged_ = true;
         static_assert(kStall == std::chrono::seconds{30});
-        events_.tell(CollectorEventKind::stalled, now, "for 30 s");
+        events_.report(CollectorEventKind::stalled, now, "for 30 s");
     }
 }
 
@@ -270,8 +270,8 @@ void TcpTransport::leave(std::chrono::nanoseconds now) noexcept {
         return;
     }
     count_acknowledged();
-    events_.tell(CollectorEventKind::connection_lost, now,
-                 "ended from here, because another collector can have its records");
+    events_.report(CollectorEventKind::connection_lost, now,
+                   "ended from here, because another collector can have its records");
     tried_at_ = now;
     pause();
     held_off_until_ = now + kStallPause;
@@ -283,7 +283,7 @@ void TcpTransport::lose(std::chrono::nanoseconds now) noexcept {
         next_pause_ = kFirstPause;
     }
     count_acknowledged();
-    events_.tell(CollectorEventKind::connection_lost, now, stream_->fault());
+    events_.report(CollectorEventKind::connection_lost, now, stream_->fault());
     log_short_connections(now);
     tried_at_ = now;
     pause();
@@ -297,7 +297,7 @@ void TcpTransport::log_short_connections(std::chrono::nanoseconds now) noexcept 
     if (short_connections_ >= kFewConnections) {
         constexpr std::string_view kDetail = "3 or more in a row";
         static_assert(kFewConnections == 3);
-        events_.tell(CollectorEventKind::ends_each, now, kDetail);
+        events_.report(CollectorEventKind::ends_each, now, kDetail);
     }
 }
 

@@ -57,7 +57,7 @@ void UdpTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (!socket_) {  // otherwise the old address stays in use
         pause(now);
     }
-    events_.tell(CollectorEventKind::name_unknown, now, found->error());
+    events_.report(CollectorEventKind::name_unknown, now, found->error());
 }
 
 void UdpTransport::open(const std::vector<SocketAddress>& candidates,
@@ -74,13 +74,13 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
             report_refusals(socket_, candidate.family());
             peer_ = candidate;
             begin_session();
-            events_.tell(CollectorEventKind::connected, now, {});
+            events_.report(CollectorEventKind::connected, now, {});
             return;
         }
         error = socket.error();
     }
     pause(now);
-    events_.tell(CollectorEventKind::unreachable, now, words_for(error));
+    events_.report(CollectorEventKind::unreachable, now, words_for(error));
 }
 
 /// Nothing is sent for a while. The session ends, so the outcome of sent messages must be reported
@@ -137,7 +137,7 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
             refuse(error, now);
             return SendStatus::would_block;
         case EMSGSIZE:
-            events_.tell(CollectorEventKind::message_too_large, now, {});
+            events_.report(CollectorEventKind::message_too_large, now, {});
             return SendStatus::lost;
         case EAGAIN:
         case EINTR:
@@ -145,7 +145,7 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
             return SendStatus::would_block;
         default:
             pause(now);
-            events_.tell(CollectorEventKind::unreachable, now, words_for(error));
+            events_.report(CollectorEventKind::unreachable, now, words_for(error));
             resolve_again(now);
             return SendStatus::would_block;
     }
@@ -171,7 +171,7 @@ void UdpTransport::be_open(std::chrono::nanoseconds now) noexcept {
     deliver_unsettled();
     probing_ = false;
     if (std::exchange(was_refused_, false)) {
-        events_.tell(CollectorEventKind::connected, now, {});
+        events_.report(CollectorEventKind::connected, now, {});
     }
 }
 
@@ -180,7 +180,7 @@ void UdpTransport::refuse(int error, std::chrono::nanoseconds now) noexcept {
     outcomes_.refused += std::exchange(unsettled_, 0);
     was_refused_ = true;
     pause(now);
-    events_.tell(CollectorEventKind::refused, now, words_for(error));
+    events_.report(CollectorEventKind::refused, now, words_for(error));
     resolve_again(now);
 }
 

@@ -7,8 +7,8 @@
 
 #include "flowcache/input/fragment_table.hpp"
 #include "flowcache/input/packet_reader.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/sampler.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/parse_options.hpp"
 #include "parsers/parse_packet.hpp"
@@ -17,7 +17,7 @@
 namespace tributary {
 
 /// The stages between a frame and its fields. What it points to outlives the parser.
-struct FrameReaderParts {
+struct FrameParserParts {
     ParseOptions parse{};
     PacketSelector* filter = nullptr;    ///< nullptr: every frame passes
     Sampler* sampler = nullptr;          ///< of those that passed; nullptr: takes them all
@@ -32,7 +32,7 @@ struct FrameReaderParts {
 class FrameParser {
 public:
     /// @param counters  outlives the parser
-    FrameParser(const FrameReaderParts& parts, InputCounters& counters) noexcept
+    FrameParser(const FrameParserParts& parts, InputCounters& counters) noexcept
         : parts_(parts), counters_(counters) {}
 
     /// @param filter  outlives the parser, or its next set_filter(); nullptr: every frame passes
@@ -115,7 +115,7 @@ private:
         return finish_parsed(packet, parse_header_by_header(packet, parts_.parse, fields), fields);
     }
 
-    FrameReaderParts parts_;
+    FrameParserParts parts_;
     InputCounters& counters_;
 };
 

@@ -8,7 +8,7 @@
 
 #include "flowcache/input/frame_parser.hpp"
 #include "flowcache/input/packet_reader.hpp"
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/parse_status.hpp"
 
@@ -19,10 +19,10 @@ template <PacketSource Source>
 class FrameReader final : public PacketReader {
 public:
     /// @param source  outlives the path
-    FrameReader(Source& source, const FrameReaderParts& parts) noexcept
+    FrameReader(Source& source, const FrameParserParts& parts) noexcept
         : source_(source), parser_(parts, counters_) {}
 
-    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
+    [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
         const Burst burst = source_.receive();
         keyed.clear();
         PacketFields* fields = fields_.data();

@@ -36,18 +36,18 @@ private:
 template <class Cache, RecordSink<typename Cache::Record> Sink>
 class MeterLoop {
 public:
-    /// All of them outlive the worker.
-    MeterLoop(PacketReader& path, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
-        : keyed_(cache.burst()), path_(path), cache_(cache), sink_(sink), clock_(clock) {}
+    /// All of them outlive the loop.
+    MeterLoop(PacketReader& reader, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
+        : keyed_(cache.burst()), reader_(reader), cache_(cache), sink_(sink), clock_(clock) {}
 
     /// One burst, start to finish.
     ///
     /// @return  packets received; 0 lets the caller back off
     std::size_t step() noexcept {
-        const ParsedBurst burst = path_.receive(keyed_);
+        const ParsedBurst burst = reader_.read_burst(keyed_);
         clock_.publish(burst.now);
         cache_.account(burst.packets, sink_);
-        path_.release();
+        reader_.release();
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
         return burst.received;
     }
@@ -61,7 +61,7 @@ private:
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
 
     KeyedBurst keyed_;
-    PacketReader& path_;
+    PacketReader& reader_;
     Cache& cache_;
     Sink& sink_;
     PublishedClock& clock_;

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
@@ -72,7 +72,7 @@ public:
     /// Takes the next burst from the source; release() comes before the next call.
     /// @param keyed  gets the packets that are to be metered, in place of what was in it
     /// @thread       the thread that owns the reader; so are all functions but counters()
-    [[nodiscard]] virtual ParsedBurst receive(KeyedBurst& keyed) noexcept = 0;
+    [[nodiscard]] virtual ParsedBurst read_burst(KeyedBurst& keyed) noexcept = 0;
     /// Gives the burst's memory back to the source.
     virtual void release() noexcept = 0;
     /// From the next burst on packets must match another filter. A reader without frames has no
@@ -80,7 +80,7 @@ public:
     ///
     /// @param filter  outlives the reader, or its next set_filter(); nullptr: all match
     virtual void set_filter(PacketSelector* /*filter*/) noexcept {}
-    /// Whether packets of the source's last burst are still to come: the next receive() takes no
+    /// Whether packets of the source's last burst are still to come: the next read_burst() takes no
     /// new burst.
     [[nodiscard]] virtual bool holds_packets() const noexcept { return false; }
     /// Whether no further packet will come; from a NIC, one always may.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/units.hpp"
 

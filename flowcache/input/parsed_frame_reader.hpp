@@ -9,7 +9,7 @@
 
 #include "flowcache/input/frame_parser.hpp"
 #include "flowcache/input/packet_reader.hpp"
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/parse_status.hpp"
@@ -45,10 +45,10 @@ class ParsedFrameReader final : public PacketReader {
 public:
     /// @param source  outlives the path
     /// @param parts   with the ParseOptions of the source
-    ParsedFrameReader(Source& source, const FrameReaderParts& parts) noexcept
+    ParsedFrameReader(Source& source, const FrameParserParts& parts) noexcept
         : source_(source), parser_(parts, counters_) {}
 
-    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
+    [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
         const ParsedFrames burst = source_.receive();
         const std::size_t count = burst.frames.size();
         for (std::size_t i = 0; i < count; ++i) {

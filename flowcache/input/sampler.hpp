@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "flowcache/packet_selector.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/record/options.hpp"
 
 namespace tributary {

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "flowcache/input/packet_reader.hpp"
+#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/unified_streams.hpp"
 #include "flowcache/input/worker_share.hpp"
-#include "flowcache/packet_selector.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/unified_header.hpp"
 
@@ -43,7 +43,7 @@ public:
         : source_(source), clock_(clock...), share_(share) {}
 
     /// At most kBurstPackets packets, of at most one burst of frames.
-    [[nodiscard]] ParsedBurst receive(KeyedBurst& keyed) noexcept override {
+    [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
         if (!is_holding_) {
             const Burst burst = source_.receive();
             is_holding_ = true;
@@ -89,7 +89,7 @@ private:
         clock.end_empty_burst();
     };
 
-    /// The counts of one receive().
+    /// The counts of one read_burst().
     struct Tally {
         std::size_t metered = 0;
         std::size_t received = 0;

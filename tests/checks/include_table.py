@@ -14,7 +14,7 @@ SYSTEM = (r"(arpa|linux|net|netinet|sys)/[a-z_0-9]+\.h|(fcntl|netdb|poll|pthread
 FMT, LOG = r"fmt/(format|ranges)\.h", r"spdlog/.*\.h"
 JSON = r"nlohmann/json\.hpp"
 RECORDS = ("flowcache/record", "parsers")
-CACHE = ("flowcache", "flowcache/input", *RECORDS)
+INPUT = ("flowcache/input", *RECORDS)
 
 # room: (rooms it may include, libraries it may include). From the lowest to the highest: no arrow points down this table.
 TABLE = {
@@ -26,30 +26,30 @@ TABLE = {
     "export": (RECORDS, (SYSTEM,)),
     "export/transport": (("export",), (SYSTEM, r"openssl/.*\.h")),
     "export/ipfix": (("export", *RECORDS), (r"fixbuf/public\.h", r"xxhash\.h")),
-    "export/spool": (("export", "export/transport", *RECORDS), (SYSTEM, r"xxhash\.h")),
-    "export/collector": (("export", "export/ipfix", "export/spool", "export/transport", *RECORDS), ()),
+    "export/spool": (("export", "export/transport", "flowcache/record"), (SYSTEM, r"xxhash\.h")),
+    "export/collector": (("export", "export/ipfix", "export/spool", "export/transport", "flowcache/record"), ()),
     "export/listing": (("export", "export/ipfix", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
     "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
-    "conf": (("daemon/base", "export", *RECORDS), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
-    "daemon/log": (("conf", "daemon/base", "export", "export/transport", "parsers"), (SYSTEM, FMT, LOG)),
+    "conf": (("daemon/base", "export", "flowcache/record"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
+    "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),
     "daemon/machine": (("daemon/base", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
-    "daemon/filter": (("conf", "daemon/base", "flowcache", *RECORDS), (SYSTEM, FMT, r"pcap/pcap\.h")),
-    "daemon/capture": (("daemon/base", "export", "export/transport", *CACHE),
+    "daemon/filter": (("conf", "daemon/base", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
+    "daemon/capture": (("daemon/base", "export", "export/transport", *INPUT),
                        (SYSTEM, LOG, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
     # the only room that may include rte_ethdev, rte_mbuf and rte_mempool
-    "daemon/port": (("daemon/base", "daemon/log", "daemon/machine", "export", *CACHE), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
-    "daemon/pipeline": (("daemon/base", "daemon/log", "daemon/machine", "daemon/port", "export", "export/collector",
-                         "export/ipfix", *CACHE),
+    "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
+    "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
+                         "export/ipfix", "flowcache", *INPUT),
                         (FMT, LOG, JSON, r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
-    "daemon/telemetry": (("daemon/base", "daemon/log", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
+    "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
                           "export/transport"),
                          (SYSTEM, FMT, LOG, JSON, r"microhttpd\.h", r"prometheus/.*\.h", r"systemd/sd-daemon\.h",
                           r"rte_(eal|telemetry)\.h")),
-    "daemon/control": (("daemon/base", "daemon/log", "daemon/pipeline", "daemon/telemetry", "export", "export/listing"),
+    "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing"),
                        (SYSTEM, FMT, LOG, JSON)),
     "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export"), (SYSTEM, FMT)),
-    "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/log", "daemon/machine",
-                         "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *CACHE),
+    "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",
+                         "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *INPUT),
                         (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
     "daemon/cli": (("conf", "daemon/base", "daemon/control", "daemon/filter", "daemon/log", "daemon/machine", "daemon/plan",
                     "daemon/preparse", "export", "export/listing", "export/spool", "export/transport"),
@@ -57,7 +57,7 @@ TABLE = {
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
                 "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/telemetry", "export",
-                "export/listing", "export/transport", *CACHE),
+                "export/listing", "export/transport", "flowcache/input"),
                (SYSTEM, LOG, r"CLI/CLI\.hpp")),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder
@@ -77,8 +77,8 @@ def fault_of(room, quote, header):
     return "%s/ may not include <%s>" % (room, header)
 
 
-def faults_of(path):
-    for number, line in enumerate(tree.read(path).splitlines(), 1):
+def faults_in(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
         found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
         fault = fault_of(os.path.dirname(path), *found.groups()) if found else None
         if fault:
@@ -98,6 +98,16 @@ def table_faults(rooms):
                 yield "the row of %s/ names %s/, which does not stand above it" % (room, other)
 
 
+def unused_arrows(paths):
+    """An arrow that no include needs would let one in unseen."""
+    for room, (lower, _) in TABLE.items():
+        used = {os.path.dirname(header) for path in paths if os.path.dirname(path) == room
+                for header in re.findall(r'#\s*include\s*"([^"]+)"', tree.read(path))}
+        for other in lower:
+            if other not in used:
+                yield "%s/ includes nothing of %s/: the table need not allow it" % (room, other)
+
+
 def dpdk_faults():
     """Tests and benchmarks too see DPDK only where it is the thing under test."""
     allowed = ("tests/unit/daemon/", "perf/support/rte_table.cpp")
@@ -109,7 +119,9 @@ def dpdk_faults():
 def main():
     paths = tree.sources(".hpp", ".cpp", under=tree.MODULES)
     faults = list(table_faults({os.path.dirname(path) for path in paths}))
-    faults += [fault for path in paths if os.path.dirname(path) in TABLE for fault in faults_of(path)]
+    faults += [fault for path in paths if os.path.dirname(path) in TABLE
+               for fault in faults_in(path, tree.read(path))]
+    faults += unused_arrows(paths)
     faults += dpdk_faults()
     fixbuf = [path for path in paths if re.search(r"#\s*include\s*<fixbuf/", tree.read(path))]
     if len(fixbuf) != FIXBUF_FILES or not all(path.endswith(".cpp") for path in fixbuf):

@@ -135,7 +135,7 @@ std::uint64_t run(std::span<const std::byte> input, WorkerShare share) {
     std::uint64_t metered = 0;
     Timestamp now = kFirstTimestamp;
     while (!path.ended()) {
-        const ParsedBurst burst = path.receive(test::burst_of_no_use());
+        const ParsedBurst burst = path.read_burst(test::burst_of_no_use());
         demand(burst.packets.size() <= kBurstPackets && burst.packets.size() <= burst.received);
         demand(burst.now >= now);
         now = burst.now;

@@ -94,7 +94,8 @@ TEST_CASE("load_config: filters and sampling choose frames, which unified header
                              keys);
     };
     const std::string rest =
-        " is given, but parse is unified-header; must be left out (whoever parses the packets can "
+        " is given, but parse is unified-header; must be left out (the sender of unified headers "
+        "can "
         "choose among them)";
     CHECK(of_input("    parse: trimmed\n    filter: ip\n    sampling: 2\n") == "accepted");
     CHECK(of_input("    parse: unified-header\n    sampling: 1\n") == "accepted");
@@ -133,10 +134,10 @@ TEST_CASE("load_config: what unified headers do not carry is not asked of them",
     }
     CHECK(of_file("flows: {tunnel: inner}") ==
           "probe.yaml:2: flows.tunnel is inner, but read.parse is unified-header; must be outer "
-          "(whoever parses the packets decides: tributary preparse --set flows.tunnel=inner)");
+          "(the sender of unified headers decides: tributary preparse --set flows.tunnel=inner)");
     CHECK(of_file("flows: {fragments: track}") ==
           "probe.yaml:2: flows.fragments is track, but read.parse is unified-header; must be zero "
-          "(whoever parses the packets tracks them: tributary preparse --set "
+          "(the sender of unified headers tracks them: tributary preparse --set "
           "flows.fragments=track)");
     // Keys that the run does not use are not checked.
     CHECK(probe_refusal(std::string(kProbe) + "  fields: [mpls]\nread: {parse: unified-header}") ==

@@ -21,7 +21,7 @@ constexpr std::string_view kName = "udp [2001:db8::1]:4739: ";
 
 struct Told {
     void tell(CollectorEventKind kind, int second, std::string_view detail = {}) {
-        events.tell(kind, seconds{second}, detail);
+        events.report(kind, seconds{second}, detail);
     }
     /// The lines since the last call.
     Lines take() { return std::exchange(lines, {}); }
@@ -157,7 +157,8 @@ TEST_CASE("CollectorEvents: losses beyond the limit of lines are logged in recor
           "[export][unit]") {
     Told told;
     const auto lose = [&](int second, std::uint64_t records) {
-        told.events.tell_loss(CollectorEventKind::spool_full, seconds{second}, "a limit", records);
+        told.events.report_loss(CollectorEventKind::spool_full, seconds{second}, "a limit",
+                                records);
     };
     lose(0, 1000);
     lose(1, 1001);
@@ -173,9 +174,9 @@ TEST_CASE("CollectorEvents: losses beyond the limit of lines are logged in recor
 TEST_CASE("CollectorEvents: a full spool is logged again when it was empty in between",
           "[export][unit]") {
     Told told;
-    told.events.tell_loss(CollectorEventKind::spool_full, seconds{0}, {}, 7);
+    told.events.report_loss(CollectorEventKind::spool_full, seconds{0}, {}, 7);
     told.tell(CollectorEventKind::spool_emptied, 1);
-    told.events.tell_loss(CollectorEventKind::spool_full, seconds{2}, {}, 9);
+    told.events.report_loss(CollectorEventKind::spool_full, seconds{2}, {}, 9);
     CHECK(told.take() == Lines{"the spool is full, its oldest records are lost (7 records)",
                                "the spool is empty again",
                                "the spool is full, its oldest records are lost (9 records)"});
@@ -186,7 +187,7 @@ TEST_CASE("CollectorEvents: lines without memory are logged within a minute", "[
     std::int64_t calls = 0;
     {
         const test::NoLargeMemory none(0, calls);
-        told.events.tell_loss(CollectorEventKind::spool_full, seconds{5}, {}, 12);
+        told.events.report_loss(CollectorEventKind::spool_full, seconds{5}, {}, 12);
     }
     CHECK(told.take().empty());
     told.events.advance(seconds{65});

@@ -19,7 +19,8 @@ CollectorOptions collector(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("CollectorAccounts: whoever comes back has the account of before", "[daemon][unit]") {
+TEST_CASE("CollectorAccounts: a collector that comes back has its former account",
+          "[daemon][unit]") {
     CollectorAccounts accounts({collector(1), collector(2)});
     CHECK(accounts.choose({collector(3), collector(2)}) == std::vector<std::size_t>{2, 1});
     CHECK_FALSE(accounts.all()[0].is_in_use);

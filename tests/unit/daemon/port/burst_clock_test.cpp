@@ -179,12 +179,12 @@ TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it",
                      unified_frame({{.time = at(1001)}}, 2)};
     constexpr bool kPacketTimes = true;
     UnifiedHeaderReader<FramePolls, BurstClock> path(source, {}, kPacketTimes);
-    const ParsedBurst first = path.receive(test::burst_of_no_use());
+    const ParsedBurst first = path.read_burst(test::burst_of_no_use());
     REQUIRE(first.packets.size() == 2);
     CHECK(first.packets[1].packet->seen_at == at(1000));
     CHECK(first.now == at(1000));
     path.release();
-    const ParsedBurst second = path.receive(test::burst_of_no_use());
+    const ParsedBurst second = path.read_burst(test::burst_of_no_use());
     REQUIRE(second.packets.size() == 1);
     CHECK(second.packets[0].packet->seen_at == at(1001));
     CHECK(second.packets[0].packet->clock == at(1001));

@@ -66,7 +66,7 @@ TEST_CASE("CaptureWriter: frames come back with their times, to the nanosecond",
         REQUIRE(frame.size() == 100);
         std::ranges::fill(frame, static_cast<std::byte>(octets));
         CHECK(sink.send(octets, Timestamp{std::chrono::seconds{octets} + 987'654'321ns}) ==
-              SendOutcome::sent);
+              FrameOutcome::sent);
     }
     CHECK(writer.failure().empty());
 
@@ -107,7 +107,7 @@ TEST_CASE("CaptureWriter: a file that can't be made or written, is refused", "[d
 class Times final : public FrameSink {
 public:
     [[nodiscard]] std::span<std::byte> begin() noexcept override { return room_; }
-    [[nodiscard]] SendOutcome send(std::size_t octets, Timestamp /*now*/) noexcept override {
+    [[nodiscard]] FrameOutcome send(std::size_t octets, Timestamp /*now*/) noexcept override {
         for (std::size_t at = unified_header::frame_at::kFirstRecord; at < octets;
              at += unified_header::kRecordBytes) {
             PacketFields fields;
@@ -116,7 +116,7 @@ public:
             told.push_back(packet.seen_at);
             interfaces.push_back(packet.ingress_interface);
         }
-        return SendOutcome::sent;
+        return FrameOutcome::sent;
     }
     [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
 
@@ -158,7 +158,7 @@ TEST_CASE("CaptureFeed: captures are one stream, with the times that they say", 
     CHECK(feed.unknown_interface().read() == 1);
     CHECK(files.cut_count() == 1);
     CHECK(counters.input.received.read() == 101);
-    CHECK(counters.packets[static_cast<std::size_t>(SendOutcome::sent)].read() == 101);
+    CHECK(counters.packets[static_cast<std::size_t>(FrameOutcome::sent)].read() == 101);
 }
 
 TEST_CASE("CaptureFeed: a capture that can't be read ends the stream, a stop does too",

@@ -114,7 +114,7 @@ void check_frames(Machine& machine, std::size_t index) {
     FrameReader<DpdkQueue> path(queue, {});
     send(machine, index, udp);
     send(machine, index, tcp6);
-    const ParsedBurst parsed = path.receive(burst_of_no_use());
+    const ParsedBurst parsed = path.read_burst(burst_of_no_use());
     REQUIRE(parsed.packets.size() == 2);
     CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
     CHECK(parsed.packets[1].fields->ip_version == 6);
@@ -134,7 +134,7 @@ void check_trimmed(Machine& machine, std::size_t index) {
                                 {.parse = parse_options({}, trimmed.parse, trimmed.trim_length)});
     send(machine, index, ethernet().ipv4().udp(1000, 53).payload(400).build());
     send(machine, index, ethernet().ipv6().extension(60, 16).udp(1, 53).payload(400).build());
-    const ParsedBurst parsed = path.receive(burst_of_no_use());
+    const ParsedBurst parsed = path.read_burst(burst_of_no_use());
     REQUIRE(parsed.packets.size() == 2);
     CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
     CHECK(parsed.packets[0].fields->ip_bytes == 428);

@@ -13,10 +13,10 @@ PreparseLedger ledger_of(std::uint64_t sent, std::uint64_t full, std::uint64_t f
     counters.input.filtered.add(filtered);
     counters.input.ignored[static_cast<std::size_t>(ParseStatus::arp)].add(2);
     counters.input.fragments.first.add(3);
-    counters.packets[static_cast<std::size_t>(SendOutcome::sent)].add(sent);
-    counters.frames[static_cast<std::size_t>(SendOutcome::sent)].add(1);
-    counters.packets[static_cast<std::size_t>(SendOutcome::tx_full)].add(full);
-    counters.frames[static_cast<std::size_t>(SendOutcome::tx_full)].add(full == 0 ? 0 : 1);
+    counters.packets[static_cast<std::size_t>(FrameOutcome::sent)].add(sent);
+    counters.frames[static_cast<std::size_t>(FrameOutcome::sent)].add(1);
+    counters.packets[static_cast<std::size_t>(FrameOutcome::tx_full)].add(full);
+    counters.frames[static_cast<std::size_t>(FrameOutcome::tx_full)].add(full == 0 ? 0 : 1);
     PreparseLedger ledger;
     for (std::uint32_t stream = 4; stream < 6; ++stream) {
         StreamLedger& entry = ledger.streams.emplace_back();

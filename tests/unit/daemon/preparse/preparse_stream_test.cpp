@@ -28,8 +28,8 @@ public:
     [[nodiscard]] std::span<std::byte> begin() noexcept override {
         return has_buffers ? std::span(room_) : std::span<std::byte>{};
     }
-    [[nodiscard]] SendOutcome send(std::size_t octets, Timestamp now) noexcept override {
-        if (outcome == SendOutcome::sent) {
+    [[nodiscard]] FrameOutcome send(std::size_t octets, Timestamp now) noexcept override {
+        if (outcome == FrameOutcome::sent) {
             frames.emplace_back(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(octets));
             times.push_back(now);
         }
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] const MacAddresses& addresses() const noexcept override { return addresses_; }
 
     bool has_buffers = true;
-    SendOutcome outcome = SendOutcome::sent;
+    FrameOutcome outcome = FrameOutcome::sent;
     std::vector<std::vector<std::byte>> frames;
     std::vector<Timestamp> times;
 
@@ -49,13 +49,13 @@ private:
 };
 
 struct Fixture {
-    explicit Fixture(std::size_t records_per_frame, const FrameReaderParts& parts = {})
+    explicit Fixture(std::size_t records_per_frame, const FrameParserParts& parts = {})
         : sink(records_per_frame), stream(9, parts, sink, counters) {}
 
-    [[nodiscard]] std::uint64_t packets(SendOutcome outcome) const {
+    [[nodiscard]] std::uint64_t packets(FrameOutcome outcome) const {
         return counters.packets[static_cast<std::size_t>(outcome)].read();
     }
-    [[nodiscard]] std::uint64_t frames(SendOutcome outcome) const {
+    [[nodiscard]] std::uint64_t frames(FrameOutcome outcome) const {
         return counters.frames[static_cast<std::size_t>(outcome)].read();
     }
 
@@ -101,8 +101,8 @@ TEST_CASE("PreparseStream: frames leave when they are full, or at a flush", "[da
     }
     CHECK(sequence == 10);
     CHECK(fixture.counters.input.received.read() == 10);
-    CHECK(fixture.packets(SendOutcome::sent) == 10);
-    CHECK(fixture.frames(SendOutcome::sent) == 3);
+    CHECK(fixture.packets(FrameOutcome::sent) == 10);
+    CHECK(fixture.frames(FrameOutcome::sent) == 3);
 }
 
 TEST_CASE("PreparseStream: each packet has a record, also one that the parser ignores",
@@ -128,12 +128,12 @@ TEST_CASE("PreparseStream: each packet has a record, also one that the parser ig
         record += kRecordBytes;
     }
     CHECK(fixture.counters.input.ignored[static_cast<std::size_t>(ParseStatus::arp)].read() == 1);
-    CHECK(fixture.packets(SendOutcome::sent) == 3);
+    CHECK(fixture.packets(FrameOutcome::sent) == 3);
     CHECK(fixture.sink.times == std::vector<Timestamp>{Timestamp{9s}});  // the clock's
 }
 
 TEST_CASE("PreparseStream: with TCP segments its frames are of version 2", "[daemon][unit]") {
-    FrameReaderParts parts;
+    FrameParserParts parts;
     parts.parse.tcp_segments = true;
     Fixture fixture(5, parts);
     const Frame tcp = ethernet().ipv4().tcp(1000, 443).payload(7).build();
@@ -195,7 +195,7 @@ TEST_CASE("PreparseStream: filtered packets have no record, those not sampled do
     CHECK(fixture.counters.input.filtered.read() == 8);
     const auto& ignored = fixture.counters.input.ignored;
     CHECK(ignored[static_cast<std::size_t>(ParseStatus::not_sampled)].read() == 6);
-    CHECK(fixture.packets(SendOutcome::sent) == 8);
+    CHECK(fixture.packets(FrameOutcome::sent) == 8);
     const std::byte* record = fixture.sink.frames.at(0).data() + frame_at::kFirstRecord;
     for (int i = 0; i < 8; ++i, record += kRecordBytes) {
         CHECK(status_of_unified_header(record) ==
@@ -208,31 +208,31 @@ TEST_CASE("PreparseStream: what is lost is counted by its cause, and is missing 
     Fixture fixture(4);
     const std::vector<PacketView> packets(4, seen(udp(), Timestamp{7s}));
     fixture.stream.take(packets);
-    fixture.sink.outcome = SendOutcome::tx_full;
+    fixture.sink.outcome = FrameOutcome::tx_full;
     fixture.stream.take(packets);
-    fixture.sink.outcome = SendOutcome::write_failed;
+    fixture.sink.outcome = FrameOutcome::write_failed;
     fixture.stream.take(packets);
     fixture.sink.has_buffers = false;
     fixture.stream.take(std::span(packets).first(3));
     fixture.sink.has_buffers = true;
-    fixture.sink.outcome = SendOutcome::sent;
+    fixture.sink.outcome = FrameOutcome::sent;
     fixture.stream.take(packets);
-    CHECK(fixture.packets(SendOutcome::sent) == 8);
-    CHECK(fixture.packets(SendOutcome::tx_full) == 4);
-    CHECK(fixture.packets(SendOutcome::write_failed) == 4);
-    CHECK(fixture.packets(SendOutcome::no_buffer) == 3);
-    CHECK(fixture.frames(SendOutcome::tx_full) == 1);
-    CHECK(fixture.frames(SendOutcome::no_buffer) == 0);
+    CHECK(fixture.packets(FrameOutcome::sent) == 8);
+    CHECK(fixture.packets(FrameOutcome::tx_full) == 4);
+    CHECK(fixture.packets(FrameOutcome::write_failed) == 4);
+    CHECK(fixture.packets(FrameOutcome::no_buffer) == 3);
+    CHECK(fixture.frames(FrameOutcome::tx_full) == 1);
+    CHECK(fixture.frames(FrameOutcome::no_buffer) == 0);
     CHECK(fixture.counters.input.received.read() == 19);
     REQUIRE(fixture.sink.frames.size() == 2);
     CHECK(header_of(fixture.sink.frames[1]).sequence == 15);
 }
 
 TEST_CASE("name_of: each outcome of a frame has one", "[daemon][unit]") {
-    CHECK(name_of(SendOutcome::sent) == "sent");
-    CHECK(name_of(SendOutcome::no_buffer) == "no_buffer");
-    CHECK(name_of(SendOutcome::tx_full) == "tx_full");
-    CHECK(name_of(SendOutcome::write_failed) == "write_failed");
+    CHECK(name_of(FrameOutcome::sent) == "sent");
+    CHECK(name_of(FrameOutcome::no_buffer) == "no_buffer");
+    CHECK(name_of(FrameOutcome::tx_full) == "tx_full");
+    CHECK(name_of(FrameOutcome::write_failed) == "write_failed");
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_CASE("FrameReader: filter, then sampler, then parser; every packet is count
     MaskFilter filter(~PacketMask{0b110});  // packets 1 and 2 do not pass
     Sampler sampler({.one_in = 3}, 0);      // of 0 3 4 5 6 7 8 9 it takes 0 5 8
     FrameReader<OneBurst> path(source, {.filter = &filter, .sampler = &sampler});
-    const ParsedBurst burst = path.receive(burst_of_no_use());
+    const ParsedBurst burst = path.read_burst(burst_of_no_use());
     CHECK(burst.received == 10);
     REQUIRE(burst.packets.size() == 2);
     CHECK(burst.packets[0].fields->source_port == L4Port{0});
@@ -81,7 +81,7 @@ TEST_CASE("FrameReader: filter, then sampler, then parser; every packet is count
     CHECK(ignored(path, ParseStatus::not_sampled) == 5);
     CHECK(path.counters().ignored_octets.read() == ignored_octets);
     CHECK(ignored(path, ParseStatus::arp) == 1);
-    CHECK(path.receive(burst_of_no_use()).received == 0);
+    CHECK(path.read_burst(burst_of_no_use()).received == 0);
 }
 
 TEST_CASE("FrameReader: later fragments get their ports where a table is given",
@@ -102,7 +102,7 @@ TEST_CASE("FrameReader: later fragments get their ports where a table is given",
         OneBurst source(frames);
         FragmentTable table(FlowHasher(1), std::chrono::seconds(0));
         FrameReader<OneBurst> path(source, {.fragments = &table});
-        const ParsedBurst burst = path.receive(burst_of_no_use());
+        const ParsedBurst burst = path.read_burst(burst_of_no_use());
         REQUIRE(burst.packets.size() == 5);
         CHECK(burst.packets[1].fields->source_port == L4Port{7});
         CHECK(burst.packets[1].fields->destination_port == L4Port{53});
@@ -114,7 +114,7 @@ TEST_CASE("FrameReader: later fragments get their ports where a table is given",
     }
     OneBurst source(frames);
     FrameReader<OneBurst> path(source, {});
-    const ParsedBurst burst = path.receive(burst_of_no_use());
+    const ParsedBurst burst = path.read_burst(burst_of_no_use());
     REQUIRE(burst.packets.size() == 5);
     CHECK(burst.packets[1].fields->destination_port == L4Port{0});
     CHECK(burst.packets[3].fields->destination_port == L4Port{0});
@@ -135,7 +135,7 @@ TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and n
     MaskFilter second(0b010);
     OneBurst source(frames);
     FrameReader<OneBurst> path(source, {.filter = &waiting});
-    CHECK(path.receive(burst_of_no_use()).packets.empty());
+    CHECK(path.read_burst(burst_of_no_use()).packets.empty());
     CHECK(path.counters().received.read() == 3);
     CHECK(path.counters().filter_not_ready.read() == 3);
     CHECK(path.counters().ignored_octets.read() == 3 * frames[0].view().wire_bytes);
@@ -144,7 +144,7 @@ TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and n
     OneBurst next(frames);
     FrameReader<OneBurst> ready(next, {.filter = &waiting});
     ready.set_filter(&second);
-    CHECK(ready.receive(burst_of_no_use()).packets.size() == 1);
+    CHECK(ready.read_burst(burst_of_no_use()).packets.size() == 1);
     CHECK(ready.counters().filter_not_ready.read() == 0);
     CHECK(ready.counters().filtered.read() == 2);
 }

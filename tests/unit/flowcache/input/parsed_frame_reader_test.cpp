@@ -122,7 +122,7 @@ struct Outcome {
 Outcome drain(PacketReader& path) {
     Outcome outcome;
     while (!path.ended()) {
-        const ParsedBurst burst = path.receive(burst_of_no_use());
+        const ParsedBurst burst = path.read_burst(burst_of_no_use());
         for (const KeyedPacket& packet : burst.packets) {
             outcome.fields.push_back(*packet.fields);
             outcome.times.push_back(packet.packet->seen_at);
@@ -152,7 +152,7 @@ struct Stages {
     ThirdsFilter filter;
     Sampler sampler{{.one_in = 2}, 0};
     FragmentTable fragments{FlowHasher(1), std::chrono::seconds(0)};
-    FrameReaderParts parts(const ParseOptions& options, bool samples) {
+    FrameParserParts parts(const ParseOptions& options, bool samples) {
         return {.parse = options,
                 .filter = samples ? &filter : nullptr,
                 .sampler = samples ? &sampler : nullptr,
@@ -191,15 +191,15 @@ TEST_CASE("ParsedFrameReader: another filter counts from the next burst on", "[f
     ThirdsFilter filter;
     ParsedBursts parsed(views_of(frames), {});
     ParsedFrameReader<ParsedBursts> path(parsed, {.filter = &waiting});
-    CHECK(path.receive(burst_of_no_use()).packets.empty());
+    CHECK(path.read_burst(burst_of_no_use()).packets.empty());
     CHECK(path.counters().filter_not_ready.read() == 7);
     path.release();
     path.set_filter(&filter);
-    CHECK(path.receive(burst_of_no_use()).received == 7);
+    CHECK(path.read_burst(burst_of_no_use()).received == 7);
     CHECK(path.counters().filtered.read() == 2);
     path.release();
     path.set_filter(nullptr);
-    CHECK(path.receive(burst_of_no_use()).received == 7);
+    CHECK(path.read_burst(burst_of_no_use()).received == 7);
     CHECK(path.counters().filtered.read() == 2);
     CHECK(path.counters().received.read() == 21);
 }

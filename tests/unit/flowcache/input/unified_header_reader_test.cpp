@@ -68,7 +68,7 @@ struct Fixture {
 
     /// One receive() with its release(); what it yielded is appended to `packets`.
     ParsedBurst step() {
-        const ParsedBurst burst = path.receive(burst_of_no_use());
+        const ParsedBurst burst = path.read_burst(burst_of_no_use());
         for (const KeyedPacket& packet : burst.packets) {
             packets.push_back({.fields = *packet.fields,
                                .time = packet.packet->seen_at,
@@ -330,7 +330,7 @@ TEST_CASE("UnifiedHeaderReader: a clock that moves on is called at each poll of 
     UnifiedHeaderReader<FrameBursts, WatchedClock> path(source, {}, &begun, &empty);
     const auto poll = [&](Timestamp now) {
         source.now = now;
-        (void)path.receive(burst_of_no_use());
+        (void)path.read_burst(burst_of_no_use());
         path.release();
     };
     poll(Timestamp{5s});
@@ -356,7 +356,7 @@ TEST_CASE("UnifiedHeaderReader: no receive allocates", "[flowcache][unit]") {
     }
     const std::size_t before = allocations();
     while (!fixture.path.ended()) {
-        (void)fixture.path.receive(burst_of_no_use());
+        (void)fixture.path.read_burst(burst_of_no_use());
         fixture.path.release();
     }
     CHECK(allocations() == before);
