@@ -19,10 +19,10 @@ namespace tributary {
 /// of the other direction.
 class BiflowEntry {
 public:
-    /// @param line, counts, groups  of the entry, which outlives this
-    BiflowEntry(HotEntry& line, EntryCounts& counts, GroupBytes groups,
+    /// @param hot , counts, groups  of the entry, which outlives this
+    BiflowEntry(HotEntry& hot, EntryCounts& counts, GroupBytes groups,
                 const RecordLayout& layout) noexcept
-        : line_(line), counts_(counts), groups_(groups), layout_(layout) {}
+        : hot_(hot), counts_(counts), groups_(groups), layout_(layout) {}
 
     [[nodiscard]] ReverseGroup& reverse() const noexcept {
         return groups_.get<ReverseGroup>(layout_.reverse_at);
@@ -42,7 +42,7 @@ public:
             add_counts(reverse(), counts);
             widen(reverse(), span.start, span.end);
         } else {
-            add_counts(line_, counts_, counts);
+            add_counts(hot_, counts_, counts);
             widen(forward_span(), span.start, span.end);
         }
         return true;
@@ -56,12 +56,12 @@ public:
         const bool is_of_initiator = (flags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
         if (is_of_initiator && reverse().biflow_direction == BiflowDirection::arbitrary) {
             reverse().biflow_direction = BiflowDirection::initiator;
-            if (line_.is_reverse(packet)) {
+            if (hot_.is_reverse(packet)) {
                 turn();
             }
         }
         if ((flags & tcp_flag::kFin) != 0) {
-            line_.finished = (line_.finished | (line_.is_reverse(packet) ? 2U : 1U)) & 3U;
+            hot_.finished = (hot_.finished | (hot_.is_reverse(packet) ? 2U : 1U)) & 3U;
         }
     }
 
@@ -77,16 +77,16 @@ private:
     void turn() const noexcept {
         ReverseGroup& back = reverse();
         PacketSpan& there = forward_span();
-        line_.starts_swapped = line_.starts_swapped == 0 ? 1 : 0;
-        const std::uint32_t finished = line_.finished;
-        line_.finished = (finished >> 1U | finished << 1U) & 3U;
+        hot_.starts_swapped = hot_.starts_swapped == 0 ? 1 : 0;
+        const std::uint32_t finished = hot_.finished;
+        hot_.finished = (finished >> 1U | finished << 1U) & 3U;
         std::swap(counts_.packets, back.packets);
         std::swap(counts_.octets, back.octets);
         std::swap(there.start, back.start);
         std::swap(there.end, back.end);
-        back.tcp_control_bits = std::exchange(line_.tcp_control_bits, back.tcp_control_bits);
+        back.tcp_control_bits = std::exchange(hot_.tcp_control_bits, back.tcp_control_bits);
         back.ip_class_of_service =
-            std::exchange(line_.ip_class_of_service, back.ip_class_of_service);
+            std::exchange(hot_.ip_class_of_service, back.ip_class_of_service);
         if (layout_.tcp_analysis_at != 0) {
             swap_bytes(layout_.tcp_analysis_at, layout_.reverse_tcp_analysis_at,
                        sizeof(TcpAnalysisGroup));
@@ -116,7 +116,7 @@ private:
                          &groups_.get<std::byte>(static_cast<std::uint16_t>(b)));
     }
 
-    HotEntry& line_;
+    HotEntry& hot_;
     EntryCounts& counts_;
     GroupBytes groups_;
     const RecordLayout& layout_;

@@ -71,7 +71,7 @@ public:
         if (cache.expire_if_due(entry, clock, sink)) {
             return true;
         }
-        const bool is_overtaken = cache.entries_.line(entry).end > clock;
+        const bool is_overtaken = cache.entries_.hot(entry).end > clock;
         if (is_overtaken) [[unlikely]] {
             cache.end(entry, FlowEndReason::forced_end, sink);
         }

@@ -20,31 +20,31 @@ namespace tributary {
 inline constexpr std::size_t kSmallCache = 4096;
 
 /// Entries between records, which have no record, that stay in a full cache: in a small one none.
-[[nodiscard]] inline std::size_t most_slices(const FlowCacheOptions& options) noexcept {
+[[nodiscard]] inline std::size_t most_empty_entries(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
     return flows <= kSmallCache ? 0 : flows / 32;
 }
 
 /// Entries of a cache. A small cache has as many as flows. A larger one has a thirty-second more,
 /// so that due flows are found, a few entries per new flow, before the entries are used up. It has
-/// most_slices() more, so that entries between records do not use them up.
+/// most_empty_entries() more, so that entries between records do not use them up.
 [[nodiscard]] inline std::size_t entries_for(const FlowCacheOptions& options) noexcept {
     const std::size_t flows = options.max_flows;
-    return flows <= kSmallCache ? flows : flows + flows / 32 + most_slices(options);
+    return flows <= kSmallCache ? flows : flows + flows / 32 + most_empty_entries(options);
 }
 
 /// States in a cache's TcpLossPool: with TCP analysis one for each eight flows, and some for a
 /// small cache. Each direction of a biflow may take one.
-[[nodiscard]] inline std::size_t troubles_for(const FlowCacheOptions& options) noexcept {
+[[nodiscard]] inline std::size_t loss_states_for(const FlowCacheOptions& options) noexcept {
     constexpr std::size_t kLeast = 64;
     const std::size_t some = std::max<std::size_t>(options.max_flows / 8, kLeast);
-    return options.tcp_analysis ? std::min<std::size_t>(some, TcpState::kNoTrouble) : 0;
+    return options.tcp_analysis ? std::min<std::size_t>(some, TcpState::kNoLossState) : 0;
 }
 
 /// Which entries are between records: their flows go on, but have no record. One bit per entry, so
 /// that such an entry is found wherever it lies: the bits of 20 million entries are 2.5 MB, read in
 /// order.
-class SliceMap {
+class EmptyEntries {
 public:
     using Word = std::uint64_t;
 
@@ -53,7 +53,7 @@ public:
     }
 
     /// @param words  words_for() the entries, all zeros
-    explicit SliceMap(std::span<Word> words) noexcept : words_(words) {}
+    explicit EmptyEntries(std::span<Word> words) noexcept : words_(words) {}
 
     /// @param entry  any; one that is in the map stays in it
     void insert(EntryIndex entry) noexcept {
@@ -111,26 +111,27 @@ private:
 /// evicted before the flood's latest packets.
 ///
 /// An entry between records is a long-lived flow, but has no record. While there are more than
-/// most_slices(), one of them is evicted first, and its history with it. So while a flood lasts,
-/// long-lived flows are safe as long as the active timeout cuts no more of them than that within
-/// one idle timeout, before their next packets: in a large cache a thirty-second of `max_flows`, in
-/// a small one none.
+/// most_empty_entries(), one of them is evicted first, and its history with it. So while a flood
+/// lasts, long-lived flows are safe as long as the active timeout cuts no more of them than that
+/// within one idle timeout, before their next packets: in a large cache a thirty-second of
+/// `max_flows`, in a small one none.
 class EvictionCursor {
 public:
-    /// @param most_slices  most_slices()
-    explicit EvictionCursor(std::size_t most_slices) noexcept : most_slices_(most_slices) {}
+    /// @param most_empty_entries  most_empty_entries()
+    explicit EvictionCursor(std::size_t most_empty_entries) noexcept
+        : most_empty_entries_(most_empty_entries) {}
 
     /// @param entries  all are taken, and at least one of them is running
     /// @param update   counts the packets of an entry
-    /// @param slices   the entries between records
+    /// @param empty    the entries between records
     /// @cost           kCandidates hot entries, each next to the one of the call before, and states
     ///                 of compact flows; more only where entries do not run. An entry between
-    ///                 records: SliceMap::next()
+    ///                 records: EmptyEntries::next()
     template <class Entries, class Update>
     [[nodiscard]] EntryIndex choose(const Entries& entries, const Update& update,
-                                    SliceMap& slices) noexcept {
-        if (slices.count() > most_slices_) {
-            return slices.next();
+                                    EmptyEntries& empty) noexcept {
+        if (empty.count() > most_empty_entries_) {
+            return empty.next();
         }
         const std::size_t part = (entries.used() + kCandidates - 1) / kCandidates;
         Candidate best;
@@ -160,13 +161,13 @@ private:
         if (entry >= entries.used()) {
             return {};
         }
-        HotEntry& line = entries.line(entry);
+        HotEntry& hot = entries.hot(entry);
         constexpr EntryIndex kAhead = 4;
-        prefetch_to_read(&entries.line(std::min(entry + kAhead, entries.used() - 1)));
-        if (!line.is_running()) {
+        prefetch_to_read(&entries.hot(std::min(entry + kAhead, entries.used() - 1)));
+        if (!hot.is_running()) {
             return {};
         }
-        return {entry, line.was_cut != 0, update.expanded_tally(line).packets, line.end};
+        return {entry, hot.was_cut != 0, update.expanded_tally(hot).packets, hot.end};
     }
     [[nodiscard]] static Candidate better(const Candidate& a, const Candidate& b) noexcept {
         if (a.entry == kNoEntry || b.entry == kNoEntry) {
@@ -176,7 +177,7 @@ private:
                                                                                              : a;
     }
 
-    std::size_t most_slices_;
+    std::size_t most_empty_entries_;
     std::size_t next_ = 0;
 };
 

@@ -28,9 +28,9 @@ public:
         cache.release_waiting(most, sink);
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
             const EntryIndex last = cache.entries_.used() - 1;
-            const HotEntry& later = cache.entries_.line(std::min(next_ + EntryIndex{kAhead}, last));
+            const HotEntry& later = cache.entries_.hot(std::min(next_ + EntryIndex{kAhead}, last));
             cache.index_.prefetch_bucket(later.is_running() ? later.bucket : 0);
-            if (cache.entries_.line(next_).is_running() && !cache.expire_if_due(next_, now, sink)) {
+            if (cache.entries_.hot(next_).is_running() && !cache.expire_if_due(next_, now, sink)) {
                 cache.end(next_, FlowEndReason::forced_end, sink);
             }
             ++next_;
@@ -48,8 +48,8 @@ public:
         bool continues = true;
         for (; most > 0 && has_more(cache) && continues; --most) {
             const EntryIndex entry = next_++;
-            if (cache.entries_.line(entry).is_running() &&
-                !cache.update_.is_empty(cache.entries_.line(entry))) {
+            if (cache.entries_.hot(entry).is_running() &&
+                !cache.update_.is_empty(cache.entries_.hot(entry))) {
                 typename Cache::Record record;
                 cache.update_.write_expanded(cache.entries_, entry, record);
                 continues = look(record);
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] bool schedule_some(Cache& cache, std::size_t most) noexcept {
         for (; most > 0 && has_more(cache); --most) {
             const EntryIndex entry = next_++;
-            if (cache.entries_.line(entry).is_running()) {
+            if (cache.entries_.hot(entry).is_running()) {
                 cache.schedule(entry);
             }
         }
@@ -82,7 +82,7 @@ public:
                                               EndIfOver end_if_over) noexcept {
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
             const EntryIndex entry = next_++;
-            if (cache.entries_.line(entry).is_running() && !end_if_over(entry)) {
+            if (cache.entries_.hot(entry).is_running() && !end_if_over(entry)) {
                 cache.schedule(entry);
             }
         }

@@ -11,9 +11,9 @@
 #include "flowcache/deadlines.hpp"
 #include "flowcache/hot_entry.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/tcp/tcp_record.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_signature.hpp"
-#include "flowcache/tcp/tcp_slice.hpp"
 #include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -64,10 +64,10 @@ public:
     ///
     /// @param state  its own; TcpAnalysis::add() has just returned true for it
     /// @param clock  of the packet
-    [[gnu::always_inline]] static void compact(HotEntry& line, TcpState& state,
+    [[gnu::always_inline]] static void compact(HotEntry& hot, TcpState& state,
                                                Timestamp clock) noexcept {
         constexpr std::uint32_t kMost = 0xFFFF'FFFF - kMostPackets;
-        const EntryCounts& counts = line.counts.counts_;
+        const EntryCounts& counts = hot.counts.counts_;
         if (counts.packets != state.segments || state.segments > kMost ||
             ticks(clock) - ticks(counts.start) >= kMostAge) [[unlikely]] {
             return;  // not all packets were read, or there are too many, or it is too old
@@ -77,43 +77,43 @@ public:
         compact.next_ = state.next;
         compact.recent_ = state.recent;
         const Moved moved{counts.start, counts.octets};
-        std::memcpy(&place_in(line), &compact, sizeof compact);
+        std::memcpy(&place_in(hot), &compact, sizeof compact);
         std::memcpy(&state, &moved, sizeof moved);
-        line.is_compact = 1;
+        hot.is_compact = 1;
     }
     /// Expands a compact flow. The result is the same as if each packet had been added to it
     /// expanded.
-    static void expand(HotEntry& line, TcpState& state) noexcept {
+    static void expand(HotEntry& hot, TcpState& state) noexcept {
         CompactTcp compact;
         Moved moved;
-        std::memcpy(&compact, &place_in(line), sizeof compact);
+        std::memcpy(&compact, &place_in(hot), sizeof compact);
         std::memcpy(static_cast<void*>(&moved), &state, sizeof moved);
         state.segments += static_cast<std::uint32_t>(compact.packets());
         state.data_segments +=
             static_cast<std::uint32_t>(compact.counts_ >> kDataAt & kMostPackets);
         state.recent = compact.recent_;
         state.go_on_to(compact.next_);
-        line.counts.counts_ = {.packets = state.segments,
-                               .octets = moved.octets + (compact.counts_ & kMostOctets),
-                               .start = moved.start};
-        line.is_compact = 0;
+        hot.counts.counts_ = {.packets = state.segments,
+                              .octets = moved.octets + (compact.counts_ & kMostOctets),
+                              .start = moved.start};
+        hot.is_compact = 0;
     }
 
     /// Whether a packet of a compact flow comes soon enough for add().
-    [[nodiscard, gnu::always_inline]] static bool comes_soon(const HotEntry& line,
+    [[nodiscard, gnu::always_inline]] static bool comes_soon(const HotEntry& hot,
                                                              const KeyedPacket& packet,
                                                              const Limits& limits) noexcept {
-        return static_cast<std::uint64_t>((packet.packet->seen_at - line.end).count()) <=
+        return static_cast<std::uint64_t>((packet.packet->seen_at - hot.end).count()) <=
                limits.gap_;
     }
     /// Adds a packet of a compact flow that just goes on.
     ///
     /// @return  false: it does not, and nothing was added
-    [[nodiscard, gnu::always_inline]] static bool add(HotEntry& line, const KeyedPacket& packet,
+    [[nodiscard, gnu::always_inline]] static bool add(HotEntry& hot, const KeyedPacket& packet,
                                                       const Limits& limits) noexcept {
-        CompactTcp& flow = place_in(line);
+        CompactTcp& flow = place_in(hot);
         const PacketFields& segment = *packet.fields;
-        if (!flow.is_within(limits, line, packet) || !segment.has_tcp_segment) [[unlikely]] {
+        if (!flow.is_within(limits, hot, packet) || !segment.has_tcp_segment) [[unlikely]] {
             return false;
         }
         const std::uint32_t signature = signature_of(segment);
@@ -124,8 +124,8 @@ public:
                         (segment.tcp.payload_bytes > 0 ? std::uint64_t{1} << kDataAt : 0);
         flow.next_ += segment.tcp.payload_bytes;
         tcp::remember(flow.recent_, signature);
-        line.tcp_control_bits |= segment.tcp_control_bits;
-        line.end = packet.packet->seen_at;
+        hot.tcp_control_bits |= segment.tcp_control_bits;
+        hot.end = packet.packet->seen_at;
         return true;
     }
 
@@ -156,9 +156,9 @@ private:
     };
     static_assert(sizeof(Moved) == offsetof(TcpState, low) && offsetof(TcpState, next) == 0);
 
-    [[nodiscard]] static CompactTcp& place_in(HotEntry& line) noexcept {
+    [[nodiscard]] static CompactTcp& place_in(HotEntry& hot) noexcept {
         static_assert(sizeof(CompactTcp) == sizeof(CountsPlace));
-        return *reinterpret_cast<CompactTcp*>(reinterpret_cast<std::byte*>(&line) +
+        return *reinterpret_cast<CompactTcp*>(reinterpret_cast<std::byte*>(&hot) +
                                               offsetof(HotEntry, counts));
     }
     [[nodiscard]] static std::uint64_t ticks(Timestamp time) noexcept {
@@ -170,13 +170,13 @@ private:
 
     /// Whether no deadline and no time limit of the analysis can have passed, and the packet is not
     /// late.
-    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const HotEntry& line,
+    [[nodiscard, gnu::always_inline]] bool is_within(const Limits& limits, const HotEntry& hot,
                                                      const KeyedPacket& packet) const noexcept {
         const Timestamp clock = packet.packet->clock;
         const auto age = static_cast<std::uint32_t>(ticks(clock) - (counts_ >> kTickAt))
                          << kAgeShift;
-        return comes_soon(line, packet, limits) &&
-               static_cast<std::uint64_t>((clock - line.end).count()) <= limits.gap_ &&
+        return comes_soon(hot, packet, limits) &&
+               static_cast<std::uint64_t>((clock - hot.end).count()) <= limits.gap_ &&
                age < limits.age_;
     }
     /// Whether a segment follows on those before it, changes nothing but what it adds, and there is

@@ -47,9 +47,9 @@ class EntryUpdate {
 public:
     using Entries = FlowEntries<kRecordBytes>;
 
-    /// @param troubles  as TcpAnalysis requires them
+    /// @param loss_states  as TcpAnalysis requires them
     EntryUpdate(const FlowCacheOptions& options, const RecordLayout& layout,
-                const typename Entries::Groups& groups, std::span<TcpLossState> troubles,
+                const typename Entries::Groups& groups, std::span<TcpLossState> loss_states,
                 CacheCounters& counters) noexcept
         : options_(options),
           timeouts_(options),
@@ -58,7 +58,7 @@ public:
           adds_to_groups_(layout.groups() !=
                           FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0}),
           counters_(counters),
-          analysis_(options, troubles, counters),
+          analysis_(options, loss_states, counters),
           compact_limits_(timeouts_, analysis_.shortest_time()),
           groups_(groups) {}
 
@@ -69,39 +69,39 @@ public:
 
     /// Opens an entry for a packet's flow, without a record.
     void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
-        HotEntry& line = entries.line(entry);
-        line.key = first.key;
-        line.is_compact = 0;  // before its counts are asked for
-        clear_counts(line, expanded(line));
-        line.was_cut = 0;
-        line.end_was_seen = 0;
-        line.starts_swapped = 0;
-        line.finished = 0;
-        if (line.key.ip_version != 4) {
+        HotEntry& hot = entries.hot(entry);
+        hot.key = first.key;
+        hot.is_compact = 0;  // before its counts are asked for
+        clear_counts(hot, expanded(hot));
+        hot.was_cut = 0;
+        hot.end_was_seen = 0;
+        hot.starts_swapped = 0;
+        hot.finished = 0;
+        if (hot.key.ip_version != 4) {
             entries.ipv6(entry) = ipv6_addresses(first);
         }
         if (is_biflow()) {
             const PacketFields& fields = *first.fields;
             const bool from_initiator = is_initiator(fields, options_.initiator_by_port);
-            line.starts_swapped = first.is_swapped == from_initiator ? 1 : 0;
-            clear_directions(line, biflow_direction(fields, options_.initiator_by_port),
+            hot.starts_swapped = first.is_swapped == from_initiator ? 1 : 0;
+            clear_directions(hot, biflow_direction(fields, options_.initiator_by_port),
                              swapped(tunnel_of(fields), !from_initiator));
         }
-        for_each_tcp_state(line, &TcpAnalysis::begin);
+        for_each_tcp_state(hot, &TcpAnalysis::begin);
     }
     /// Begins the record of an empty entry with its first packet, which is not counted yet.
-    void begin_record(HotEntry& line, const KeyedPacket& first) noexcept {
-        if (line.was_cut != 0 && !is_biflow() && analyses(line)) {
-            analysis_.pause(tcp_state(line, layout_), first.packet->seen_at - line.end);
+    void begin_record(HotEntry& hot, const KeyedPacket& first) noexcept {
+        if (hot.was_cut != 0 && !is_biflow() && analyses(hot)) {
+            analysis_.pause(tcp_state(hot, layout_), first.packet->seen_at - hot.end);
         }
-        expanded(line).start = first.packet->seen_at;
-        line.end = first.packet->seen_at;
+        expanded(hot).start = first.packet->seen_at;
+        hot.end = first.packet->seen_at;
         if (is_biflow()) {
             return;  // each direction begins with its own first packet
         }
-        line.ip_class_of_service = first.fields->ip_class_of_service;
+        hot.ip_class_of_service = first.fields->ip_class_of_service;
         if (adds_to_groups()) {
-            start_groups(groups_.of(line), layout_, *first.fields);
+            start_groups(groups_.of(hot), layout_, *first.fields);
         }
     }
 
@@ -121,98 +121,98 @@ public:
     /// begun, no later than the packet, and its deadline has not passed, which is that of a
     /// record.
     /// @return  false: it may change more, and nothing was added
-    [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(HotEntry& line,
+    [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(HotEntry& hot,
                                                              const KeyedPacket& packet) noexcept {
-        if (may_be_compact() && line.is_compact != 0) {
-            if (CompactTcp::add(line, packet, compact_limits_)) [[likely]] {
+        if (may_be_compact() && hot.is_compact != 0) {
+            if (CompactTcp::add(hot, packet, compact_limits_)) [[likely]] {
                 return true;
             }
         }
-        EntryCounts& counts = expanded(line);
+        EntryCounts& counts = expanded(hot);
         if (packet.packet->seen_at < counts.start ||  // each packet of an empty entry is
-            packet.packet->clock > deadline_of(counts.start, line.end, timeouts_).at) {
+            packet.packet->clock > deadline_of(counts.start, hot.end, timeouts_).at) {
             return false;
         }
-        add(line, counts, packet);
+        add(hot, counts, packet);
         return true;
     }
     /// The counts of an entry, which is expanded first; then its TcpState is complete too. No other
     /// function gives access to the counts. They are valid until add() makes the entry compact.
-    [[nodiscard, gnu::always_inline]] EntryCounts& expanded(HotEntry& line) const noexcept {
-        if (may_be_compact() && line.is_compact != 0) {
-            CompactTcp::expand(line, tcp_state(line, layout_));
+    [[nodiscard, gnu::always_inline]] EntryCounts& expanded(HotEntry& hot) const noexcept {
+        if (may_be_compact() && hot.is_compact != 0) {
+            CompactTcp::expand(hot, tcp_state(hot, layout_));
         }
-        return line.counts.counts_;
+        return hot.counts.counts_;
     }
 
-    [[gnu::always_inline]] void add(HotEntry& line, const KeyedPacket& packet) noexcept {
-        add(line, expanded(line), packet);
+    [[gnu::always_inline]] void add(HotEntry& hot, const KeyedPacket& packet) noexcept {
+        add(hot, expanded(hot), packet);
     }
     /// @param counts  from expanded()
-    [[gnu::always_inline]] void add(HotEntry& line, EntryCounts& counts,
+    [[gnu::always_inline]] void add(HotEntry& hot, EntryCounts& counts,
                                     const KeyedPacket& packet) noexcept {
         if (is_biflow()) {
-            add_to_biflow(line, packet);
+            add_to_biflow(hot, packet);
             return;
         }
-        const Timestamp before = line.end;
+        const Timestamp before = hot.end;
         // Read once: the compiler must assume that stores to the HotEntry change it.
         const Timestamp seen_at = packet.packet->seen_at;
         // The analysis comes last, so that nothing has to be kept for later across it.
-        add_counts(line, counts, counts_of(packet));
-        widen(line, counts, seen_at, seen_at);
+        add_counts(hot, counts, counts_of(packet));
+        widen(hot, counts, seen_at, seen_at);
         if (adds_to_groups()) {
-            add_to_groups(groups_.of(line), layout_, packet);
+            add_to_groups(groups_.of(hot), layout_, packet);
         }
-        analyse(line, false, packet, before);
+        analyse(hot, false, packet, before);
     }
 
     /// Adds what a program outside has counted of one direction.
     ///
     /// @return  false: nothing was added, because the record or that direction has no packet of its
     ///          own yet
-    [[nodiscard]] bool add_counted(HotEntry& line, bool is_swapped, const PacketCounts& counts,
+    [[nodiscard]] bool add_counted(HotEntry& hot, bool is_swapped, const PacketCounts& counts,
                                    const PacketSpan& span) const noexcept {
-        EntryCounts& own = expanded(line);
+        EntryCounts& own = expanded(hot);
         if (is_biflow()) {
-            if (!directions(line).add_counted(line.is_reverse(is_swapped), counts, span)) {
+            if (!directions(hot).add_counted(hot.is_reverse(is_swapped), counts, span)) {
                 return false;
             }
         } else if (own.packets == 0) {
             return false;
         } else {
-            add_counts(line, own, counts);
+            add_counts(hot, own, counts);
         }
-        widen(line, own, span.start, span.end);
+        widen(hot, own, span.start, span.end);
         return true;
     }
 
     // With `tcp_end`: TcpEnd.
-    [[nodiscard]] bool note_tcp_end(HotEntry& line, const KeyedPacket& packet) const noexcept {
-        return TcpEnd::note(line, packet, is_biflow());
+    [[nodiscard]] bool note_tcp_end(HotEntry& hot, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::note(hot, packet, is_biflow());
     }
-    [[nodiscard]] bool is_of_next(HotEntry& line, const KeyedPacket& packet) const noexcept {
-        return TcpEnd::is_of_next(line, is_empty(line), packet);
+    [[nodiscard]] bool is_of_next(HotEntry& hot, const KeyedPacket& packet) const noexcept {
+        return TcpEnd::is_of_next(hot, is_empty(hot), packet);
     }
 
     // These expand the entry.
-    [[nodiscard]] Deadline expanded_deadline(HotEntry& line) const noexcept {
-        const Timestamp start = expanded(line).start;
-        if (is_empty(line)) {  // only silence ends an entry without a packet
-            return {line.end + timeouts_.idle, FlowEndReason::idle_timeout};
+    [[nodiscard]] Deadline expanded_deadline(HotEntry& hot) const noexcept {
+        const Timestamp start = expanded(hot).start;
+        if (is_empty(hot)) {  // only silence ends an entry without a packet
+            return {hot.end + timeouts_.idle, FlowEndReason::idle_timeout};
         }
-        if (line.end_was_seen != 0) [[unlikely]] {
-            return deadline_behind_end(start, line.end, timeouts_);
+        if (hot.end_was_seen != 0) [[unlikely]] {
+            return deadline_behind_end(start, hot.end, timeouts_);
         }
-        return deadline_of(start, line.end, timeouts_);
+        return deadline_of(start, hot.end, timeouts_);
     }
 
     /// Packets and octets of a record, of both directions.
-    [[nodiscard]] RecordTally expanded_tally(HotEntry& line) const noexcept {
-        const EntryCounts& counts = expanded(line);
+    [[nodiscard]] RecordTally expanded_tally(HotEntry& hot) const noexcept {
+        const EntryCounts& counts = expanded(hot);
         RecordTally tally{1, counts.packets, counts.octets};
         if (is_biflow()) {
-            const ReverseGroup& reverse = reverse_of(line);
+            const ReverseGroup& reverse = reverse_of(hot);
             tally.packets += reverse.packets;
             tally.octets += reverse.octets;
         }
@@ -220,9 +220,9 @@ public:
     }
     /// Whether the entry has no packet: it was just opened, or is between records. A compact entry
     /// has packets, and stays compact.
-    [[nodiscard]] bool is_empty(HotEntry& line) const noexcept {
-        return line.is_compact == 0 && line.counts.counts_.packets == 0 &&
-               (!is_biflow() || reverse_of(line).packets == 0);
+    [[nodiscard]] bool is_empty(HotEntry& hot) const noexcept {
+        return hot.is_compact == 0 && hot.counts.counts_.packets == 0 &&
+               (!is_biflow() || reverse_of(hot).packets == 0);
     }
 
     /// The record of an entry that runs, or ends now.
@@ -230,32 +230,32 @@ public:
                         typename Entries::Record& record) const noexcept {
         write_waiting(entries, entry, record);
         write_analysis(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
-                       entries.line(entry));
+                       entries.hot(entry));
     }
     /// Finishes the copy of a flow's record that waits in this entry while the flow goes on.
-    void finish_record(HotEntry& line) const noexcept { write_analysis(groups_.of(line), line); }
+    void finish_record(HotEntry& hot) const noexcept { write_analysis(groups_.of(hot), hot); }
     /// The flow of an entry has ended. @param waits  its record waits in the entry
-    void close(HotEntry& line, bool waits) noexcept {
+    void close(HotEntry& hot, bool waits) noexcept {
         if (!has_analysis()) {
             return;
         }
         std::array<TcpState, 2> states;  // for end(), after finish_record()
         std::size_t count = 0;
-        for_each_tcp_state(line, [&](TcpState& state) { states[count++] = state; });
+        for_each_tcp_state(hot, [&](TcpState& state) { states[count++] = state; });
         if (waits) {
-            finish_record(line);
+            finish_record(hot);
         }
         std::for_each_n(states.begin(), count, [this](TcpState& state) { analysis_.end(state); });
     }
     /// The record of an entry that waits.
     void write_waiting(const Entries& entries, EntryIndex entry,
                        typename Entries::Record& record) const noexcept {
-        HotEntry& line = entries.line(entry);
-        entries.write_record(entry, expanded(line), record);
+        HotEntry& hot = entries.hot(entry);
+        entries.write_record(entry, expanded(hot), record);
         if (is_biflow()) {
-            const ReverseGroup& reverse = reverse_of(line);
-            const PacketSpan& span = forward_span(line);
-            record.core.key = swapped(record.core.key, line.starts_swapped != 0);
+            const ReverseGroup& reverse = reverse_of(hot);
+            const PacketSpan& span = forward_span(hot);
+            record.core.key = swapped(record.core.key, hot.starts_swapped != 0);
             // Without a packet a direction has no times; those of a record are never unset.
             record.core.start = record.core.packets != 0 ? span.start : reverse.start;
             record.core.end = record.core.packets != 0 ? span.end : reverse.start;
@@ -270,77 +270,76 @@ public:
     [[nodiscard]] static bool outlives(FlowEndReason reason) noexcept {
         return reason == FlowEndReason::active_timeout;
     }
-    void start_empty_slice(HotEntry& line) noexcept {
-        clear_counts(line, expanded(line));
-        line.was_cut = 1;
-        line.end_was_seen = 0;
+    void begin_pause(HotEntry& hot) noexcept {
+        clear_counts(hot, expanded(hot));
+        hot.was_cut = 1;
+        hot.end_was_seen = 0;
         if (is_biflow()) {
-            const GroupBytes groups = groups_.of(line);
+            const GroupBytes groups = groups_.of(hot);
             const std::uint16_t at = layout_.tunnel_at;
             const TunnelGroup tunnel = at != 0 ? groups.get<TunnelGroup>(at) : TunnelGroup{};
-            const Timestamp forward_end = forward_span(line).end;
-            const Timestamp reverse_end = reverse_of(line).end;
-            clear_directions(line, reverse_of(line).biflow_direction, tunnel);
-            forward_span(line).end = forward_end;  // the next packets follow on them
-            reverse_of(line).end = reverse_end;
+            const Timestamp forward_end = forward_span(hot).end;
+            const Timestamp reverse_end = reverse_of(hot).end;
+            clear_directions(hot, reverse_of(hot).biflow_direction, tunnel);
+            forward_span(hot).end = forward_end;  // the next packets follow on them
+            reverse_of(hot).end = reverse_end;
         }
-        for_each_tcp_state(line, [this](TcpState& state) { analysis_.begin_slice(state); });
+        for_each_tcp_state(hot, [this](TcpState& state) { analysis_.begin_next_record(state); });
     }
 
 private:
     /// Whether segments of this flow are analysed.
-    [[nodiscard]] bool analyses(const HotEntry& line) const noexcept {
-        return has_analysis() && line.key.protocol == ip_protocol::kTcp;
+    [[nodiscard]] bool analyses(const HotEntry& hot) const noexcept {
+        return has_analysis() && hot.key.protocol == ip_protocol::kTcp;
     }
-    [[nodiscard]] TcpState& tcp_state(HotEntry& line, const RecordLayout& layout) const noexcept {
-        return groups_.of(line).template get<TcpState>(layout.tcp_analysis_at);
+    [[nodiscard]] TcpState& tcp_state(HotEntry& hot, const RecordLayout& layout) const noexcept {
+        return groups_.of(hot).template get<TcpState>(layout.tcp_analysis_at);
     }
     /// For the state of each direction of a TCP flow; other flows have none.
     template <class Use>
-    void for_each_tcp_state(HotEntry& line, Use use) const noexcept {
-        if (analyses(line)) {
-            use(tcp_state(line, layout_));
+    void for_each_tcp_state(HotEntry& hot, Use use) const noexcept {
+        if (analyses(hot)) {
+            use(tcp_state(hot, layout_));
             if (is_biflow()) {
-                use(tcp_state(line, reverse_layout_));
+                use(tcp_state(hot, reverse_layout_));
             }
         }
     }
     /// Replaces the states among the groups of a record by the analysis that it carries.
-    void write_analysis(GroupBytes groups, const HotEntry& line) const noexcept {
+    void write_analysis(GroupBytes groups, const HotEntry& hot) const noexcept {
         if (!has_analysis()) {
             return;
         }
         for (const RecordLayout* layout : {&layout_, &reverse_layout_}) {
             const std::uint16_t at = layout->tcp_analysis_at;
             if (at != 0) {
-                const TcpAnalysisGroup report = analyses(line)
-                                                    ? analysis_.report(groups.get<TcpState>(at))
-                                                    : TcpAnalysisGroup{};
+                const TcpAnalysisGroup report =
+                    analyses(hot) ? analysis_.report(groups.get<TcpState>(at)) : TcpAnalysisGroup{};
                 std::memcpy(&groups.get<std::byte>(at), &report, sizeof report);
             }
         }
     }
     /// @param is_reverse  of a biflow: the packet goes to the initiator
     /// @param before      time of its direction's packet before
-    [[gnu::always_inline]] void analyse(HotEntry& line, bool is_reverse, const KeyedPacket& packet,
+    [[gnu::always_inline]] void analyse(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
                                         Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
         if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
             return;
         }
         const Timestamp seen_at = packet.packet->seen_at;
-        TcpState& state = tcp_state(line, is_reverse ? reverse_layout_ : layout_);
+        TcpState& state = tcp_state(hot, is_reverse ? reverse_layout_ : layout_);
         analysis_.pause(state, seen_at - before);
         if (!fields.has_tcp_segment) {
             counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
             return;
         }
         if (analysis_.add(state, fields, seen_at) && may_be_compact()) {
-            CompactTcp::compact(line, state, packet.packet->clock);
+            CompactTcp::compact(hot, state, packet.packet->clock);
         }
         if (is_biflow()) {
             const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
-            tcp::add_answer(state, tcp_state(line, other), fields, seen_at);
+            tcp::add_answer(state, tcp_state(hot, other), fields, seen_at);
         }
     }
 
@@ -355,31 +354,31 @@ private:
             return layout_.reverse_at != 0;
         }
     }
-    [[gnu::noinline]] void add_to_biflow(HotEntry& line, const KeyedPacket& packet) noexcept {
-        EntryCounts& counts = expanded(line);
-        widen(line, counts, packet.packet->seen_at, packet.packet->seen_at);
-        ReverseGroup& reverse = reverse_of(line);
+    [[gnu::noinline]] void add_to_biflow(HotEntry& hot, const KeyedPacket& packet) noexcept {
+        EntryCounts& counts = expanded(hot);
+        widen(hot, counts, packet.packet->seen_at, packet.packet->seen_at);
+        ReverseGroup& reverse = reverse_of(hot);
         if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
             [[unlikely]] {
-            directions(line).note_syn_or_fin(packet);
+            directions(hot).note_syn_or_fin(packet);
         }
-        if (line.is_reverse(packet)) {
-            analyse(line, true, packet, reverse.end);
-            add_to_direction(reverse, reverse, groups_.of(line), reverse_layout_, packet);
+        if (hot.is_reverse(packet)) {
+            analyse(hot, true, packet, reverse.end);
+            add_to_direction(reverse, reverse, groups_.of(hot), reverse_layout_, packet);
         } else {
-            PacketSpan& span = forward_span(line);
-            analyse(line, false, packet, span.end);
-            add_to_direction(LineCounts(line, counts), span, groups_.of(line), layout_, packet);
+            PacketSpan& span = forward_span(hot);
+            analyse(hot, false, packet, span.end);
+            add_to_direction(HotCounts(hot, counts), span, groups_.of(hot), layout_, packet);
         }
     }
-    [[nodiscard]] BiflowEntry directions(HotEntry& line) const noexcept {
-        return {line, expanded(line), groups_.of(line), layout_};
+    [[nodiscard]] BiflowEntry directions(HotEntry& hot) const noexcept {
+        return {hot, expanded(hot), groups_.of(hot), layout_};
     }
-    [[nodiscard]] PacketSpan& forward_span(HotEntry& line) const noexcept {
-        return directions(line).forward_span();
+    [[nodiscard]] PacketSpan& forward_span(HotEntry& hot) const noexcept {
+        return directions(hot).forward_span();
     }
-    [[nodiscard]] ReverseGroup& reverse_of(HotEntry& line) const noexcept {
-        return directions(line).reverse();
+    [[nodiscard]] ReverseGroup& reverse_of(HotEntry& hot) const noexcept {
+        return directions(hot).reverse();
     }
 
     /// Clears both directions of a biflow, so that they have no packet. Only the states of
@@ -387,15 +386,15 @@ private:
     ///
     /// @param tunnel  as packets from the initiator have it. It is set before they come, because it
     ///                may be part of the key.
-    void clear_directions(HotEntry& line, BiflowDirection direction,
+    void clear_directions(HotEntry& hot, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
         constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
         static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
                       kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
-        groups_.clear(line, layout_.reverse_at);
-        reverse_of(line).biflow_direction = direction;
+        groups_.clear(hot, layout_.reverse_at);
+        reverse_of(hot).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
-            groups_.of(line).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+            groups_.of(hot).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
         }
     }
 

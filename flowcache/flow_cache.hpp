@@ -28,9 +28,9 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | SliceMap | TCP losses
-//   packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and addresses)
-//   clock   walk over the due times -> HotEntry of each due flow -> record -> sink
+//   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | EmptyEntries | TCP
+//   losses packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and
+//   addresses) clock   walk over the due times -> HotEntry of each due flow -> record -> sink
 //
 // A burst goes through in three stages, so that cache misses overlap. While the input path still
 // parses, KeyedBurst hashes and prefetches the bucket; then it finds a candidate for the entry and
@@ -53,9 +53,10 @@ public:
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
-               Entries::bytes_needed(entries) + sizeof(TcpLossState) * (troubles_for(options) + 1) +
+               Entries::bytes_needed(entries) +
+               sizeof(TcpLossState) * (loss_states_for(options) + 1) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1) +
-               sizeof(SliceMap::Word) * (SliceMap::words_for(entries) + 1);
+               sizeof(EmptyEntries::Word) * (EmptyEntries::words_for(entries) + 1);
     }
 
     /// @param memory    bytes_needed() zeros that outlive the cache, best huge pages of its node
@@ -68,10 +69,11 @@ public:
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
           entries_(memory, entries_for(options), layout, counters.entries),
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
-          slices_(take<SliceMap::Word>(memory, SliceMap::words_for(entries_for(options)))),
+          empty_entries_(
+              take<EmptyEntries::Word>(memory, EmptyEntries::words_for(entries_for(options)))),
           update_(options, layout, entries_.groups(),
-                  take<TcpLossState>(memory, troubles_for(options)), counters),
-          eviction_(most_slices(options)) {}
+                  take<TcpLossState>(memory, loss_states_for(options)), counters),
+          eviction_(most_empty_entries(options)) {}
 
     /// Prepares packets for this cache. It is valid as long as the cache is.
     [[nodiscard]] KeyedBurst burst() const noexcept {
@@ -152,7 +154,7 @@ public:
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
         if (!is_running(handle) || expire_if_due(handle.entry, span.start, sink) ||
-            !update_.add_counted(entries_.line(handle.entry), handle.is_swapped, counts, span)) {
+            !update_.add_counted(entries_.hot(handle.entry), handle.is_swapped, counts, span)) {
             return false;
         }
         schedule(handle.entry);
@@ -182,10 +184,10 @@ private:
     [[gnu::always_inline]] void account(const KeyedPacket& packet, BurstCounts& counts,
                                         Sink& sink) noexcept {
         counts.add(packet);
-        HotEntry* const line = packet.candidate;
-        if (line == nullptr || !matcher_.is_same(entries_, *line, packet) ||
-            (options_.tcp_end && TcpEnd::concerns(*line, packet)) ||
-            !update_.add_if_it_goes_on(*line, packet)) [[unlikely]] {
+        HotEntry* const hot = packet.candidate;
+        if (hot == nullptr || !matcher_.is_same(entries_, *hot, packet) ||
+            (options_.tcp_end && TcpEnd::concerns(*hot, packet)) ||
+            !update_.add_if_it_goes_on(*hot, packet)) [[unlikely]] {
             counts.move_to(counters_, &packet + 1);
             account_change(packet, sink);
         }
@@ -196,24 +198,24 @@ private:
         EntryIndex entry = find(packet);
         bool goes_on =
             entry != kNoEntry && !CacheClock::end_if_over(*this, entry, packet.packet->clock, sink);
-        if (goes_on && options_.tcp_end && update_.is_of_next(entries_.line(entry), packet)) {
+        if (goes_on && options_.tcp_end && update_.is_of_next(entries_.hot(entry), packet)) {
             end(entry, FlowEndReason::end_of_flow, sink);
             goes_on = false;
         }
         if (!goes_on) {
             entry = open(packet, sink);
         }
-        HotEntry& line = entries_.line(entry);
+        HotEntry& hot = entries_.hot(entry);
         // The deadline of a first packet is new, and a late packet makes the active deadline
         // earlier.
-        bool moves_deadline = packet.packet->seen_at < update_.expanded(line).start;
-        if (update_.is_empty(line)) {
-            slices_.remove(entry);
+        bool moves_deadline = packet.packet->seen_at < update_.expanded(hot).start;
+        if (update_.is_empty(hot)) {
+            empty_entries_.remove(entry);
             counters_.flows_created.add();
-            update_.begin_record(line, packet);
+            update_.begin_record(hot, packet);
         }
-        update_.add(line, packet);
-        moves_deadline |= options_.tcp_end && update_.note_tcp_end(line, packet);
+        update_.add(hot, packet);
+        moves_deadline |= options_.tcp_end && update_.note_tcp_end(hot, packet);
         if (moves_deadline) {
             schedule(entry);
         }
@@ -223,11 +225,11 @@ private:
     /// @return  true: the flow has ended
     template <class Sink>
     [[nodiscard]] bool expire_if_due(EntryIndex entry, Timestamp clock, Sink& sink) noexcept {
-        HotEntry& line = entries_.line(entry);
-        for (Deadline due = update_.expanded_deadline(line); clock > due.at;
-             due = update_.expanded_deadline(line)) {
+        HotEntry& hot = entries_.hot(entry);
+        for (Deadline due = update_.expanded_deadline(hot); clock > due.at;
+             due = update_.expanded_deadline(hot)) {
             end(entry, due.reason, sink);
-            if (!line.is_running()) {
+            if (!hot.is_running()) {
                 return true;
             }
         }
@@ -236,7 +238,7 @@ private:
 
     [[nodiscard]] EntryIndex find(const KeyedPacket& packet) const noexcept {
         return index_.find(packet.home, [&](EntryIndex entry) {
-            return matcher_.is_same(entries_, entries_.line(entry), packet);
+            return matcher_.is_same(entries_, entries_.hot(entry), packet);
         });
     }
 
@@ -251,15 +253,15 @@ private:
             end(index_.any_in(packet.home), FlowEndReason::lack_of_resources, sink);
         }
         update_.open(entries_, entry, packet);
-        HotEntry& line = entries_.line(entry);
-        line.bucket = place.bucket;
+        HotEntry& hot = entries_.hot(entry);
+        hot.bucket = place.bucket;
         static_assert(FlowIndex::kGroupBuckets <= 1U << 4U);
-        line.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
+        hot.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
         return entry;
     }
 
     void schedule(EntryIndex entry) noexcept {
-        const Timestamp deadline = update_.expanded_deadline(entries_.line(entry)).at;
+        const Timestamp deadline = update_.expanded_deadline(entries_.hot(entry)).at;
         due_.grow(entries_.used());
         due_.set(entry, deadline);
         search_.scheduled(deadline);
@@ -269,10 +271,10 @@ private:
     template <class Sink>
     void visit(std::span<const EntryIndex> found, Timestamp now, Sink& sink) noexcept {
         for (const EntryIndex entry : found) {
-            prefetch_to_write(&entries_.line(entry));
+            prefetch_to_write(&entries_.hot(entry));
         }
         for (const EntryIndex entry : found) {
-            index_.prefetch_bucket(entries_.line(entry).bucket);
+            index_.prefetch_bucket(entries_.hot(entry).bucket);
             entries_.prefetch_deadline(entry);
         }
         for (const EntryIndex entry : found) {
@@ -286,11 +288,11 @@ private:
     /// the entry is free, unless the flow goes on.
     template <class Sink>
     void end(EntryIndex entry, FlowEndReason reason, Sink& sink) noexcept {
-        HotEntry& line = entries_.line(entry);
-        line.end_reason = reason;
+        HotEntry& hot = entries_.hot(entry);
+        hot.end_reason = reason;
         bool has_left = true;
-        if (update_.is_empty(line)) {
-            slices_.remove(entry);
+        if (update_.is_empty(hot)) {
+            empty_entries_.remove(entry);
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
@@ -301,10 +303,10 @@ private:
                 return;
             }
         }
-        index_.remove({.bucket = line.bucket, .distance = line.distance}, entry);
+        index_.remove({.bucket = hot.bucket, .distance = hot.distance}, entry);
         due_.clear(entry);
-        line.make_handles_stale();
-        update_.close(line, !has_left);
+        hot.make_handles_stale();
+        update_.close(hot, !has_left);
         if (has_left) {
             entries_.free(entry);
         } else {
@@ -314,10 +316,10 @@ private:
     /// Puts an entry between records, after its record has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
         if (!has_left) {
-            update_.finish_record(entries_.line(entries_.set_apart(entry)));
+            update_.finish_record(entries_.hot(entries_.set_apart(entry)));
         }
-        update_.start_empty_slice(entries_.line(entry));
-        slices_.insert(entry);
+        update_.begin_pause(entries_.hot(entry));
+        empty_entries_.insert(entry);
         schedule(entry);
     }
 
@@ -346,18 +348,18 @@ private:
         const bool only_glances = had_room || entries_.capacity() > kSmallCache;
         end_due(now, std::min(only_glances ? kGlance : kSmallCache, due_.walked()), sink);
         if (!entries_.has_room() && !has_waiting()) {
-            const EntryIndex victim = eviction_.choose(entries_, update_, slices_);
+            const EntryIndex victim = eviction_.choose(entries_, update_, empty_entries_);
             // Its deadline comes first. If that only cuts the record, the flow is evicted as well.
             if (!expire_if_due(victim, now, sink)) {
                 end(victim, FlowEndReason::lack_of_resources, sink);
             }
         }
-        if (!entries_.has_room() && slices_.count() > 0) {  // it has no record to lose
-            end(slices_.next(), FlowEndReason::lack_of_resources, sink);
+        if (!entries_.has_room() && empty_entries_.count() > 0) {  // it has no record to lose
+            end(empty_entries_.next(), FlowEndReason::lack_of_resources, sink);
         }
         if (!entries_.has_room()) {
             counters_.lost_ring_full.add(
-                update_.expanded_tally(entries_.line(entries_.first_waiting())));
+                update_.expanded_tally(entries_.hot(entries_.first_waiting())));
             entries_.free_first_waiting();
         }
     }
@@ -387,7 +389,7 @@ private:
     FlowIndex index_;
     Entries entries_;
     DueTimes due_;
-    SliceMap slices_;
+    EmptyEntries empty_entries_;
     EntryUpdate<kRecordBytes> update_;
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;

@@ -59,22 +59,22 @@ public:
         return is_apart() ? bytes / sizeof(HotEntry) : bytes / sizeof(Entry);
     }
     /// Without groups: where they would be; nothing is read there.
-    [[nodiscard]] GroupBytes of(HotEntry& line) const noexcept { return GroupBytes(begin(line)); }
+    [[nodiscard]] GroupBytes of(HotEntry& hot) const noexcept { return GroupBytes(begin(hot)); }
     /// @param from  the first group's offset in a record
-    void clear(HotEntry& line, std::uint16_t from) const noexcept {
+    void clear(HotEntry& hot, std::uint16_t from) const noexcept {
         const std::size_t kept = from - sizeof(FlowRecordCore);
-        std::memset(begin(line) + kept, 0, kGroupBytes - kept);
+        std::memset(begin(hot) + kept, 0, kGroupBytes - kept);
     }
-    [[nodiscard]] std::byte* begin(HotEntry& line) const noexcept {
-        return reinterpret_cast<std::byte*>(&line) + (kMayBeApart ? distance_ : sizeof(HotEntry));
+    [[nodiscard]] std::byte* begin(HotEntry& hot) const noexcept {
+        return reinterpret_cast<std::byte*>(&hot) + (kMayBeApart ? distance_ : sizeof(HotEntry));
     }
 
     struct WithoutGroups {
-        HotEntry line;
+        HotEntry hot;
     };
     struct alignas(kGroupBytes <= sizeof(HotEntry) ? 2 * sizeof(HotEntry)
                                                    : sizeof(HotEntry)) WithGroups {
-        HotEntry line;
+        HotEntry hot;
         std::array<std::byte, std::max<std::size_t>(kGroupBytes, 1)> groups;
     };
     /// The memory that one entry takes, in either order.
@@ -99,7 +99,7 @@ template <class T>
 
 /// Where the parts of each entry lie, for any record size.
 struct EntryPlaces {
-    std::byte* lines;
+    std::byte* hot_entries;
     const std::byte* ipv6;
     std::size_t stride;  ///< from one HotEntry to the next, over groups that packets touch
 
@@ -112,9 +112,9 @@ struct EntryPlaces {
     template <bool kHasGroups>
     [[gnu::always_inline]] HotEntry* prefetch(EntryIndex entry,
                                               const ShortKey& key) const noexcept {
-        std::byte* const at = lines + entry * (kHasGroups ? stride : sizeof(HotEntry));
-        auto* const line = reinterpret_cast<HotEntry*>(at);
-        prefetch_for_later(line);
+        std::byte* const at = hot_entries + entry * (kHasGroups ? stride : sizeof(HotEntry));
+        auto* const hot = reinterpret_cast<HotEntry*>(at);
+        prefetch_for_later(hot);
         if (key.ip_version != 4) {
             prefetch_for_later(ipv6 + entry * sizeof(AddressPair));
         }
@@ -123,7 +123,7 @@ struct EntryPlaces {
                 prefetch_for_later(at + group);
             }
         }
-        return line;
+        return hot;
     }
 };
 
@@ -162,25 +162,25 @@ public:
           ipv6_(take<AlignedPair>(memory, entries)),
           free_(take<EntryIndex>(memory, entries)) {}
 
-    [[nodiscard]] HotEntry& line(EntryIndex entry) const noexcept {
-        return *reinterpret_cast<HotEntry*>(first_line() + entry * place_.stride());
+    [[nodiscard]] HotEntry& hot(EntryIndex entry) const noexcept {
+        return *reinterpret_cast<HotEntry*>(first_hot() + entry * place_.stride());
     }
     [[nodiscard]] AddressPair& ipv6(EntryIndex entry) const noexcept { return ipv6_[entry].pair; }
-    [[nodiscard]] EntryIndex index_of(const HotEntry& line) const noexcept {
-        const auto bytes = reinterpret_cast<const std::byte*>(&line) - first_line();
+    [[nodiscard]] EntryIndex index_of(const HotEntry& hot) const noexcept {
+        const auto bytes = reinterpret_cast<const std::byte*>(&hot) - first_hot();
         return static_cast<EntryIndex>(place_.index(static_cast<std::size_t>(bytes)));
     }
     /// Prefetches what a test of an entry's deadline touches beside its HotEntry.
     void prefetch_deadline(EntryIndex entry) const noexcept {
-        if (line(entry).is_compact != 0) {
-            prefetch_to_write(place_.begin(line(entry)));
+        if (hot(entry).is_compact != 0) {
+            prefetch_to_write(place_.begin(hot(entry)));
         }
     }
     /// Where each entry's groups are, relative to its HotEntry.
     [[nodiscard]] const Groups& groups() const noexcept { return place_; }
     [[nodiscard]] EntryPlaces places() const noexcept {
         static_assert(sizeof(AlignedPair) == sizeof(AddressPair));
-        return {first_line(), reinterpret_cast<const std::byte*>(ipv6_.data()), place_.stride()};
+        return {first_hot(), reinterpret_cast<const std::byte*>(ipv6_.data()), place_.stride()};
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return entries_.size(); }
@@ -196,17 +196,17 @@ public:
             --free_count_;
             return free_[free_count_];
         }
-        line(used_).generation = 0;
+        hot(used_).generation = 0;
         return used_++;
     }
     /// @param packet  of the entry's flow
     [[nodiscard]] FlowHandle handle(EntryIndex entry, const KeyedPacket& packet) const noexcept {
-        const HotEntry& line = this->line(entry);
-        return {entry, line.generation, packet.is_swapped};
+        const HotEntry& hot = this->hot(entry);
+        return {entry, hot.generation, packet.is_swapped};
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
-        return handle.entry < used_ && line(handle.entry).is_running() &&
-               line(handle.entry).generation == handle.generation;
+        return handle.entry < used_ && hot(handle.entry).is_running() &&
+               hot(handle.entry).generation == handle.generation;
     }
     /// Moves the record of a running entry to an entry of its own, to wait there; has_room() was
     /// true.
@@ -226,18 +226,18 @@ public:
     // The records that wait are linked by their `bucket`, which they need no more.
     [[nodiscard]] EntryIndex first_waiting() const noexcept { return first_waiting_; }
     void append_waiting(EntryIndex entry) noexcept {
-        line(entry).bucket = kNoEntry;
+        hot(entry).bucket = kNoEntry;
         if (first_waiting_ == kNoEntry) {
             first_waiting_ = entry;
         } else {
-            line(last_waiting_).bucket = entry;
+            hot(last_waiting_).bucket = entry;
         }
         last_waiting_ = entry;
     }
     /// Frees the first waiting one.
     void free_first_waiting() noexcept {
         const EntryIndex entry = first_waiting_;
-        first_waiting_ = line(entry).bucket;
+        first_waiting_ = hot(entry).bucket;
         free(entry);
     }
 
@@ -245,18 +245,17 @@ public:
     ///
     /// @param counts  of that entry
     void write_record(EntryIndex entry, const EntryCounts& counts, Record& record) const noexcept {
-        const HotEntry& line = this->line(entry);
-        record.core = {.key = whole_key(line.key, ipv6_[entry].pair),
-                       .tcp_control_bits = line.tcp_control_bits,
-                       .ip_class_of_service = line.ip_class_of_service,
-                       .end_reason = line.end_reason,
+        const HotEntry& hot = this->hot(entry);
+        record.core = {.key = whole_key(hot.key, ipv6_[entry].pair),
+                       .tcp_control_bits = hot.tcp_control_bits,
+                       .ip_class_of_service = hot.ip_class_of_service,
+                       .end_reason = hot.end_reason,
                        .packets = counts.packets,
                        .octets = counts.octets,
                        .start = counts.start,
-                       .end = line.end};
+                       .end = hot.end};
         if constexpr (kGroupBytes != 0) {
-            std::memcpy(record.groups.data(), place_.begin(this->line(entry)),
-                        record.groups.size());
+            std::memcpy(record.groups.data(), place_.begin(this->hot(entry)), record.groups.size());
         }
     }
 
@@ -266,16 +265,16 @@ private:
     };
     using Entry = typename Groups::Entry;
 
-    [[nodiscard]] std::byte* first_line() const noexcept {
+    [[nodiscard]] std::byte* first_hot() const noexcept {
         return reinterpret_cast<std::byte*>(entries_.data());
     }
     /// Copies one entry to a free one; handles of the free one stay stale.
     void copy(EntryIndex from, EntryIndex to) const noexcept {
-        const auto generation = line(to).generation;
-        line(to) = line(from);
-        line(to).generation = generation & HotEntry::kGenerations;
-        std::memcpy(place_.begin(line(to)), place_.begin(line(from)), kGroupBytes);
-        if (line(from).key.ip_version != 4) {
+        const auto generation = hot(to).generation;
+        hot(to) = hot(from);
+        hot(to).generation = generation & HotEntry::kGenerations;
+        std::memcpy(place_.begin(hot(to)), place_.begin(hot(from)), kGroupBytes);
+        if (hot(from).key.ip_version != 4) {
             ipv6_[to] = ipv6_[from];
         }
     }

@@ -40,24 +40,23 @@ public:
         }
         return hash;
     }
-    /// @param line  of one of the entries
+    /// @param hot   of one of the entries
     /// @return      whether it runs, and is that of this packet's flow
     template <class Entries>
-    [[nodiscard]] bool is_same(const Entries& entries, HotEntry& line,
+    [[nodiscard]] bool is_same(const Entries& entries, HotEntry& hot,
                                const KeyedPacket& packet) const noexcept {
-        return line.key == packet.key && line.is_running() &&
-               (!goes_beyond(packet.key) || is_same_beyond_key(entries, line, packet));
+        return hot.key == packet.key && hot.is_running() &&
+               (!goes_beyond(packet.key) || is_same_beyond_key(entries, hot, packet));
     }
 
 private:
     template <class Entries>
-    [[nodiscard]] bool is_same_beyond_key(const Entries& entries, HotEntry& line,
+    [[nodiscard]] bool is_same_beyond_key(const Entries& entries, HotEntry& hot,
                                           const KeyedPacket& packet) const noexcept {
         return (packet.key.ip_version == 4 ||
-                entries.ipv6(entries.index_of(line)) == ipv6_addresses(packet)) &&
-               (tunnel_at_ == 0 ||
-                entries.groups().of(line).template get<TunnelGroup>(tunnel_at_) ==
-                    swapped(tunnel_of(*packet.fields), line.is_reverse(packet)));
+                entries.ipv6(entries.index_of(hot)) == ipv6_addresses(packet)) &&
+               (tunnel_at_ == 0 || entries.groups().of(hot).template get<TunnelGroup>(tunnel_at_) ==
+                                       swapped(tunnel_of(*packet.fields), hot.is_reverse(packet)));
     }
 
     FlowHasher hasher_;

@@ -220,24 +220,24 @@ public:
 
     /// @param packets  those that are not added yet, one fewer each time
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
-        if (packets.size() > kLine) {
+        if (packets.size() > kHotEntry) {
             prefetch_to_write(
-                packets[kLine].candidate);  // a prefetch of nullptr is cheaper than a test
+                packets[kHotEntry].candidate);  // a prefetch of nullptr is cheaper than a test
         }
         if (!update_.has_analysis()) {
             return;
         }
         note(packets.size() > kState && prefetch_state(packets[kState]));
-        if ((expanded_ >> (kState - kTrouble) & 1U) != 0) [[unlikely]] {
-            update_.analysis().prefetch_trouble(update_.state_for(packets[kTrouble]));
+        if ((expanded_ >> (kState - kLossState) & 1U) != 0) [[unlikely]] {
+            update_.analysis().prefetch_loss_state(update_.state_for(packets[kLossState]));
         }
     }
 
 private:
     // Packets between prefetch and accounting.
     static constexpr std::size_t kState = 8;
-    static constexpr std::size_t kLine = 4;
-    static constexpr std::size_t kTrouble = 4;
+    static constexpr std::size_t kHotEntry = 4;
+    static constexpr std::size_t kLossState = 4;
 
     void note(bool is_expanded) noexcept { expanded_ = expanded_ << 1U | (is_expanded ? 1 : 0); }
     /// @return  whether the packet has a candidate whose state it will touch

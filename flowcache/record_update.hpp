@@ -126,20 +126,20 @@ inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
 /// Makes a HotEntry one that has counted nothing.
 ///
 /// @param counts  of the entry
-inline void clear_counts(HotEntry& line, EntryCounts& counts) noexcept {
-    line.tcp_control_bits = 0;
-    line.ip_class_of_service = 0;
-    line.end_reason = FlowEndReason::none;
+inline void clear_counts(HotEntry& hot, EntryCounts& counts) noexcept {
+    hot.tcp_control_bits = 0;
+    hot.ip_class_of_service = 0;
+    hot.end_reason = FlowEndReason::none;
     counts = {.packets = 0, .octets = 0, .start = Timestamp::max()};
 }
 
 /// The counts of the direction that a HotEntry counts, with the member names of ReverseGroup.
-struct LineCounts {
-    [[gnu::always_inline]] LineCounts(HotEntry& line, EntryCounts& counts) noexcept
+struct HotCounts {
+    [[gnu::always_inline]] HotCounts(HotEntry& hot, EntryCounts& counts) noexcept
         : packets(counts.packets),
           octets(counts.octets),
-          tcp_control_bits(line.tcp_control_bits),
-          ip_class_of_service(line.ip_class_of_service) {}
+          tcp_control_bits(hot.tcp_control_bits),
+          ip_class_of_service(hot.ip_class_of_service) {}
 
     std::uint64_t& packets;
     std::uint64_t& octets;
@@ -158,7 +158,7 @@ struct PacketCounts {
     return {1, keyed.fields->ip_bytes, keyed.fields->tcp_control_bits};
 }
 
-/// @param direction  LineCounts or ReverseGroup
+/// @param direction  HotCounts or ReverseGroup
 template <class Direction>
 [[gnu::always_inline]] inline void add_counts(Direction&& direction,
                                               const PacketCounts& counts) noexcept {
@@ -168,11 +168,11 @@ template <class Direction>
 }
 
 /// @param own  of the entry
-[[gnu::always_inline]] inline void add_counts(HotEntry& line, EntryCounts& own,
+[[gnu::always_inline]] inline void add_counts(HotEntry& hot, EntryCounts& own,
                                               const PacketCounts& counts) noexcept {
     own.packets += counts.packets;
     own.octets += counts.octets;
-    line.tcp_control_bits |= counts.tcp_control_bits;
+    hot.tcp_control_bits |= counts.tcp_control_bits;
 }
 
 /// @param span  of any type with a start and an end
@@ -182,10 +182,10 @@ void widen(Span& span, Timestamp first, Timestamp last) noexcept {
     span.end = std::max(span.end, last);
 }
 /// @param own  of the entry
-[[gnu::always_inline]] inline void widen(HotEntry& line, EntryCounts& own, Timestamp first,
+[[gnu::always_inline]] inline void widen(HotEntry& hot, EntryCounts& own, Timestamp first,
                                          Timestamp last) noexcept {
     own.start = std::min(own.start, first);
-    line.end = std::max(line.end, last);
+    hot.end = std::max(hot.end, last);
 }
 
 /// Adds a packet to one direction of a biflow, which begins with its first one.

@@ -19,27 +19,27 @@ namespace tributary {
 struct TcpEnd {
     /// Whether a packet may end a connection, or the end of its record's connection was seen. Other
     /// packets are added as without `tcp_end`.
-    [[nodiscard, gnu::always_inline]] static bool concerns(const HotEntry& line,
+    [[nodiscard, gnu::always_inline]] static bool concerns(const HotEntry& hot,
                                                            const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & (tcp_flag::kFin | tcp_flag::kRst)) != 0 ||
-               line.end_was_seen != 0;
+               hot.end_was_seen != 0;
     }
     /// Notes a packet that was just added.
     ///
     /// @return  whether the record's deadline may be earlier now
-    [[nodiscard]] static bool note(HotEntry& line, const KeyedPacket& packet,
+    [[nodiscard]] static bool note(HotEntry& hot, const KeyedPacket& packet,
                                    bool is_biflow) noexcept {
         const std::uint16_t flags = packet.fields->tcp_control_bits;
         if ((flags & (tcp_flag::kFin | tcp_flag::kRst)) == 0) {
             return false;
         }
         if (!is_biflow || (flags & tcp_flag::kRst) != 0) {
-            line.finished = kBoth;
+            hot.finished = kBoth;
         }
-        if (line.finished != kBoth || line.end_was_seen != 0) {
+        if (hot.finished != kBoth || hot.end_was_seen != 0) {
             return false;
         }
-        line.end_was_seen = 1;
+        hot.end_was_seen = 1;
         return true;
     }
     /// Whether a packet of the same ports is of another connection than the entry's, which is over.
@@ -47,10 +47,10 @@ struct TcpEnd {
     /// @param is_empty  the record in which the end was seen has left already. The entry is between
     ///                  records, and would pass the old connection's initiator on to the next
     ///                  connection
-    [[nodiscard]] static bool is_of_next(const HotEntry& line, bool is_empty,
+    [[nodiscard]] static bool is_of_next(const HotEntry& hot, bool is_empty,
                                          const KeyedPacket& packet) noexcept {
         return (packet.fields->tcp_control_bits & tcp_flag::kSyn) != 0 &&
-               (line.end_was_seen != 0 || (is_empty && line.finished == kBoth));
+               (hot.end_was_seen != 0 || (is_empty && hot.finished == kBoth));
     }
 
 private:

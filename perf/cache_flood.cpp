@@ -167,7 +167,7 @@ constexpr std::uint64_t kCheckPackets = 2'000'000;
 constexpr std::chrono::nanoseconds kCheckPacketTime{2'000};  ///< four seconds in all
 
 /// The flood fills this cache in 100 ms. A fiftieth of its entries are long-lived flows, which the
-/// active timeout cuts all at once: fewer than most_slices().
+/// active timeout cuts all at once: fewer than most_empty_entries().
 Setup check_setup(std::chrono::seconds active_timeout) {
     return {50'000, active_timeout, std::chrono::milliseconds{300}};
 }

@@ -11,9 +11,9 @@
 #include "flowcache/record/options.hpp"
 #include "flowcache/tcp/tcp_connection.hpp"
 #include "flowcache/tcp/tcp_loss_state.hpp"
+#include "flowcache/tcp/tcp_record.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_signature.hpp"
-#include "flowcache/tcp/tcp_slice.hpp"
 #include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -46,13 +46,13 @@ public:
                                    ? options.tcp_retransmission_time
                                    : std::chrono::nanoseconds::max()),
           shortest_time_(std::min(duplicate_time_, retransmission_time_)),
-          troubles_(memory),
+          loss_states_(memory),
           counters_(counters) {}
 
     /// A direction that has no segment yet.
     static void begin(TcpState& state) noexcept {
         state = {};
-        state.trouble = TcpState::kNoTrouble;
+        state.loss_state = TcpState::kNoLossState;
     }
 
     /// A shorter silence does not make it forget anything.
@@ -67,8 +67,8 @@ public:
     }
 
     /// @param state  of the direction or of any other; or an entry's bytes that are no state
-    [[gnu::always_inline]] void prefetch_trouble(const TcpState& state) const noexcept {
-        troubles_.prefetch(state.trouble);
+    [[gnu::always_inline]] void prefetch_loss_state(const TcpState& state) const noexcept {
+        loss_states_.prefetch(state.loss_state);
     }
 
     /// @param segment  with `has_tcp_segment`
@@ -89,14 +89,16 @@ public:
 
     /// The analysis of the direction in a record. The flow's records before have reported the rest.
     [[nodiscard]] TcpAnalysisGroup report(const TcpState& state) const noexcept {
-        return tcp::report(state, trouble_if_any(state));
+        return tcp::report(state, loss_state_if_any(state));
     }
     /// Begins the next record of a flow that goes on.
-    void begin_slice(TcpState& state) noexcept { tcp::begin_slice(state, trouble_if_any(state)); }
+    void begin_next_record(TcpState& state) noexcept {
+        tcp::begin_next_record(state, loss_state_if_any(state));
+    }
     /// The flow has ended.
     void end(TcpState& state) noexcept {
-        if (state.trouble != TcpState::kNoTrouble) {
-            give_trouble_back(state);
+        if (state.loss_state != TcpState::kNoLossState) {
+            give_loss_state_back(state);
         }
     }
 
@@ -115,7 +117,7 @@ private:
                                                                std::uint32_t signature) noexcept {
         return segment.tcp.sequence == state.next && tcp::is_plain(segment) &&
                state.segments != 0 && state.is_known != 0 &&
-               state.trouble == TcpState::kNoTrouble &&
+               state.loss_state == TcpState::kNoLossState &&
                tcp::is_new(segment, signature, state.recent);
     }
     /// Never inlined, so that the common path is short.
@@ -123,8 +125,8 @@ private:
                                    std::uint32_t signature, Timestamp seen_at) noexcept {
         tcp::count(state, segment);
         if (is_copy(state, segment, signature)) [[unlikely]] {
-            if (TcpLossState* const trouble = trouble_of(state)) {
-                ++trouble->duplicates;
+            if (TcpLossState* const loss_state = loss_state_of(state)) {
+                ++loss_state->duplicates;
             }
             return;
         }
@@ -147,17 +149,17 @@ private:
         if (follows && segment.tcp.payload_bytes > 0) {
             return false;
         }
-        const TcpLossState* const trouble = trouble_if_any(state);
+        const TcpLossState* const loss_state = loss_state_if_any(state);
         return tcp::is_among(state.recent, signature) ||
-               (trouble != nullptr &&
-                std::ranges::find(trouble->recent, signature) != trouble->recent.end());
+               (loss_state != nullptr &&
+                std::ranges::find(loss_state->recent, signature) != loss_state->recent.end());
     }
     void remember(TcpState& state, std::uint32_t signature) noexcept {
         const std::uint32_t oldest = tcp::remember(state.recent, signature);
-        if (TcpLossState* const trouble = trouble_if_any(state)) {
-            trouble->recent[trouble->next_recent] = oldest;
-            trouble->next_recent =
-                static_cast<std::uint16_t>((trouble->next_recent + 1U) % TcpLossState::kRecent);
+        if (TcpLossState* const loss_state = loss_state_if_any(state)) {
+            loss_state->recent[loss_state->next_recent] = oldest;
+            loss_state->next_recent =
+                static_cast<std::uint16_t>((loss_state->next_recent + 1U) % TcpLossState::kRecent);
         }
     }
     [[gnu::noinline]] void forget_after(TcpState& state,
@@ -171,20 +173,20 @@ private:
     }
     void forget_recent(TcpState& state) noexcept {
         state.recent = {};
-        TcpLossState* const trouble = trouble_if_any(state);
-        if (trouble == nullptr) {
+        TcpLossState* const loss_state = loss_state_if_any(state);
+        if (loss_state == nullptr) {
             return;
         }
-        trouble->recent = {};
-        if (trouble->is_over()) {
-            give_trouble_back(state);
+        loss_state->recent = {};
+        if (loss_state->is_over()) {
+            give_loss_state_back(state);
         }
     }
 
     void forget_octets(TcpState& state) noexcept {
         state.is_known = 0;
-        if (TcpLossState* const trouble = trouble_if_any(state)) {
-            trouble->hole_count = 0;
+        if (TcpLossState* const loss_state = loss_state_if_any(state)) {
+            loss_state->hole_count = 0;
         }
     }
     /// Takes these octets as the first that were seen, and forgets all others.
@@ -200,7 +202,7 @@ private:
     /// the middle. What lies between was lost, is late, or came before the flow was met. It is no
     /// hole, but from now on the direction counts as disturbed.
     [[gnu::noinline]] void restart_behind_gap(TcpState& state, const Range& data) noexcept {
-        take_trouble(state);  // if none is left, only copies further back are missed
+        take_loss_state(state);  // if none is left, only copies further back are missed
         restart_at(state, data);
     }
 
@@ -236,8 +238,8 @@ private:
         if (from_next == 0) [[likely]] {
             go_on_to(state, data.end);
         } else if (tcp::is_probe(segment, state.next)) {
-            if (TcpLossState* const trouble = trouble_of(state)) {
-                ++trouble->keep_alives;
+            if (TcpLossState* const loss_state = loss_state_of(state)) {
+                ++loss_state->keep_alives;
             }
         } else if (segment.tcp.payload_bytes == 0) {
             return;
@@ -256,8 +258,8 @@ private:
     }
     void go_on_to(TcpState& state, std::uint32_t next) noexcept {
         if (!state.go_on_to(next)) {
-            if (TcpLossState* const trouble = trouble_if_any(state)) {
-                trouble->drop_holes_below(state.low);
+            if (TcpLossState* const loss_state = loss_state_if_any(state)) {
+                loss_state->drop_holes_below(state.low);
             }
         }
     }
@@ -270,8 +272,8 @@ private:
             pass_unjudged(state, data);
             return;
         }
-        TcpLossState* const trouble = trouble_of(state);
-        if (trouble == nullptr) {
+        TcpLossState* const loss_state = loss_state_of(state);
+        if (loss_state == nullptr) {
             if (is_below) {
                 state.raise_low(state.low);
             }
@@ -283,16 +285,16 @@ private:
         if (is_below) {
             repeated -= lower(state, data);
         }
-        const TcpLossState::Filled filled = trouble->fill_holes(data);
+        const TcpLossState::Filled filled = loss_state->fill_holes(data);
         repeated -= filled.octets;
         if (filled.rest.begin != filled.rest.end) {
             insert_hole(state, filled.rest);
         }
         if (repeated > 0) {
-            ++trouble->retransmissions;
-            trouble->retransmitted_octets += repeated;
+            ++loss_state->retransmissions;
+            loss_state->retransmitted_octets += repeated;
         } else {
-            ++trouble->out_of_order;
+            ++loss_state->out_of_order;
         }
         if (tcp::ahead(state.next, data.end) > 0) {
             go_on_to(state, data.end);
@@ -300,8 +302,8 @@ private:
     }
     /// Data that cannot be judged was seen nevertheless.
     void pass_unjudged(TcpState& state, const Range& data) noexcept {
-        if (TcpLossState* const trouble = trouble_if_any(state)) {
-            const TcpLossState::Filled filled = trouble->fill_holes(data);
+        if (TcpLossState* const loss_state = loss_state_if_any(state)) {
+            const TcpLossState::Filled filled = loss_state->fill_holes(data);
             if (filled.rest.begin != filled.rest.end) {
                 insert_hole(state, filled.rest);
             }
@@ -323,43 +325,44 @@ private:
     /// If there is no room for it, the lowest hole is dropped, and segments below it are not judged
     /// any more.
     void insert_hole(TcpState& state, const Range& hole) noexcept {
-        TcpLossState* const trouble = trouble_of(state);
-        if (trouble == nullptr) {
+        TcpLossState* const loss_state = loss_state_of(state);
+        if (loss_state == nullptr) {
             state.raise_low(hole.end);
-        } else if (const auto dropped = trouble->insert_hole(hole)) {
+        } else if (const auto dropped = loss_state->insert_hole(hole)) {
             give_up(state);
             state.raise_low(dropped->end);
         }
     }
 
     /// Gives the direction a TcpLossState, if one is left.
-    void take_trouble(TcpState& state) noexcept {
-        if (state.trouble == TcpState::kNoTrouble) {
-            state.trouble = troubles_.take() & TcpState::kNoTrouble;
+    void take_loss_state(TcpState& state) noexcept {
+        if (state.loss_state == TcpState::kNoLossState) {
+            state.loss_state = loss_states_.take() & TcpState::kNoLossState;
         }
     }
-    void give_trouble_back(TcpState& state) noexcept {
-        troubles_.give_back(state.trouble);
-        state.trouble = TcpState::kNoTrouble;
+    void give_loss_state_back(TcpState& state) noexcept {
+        loss_states_.give_back(state.loss_state);
+        state.loss_state = TcpState::kNoLossState;
     }
     /// The direction's TcpLossState; nullptr: it has none.
-    [[nodiscard]] TcpLossState* trouble_if_any(const TcpState& state) const noexcept {
-        return state.trouble == TcpState::kNoTrouble ? nullptr : &troubles_[state.trouble];
+    [[nodiscard]] TcpLossState* loss_state_if_any(const TcpState& state) const noexcept {
+        return state.loss_state == TcpState::kNoLossState ? nullptr
+                                                          : &loss_states_[state.loss_state];
     }
     /// The direction's TcpLossState, or a new one. @return  nullptr: none is left, which is counted
-    [[nodiscard]] TcpLossState* trouble_of(TcpState& state) noexcept {
-        take_trouble(state);
-        if (state.trouble == TcpState::kNoTrouble) {
+    [[nodiscard]] TcpLossState* loss_state_of(TcpState& state) noexcept {
+        take_loss_state(state);
+        if (state.loss_state == TcpState::kNoLossState) {
             give_up(state);
             return nullptr;
         }
-        return &troubles_[state.trouble];
+        return &loss_states_[state.loss_state];
     }
 
     std::chrono::nanoseconds duplicate_time_;
     std::chrono::nanoseconds retransmission_time_;
     std::chrono::nanoseconds shortest_time_;  ///< of both; no shorter silence changes anything
-    TcpLossPool troubles_;
+    TcpLossPool loss_states_;
     CacheCounters& counters_;
 };
 

@@ -131,42 +131,42 @@ static_assert(sizeof(TcpLossState) == 128 && std::is_trivially_copyable_v<TcpLos
 /// @thread  the thread that owns the cache; nothing allocates
 class TcpLossPool {
 public:
-    /// @param memory  outlives this; of at most TcpState::kNoTrouble
-    explicit TcpLossPool(std::span<TcpLossState> memory) noexcept : troubles_(memory) {}
+    /// @param memory  outlives this; of at most TcpState::kNoLossState
+    explicit TcpLossPool(std::span<TcpLossState> memory) noexcept : loss_states_(memory) {}
 
-    /// @return  number of a state that is all zeros, or kNoTrouble: none is left
+    /// @return  number of a state that is all zeros, or kNoLossState: none is left
     [[nodiscard]] std::uint32_t take() noexcept {
         std::uint32_t taken = first_free_;
-        if (taken != TcpState::kNoTrouble) {
-            first_free_ = troubles_[taken].next_free;
-        } else if (used_ < troubles_.size()) {
+        if (taken != TcpState::kNoLossState) {
+            first_free_ = loss_states_[taken].next_free;
+        } else if (used_ < loss_states_.size()) {
             taken = used_++;
         } else {
-            return TcpState::kNoTrouble;
+            return TcpState::kNoLossState;
         }
-        troubles_[taken] = {};
+        loss_states_[taken] = {};
         return taken;
     }
-    void give_back(std::uint32_t trouble) noexcept {
-        troubles_[trouble].next_free = first_free_;
-        first_free_ = trouble;
+    void give_back(std::uint32_t loss_state) noexcept {
+        loss_states_[loss_state].next_free = first_free_;
+        first_free_ = loss_state;
     }
-    /// @param trouble  any number; one that was never taken is not fetched
-    [[gnu::always_inline]] void prefetch(std::uint32_t trouble) const noexcept {
-        if (trouble < used_) [[unlikely]] {
-            const TcpLossState& state = troubles_[trouble];
+    /// @param loss_state  any number; one that was never taken is not fetched
+    [[gnu::always_inline]] void prefetch(std::uint32_t loss_state) const noexcept {
+        if (loss_state < used_) [[unlikely]] {
+            const TcpLossState& state = loss_states_[loss_state];
             prefetch_to_write(&state);
             prefetch_to_write(&state.holes.back());
         }
     }
-    [[nodiscard]] TcpLossState& operator[](std::uint32_t trouble) const noexcept {
-        return troubles_[trouble];
+    [[nodiscard]] TcpLossState& operator[](std::uint32_t loss_state) const noexcept {
+        return loss_states_[loss_state];
     }
 
 private:
-    std::span<TcpLossState> troubles_;
+    std::span<TcpLossState> loss_states_;
     std::uint32_t used_ = 0;  ///< from here on they were never taken
-    std::uint32_t first_free_ = TcpState::kNoTrouble;
+    std::uint32_t first_free_ = TcpState::kNoLossState;
 };
 
 }  // namespace tributary

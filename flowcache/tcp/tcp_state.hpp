@@ -17,7 +17,7 @@ namespace tributary {
 /// modulo 2^32. In a compact flow `next` and `recent`, which come first for that, lie elsewhere
 /// (CompactTcp).
 struct TcpState {
-    static constexpr std::uint32_t kNoTrouble = (1U << 24U) - 1;
+    static constexpr std::uint32_t kNoLossState = (1U << 24U) - 1;
 
     std::uint32_t next;  ///< behind the highest octet seen
     tcp::RecentSignatures recent;
@@ -28,7 +28,7 @@ struct TcpState {
     std::int64_t syn_time_or_duration;  ///< ns since 1970; with `has_size` ns from SYN to FIN
     std::uint32_t syn_or_size;          ///< its sequence number; with `has_size` the octets between
     std::uint32_t handshake;            ///< ns; 0: unknown
-    std::uint32_t trouble : 24;         ///< number of its TcpLossState, or kNoTrouble
+    std::uint32_t loss_state : 24;      ///< number of its TcpLossState, or kNoLossState
     std::uint32_t is_known : 1;         ///< `next` and `low` mean something
     std::uint32_t is_low_raised : 1;    ///< octets before `low` were seen, and are forgotten
     std::uint32_t has_syn : 1;          ///< one was seen, in whatever record of the flow

@@ -13,9 +13,9 @@
 #include "flowcache/tcp/tcp_analysis.hpp"
 #include "flowcache/tcp/tcp_connection.hpp"
 
-// Input: a byte, then segments of eight bytes. Bit 0 of the first: whether there is a trouble to be
-// had; bit 1: numbers may be anything, and what holds of each state is checked; otherwise all data
-// lies within 2^16 octets, and what is told is compared with a memory of each octet.
+// Input: a byte, then segments of eight bytes. Bit 0 of the first: whether there is a loss state to
+// be had; bit 1: numbers may be anything, and what holds of each state is checked; otherwise all
+// data lies within 2^16 octets, and what is told is compared with a memory of each octet.
 namespace tributary {
 
 namespace {
@@ -29,7 +29,7 @@ void demand(bool holds) {
 /// One direction whose analysis can be looked at.
 class Direction {
 public:
-    explicit Direction(bool has_trouble) : troubles_(has_trouble ? 1 : 0) {
+    explicit Direction(bool has_loss_state) : loss_states_(has_loss_state ? 1 : 0) {
         TcpAnalysis::begin(state_);
     }
 
@@ -43,8 +43,8 @@ public:
         analysis_.pause(state_, silence);
         check();
     }
-    void begin_slice() {
-        analysis_.begin_slice(state_);
+    void begin_next_record() {
+        analysis_.begin_next_record(state_);
         octets_ = 0;
         check();
     }
@@ -73,17 +73,17 @@ private:
             demand(tcp::ahead(state_.low, state_.next) >= 0);
             demand(tcp::ahead(state_.low, state_.next) <= tcp::kFarthest);
         }
-        if (state_.trouble != TcpState::kNoTrouble) {
-            demand(state_.trouble < troubles_.size());
-            check_holes(troubles_[state_.trouble]);
+        if (state_.loss_state != TcpState::kNoLossState) {
+            demand(state_.loss_state < loss_states_.size());
+            check_holes(loss_states_[state_.loss_state]);
         }
     }
-    void check_holes(const TcpLossState& trouble) const {
-        demand(trouble.hole_count <= TcpLossState::kHoles);
-        demand(trouble.next_recent < TcpLossState::kRecent);
-        demand(trouble.hole_count == 0 || state_.is_known != 0);
+    void check_holes(const TcpLossState& loss_state) const {
+        demand(loss_state.hole_count <= TcpLossState::kHoles);
+        demand(loss_state.next_recent < TcpLossState::kRecent);
+        demand(loss_state.hole_count == 0 || state_.is_known != 0);
         std::uint32_t behind = state_.low;
-        for (const tcp::Range& hole : std::span(trouble.holes).first(trouble.hole_count)) {
+        for (const tcp::Range& hole : std::span(loss_state.holes).first(loss_state.hole_count)) {
             demand(tcp::ahead(behind, hole.begin) >= 0 && tcp::ahead(hole.begin, hole.end) > 0);
             behind = hole.end;
         }
@@ -94,9 +94,9 @@ private:
     TcpState other_ = begun();
     std::uint64_t octets_ = 0;  ///< of the record
     std::uint64_t other_octets_ = 0;
-    std::vector<TcpLossState> troubles_;
+    std::vector<TcpLossState> loss_states_;
     CacheCounters counters_;
-    TcpAnalysis analysis_{FlowCacheOptions{}, troubles_, counters_};
+    TcpAnalysis analysis_{FlowCacheOptions{}, loss_states_, counters_};
 
     static TcpState begun() {
         TcpState state{};
@@ -130,7 +130,7 @@ void check_any(Direction& direction, std::span<const std::byte> input) {
         }
         switch (number(input.first(1)) & 0xFU) {
             case 0:
-                direction.begin_slice();
+                direction.begin_next_record();
                 break;
             case 1:
                 direction.renew();

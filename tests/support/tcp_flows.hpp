@@ -41,8 +41,8 @@ class Flows {
 public:
     CacheCounters counters;
 
-    explicit Flows(std::size_t troubles = 1, const FlowCacheOptions& options = {})
-        : memory_(troubles), analysis_(options, memory_, counters) {
+    explicit Flows(std::size_t loss_states = 1, const FlowCacheOptions& options = {})
+        : memory_(loss_states), analysis_(options, memory_, counters) {
         for (TcpState& state : states_) {
             TcpAnalysis::begin(state);
         }
@@ -84,7 +84,7 @@ public:
         now_ += silence;
         analysis_.pause(state(), silence);
     }
-    void begin_slice() { analysis_.begin_slice(state()); }
+    void begin_next_record() { analysis_.begin_next_record(state()); }
     void renew() {
         analysis_.end(state());
         TcpAnalysis::begin(state());

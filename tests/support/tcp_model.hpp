@@ -144,7 +144,7 @@ public:
         const PacketFields late = data(sent_, first);
         emit(data(sent_ + first, second));
         emit(late);
-        note_trouble(truth_.out_of_order);
+        note_loss(truth_.out_of_order);
         sent_ += first + second;
     }
     /// Sends a segment that is lost after the monitor again, with new data at its end.
@@ -159,7 +159,7 @@ public:
     void copy(std::size_t back) {
         const PacketFields& original = originals_[originals_.size() - back];
         show(original);
-        note_trouble(truth_.duplicates);
+        note_loss(truth_.duplicates);
     }
     /// How far back a copy is found: 3 segments; 11 after the direction's first anomaly, but none
     /// that was already forgotten then.
@@ -180,7 +180,7 @@ public:
     void probe(bool with_octet) {
         be_silent();
         emit(segment(sequence_of(sent_) - 1, with_octet && sent_ > 0 ? 1 : 0, tcp_flag::kAck));
-        note_trouble(truth_.keep_alives);
+        note_loss(truth_.keep_alives);
     }
     void acknowledge(bool is_full = false) {
         acknowledged_ += random_.between(1, 1000);
@@ -247,7 +247,7 @@ private:
     }
     void resend(std::uint32_t begin, std::uint32_t end, std::uint32_t seen) {
         emit(data(begin, end - begin));
-        note_trouble(seen > 0 ? truth_.retransmissions : truth_.out_of_order);
+        note_loss(seen > 0 ? truth_.retransmissions : truth_.out_of_order);
         truth_.retransmitted_octets += seen;
     }
     /// Sends three segments in any order; one has octets of both lost segments.
@@ -296,7 +296,7 @@ private:
         stream_.push_back({fields, now_});
         now_ += kStep;
     }
-    void note_trouble(std::uint32_t& counter) {
+    void note_loss(std::uint32_t& counter) {
         ++counter;
         note_disturbance();
     }

@@ -17,7 +17,7 @@ TEST_CASE("FlowEntries: the addresses of an entry are touched for IPv6 only", "[
     Counter gauge;
     Entries entries(memory, 2, {}, gauge);
     const EntryIndex entry = entries.allocate();
-    entries.line(entry).key.ip_version = ip_version;
+    entries.hot(entry).key.ip_version = ip_version;
     entries.ipv6(entry).source.fill(std::byte{1});
     AddressPair before;
     before.source.fill(std::byte{0xee});
@@ -25,7 +25,7 @@ TEST_CASE("FlowEntries: the addresses of an entry are touched for IPv6 only", "[
     entries.ipv6(entry + 1) = before;
     const EntryIndex apart = entries.set_apart(entry);
     REQUIRE(apart == entry + 1);
-    CHECK(entries.line(apart).key.ip_version == ip_version);
+    CHECK(entries.hot(apart).key.ip_version == ip_version);
     CHECK(entries.ipv6(apart) == (ip_version == 4 ? before : entries.ipv6(entry)));
     CHECK(entries.taken() == 2);
     CHECK(entries.first_waiting() == apart);

@@ -156,7 +156,7 @@ TEST_CASE("TcpAnalysis: the next record begins with zeros, and the octets seen a
     flows.add(100, 100);
     flows.add(100, 100);
     const PacketFields last = flows.add(300, 100);
-    flows.begin_slice();
+    flows.begin_next_record();
     const TcpAnalysisGroup empty = flows.told();
     CHECK(flows.found() == Found{});
     CHECK(empty.segments == 0);
@@ -180,7 +180,7 @@ TEST_CASE("TcpAnalysis: the next record begins with zeros, and the octets seen a
     flows.add(400, 0, kAck | kFin);
     CHECK(flows.told().flow_size == 300);  // by the SYN of the record before
     CHECK(flows.told().duration == 10'000'000);
-    flows.begin_slice();
+    flows.begin_next_record();
     CHECK(flows.found() == Found{});
     CHECK(flows.told().flow_size == kNoSize);  // it was reported
     CHECK(flows.told().duration == 0);
@@ -222,7 +222,7 @@ TEST_CASE("TcpAnalysis: where no TcpLossState is left, overflow alone is counted
     flows.add(1000, 100);
     flows.add(1000, 100);
     CHECK(flows.found() == Found{.overflow = 1});
-    flows.begin_slice();
+    flows.begin_next_record();
     CHECK(flows.found() == Found{});
 }
 
@@ -260,14 +260,14 @@ TEST_CASE(
         flows.choose(0);
         return has_found;
     };
-    flows.begin_slice();
+    flows.begin_next_record();
     flows.wait(2s);
     CHECK_FALSE(others_find_one_left());  // there is the hole
     flows.add(1100, 10);
     flows.wait(2s);
     CHECK_FALSE(others_find_one_left());  // it was filled, which is not reported yet
     CHECK(flows.found() == Found{.out_of_order = 1});
-    flows.begin_slice();
+    flows.begin_next_record();
     flows.wait(1s);
     CHECK_FALSE(others_find_one_left());  // copies may still come
     flows.wait(2s);
@@ -312,15 +312,15 @@ TEST_CASE("TcpAnalysis: octets of a segment that was not judged are seen neverth
 
 TEST_CASE("TcpAnalysis: a cache has a TcpLossState for each eight flows, and at least 64",
           "[flowcache][unit]") {
-    const auto troubles = [](std::uint32_t flows, bool tcp_analysis) {
-        return troubles_for({.max_flows = flows, .tcp_analysis = tcp_analysis});
+    const auto loss_states = [](std::uint32_t flows, bool tcp_analysis) {
+        return loss_states_for({.max_flows = flows, .tcp_analysis = tcp_analysis});
     };
-    CHECK(troubles(1, true) == 64);
-    CHECK(troubles(512, true) == 64);
-    CHECK(troubles(520, true) == 65);
-    CHECK(troubles(1'000'000, true) == 125'000);
-    CHECK(troubles(200'000'000, true) == TcpState::kNoTrouble);
-    CHECK(troubles(1'000'000, false) == 0);
+    CHECK(loss_states(1, true) == 64);
+    CHECK(loss_states(512, true) == 64);
+    CHECK(loss_states(520, true) == 65);
+    CHECK(loss_states(1'000'000, true) == 125'000);
+    CHECK(loss_states(200'000'000, true) == TcpState::kNoLossState);
+    CHECK(loss_states(1'000'000, false) == 0);
 }
 
 TEST_CASE("TcpAnalysis: a gap before the first data disturbs a direction", "[flowcache][unit]") {

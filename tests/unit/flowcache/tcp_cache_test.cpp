@@ -345,7 +345,7 @@ TEST_CASE("TCP in the cache: a disturbed flow's TcpLossState is free again, howe
     Timestamp now{};
     std::uint16_t port = 0;
     // Something again, both ways.
-    const auto trouble = [&](std::uint16_t flags) {
+    const auto loss_state = [&](std::uint16_t flags) {
         ++port;
         for (int time = 0; time < 2; ++time) {
             for (const bool is_back : {false, true}) {
@@ -361,25 +361,25 @@ TEST_CASE("TCP in the cache: a disturbed flow's TcpLossState is free again, howe
     };
     for (int round = 0; round < 20; ++round) {
         for (int flow = 0; flow < 100; ++flow) {  // for lack of resources
-            trouble(tcp_flag::kAck);
+            loss_state(tcp_flag::kAck);
         }
         harness.sink.room = harness.sink.records.size() + 3;
         for (int flow = 0; flow < 100; ++flow) {  // records wait, and get lost
-            trouble(tcp_flag::kAck);
+            loss_state(tcp_flag::kAck);
         }
         harness.sink.room = std::numeric_limits<std::size_t>::max();
         now += 11s;
         harness.expire(now);  // idle
         for (int flow = 0; flow < 20; ++flow) {
-            trouble(tcp_flag::kAck | tcp_flag::kFin);
+            loss_state(tcp_flag::kAck | tcp_flag::kFin);
         }
         for (int flow = 0; flow < 20; ++flow) {  // cut, one half while the sink is full; then idle
-            trouble(tcp_flag::kAck);
+            loss_state(tcp_flag::kAck);
         }
         now += 7s;
         port = static_cast<std::uint16_t>(port - 20);
         for (int flow = 0; flow < 20; ++flow) {
-            trouble(tcp_flag::kAck);
+            loss_state(tcp_flag::kAck);
         }
         harness.sink.room = harness.sink.records.size() + 10;
         harness.expire(now + 7s);

@@ -61,13 +61,13 @@ TEST_CASE("TcpAnalysis: a record has the size of the connection that is whole in
     }
     SECTION("the record before had a SYN") { flows.add(99, 0, kSyn); }
     SECTION("the record before had a FIN") { flows.add(99, 0, kFin); }
-    flows.begin_slice();
+    flows.begin_next_record();
     CHECK(flows.told().flow_size == kNoSize);
     flows.add(7000, 0, kSyn);
     flows.add(7001, 30, kAck | kFin);
     CHECK(flows.told().flow_size == 30);
     CHECK(flows.told().duration == 1'000'000);
-    flows.begin_slice();
+    flows.begin_next_record();
     CHECK(flows.told().flow_size == kNoSize);
 }
 
@@ -88,10 +88,10 @@ TEST_CASE("TcpAnalysis: each side's answer in the handshake is timed, once", "[f
         CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
         CHECK(from(kClient, 0, 501, kAck) == 21'000'000);
         CHECK(from(kServer, 501, 0, kAck) == 1'000'000);
-        flows.begin_slice();
+        flows.begin_next_record();
         CHECK(from(kServer, 501, 0, kAck) == 0);
         flows.choose(kClient);
-        flows.begin_slice();
+        flows.begin_next_record();
         CHECK(from(kClient, 0, 501, kAck) == 0);
     }
     SECTION("an acknowledgement of something else, or none") {
@@ -152,7 +152,7 @@ TEST_CASE("TcpAnalysis: the last connection's handshake is timed", "[flowcache][
         CHECK(from(kClient, 100, 0, kSyn) == 0);
         CHECK(from(kServer, 200, 101, kSyn | kAck) == 1'000'000);
         CHECK(from(kClient, 101, 201, kFin | kAck) == 1'000'000);
-        flows.begin_slice();
+        flows.begin_next_record();
         CHECK(from(kClient, 9000, 0, kSyn) == 0);
         flows.wait(1ms);
         CHECK(from(kServer, 8000, 9001, kSyn | kAck) == 2'000'000);

@@ -20,8 +20,8 @@ constexpr std::size_t kFlows = 8;
 /// Directions that share the TcpLossStates of one analysis.
 struct Analysed {
     CacheCounters counters;
-    std::array<TcpLossState, kFlows> troubles{};
-    TcpAnalysis analysis{FlowCacheOptions{}, troubles, counters};
+    std::array<TcpLossState, kFlows> loss_states{};
+    TcpAnalysis analysis{FlowCacheOptions{}, loss_states, counters};
     std::array<TcpState, kFlows> states{};
 
     Analysed() {
@@ -234,22 +234,22 @@ TEST_CASE("TcpAnalysis: the records that the active timeout cuts sum up to the f
         Analysed analysed;
         std::array<std::uint64_t, 16> sum{};
         std::uint64_t sizes = 0;
-        const auto end_slice = [&] {
+        const auto end_record = [&] {
             const TcpAnalysisGroup told = analysed.told(0);
             sizes += told.has_size() ? 1 : 0;
             const auto numbers = numbers_of(told);
             for (std::size_t i = 0; i < sum.size(); ++i) {
                 sum[i] += numbers[i];
             }
-            analysed.analysis.begin_slice(analysed.states[0]);
+            analysed.analysis.begin_next_record(analysed.states[0]);
         };
         for (std::size_t at = 0; at < model.stream().size(); ++at) {
             analysed.add(0, model.stream(), at);
             if (random.once_in(20)) {
-                end_slice();
+                end_record();
             }
         }
-        end_slice();
+        end_record();
         const auto truth = numbers_of(model.truth());
         for (const std::size_t counted : {0U, 2U, 3U, 4U, 5U, 6U, 7U, 12U, 13U, 14U, 15U}) {
             CHECK(sum[counted] == truth[counted]);

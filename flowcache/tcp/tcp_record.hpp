@@ -51,9 +51,9 @@ inline void count(TcpState& state, const PacketFields& segment) noexcept {
     }
 }
 
-/// @param trouble  the direction's; nullptr: it has none
+/// @param loss_state  the direction's; nullptr: it has none
 [[nodiscard]] inline TcpAnalysisGroup report(const TcpState& state,
-                                             const TcpLossState* trouble) noexcept {
+                                             const TcpLossState* loss_state) noexcept {
     TcpAnalysisGroup group{.segments = state.segments,
                            .data_segments = state.data_segments,
                            .handshake = state.handshake,
@@ -68,18 +68,18 @@ inline void count(TcpState& state, const PacketFields& segment) noexcept {
         group.flow_size = state.syn_or_size;
         group.duration = state.syn_time_or_duration;
     }
-    if (trouble != nullptr) {
-        group.retransmitted_octets = trouble->retransmitted_octets;
-        group.retransmissions = trouble->retransmissions;
-        group.duplicates = trouble->duplicates;
-        group.out_of_order = trouble->out_of_order;
-        group.keep_alives = trouble->keep_alives;
+    if (loss_state != nullptr) {
+        group.retransmitted_octets = loss_state->retransmitted_octets;
+        group.retransmissions = loss_state->retransmissions;
+        group.duplicates = loss_state->duplicates;
+        group.out_of_order = loss_state->out_of_order;
+        group.keep_alives = loss_state->keep_alives;
     }
     return group;
 }
 
-/// @param trouble  the direction's; nullptr: it has none
-inline void begin_slice(TcpState& state, TcpLossState* trouble) noexcept {
+/// @param loss_state  the direction's; nullptr: it has none
+inline void begin_next_record(TcpState& state, TcpLossState* loss_state) noexcept {
     state.segments = 0;
     state.data_segments = 0;
     state.handshake = 0;
@@ -91,12 +91,12 @@ inline void begin_slice(TcpState& state, TcpLossState* trouble) noexcept {
     state.rst = 0;
     state.overflow = 0;
     state.is_size_invalid |= state.has_size;  // it was reported once
-    if (trouble != nullptr) {
-        trouble->retransmitted_octets = 0;
-        trouble->retransmissions = 0;
-        trouble->duplicates = 0;
-        trouble->out_of_order = 0;
-        trouble->keep_alives = 0;
+    if (loss_state != nullptr) {
+        loss_state->retransmitted_octets = 0;
+        loss_state->retransmissions = 0;
+        loss_state->duplicates = 0;
+        loss_state->out_of_order = 0;
+        loss_state->keep_alives = 0;
     }
 }
 
