@@ -88,7 +88,7 @@ constexpr void for_each_row(const std::tuple<Rows...>& rows, const Visit& visit)
 template <class... Rows, class Owner, class Visit>
 void for_each_in_json(const std::tuple<Rows...>& rows, const Owner& ledger, const Visit& visit) {
     for_each_row(rows, [&](const auto& row) {
-        if constexpr (row.kIsInJson) {
+        if constexpr (std::remove_cvref_t<decltype(row)>::kIsInJson) {
             visit(row.words, std::invoke(row.read, ledger));
         }
     });
@@ -99,7 +99,7 @@ template <class... Rows, class Owner, class Visit>
 void for_each_metric(const std::tuple<Rows...>& rows, const Owner& ledger, const Visit& visit) {
     for (std::uint8_t group = 0; group < kMetricGroups; ++group) {
         for_each_row(rows, [&](const auto& row) {
-            if constexpr (row.kIsMetric) {
+            if constexpr (std::remove_cvref_t<decltype(row)>::kIsMetric) {
                 if (row.words.metric_group == group && row.words.metrics[0].name != nullptr) {
                     visit(row.words, std::invoke(row.read, ledger));
                 }
@@ -115,7 +115,7 @@ consteval bool has_row_for_each_member(const std::tuple<Rows...>& rows) {
     std::size_t octets = 0;
     std::size_t equal_pairs = 0;
     for_each_row(rows, [&](const auto& row) {
-        if constexpr (row.kIsMember) {
+        if constexpr (std::remove_cvref_t<decltype(row)>::kIsMember) {
             octets += sizeof(std::invoke(row.read, std::declval<const Owner&>()));
             for_each_row(rows, [&](const auto& other) {
                 if constexpr (std::same_as<decltype(other.read), decltype(row.read)>) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "daemon/pipeline/ledger_rows.hpp"
@@ -101,7 +102,7 @@ void add(std::array<std::uint64_t, N>& sum, const std::array<std::uint64_t, N>& 
 template <class Rows, class Owner>
 void add_all(const Rows& rows, Owner& sum, const Owner& other) {
     for_each_row(rows, [&](const auto& row) {
-        if constexpr (row.kIsSummed) {
+        if constexpr (std::remove_cvref_t<decltype(row)>::kIsSummed) {
             add(sum.*row.read, other.*row.read);
         }
     });

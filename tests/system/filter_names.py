@@ -327,7 +327,7 @@ class Long(harness.TestCase):
 
     def test_a_signal_ends_the_start(self):
         self.enterContext(harness.huge_pages())
-        expression = "host " + " or ".join("1.%d.%d.%d" % (i % 9, i % 13, i % 250) for i in range(300))
+        expression = "host " + " or ".join("1.%d.%d.%d" % (i % 9, i % 13, i % 250) for i in range(450))
         config = self.path("probe.yaml", """
             inputs: [{name: long, device: "net_pcap0,rx_pcap=%s", filter: '%s'}]
             flows: {max-flows: 4096}
