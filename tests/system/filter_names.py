@@ -327,7 +327,7 @@ class Long(harness.TestCase):
 
     def test_a_signal_ends_the_start(self):
         self.enterContext(harness.huge_pages())
-        expression = "host " + " or ".join("1.%d.%d.%d" % (i % 9, i % 13, i % 250) for i in range(450))
+        expression = "host " + " or ".join("1.%d.%d.%d" % (i % 9, i % 13, i % 250) for i in range(300))
         config = self.path("probe.yaml", """
             inputs: [{name: long, device: "net_pcap0,rx_pcap=%s", filter: '%s'}]
             flows: {max-flows: 4096}
@@ -338,7 +338,7 @@ class Long(harness.TestCase):
         daemon.wait_for(lambda: "filter" in self.threads(daemon), 60, "compiles the filter that it has checked")
         compiling, signalled = time.monotonic() - begin, time.monotonic()
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
-        self.assertGreater(compiling, 1)
+        self.assertGreater(compiling, 0.5)
         self.assertLess(time.monotonic() - signalled, compiling * 0.75)
         self.assertNotIn("host names", daemon.text())
 
