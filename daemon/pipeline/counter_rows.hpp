@@ -53,6 +53,16 @@ struct CounterRow {
     static constexpr bool kIsInJson = Use == RowUse::all;
     static constexpr bool kIsMetric = Use == RowUse::all || Use == RowUse::metrics;
 
+    /// The octets of the member of `Owner` that it reads; 0 where it reads none.
+    template <class Owner>
+    static consteval std::size_t octets_in() {
+        if constexpr (kIsMember) {
+            return sizeof(std::invoke(std::declval<Read>(), std::declval<const Owner&>()));
+        } else {
+            return 0;
+        }
+    }
+
     Read read;
     CounterWords words;
 };
@@ -94,17 +104,31 @@ void for_each_in_json(const std::tuple<Rows...>& rows, const Owner& ledger, cons
     });
 }
 
+/// Calls `visit` with the words and the value of one row, if it is a metric of this group.
+template <class Row, class Owner, class Visit>
+void visit_metric(const Row& row, std::uint8_t group, const Owner& ledger, const Visit& visit) {
+    if constexpr (Row::kIsMetric) {
+        if (row.words.metric_group == group && row.words.metrics[0].name != nullptr) {
+            visit(row.words, std::invoke(row.read, ledger));
+        }
+    }
+}
+
 /// Calls `visit` with the words and the value of each metric, by group and then in their order.
 template <class... Rows, class Owner, class Visit>
 void for_each_metric(const std::tuple<Rows...>& rows, const Owner& ledger, const Visit& visit) {
     for (std::uint8_t group = 0; group < kMetricGroups; ++group) {
-        for_each_row(rows, [&](const auto& row) {
-            if constexpr (std::remove_cvref_t<decltype(row)>::kIsMetric) {
-                if (row.words.metric_group == group && row.words.metrics[0].name != nullptr) {
-                    visit(row.words, std::invoke(row.read, ledger));
-                }
-            }
-        });
+        for_each_row(rows, [&](const auto& row) { visit_metric(row, group, ledger, visit); });
+    }
+}
+
+/// Whether two rows read the same member.
+template <class Row, class Other>
+constexpr bool read_the_same(const Row& row, const Other& other) {
+    if constexpr (Row::kIsMember && std::same_as<decltype(row.read), decltype(other.read)>) {
+        return row.read == other.read;
+    } else {
+        return false;
     }
 }
 
@@ -113,19 +137,16 @@ void for_each_metric(const std::tuple<Rows...>& rows, const Owner& ledger, const
 template <class Owner, class... Rows>
 consteval bool has_row_for_each_member(const std::tuple<Rows...>& rows) {
     std::size_t octets = 0;
-    std::size_t equal_pairs = 0;
+    std::size_t members = 0;
+    std::size_t equal_pairs = 0;  // each member with itself, too
     for_each_row(rows, [&](const auto& row) {
-        if constexpr (std::remove_cvref_t<decltype(row)>::kIsMember) {
-            octets += sizeof(std::invoke(row.read, std::declval<const Owner&>()));
-            for_each_row(rows, [&](const auto& other) {
-                if constexpr (std::same_as<decltype(other.read), decltype(row.read)>) {
-                    equal_pairs += other.read == row.read ? 1U : 0U;
-                }
-            });
-            --equal_pairs;  // with itself
-        }
+        using Row = std::remove_cvref_t<decltype(row)>;
+        octets += Row::template octets_in<Owner>();
+        members += Row::kIsMember ? 1U : 0U;
+        for_each_row(
+            rows, [&](const auto& other) { equal_pairs += read_the_same(row, other) ? 1U : 0U; });
     });
-    return octets == sizeof(Owner) && equal_pairs == 0;
+    return octets == sizeof(Owner) && equal_pairs == members;
 }
 
 }  // namespace tributary

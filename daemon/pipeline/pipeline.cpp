@@ -319,6 +319,20 @@ void Pipeline::read(Ledger& ledger) const {
     read_collectors(ledger);
 }
 
+namespace {
+
+/// Adds the count of each row that a collector has one for.
+void add_counts(const CollectorCounters& counters, std::chrono::nanoseconds uptime,
+                NamedCounts& counts) {
+    for (const CollectorRow& row : kCollectorRows) {
+        if (const std::optional<std::uint64_t> count = row.read(counters, uptime)) {
+            counts.emplace(row.key, *count);
+        }
+    }
+}
+
+}  // namespace
+
 /// Reads the records that left before those that came.
 void Pipeline::read_group_spool(Ledger& ledger) const {
     const CollectorCounters& counters = export_counters_.group_spool;
@@ -352,11 +366,7 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                             .counts = {{"lost", lost}},
                             .lost_by_cause = std::move(lost_by_cause),
                             .is_removed = !account.is_in_use});
-        for (const CollectorRow& row : kCollectorRows) {
-            if (const std::optional<std::uint64_t> count = row.read(counters, uptime)) {
-                collector.counts.emplace(row.key, *count);
-            }
-        }
+        add_counts(counters, uptime, collector.counts);
     }
 }
 
