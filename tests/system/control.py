@@ -386,7 +386,7 @@ class ManyReloads(ControlCase):
             self.assertLess(memory[-1], max(memory[:self.RELOADS // 5]) + 2048, "KiB")
         ledger = self.end(daemon)
         self.assertEqual((ledger["flows"]["lost"], ledger["packets"]["nic_missed"]), (0, 0))
-        self.assertGreater(ledger["flows"]["exported"], 5 * harness.DEMO_FLOWS)
+        self.assertGreater(ledger["flows"]["exported"], harness.DEMO_FLOWS)
         self.assertGreater(ledger["packets"]["filtered"], 0)
         for collector, account in zip((first, second), ledger["collectors"]):
             self.assertEqual(account["lost"], 0, account)
