@@ -93,8 +93,8 @@ void ParsedCapture::fill(Batch& batch) noexcept {
     const std::uint64_t unknown_octets = counters_.unknown_interface_octets.read();
     batch.count = 0;
     std::ranges::fill(batch.first, kNone);
-    // A bounded number of items, and none behind the piece: where the source pauses, what it reads
-    // next is another batch's.
+    // The number of frames is bounded, and all lie in one piece of the capture: where the source
+    // pauses, the frames that it reads next go into another batch.
     for (std::size_t room = batch.frames.size(); room >= kBurstPackets; room -= kBurstPackets) {
         const Burst burst = source_.receive();
         append(batch, burst);

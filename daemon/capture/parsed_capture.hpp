@@ -69,8 +69,8 @@ public:
     /// @param files    of one worker; outlives the capture
     /// @param workers  at least 1
     /// @errors         std::bad_alloc
-    /// @cost           some 200 octets for each frame of a batch, of which there are 128 for each
-    ///                 worker: with two workers 0.4 MB
+    /// @cost           some 200 octets for each frame. A batch has 128 frames for each worker: with
+    ///                 two workers 0.4 MB in all
     ParsedCapture(CaptureFiles& files, std::uint16_t workers, InterfaceIndex ingress_interface,
                   const ParseOptions& parse);
 

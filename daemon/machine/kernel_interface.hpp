@@ -19,7 +19,7 @@ struct KernelInterfaceState {
 /// @return  the interface's MTU, octets of the longest packet that it sends; 0: no such interface
 [[nodiscard]] std::uint32_t read_mtu(const std::string& name);
 
-/// Active offloads of the interface because of which its packets differ from those on the wire: it
+/// The active offloads that make the interface's packets differ from those on the wire: the kernel
 /// joins received packets (gro, lro), or delivers packets of this host before segmentation (gso,
 /// tso). By the names of `ethtool -K`.
 [[nodiscard]] std::vector<std::string> read_joining_offloads(const std::string& name);

@@ -13,8 +13,8 @@
 
 namespace tributary {
 
-/// An end that takes longer is logged, with what it waits for. A UDP collector may take 200 ms of
-/// it to refuse the last message.
+/// If the end takes longer, the main thread logs the records and collectors that it waits for. A
+/// UDP collector may take 200 ms to refuse the last message.
 inline constexpr std::chrono::milliseconds kLogEndAfter{500};
 
 /// What the end of a run waits for: the number of flow records, the collectors, and the longest
@@ -31,7 +31,7 @@ inline constexpr std::chrono::milliseconds kLogEndAfter{500};
 void stop_beside(Pipeline& pipeline, Signals& signals,
                  const std::function<void(const std::atomic<bool>& stopped)>& watch);
 
-/// Stops a probe's pipeline. After kLogEndAfter it logs what it waits for; SIGINT or SIGTERM after
+/// Stops a probe's pipeline. After kLogEndAfter it logs wait_of_end(); a SIGINT or SIGTERM after
 /// that line ends the wait for collectors. SIGUSR1 logs statistics.
 ///
 /// @param ledger  called by the main thread while the pipeline stops

@@ -33,8 +33,8 @@ namespace tributary {
 /// damaged file are counted exactly. In a former process's files, records without a frame header
 /// are estimated from the octets.
 ///
-/// The constructor only reads. The caller counts what it found, and then adopt() gives up the
-/// damage: a start that fails in between leaves the damage for the next one to count.
+/// The constructor only reads. The caller counts the records that it found, and then calls adopt(),
+/// which gives up damaged ones: if the start fails in between, the next start counts the damage.
 /// @thread  the export thread
 class Spool {
 public:

@@ -18,7 +18,7 @@ namespace tributary {
 template <PacketSource Source>
 class FrameReader final : public PacketReader {
 public:
-    /// @param source  outlives the path
+    /// @param source  outlives the reader
     FrameReader(Source& source, const FrameParserParts& parts) noexcept
         : source_(source), parser_(parts, counters_) {}
 

@@ -43,7 +43,7 @@ concept ParsedFrameSource = requires(S source) {
 template <ParsedFrameSource Source>
 class ParsedFrameReader final : public PacketReader {
 public:
-    /// @param source  outlives the path
+    /// @param source  outlives the reader
     /// @param parts   with the ParseOptions of the source
     ParsedFrameReader(Source& source, const FrameParserParts& parts) noexcept
         : source_(source), parser_(parts, counters_) {}

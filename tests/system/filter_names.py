@@ -323,7 +323,7 @@ class Names(harness.TestCase):
 
 
 class Long(harness.TestCase):
-    """A filter without a name that takes libpcap seconds to compile."""
+    """A filter without a name that takes libpcap about a second to compile."""
 
     def test_a_signal_ends_the_start(self):
         self.enterContext(harness.huge_pages())
