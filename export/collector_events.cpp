@@ -19,7 +19,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "unreachable, records wait",
         "message too large, its records are lost; lower mtu",
         "write failed, export ends",
-        "libfixbuf refused a record, its message is lost",
+        "libfixbuf refused an options record, its message is lost",
         "has the records from now on",
         "records go to the spool",
         "the spool is empty again",

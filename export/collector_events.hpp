@@ -24,7 +24,7 @@ enum class CollectorEventKind : std::uint8_t {
     unreachable,        ///< UDP: the kernel cannot send now
     message_too_large,  ///< UDP: the message is lost; mtu is too large
     write_failed,       ///< file: final
-    encoding_failed,    ///< libfixbuf refused a record
+    encoding_failed,    ///< libfixbuf refused an options record
     takes_over,         ///< mode failover: this collector has the records from now on
     spool_used,         ///< records go to the spool
     spool_emptied,      ///< none is in it any more

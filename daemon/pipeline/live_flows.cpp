@@ -55,14 +55,8 @@ public:
 
     /// @return  false: `write` has returned false
     [[nodiscard]] bool add(const std::byte* record) {
-        const AppendResult result = encoder_.append(record);
-        if (result == AppendResult::message_full) {
-            return close() && encoder_.append(record) == AppendResult::added;
-        }
-        if (result == AppendResult::failed) {
-            throw ExportError("a flow cannot be encoded");
-        }
-        return true;
+        return encoder_.append(record) == AppendResult::added ||
+               (close() && encoder_.append(record) == AppendResult::added);
     }
     /// @return  false: `write` has returned false
     [[nodiscard]] bool add_all(std::span<const std::byte> records, std::size_t record_bytes) {

@@ -102,10 +102,6 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
     if (record_bytes_ != 0) {
         open_.records.insert(open_.records.end(), record.bytes, record.bytes + record_bytes_);
     }
-    if (result != AppendResult::added) {
-        lose(open_, ExportLoss::encoding_failed);
-        events_.report(CollectorEventKind::encoding_failed, now.uptime, {});
-    }
     lose_what_failed();  // if it has failed just now
 }
 

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
 
-// Of libfixbuf's model alone: it is never sent to a collector.
-constexpr const char* kWholeRecord = "wholeRecord";
-constexpr std::uint16_t kWholeRecordNumber = 0x7FFF;  // the highest there is, far above our own
-
 static_assert(kReverseEnterprise == FB_IE_PEN_REVERSE && kReverseBit == FB_IE_VENDOR_BIT_REVERSE);
 static_assert(kVariableLength == FB_IE_VARLEN);
 static_assert(sizeof(WireString) == sizeof(fbVarfield_t) &&
@@ -98,12 +94,6 @@ void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
     fbInfoModelAddElement(model, &flags);
 }
 
-void add_whole_record(fbInfoModel_t* model, std::uint32_t enterprise) {
-    fbInfoElement_t element = element_of(kWholeRecord, enterprise, kWholeRecordNumber,
-                                         IpfixType::octet_array, kVariableLength);
-    fbInfoModelAddElement(model, &element);
-}
-
 struct ModelFree {
     void operator()(fbInfoModel_t* model) const noexcept { fbInfoModelFree(model); }
 };
@@ -123,13 +113,6 @@ std::size_t WireTemplate::octets() const noexcept {
     return octets;
 }
 
-WireTemplate whole_record(std::uint16_t id, std::size_t octets) {
-    return {.id = id,
-            .fields = {{.element = kWholeRecord,
-                        .octets = static_cast<std::uint16_t>(octets),
-                        .of_enterprise = true}}};
-}
-
 struct FixbufSession::Library {
     Library() {
         check_memory_for_fixbuf(kFixbufOctets);
@@ -146,7 +129,6 @@ FixbufSession::FixbufSession(const Settings& settings, std::span<const WireTempl
     : message_(settings.message_limit), library_(std::make_unique<Library>()) {
     check_sizes(templates);
     add_enterprise_elements(library_->model.get(), settings.enterprise_number);
-    add_whole_record(library_->model.get(), settings.enterprise_number);
     library_->session = fbSessionAlloc(library_->model.get());
     fbSessionSetDomain(library_->session, settings.observation_domain);  // before any template
     for (const WireTemplate& each : templates) {

@@ -14,7 +14,7 @@ namespace tributary {
 
 /// One field of a template, as it is on the wire.
 struct WireField {
-    /// IANA's name, one of kEnterpriseElements, a ReverseName, or whole_record()'s.
+    /// IANA's name, one of kEnterpriseElements, kNtopElements, kCertElement, or a ReverseName.
     const char* element;
     std::uint16_t octets{};  ///< kVariableLength for strings
     bool of_enterprise{};    ///< its specifier has an enterprise number
@@ -29,24 +29,16 @@ struct WireTemplate {
     [[nodiscard]] std::size_t octets() const noexcept;
 };
 
-/// A template for append() alone, not for encode_templates(): a record is one field, in the layout
-/// of the wire.
-///
-/// Collectors read it by another template, which a session of its own has encoded under the same
-/// id. Field by field, libfixbuf takes longer for a flow record than the rest of its export to a
-/// file.
-/// @param octets  of a record
-[[nodiscard]] WireTemplate whole_record(std::uint16_t id, std::size_t octets);
-
 /// A string in the memory of a data record, which libfixbuf takes as its fbVarfield_t.
 struct WireString {
     std::size_t octets{};
     const char* text{};
 };
 
-/// Our use of libfixbuf: it encodes into memory, one message at a time, and does nothing else.
+/// Our use of libfixbuf: it knows IANA's elements, and encodes templates and options records into
+/// memory, one message at a time. Flow records do not pass through it (MessageBuilder).
 ///
-///     (append()* close())*          messages of data records
+///     (append()* close())*          messages of options records
 ///     encode_templates()            messages of templates; not while data records are open
 ///
 /// Two tasks that libfixbuf would do badly are done here: messages end before its buffer is full
@@ -87,7 +79,7 @@ public:
     /// Adds a data record, for which there is room.
     ///
     /// @param fields  back to back as the template says: integers in host byte order, strings as
-    ///                WireString; where that is whole_record()'s, all of the record
+    ///                WireString
     /// @param octets  of the record on the wire
     /// @return  false: libfixbuf refused it, and the records of the open message are gone with it
     [[nodiscard]] bool append(std::uint16_t template_id, std::span<std::byte> fields,

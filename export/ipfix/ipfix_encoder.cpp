@@ -4,8 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
-#include <string>
 #include <utility>
 
 #include "export/ipfix/ipfix_template.hpp"
@@ -14,15 +12,11 @@
 namespace tributary {
 namespace {
 
-constexpr std::size_t kLargestRecord = 640;  // a biflow with every group
-constexpr std::size_t kMessageHeader = 16;   // RFC 7011 §3.1
+constexpr std::size_t kMessageHeader = MessageBuilder::kMessageHeader;
 
 std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
     std::vector<WireTemplate> made;
     for (const RecordTemplate& each : templates) {
-        if (each.record_octets > kLargestRecord) {
-            throw ExportError("template " + std::to_string(each.id) + " is too large");
-        }
         WireTemplate& wire = made.emplace_back();
         wire.id = each.id;
         for (const TemplateField& field : each.fields) {
@@ -30,16 +24,6 @@ std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& temp
                                    .octets = octets_of(field.encoding),
                                    .of_enterprise = field.of_enterprise});
         }
-    }
-    return made;
-}
-
-/// Templates of the same ids for append(), whose data records have the layout of the wire.
-std::vector<WireTemplate> framing_templates(const std::vector<RecordTemplate>& templates) {
-    std::vector<WireTemplate> made;
-    made.reserve(templates.size());
-    for (const RecordTemplate& each : templates) {
-        made.push_back(whole_record(each.id, each.record_octets));
     }
     return made;
 }
@@ -75,9 +59,8 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                                  .tcp_control_bits = options.tcp_control_bits,
                                  .enterprise = options.enterprise_elements,
                                  .cert = options.cert_elements})),
-      session_(settings_of(options, message_limit), framing_templates(templates_)) {
+      message_(options.observation_domain, message_limit) {
     encode_templates(settings_of(options, message_limit));
-    take_memory_of_fixbuf();
     fingerprint_ = make_fingerprint(options.observation_domain);
 }
 
@@ -98,20 +81,6 @@ void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
     }
 }
 
-/// libfixbuf takes memory for each template once, with its first record, and ends the process if
-/// there is none. Records that are not sent make it take that memory now.
-void IpfixEncoder::take_memory_of_fixbuf() noexcept {
-    std::array<std::byte, kLargestRecord> nothing{};
-    for (const RecordTemplate& each : templates_) {
-        if (!session_.has_room(each.id, each.record_octets)) {
-            static_cast<void>(session_.close());
-        }
-        static_cast<void>(session_.append(each.id, std::span(nothing).first(each.record_octets),
-                                          each.record_octets));
-    }
-    static_cast<void>(session_.close());
-}
-
 std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
     std::uint64_t print = observation_domain;
     const auto add = [&print](const std::vector<std::byte>& message) {
@@ -126,7 +95,7 @@ std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) c
 }
 
 std::optional<std::uint32_t> IpfixEncoder::announce_for(MessageView message) noexcept {
-    constexpr std::size_t kSetHeader = FixbufSession::kSetHeader;
+    constexpr std::size_t kSetHeader = MessageBuilder::kSetHeader;
     std::size_t records = 0;
     for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
          sets.size() >= kSetHeader;) {
@@ -157,42 +126,36 @@ void IpfixEncoder::announce(std::size_t shape) noexcept {
 }
 
 AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
-    const std::size_t shape = shape_index(record, layout_);
-    if (!session_.has_room(templates_[shape].id, templates_[shape].record_octets)) {
-        return AppendResult::message_full;
-    }
-    return add(record, shape) ? AppendResult::added : AppendResult::failed;
+    return add(record, shape_index(record, layout_)) ? AppendResult::added
+                                                     : AppendResult::message_full;
 }
 
 AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* second) noexcept {
     const std::size_t shape = shape_index(first, layout_);
     const std::size_t second_shape = shape_index(second, layout_);
     // The second one may need a set of its own.
-    const std::size_t octets = templates_[shape].record_octets + FixbufSession::kSetHeader +
+    const std::size_t octets = templates_[shape].record_octets + MessageBuilder::kSetHeader +
                                templates_[second_shape].record_octets;
-    if (!session_.has_room(templates_[shape].id, octets)) {
-        return AppendResult::message_full;
-    }
-    return add(first, shape) && add(second, second_shape) ? AppendResult::added
-                                                          : AppendResult::failed;
+    const bool are_added = message_.has_room(templates_[shape].id, octets) && add(first, shape) &&
+                           add(second, second_shape);
+    return are_added ? AppendResult::added : AppendResult::message_full;
 }
 
+/// @return  false: the message has no room for the record, and nothing has changed
 bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
     const RecordTemplate& chosen = templates_[shape];
-    std::array<std::byte, kLargestRecord> written;
-    chosen.write(record, written.data());
-    if (!session_.append(chosen.id, std::span(written).first(chosen.record_octets),
-                         chosen.record_octets)) {
-        latest_end_ = {};
+    std::byte* const written = message_.append(chosen.id, chosen.record_octets);
+    if (written == nullptr) {
         return false;
     }
+    chosen.write(record, written);
     announce(shape);
     latest_end_ = std::max(latest_end_, latest_packet(record, layout_));
     return true;
 }
 
 EncodedMessage IpfixEncoder::close() noexcept {
-    const FixbufSession::Message closed = session_.close();
+    const MessageBuilder::Message closed = message_.close();
     return {.octets = closed.octets,
             .records = closed.records,
             .latest_end = std::exchange(latest_end_, Timestamp{})};

@@ -9,6 +9,7 @@
 
 #include "export/export_error.hpp"
 #include "export/ipfix/fixbuf_session.hpp"
+#include "export/ipfix/message_builder.hpp"
 #include "export/ipfix/record_template.hpp"
 #include "export/message.hpp"
 #include "export/options.hpp"
@@ -19,7 +20,6 @@ namespace tributary {
 enum class AppendResult : std::uint8_t {
     added,
     message_full,  ///< not added: close() this message, then append again
-    failed,        ///< not added, and the records of the message that was open are gone with it
 };
 
 /// A closed message, whose header has neither number nor time yet: MessageNumbering writes them.
@@ -39,6 +39,9 @@ struct TemplateKeys {
 /// Makes IPFIX messages out of flow records, one message at a time:
 ///
 ///     append()* -> close() -> append()* ...
+///
+/// Data records are written straight into the message (MessageBuilder). libfixbuf has the registry
+/// of elements, and encodes the templates.
 ///
 /// Template messages are separate and available at any time. append() may add one to them: it has
 /// to be sent before the message with the record. All templates are encoded before the first record
@@ -78,14 +81,13 @@ public:
 
 private:
     void encode_templates(const FixbufSession::Settings& settings);
-    void take_memory_of_fixbuf() noexcept;
     [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 
     RecordLayout layout_;
-    std::vector<RecordTemplate> templates_;          ///< by shape
-    FixbufSession session_;                          ///< puts data records into messages
+    std::vector<RecordTemplate> templates_;  ///< by shape
+    MessageBuilder message_;
     std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first
     std::vector<TemplateKeys> keys_;
     std::uint64_t fingerprint_{};

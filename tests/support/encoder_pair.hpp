@@ -109,16 +109,37 @@ inline void set_tunnel(Record& record, std::uint16_t at, TunnelShape shape, std:
     }
 }
 
-/// A record of the shape, of a layout with all groups; `number` makes flows differ.
+/// The protocol of such records: that which the shape needs, or TCP.
+inline std::uint8_t protocol_of(const RecordShape& shape, const RecordLayout& layout) {
+    constexpr std::uint8_t kTcp = 6;
+    constexpr std::uint8_t kUdp = 17;
+    if (shape.icmp) {
+        return shape.ipv6 ? 58 : 1;
+    }
+    return layout.tcp_analysis_at != 0 && shape.tcp == TcpShape::none ? kUdp : kTcp;
+}
+
+/// A record of the shape; `number` makes flows differ.
 inline Record record_of_shape(const RecordShape& shape, const RecordLayout& layout,
                               std::uint16_t number) {
     Record record = record_of(number, shape.ipv6 ? 6 : 4);
-    record.core.key.protocol = shape.icmp ? (shape.ipv6 ? 58 : 1) : 6;
+    record.core.key.protocol = protocol_of(shape, layout);
     record.core.key.vlan = {static_cast<std::uint16_t>(shape.vlan ? 100 : 0)};
-    auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
-    layer2.vlan_tags = shape.dot1q_tags;
-    layer2.has_mac_addresses = !shape.no_mac_addresses;
-    record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
+    if (layout.layer2_at != 0) {
+        auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
+        layer2.vlan_tags = shape.dot1q_tags;
+        layer2.has_mac_addresses = !shape.no_mac_addresses;
+    }
+    if (layout.mpls_at != 0) {
+        record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
+    }
+    if (layout.tcp_analysis_at != 0) {
+        record.group<TcpAnalysisGroup>(layout.tcp_analysis_at) = {
+            .duration = shape.tcp == TcpShape::with_size ? 1 : 0};
+    }
+    if (layout.reverse_tcp_analysis_at != 0) {
+        record.group<TcpAnalysisGroup>(layout.reverse_tcp_analysis_at) = {};
+    }
     set_tunnel(record, layout.tunnel_at, shape.tunnel, number);
     if (shape.has_reverse()) {
         record.group<ReverseGroup>(layout.reverse_at).packets = 1;

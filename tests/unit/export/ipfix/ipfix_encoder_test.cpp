@@ -125,6 +125,31 @@ TEST_CASE("IpfixEncoder: a message is filled to the last octet that a record fit
     }
 }
 
+TEST_CASE("IpfixEncoder: a pair needs room for both, and for a set header between them",
+          "[export][unit]") {
+    constexpr std::size_t kIpv4 = 54;  // octets of a record with the default fields
+    constexpr std::size_t kIpv6 = 78;
+    const auto [version, before, spare] =
+        GENERATE(table<std::uint8_t, std::size_t, bool>({{4, 0, true},
+                                                         {4, 0, false},
+                                                         {6, 0, true},
+                                                         {6, 0, false},
+                                                         {4, 3, true},
+                                                         {6, 3, true},
+                                                         {6, 3, false}}));
+    const std::size_t second_octets = version == 4 ? kIpv4 : kIpv6;
+    const std::size_t exact = 16 + 4 + before * kIpv4 + kIpv4 + 4 + second_octets;
+    EncoderPair pair({}, TimestampUnit::milliseconds, exact - (spare ? 0 : 1));
+    const Record first = record_of(1);
+    for (std::size_t i = 0; i < before; ++i) {
+        REQUIRE(pair.encoder.append(bytes_of(first)) == AppendResult::added);
+    }
+    const AppendResult result =
+        pair.encoder.append_pair(bytes_of(first), bytes_of(record_of(2, version)));
+    CHECK(result == (spare ? AppendResult::added : AppendResult::message_full));
+    CHECK(pair.encoder.close().records == before + (spare ? 2 : 0));
+}
+
 TEST_CASE("IpfixEncoder: the export time is never before a record's end, nor goes back a little",
           "[export][unit]") {
     EncoderPair pair;
