@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The export thread's time per record: libfixbuf alone, the encoder with it, and the whole export
-// to a file, by UDP, by TCP, and to all three at once. Records are of IPv4 flows with the default
-// fields; they come from memory.
+// The export thread's time per record: libfixbuf alone, the encoder beside the former one, and the
+// whole export to a file, by UDP, by TCP, and to all three at once. Records are of IPv4 flows with
+// the default fields; they come from memory.
 //
 //   export_rate                 JSON on standard output
 //   export_rate --check         only checks that every way delivers every record
 //                               (--help: all options)
 
-#include <fixbuf/public.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,7 +23,9 @@
 #include "export/collector/export_worker.hpp"
 #include "export/ipfix/record_template.hpp"
 #include "perf/support/ended_records.hpp"
+#include "perf/support/fixbuf_messages.hpp"
 #include "perf/support/in_turn.hpp"
+#include "perf/support/reading_collectors.hpp"
 #include "perf/support/report_failure.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
@@ -62,79 +62,23 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Only libfixbuf: one template, one structure of its fields, encoded field by field into messages
-/// of a datagram's size in memory. The values have no meaning.
-class FixbufAlone {
+/// libfixbuf frames whole records, as it did before the encoder wrote into the message itself.
+class FramingAlone {
 public:
-    FixbufAlone() {
-        const std::vector<RecordTemplate> templates =
-            make_templates({}, TimestampUnit::milliseconds);
-        const Record record = ended_records(kRecords).front();
-        const RecordTemplate& plain = templates.front();
-        fields_.resize(plain.record_octets);
-        plain.write(reinterpret_cast<const std::byte*>(&record), fields_.data());
-        fbSession_t* const session = fbSessionAlloc(model_);
-        fbTemplate_t* const made = fbTemplateAlloc(model_);
-        GError* error = nullptr;
-        for (const TemplateField& field : plain.fields) {
-            fbInfoElementSpec_t spec{const_cast<char*>(field.element), octets_of(field.encoding),
-                                     0};
-            demand(fbTemplateAppendSpec(made, &spec, 0, &error) != 0, "libfixbuf: template");
-        }
-        demand(fbSessionAddTemplate(session, TRUE, kTemplate, made, &error) != 0 &&
-                   fbSessionAddTemplate(session, FALSE, kTemplate, made, &error) != 0,
-               "libfixbuf: session");
-        exporter_ = fbExporterAllocBuffer(reinterpret_cast<std::uint8_t*>(message_.data()),
-                                          static_cast<std::uint16_t>(message_.size()));
-        buffer_ = fBufAllocForExport(session, exporter_);
-        fBufSetAutomaticMode(buffer_, FALSE);
-        demand(fBufSetInternalTemplate(buffer_, kTemplate, &error) != 0 &&
-                   fBufSetExportTemplate(buffer_, kTemplate, &error) != 0,
-               "libfixbuf: buffer");
-    }
-    FixbufAlone(const FixbufAlone&) = delete;
-    FixbufAlone& operator=(const FixbufAlone&) = delete;
-    ~FixbufAlone() {
-        fBufFree(buffer_);
-        fbInfoModelFree(model_);
-    }
-
     void work(std::uint64_t records) {
         for (std::uint64_t done = 0; done < records; ++done) {
-            if (!append()) {
-                emit();
-                demand(append() || append(), "libfixbuf: append");
+            const auto* const record =
+                reinterpret_cast<const std::byte*>(&records_[done % kRecords]);
+            if (!framing_.append(record)) {
+                keep(framing_.close());
+                demand(framing_.append(record), "framing: append");
             }
         }
     }
-    void check() {
-        work(1000);
-        emit();
-        demand(octets_ > 1000 * fields_.size(), "libfixbuf: octets");
-    }
 
 private:
-    static constexpr std::uint16_t kTemplate = 256;
-
-    [[nodiscard]] bool append() {
-        GError* error = nullptr;
-        const bool is_added = fBufAppend(buffer_, reinterpret_cast<std::uint8_t*>(fields_.data()),
-                                         fields_.size(), &error) != 0;
-        g_clear_error(&error);
-        return is_added;
-    }
-    void emit() {
-        GError* error = nullptr;
-        demand(fBufEmit(buffer_, &error) != 0, "libfixbuf: emit");
-        octets_ += fbExporterGetMsgLen(exporter_);
-    }
-
-    fbInfoModel_t* model_ = fbInfoModelAlloc();
-    std::vector<std::byte> message_ = std::vector<std::byte>(kDatagramOctets);
-    std::vector<std::byte> fields_;
-    fbExporter_t* exporter_{};
-    fBuf_t* buffer_{};
-    std::uint64_t octets_ = 0;
+    std::vector<Record> records_ = ended_records(kRecords);
+    FixbufFraming framing_{reinterpret_cast<const std::byte*>(records_.data()), kDatagramOctets};
 };
 
 /// IpfixEncoder without a transport.
@@ -156,65 +100,119 @@ private:
     IpfixEncoder encoder_{{}, {}, kDatagramOctets};
 };
 
-/// Reads from a TCP port, and discards the octets.
-class Discard {
-public:
-    Discard() : listener_(test::bind_loopback(SOCK_STREAM, 0)) {
-        demand(::listen(listener_.get(), 4) == 0, "listen");
-        thread_ = std::thread([this] { run(); });
-    }
-    Discard(const Discard&) = delete;
-    Discard& operator=(const Discard&) = delete;
-    ~Discard() {
-        ending_.store(true, std::memory_order_relaxed);
-        thread_.join();
-    }
-    [[nodiscard]] std::uint16_t port() const { return test::port_of(listener_); }
-
-private:
-    void run() {
-        FileDescriptor connection;
-        std::vector<std::byte> octets(1U << 18U);
-        while (!ending_.load(std::memory_order_relaxed)) {
-            pollfd waiting{.fd = connection ? connection.get() : listener_.get(),
-                           .events = POLLIN,
-                           .revents = 0};
-            if (::poll(&waiting, 1, 10) <= 0) {
-                continue;
-            }
-            if (!connection) {
-                connection = test::accept_one(listener_);
-            } else if (::recv(connection.get(), octets.data(), octets.size(), MSG_DONTWAIT) == 0) {
-                connection = FileDescriptor();
-            }
+/// Checks that the encoder's messages are those of libfixbuf, number and time aside.
+void check_encoder() {
+    const std::vector<Record> records = ended_records(kRecords);
+    FixbufFraming before(reinterpret_cast<const std::byte*>(records.data()), kDatagramOctets);
+    IpfixEncoder encoder({}, {}, kDatagramOctets);
+    const auto compare = [&] {
+        constexpr std::size_t kTimeAndNumberAt = 4;
+        constexpr std::size_t kDomainAt = 12;
+        const MessageView made = encoder.close().octets;
+        const MessageView expected = before.close();
+        demand(std::ranges::equal(made.first(kTimeAndNumberAt), expected.first(kTimeAndNumberAt)) &&
+                   std::ranges::equal(made.subspan(kDomainAt), expected.subspan(kDomainAt)),
+               "the encoder's messages are libfixbuf's");
+    };
+    for (const Record& each : records) {
+        const auto* const record = reinterpret_cast<const std::byte*>(&each);
+        if (encoder.append(record) != AppendResult::added) {
+            demand(!before.append(record), "a message is as full as libfixbuf's");
+            compare();
+            demand(encoder.append(record) == AppendResult::added, "encoder: append");
         }
+        demand(before.append(record), "framing: append");
     }
+    compare();
+}
 
-    FileDescriptor listener_;
-    std::atomic<bool> ending_{false};
-    std::thread thread_;
-};
+/// What becomes of datagrams.
+enum class UdpCollector : std::uint8_t { never_reads, reads };
 
 /// A whole export worker, and receivers of its messages.
 class WholeWay {
 public:
     /// @param kinds  a collector of each
-    WholeWay(const std::vector<TransportKind>& kinds, const std::string& directory) {
+    WholeWay(const std::vector<TransportKind>& kinds, UdpCollector udp,
+             const std::string& directory)
+        : reader_(udp == UdpCollector::reads ? std::make_unique<UdpReader>(record_octets())
+                                             : nullptr) {
         options_.collectors.resize(kinds.size());
         for (std::size_t i = 0; i < kinds.size(); ++i) {
             CollectorOptions& collector = options_.collectors[i];
             collector.transport = kinds[i];
             collector.host = "127.0.0.1";
-            collector.port = kinds[i] == TransportKind::tcp ? tcp_.port() : test::port_of(udp_);
-            collector.path = directory + "/records.ipfix";
+            collector.port = kinds[i] == TransportKind::tcp ? tcp_.port() : udp_port();
+            // Other ways have their files open at the same time.
+            collector.path = directory + "/to-" + std::to_string(kinds.size()) + ".ipfix";
             if (kinds[i] == TransportKind::udp) {
                 collector.rate = 0;  // the rate is measured, not the pacing
             }
         }
         counters_ = std::make_unique<ExportCounters>(1, kinds.size());
     }
-    /// A new connected worker that has sent its templates.
+    /// A new connected worker that has sent its templates. Where the UDP collector reads, the
+    /// worker is kept, and the collector has read all that was sent.
     void prepare() {
+        if (!reader_ || !worker_) {
+            connect();
+        }
+        if (reader_) {
+            reader_->wait_for(counters_->collectors[0].messages.read());
+        }
+    }
+    void work(std::uint64_t records) {
+        source_.left = records;
+        while (source_.left > 0) {
+            static_cast<void>(worker_->step(at(kConnected)));
+        }
+    }
+    /// Records for one call of work(), after which prepare() waits for the reader: no datagram
+    /// finds its receive buffer full.
+    [[nodiscard]] std::uint64_t most_records() const {
+        return reader_ ? std::min<std::uint64_t>(reader_->room(), kMostDatagrams) *
+                             (kDatagramOctets / record_octets() - 1)
+                       : std::numeric_limits<std::uint64_t>::max();
+    }
+    /// Delivers the rest, and checks that each collector has every record.
+    void check(std::uint64_t records) {
+        for (std::uint64_t left = records; left > 0;) {
+            const std::uint64_t now = std::min(left, most_records());
+            prepare();
+            work(now);
+            left -= now;
+        }
+        for (int tries = 0; !worker_->finish(at(kConnected + milliseconds{tries})); ++tries) {
+            demand(tries < 4000, "the worker does not finish");
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+        for (const CollectorCounters& collector : counters_->collectors) {
+            demand(collector.records.read().records == records, "every record is exported");
+        }
+        demand(counters_->queues[0].exported.read().records == records, "the account");
+        if (reader_) {
+            reader_->wait_for(counters_->collectors[0].messages.read());
+            demand(reader_->records() == records, "the reading collector has every record");
+        }
+    }
+    [[nodiscard]] std::string path() const { return options_.collectors.front().path; }
+    /// Whether the figures are those of a collector that reads on another CPU.
+    [[nodiscard]] bool reads_beside() const { return !reader_ || reader_->has_own_cpu(); }
+
+private:
+    static constexpr milliseconds kConnected{3000};
+    static constexpr std::uint64_t kMostDatagrams = 1000;
+
+    [[nodiscard]] static ExportTime at(milliseconds uptime) {
+        return {.wall = Timestamp{std::chrono::seconds{1'600'000'010}}, .uptime = uptime};
+    }
+    [[nodiscard]] static std::size_t record_octets() {
+        return make_templates({}, TimestampUnit::milliseconds).front().record_octets;
+    }
+    [[nodiscard]] std::uint16_t udp_port() const {
+        return reader_ ? reader_->port() : test::port_of(unread_);
+    }
+    void connect() {
         worker_.reset();
         worker_ = std::make_unique<ExportWorker>(options_, MeteringProcess{},
                                                  std::vector<RecordSource*>{&source_}, *counters_,
@@ -224,35 +222,10 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds{200});
         }
     }
-    void work(std::uint64_t records) {
-        source_.left = records;
-        while (source_.left > 0) {
-            static_cast<void>(worker_->step(at(kConnected)));
-        }
-    }
-    /// Delivers the rest, and checks that each collector has every record.
-    void check(std::uint64_t records) {
-        prepare();
-        work(records);
-        for (int tries = 0; !worker_->finish(at(kConnected + milliseconds{tries})); ++tries) {
-            demand(tries < 4000, "the worker does not finish");
-            std::this_thread::sleep_for(milliseconds{1});
-        }
-        for (const CollectorCounters& collector : counters_->collectors) {
-            demand(collector.records.read().records == records, "every record is exported");
-        }
-        demand(counters_->queues[0].exported.read().records == records, "the account");
-    }
-    [[nodiscard]] std::string path() const { return options_.collectors.front().path; }
 
-private:
-    static constexpr milliseconds kConnected{3000};
-    [[nodiscard]] static ExportTime at(milliseconds uptime) {
-        return {.wall = Timestamp{std::chrono::seconds{1'600'000'010}}, .uptime = uptime};
-    }
-
-    Discard tcp_;
-    FileDescriptor udp_ = test::bind_loopback(SOCK_DGRAM, 0);  // never read: the kernel drops
+    TcpDiscard tcp_;
+    FileDescriptor unread_ = test::bind_loopback(SOCK_DGRAM, 0);  // the kernel drops
+    std::unique_ptr<UdpReader> reader_;
     ExportOptions options_ = test::without_options_records();
     MemorySource source_;
     std::unique_ptr<ExportCounters> counters_;
@@ -273,13 +246,15 @@ void check_file(const std::string& path, std::uint64_t records) {
 struct Way {
     std::string name;
     std::vector<TransportKind> kinds;
+    UdpCollector udp = UdpCollector::never_reads;
 };
 
 void check(const std::vector<Way>& ways, const std::string& directory) {
     constexpr std::uint64_t kChecked = 20'000;
-    FixbufAlone().check();
+    FixbufAlone(kDatagramOctets).check();
+    check_encoder();
     for (const Way& way : ways) {
-        WholeWay whole(way.kinds, directory);
+        WholeWay whole(way.kinds, way.udp, directory);
         whole.check(kChecked);
         if (way.kinds.front() == TransportKind::file) {
             check_file(whole.path(), kChecked);
@@ -289,23 +264,30 @@ void check(const std::vector<Way>& ways, const std::string& directory) {
 
 void measure(const std::vector<Way>& ways, const std::string& directory, int rounds,
              std::uint64_t records) {
-    FixbufAlone fixbuf;
+    FixbufAlone fixbuf(kDatagramOctets);
+    FramingAlone framing;
     EncoderAlone encoder;
     std::vector<std::unique_ptr<WholeWay>> whole;
     std::vector<Subject> subjects;
     subjects.push_back({.name = "libfixbuf alone, into memory",
                         .work = [&](std::uint64_t count) { fixbuf.work(count); }});
+    subjects.push_back({.name = "libfixbuf frames whole records, into memory (before)",
+                        .work = [&](std::uint64_t count) { framing.work(count); }});
     subjects.push_back({.name = "the encoder, into memory",
                         .work = [&](std::uint64_t count) { encoder.work(count); }});
     for (const Way& way : ways) {
-        whole.push_back(std::make_unique<WholeWay>(way.kinds, directory));
+        whole.push_back(std::make_unique<WholeWay>(way.kinds, way.udp, directory));
         WholeWay* const each = whole.back().get();
         subjects.push_back({.name = way.name,
                             .work = [each](std::uint64_t count) { each->work(count); },
-                            .prepare = [each] { each->prepare(); }});
+                            .prepare = [each] { each->prepare(); },
+                            .most_packets = each->most_records()});
     }
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const Figure& figure : measure_in_turn(subjects, rounds, records)) {
+    const std::vector<Figure> figures = measure_in_turn(subjects, rounds, records);
+    demand(std::ranges::all_of(whole, [](const auto& each) { return each->reads_beside(); }),
+           "the collectors that read have a CPU of their own");
+    for (const Figure& figure : figures) {
         json.push_back({{"name", figure.name},
                         {"ns", figure.median},
                         {"ns_least", figure.least},
@@ -327,9 +309,10 @@ int run(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     const std::vector<Way> ways{
         {"to a file", {TransportKind::file}},
-        {"by UDP", {TransportKind::udp}},
+        {"by UDP, the collector never reads", {TransportKind::udp}},
+        {"by UDP, the collector reads", {TransportKind::udp}, UdpCollector::reads},
         {"by TCP", {TransportKind::tcp}},
-        {"copies to a file, by UDP and by TCP",
+        {"copies to a file, by UDP (never read) and by TCP",
          {TransportKind::file, TransportKind::udp, TransportKind::tcp}},
     };
     check(ways, directory);
