@@ -323,7 +323,9 @@ template <std::size_t kBytes>
     return reverse.packets != 0 ? std::max(end, reverse.end) : end;
 }
 
-/// The sizes that are instantiated; a layout takes the first one that holds it.
+/// The sizes that are instantiated; a layout takes the first one that holds it. With a stride
+/// between entries that is known only at run time, packets took 1.11 times as long at 16,384 flows,
+/// and 1.05 times at a million.
 inline constexpr std::array<std::size_t, 8> kRecordSizes{
     80,   // uniflow without groups
     144,  // biflow without groups, or uniflow with tcp-analysis
