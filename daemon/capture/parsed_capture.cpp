@@ -12,31 +12,34 @@
 namespace tributary {
 namespace {
 
-/// Frames of a batch for each worker: two bursts, if all have as many.
-constexpr std::size_t kFramesOfWorker = 2 * kBurstPackets;
+/// Prefetches a frame that will be written: another core may have it in its caches. Inlined, else
+/// g++ 12 drops it (prefetch.hpp).
+[[gnu::always_inline]] inline void prefetch_to_write_whole(
+    const ParsedCapture::Frame& frame) noexcept {
+    constexpr std::size_t kCacheLine = 64;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&frame);
+    for (std::size_t at = 0; at < sizeof frame; at += kCacheLine) {
+        prefetch_to_write(bytes + at);
+    }
+}
 
 }  // namespace
 
 static_assert(ParsedFrameSource<ParsedCaptureShare>);
 
 ParsedCapture::ParsedCapture(CaptureFiles& files, std::uint16_t workers,
-                             InterfaceIndex ingress_interface, const ParseOptions& parse)
+                             InterfaceIndex ingress_interface, const ParseOptions& options)
     : files_(files),
       workers_(workers),
-      parse_(parse),
+      options_(options),
       source_(files, counters_, ingress_interface) {
     for (Batch& batch : batches_) {
-        batch.frames.resize(kFramesOfWorker * workers);
-        batch.first.resize(workers);
-        batch.last.resize(workers);
+        batch.workers.resize(workers);
     }
 }
 
 const ParsedCapture::Batch* ParsedCapture::take(std::size_t number) noexcept {
     std::unique_lock lock{mutex_};
-    if (number < made_ && may_read_ahead_ && may_read()) {
-        read_next(lock);
-    }
     while (number == made_) {
         if (has_ended_) {
             return nullptr;
@@ -47,6 +50,11 @@ const ParsedCapture::Batch* ParsedCapture::take(std::size_t number) noexcept {
             return nullptr;
         }
     }
+    // Reading a batch takes longer than a worker's part of it, so one worker or another should read
+    // all the time. No further ahead, so that few batches share the caches.
+    if (number + 1 == made_ && may_read_ahead_ && may_read()) {
+        read_next(lock);
+    }
     return &batches_[number % kBatches];
 }
 
@@ -56,7 +64,7 @@ void ParsedCapture::leave(std::size_t number) noexcept {
     Batch& batch = batches_[number % kBatches];
     if (--batch.holders == 0) {
         passed = std::move(batch.capture);
-        change_.notify_all();
+        announce_change();
     }
 }
 
@@ -65,10 +73,28 @@ bool ParsedCapture::may_read() const noexcept {
     return !is_reading_ && !has_ended_ && batches_[made_ % kBatches].holders == 0;
 }
 
+void ParsedCapture::announce_change() noexcept {
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    change_.notify_all();
+}
+
+/// Waits for a change. It mostly comes within some microseconds, and a thread that sleeps takes
+/// longer to wake up than a worker takes for a batch.
+///
 /// @return  false: the workers are to stop
 bool ParsedCapture::wait(std::unique_lock<std::mutex>& lock) noexcept {
     constexpr std::chrono::milliseconds kLook{100};
-    change_.wait_for(lock, kLook);
+    constexpr int kPolls = 2000;  // some 50 us
+    const std::uint32_t changes = changes_.load(std::memory_order_relaxed);
+    const auto has_changed = [&] { return changes_.load(std::memory_order_relaxed) != changes; };
+    lock.unlock();
+    for (int poll = 0; poll < kPolls && !has_changed(); ++poll) {
+        __builtin_ia32_pause();
+    }
+    lock.lock();
+    if (!has_changed()) {
+        change_.wait_for(lock, kLook);
+    }
     return !files_.is_abandoned();
 }
 
@@ -85,19 +111,21 @@ void ParsedCapture::read_next(std::unique_lock<std::mutex>& lock) noexcept {
     has_ended_ = batch.is_last;
     batch.holders = workers_;
     ++made_;
-    change_.notify_all();
+    announce_change();
 }
 
 void ParsedCapture::fill(Batch& batch) noexcept {
     const std::uint64_t unknown = counters_.unknown_interface.read();
     const std::uint64_t unknown_octets = counters_.unknown_interface_octets.read();
-    batch.count = 0;
-    std::ranges::fill(batch.first, kNone);
-    // The number of frames is bounded, and all lie in one piece of the capture: where the source
-    // pauses, the frames that it reads next go into another batch.
-    for (std::size_t room = batch.frames.size(); room >= kBurstPackets; room -= kBurstPackets) {
+    for (WorkerFrames& frames : batch.workers) {
+        frames.count = 0;
+    }
+    // Each worker has room for one burst more. All frames lie in one piece of the capture: where
+    // the source pauses, the frames that it reads next go into another batch.
+    for (std::size_t most = 0; most + kBurstPackets <= kFramesOfWorker;) {
         const Burst burst = source_.receive();
-        append(batch, burst);
+        parse(burst);
+        most = distribute(batch, burst.packets.size());
         batch.now = burst.now;
         if (source_.pauses()) {
             break;
@@ -109,45 +137,56 @@ void ParsedCapture::fill(Batch& batch) noexcept {
     batch.unknown_interface_octets = counters_.unknown_interface_octets.read() - unknown_octets;
 }
 
-void ParsedCapture::append(Batch& batch, const Burst& burst) noexcept {
-    const ParseOptions parse = parse_;  // a copy, which no store to fields can change
+void ParsedCapture::parse(const Burst& burst) noexcept {
+    const ParseOptions options = options_;  // a copy, which no store to fields can change
     PacketMask bad_times = source_.bad_times();
+    Frame* frame = burst_.data();
     for (const PacketView& packet : burst.packets) {
-        Frame& frame = batch.frames[batch.count];
-        ParsedFrame& parsed = frame.parsed;
+        ParsedFrame& parsed = frame->parsed;
         parsed.packet = packet;
-        parsed.status = parse_plain(packet, parse, parsed.fields)
+        parsed.status = parse_plain(packet, options, parsed.fields)
                             ? ParseStatus::ok
-                            : parse_header_by_header(packet, parse, parsed.fields);
-        frame.next = kNone;
-        frame.has_bad_time = (bad_times & 1U) != 0;
+                            : parse_header_by_header(packet, options, parsed.fields);
+        frame->has_bad_time = (bad_times & 1U) != 0;
         bad_times >>= 1U;
-        const std::uint16_t worker =
-            parsed.status == ParseStatus::ok ? worker_of(parsed.fields, workers_) : std::uint16_t{};
-        std::uint32_t& place = batch.first[worker] == kNone ? batch.first[worker]
-                                                            : batch.frames[batch.last[worker]].next;
-        place = batch.count;
-        batch.last[worker] = batch.count;
-        ++batch.count;
+        ++frame;
     }
+}
+
+/// Copies parsed frames to their workers. A copy right behind its parsing would wait for the
+/// parser's narrow stores.
+///
+/// @return  frames of the worker that has most of them
+std::size_t ParsedCapture::distribute(Batch& batch, std::size_t count) noexcept {
+    constexpr std::size_t kAhead = 10;
+    for (const Frame& frame : std::span(burst_).first(count)) {
+        const std::uint16_t worker = frame.parsed.status == ParseStatus::ok
+                                         ? worker_of(frame.parsed.fields, workers_)
+                                         : std::uint16_t{};
+        WorkerFrames& frames = batch.workers[worker];
+        frames.room[frames.count] = frame;
+        ++frames.count;
+        if (frames.count + kAhead < kFramesOfWorker) {
+            prefetch_to_write_whole(frames.room[frames.count + kAhead]);
+        }
+    }
+    return std::ranges::max_element(batch.workers, {}, &WorkerFrames::count)->count;
 }
 
 ParsedFrames ParsedCaptureShare::receive() noexcept {
     if (batch_ == nullptr && !begin_batch()) {
         return {.frames = {}, .now = now_};
     }
-    std::size_t count = 0;
+    const std::size_t count = std::min(frames_.size(), burst_.size());
     std::uint64_t bad_times = 0;
-    while (next_ != ParsedCapture::kNone && count < frames_.size()) {
-        ParsedCapture::Frame& frame = capture_.frame(number_, next_);
-        frames_[count] = &frame.parsed;
-        ++count;
-        bad_times += frame.has_bad_time ? 1 : 0;
-        next_ = frame.next;
+    for (std::size_t i = 0; i < count; ++i) {
+        burst_[i] = &frames_[i].parsed;
+        bad_times += frames_[i].has_bad_time ? 1 : 0;
     }
+    frames_ = frames_.subspan(count);
     counters_.bad_timestamp.add(bad_times);
-    now_ = next_ == ParsedCapture::kNone ? batch_->now : frames_[count - 1]->packet.clock;
-    return {.frames = std::span(frames_).first(count), .now = now_};
+    now_ = frames_.empty() ? batch_->now : burst_[count - 1]->packet.clock;
+    return {.frames = std::span(burst_).first(count), .now = now_};
 }
 
 bool ParsedCaptureShare::begin_batch() noexcept {
@@ -159,7 +198,7 @@ bool ParsedCaptureShare::begin_batch() noexcept {
         has_ended_ = true;
         return false;
     }
-    next_ = batch_->first[worker_];
+    frames_ = capture_.frames(number_, worker_);
     if (worker_ == 0) {
         counters_.unknown_interface.add(batch_->unknown_interface);
         counters_.unknown_interface_octets.add(batch_->unknown_interface_octets);
@@ -168,7 +207,7 @@ bool ParsedCaptureShare::begin_batch() noexcept {
 }
 
 void ParsedCaptureShare::release() noexcept {
-    if (batch_ == nullptr || next_ != ParsedCapture::kNone) {
+    if (batch_ == nullptr || !frames_.empty()) {
         return;
     }
     has_ended_ = batch_->is_last;

@@ -227,7 +227,7 @@ TEST_CASE("ParsedCapture: a worker too far ahead, waits until it is told to stop
         }
     });
     std::this_thread::sleep_for(50ms);
-    CHECK(count <= ParsedCapture::kBatches * 4 * kBurstPackets);
+    CHECK(count <= ParsedCapture::kBatches * 2 * ParsedCapture::kFramesOfWorker);
     CHECK_FALSE(files.cancel());
     ahead.join();
     CHECK(count < 5000);
@@ -314,8 +314,9 @@ TEST_CASE("ParsedCapture: what concerns one frame is its worker's, the rest is w
 
 TEST_CASE("ParsedCapture: frames of another worker only, the burst is empty and its clock moves",
           "[daemon][unit]") {
+    constexpr std::uint32_t kBatch = ParsedCapture::kFramesOfWorker;
     CaptureBytes capture = pcap_header(std::endian::little);
-    for (std::uint32_t i = 1; i <= 300; ++i) {
+    for (std::uint32_t i = 1; i <= kBatch + 44; ++i) {
         add(capture, {.seconds = i, .data = kNoFlow});
     }
     const NamelessFile file{capture.bytes()};
@@ -325,13 +326,13 @@ TEST_CASE("ParsedCapture: frames of another worker only, the burst is empty and 
     ParsedCaptureShare share{parsed, counters, 1};
     const ParsedFrames burst = share.receive();
     CHECK(burst.frames.empty());
-    CHECK(burst.now == Timestamp{256s});
+    CHECK(burst.now == Timestamp{std::chrono::seconds{kBatch}});
     CHECK_FALSE(share.exhausted());
     share.release();
     Outcome outcome;
     take_burst(share, outcome);
     CHECK(outcome.frames.empty());
-    CHECK(outcome.now == Timestamp{300s});
+    CHECK(outcome.now == Timestamp{std::chrono::seconds{kBatch + 44}});
     CHECK(share.exhausted());
 }
 
