@@ -27,9 +27,9 @@ public:
     }
     /// Accounts packets after the clock has gone back: the entry of each packet is tested.
     template <class Cache, class Sink>
-    [[gnu::noinline]] static void account(Cache& cache, std::span<const KeyedPacket> packets,
+    [[gnu::noinline]] static void account(Cache& cache, std::span<KeyedPacket> packets,
                                           Sink& sink) noexcept {
-        for (const KeyedPacket& packet : packets) {
+        for (KeyedPacket& packet : packets) {
             BurstCounts counts(&packet);
             counts.add(packet);
             counts.move_to(cache.counters_, &packet + 1);

@@ -25,6 +25,7 @@ public:
     template <class Cache, class Sink>
     [[nodiscard]] bool end_some(Cache& cache, std::size_t most, Timestamp now,
                                 Sink& sink) noexcept {
+        cache.forget_burst();
         cache.release_waiting(most, sink);
         for (; most > 0 && has_more(cache) && cache.entries_.first_waiting() == kNoEntry; --most) {
             const EntryIndex last = cache.entries_.used() - 1;

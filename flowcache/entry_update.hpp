@@ -112,8 +112,8 @@ public:
     [[nodiscard]] const CompactTcp::Limits& limits() const noexcept { return compact_limits_; }
     /// The state of the direction of a packet, if its candidate is right.
     [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
-        const bool is_reverse = is_biflow() && packet.candidate->is_reverse(packet);
-        return tcp_state(*packet.candidate, is_reverse ? reverse_layout_ : layout_);
+        const bool is_reverse = is_biflow() && packet.entry->is_reverse(packet);
+        return tcp_state(*packet.entry, is_reverse ? reverse_layout_ : layout_);
     }
     [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
 

@@ -14,6 +14,7 @@
 #include "flowcache/deadlines.hpp"
 #include "flowcache/entry_update.hpp"
 #include "flowcache/flow_entries.hpp"
+#include "flowcache/flow_holders.hpp"
 #include "flowcache/flow_index.hpp"
 #include "flowcache/key_matcher.hpp"
 #include "flowcache/keyed_burst.hpp"
@@ -28,14 +29,16 @@ namespace tributary {
 
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
-//   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | EmptyEntries | TCP
-//   losses packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and
-//   addresses) clock   walk over the due times -> HotEntry of each due flow -> record -> sink
+//   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | EmptyEntries
+//           | TcpLossStates | masks of FlowHolders |
+//   packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and addresses)
+//   clock   walk over the due times -> HotEntry of each due flow -> record -> sink
+//   end     record -> sink, and to those who hold the flow -> end of the flow, to them -> free
 //
 // A burst goes through in three stages, so that cache misses overlap. While the input path still
 // parses, KeyedBurst hashes and prefetches the bucket; then it finds a candidate for the entry and
 // prefetches that. Then the cache accounts, with a BurstPrefetch. It tests the candidate, because a
-// packet before may have moved things.
+// packet before may have moved things, and leaves the flow's entry in the packet.
 //
 // When a record ends, and why, depends on packets and clock alone (DESIGN 2): a packet first tests
 // the deadlines of its entry, however far the walk has come.
@@ -56,7 +59,8 @@ public:
                Entries::bytes_needed(entries) +
                sizeof(TcpLossState) * (loss_states_for(options) + 1) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1) +
-               sizeof(EmptyEntries::Word) * (EmptyEntries::words_for(entries) + 1);
+               sizeof(EmptyEntries::Word) * (EmptyEntries::words_for(entries) + 1) +
+               sizeof(FlowHolders::Mask) * FlowHolders::masks_for(options, entries);
     }
 
     /// @param memory    bytes_needed() zeros that outlive the cache, best huge pages of its node
@@ -73,6 +77,8 @@ public:
               take<EmptyEntries::Word>(memory, EmptyEntries::words_for(entries_for(options)))),
           update_(options, layout, entries_.groups(),
                   take<TcpLossState>(memory, loss_states_for(options)), counters),
+          holders_(take<FlowHolders::Mask>(memory,
+                                           FlowHolders::masks_for(options, entries_for(options)))),
           eviction_(most_empty_entries(options)) {}
 
     /// Prepares packets for this cache. It is valid as long as the cache is.
@@ -80,21 +86,25 @@ public:
         return {options_, matcher_, index_, entries_.places()};
     }
 
-    /// Accounts a burst of packets in their order; records that end on the way go to `sink`.
+    /// Accounts a burst of packets in their order; records that end on the way go to `sink`. Leaves
+    /// each packet's entry in it, for flow_of().
     ///
-    /// @param packets  at most kBurstPackets, from burst()
+    /// @param packets  at most kBurstPackets, from burst(); they stay until expire_some(), another
+    ///                 account(), end_all(), or the end of the cache
     /// @cost  two prefetched cache lines per packet of a running IPv4 flow, and its groups unless
     ///        it is CompactTcp; no allocation. Not inlined, so that packets have all registers.
     template <RecordSink<Record> Sink>
-    [[gnu::noinline]] void account(std::span<const KeyedPacket> packets, Sink& sink) noexcept {
+    [[gnu::noinline]] void account(std::span<KeyedPacket> packets, Sink& sink) noexcept {
+        burst_ = packets;
+        begun_ = 0;
         if (!packets.empty() && clock_.has_gone_back(*this, packets.front())) [[unlikely]] {
             CacheClock::account(*this, packets, sink);
             return;
         }
         BurstCounts counts(packets.data());
         BurstPrefetch prefetch(update_, packets);
-        const KeyedPacket* const last = packets.data() + packets.size();
-        for (const KeyedPacket* packet = packets.data(); packet != last; ++packet) {
+        KeyedPacket* const last = packets.data() + packets.size();
+        for (KeyedPacket* packet = packets.data(); packet != last; ++packet) {
             prefetch.step({packet, last});
             account(*packet, counts, sink);
         }
@@ -108,6 +118,8 @@ public:
     /// @param budget  entries to visit at the most, and waiting records to hand on
     template <RecordSink<Record> Sink>
     void expire_some(Timestamp now, std::size_t budget, Sink& sink) noexcept {
+        forget_burst();
+        holders_.sweep_some();
         release_waiting(budget, sink);
         clock_.follow(*this, now, budget, sink);
         std::size_t pace = walk_pace_.entries_until(now, due_.walked());
@@ -136,7 +148,20 @@ public:
 
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
-    /// The handle of a packet's running flow, for programs that count or end the flow from outside.
+
+    /// Packets of the last account() that began their flow.
+    [[nodiscard]] PacketMask begun() const noexcept { return begun_; }
+    /// The flow of a packet of the last account(), until expire_some().
+    ///
+    /// @return  nothing: the flow has ended since, or flows cannot be held (`flow_holders`); then
+    ///          the entry may be another flow's
+    [[nodiscard]] std::optional<FlowHandle> flow_of(const KeyedPacket& packet) const noexcept {
+        if (!holders_.are_possible() || packet.entry == nullptr) {
+            return std::nullopt;
+        }
+        return entries_.handle(entries_.index_of(*packet.entry), packet);
+    }
+    /// The handle of the running flow that a packet would be accounted to, by a search.
     [[nodiscard]] std::optional<FlowHandle> handle_of(const KeyedPacket& packet) noexcept {
         const EntryIndex entry = find(packet);
         return entry == kNoEntry ? std::nullopt : std::optional(entries_.handle(entry, packet));
@@ -144,16 +169,52 @@ public:
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
         return entries_.is_running(handle);
     }
+
+    /// From now on the holder may hold flows, and gets the notices of those. Between two bursts, or
+    /// in a notice.
+    ///
+    /// @param holder  outlives its removal, or the cache
+    /// @return        nothing: flows cannot be held (`flow_holders`), or there are
+    ///                FlowHolders::kMost. One that was removed counts until expire_some() was
+    ///                called once for each FlowHolders::kSweep entries
+    [[nodiscard]] std::optional<HolderId> add_holder(FlowHolder& holder) noexcept {
+        return holders_.add(holder);
+    }
+    /// Lets go all flows of a holder, which gets no further notice, and whose id names nobody.
+    void remove_holder(HolderId id) noexcept { holders_.remove(id, entries_.used()); }
+    /// From now on the holder gets the notices of this flow. A flow that it holds, it still holds.
+    ///
+    /// @return  false: the flow has ended, or there is no such holder
+    [[nodiscard]] bool hold(FlowHandle flow, HolderId id) noexcept {
+        if (!entries_.is_current(flow) || !holders_.is_present(id)) {
+            return false;
+        }
+        holders_.hold(flow.entry, id);
+        entries_.hot(flow.entry).is_held = 1;
+        return true;
+    }
+    /// From now on the holder gets no notice of this flow; others that hold it do. Harmless after
+    /// the flow's end.
+    void let_go(FlowHandle flow, HolderId id) noexcept {
+        if (is_held_by(flow, id) && !holders_.let_go(flow.entry, id)) {
+            entries_.hot(flow.entry).is_held = 0;
+        }
+    }
+    [[nodiscard]] bool is_held_by(FlowHandle flow, HolderId id) const noexcept {
+        return holders_.are_possible() && entries_.is_current(flow) &&
+               holders_.is_held_by(flow.entry, id);
+    }
+
     /// Adds packets that were counted outside, in the handle's direction. They all go into the
     /// record of the first of them.
     ///
     /// @param span  packet times of the first and the last of them
-    /// @return      false: nothing was added, because the flow had ended by then or that direction
-    ///              has no packet in its record yet
+    /// @return      false: nothing was added, because the flow had ended by then, or that direction
+    ///              has no packet in its record yet, or a holder calls this in a notice
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool add(FlowHandle handle, const PacketCounts& counts, const PacketSpan& span,
                            Sink& sink) noexcept {
-        if (!is_running(handle) || expire_if_due(handle.entry, span.start, sink) ||
+        if (!may_change(handle) || expire_if_due(handle.entry, span.start, sink) ||
             !update_.add_counted(entries_.hot(handle.entry), handle.is_swapped, counts, span)) {
             return false;
         }
@@ -162,14 +223,14 @@ public:
         counters_.octets.add(counts.octets);
         return true;
     }
-    /// @return  false: the flow has ended before
+    /// @return  false: the flow has ended before, or a holder calls this in a notice
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end(FlowHandle handle, FlowEndReason reason, Sink& sink) noexcept {
-        const bool runs = is_running(handle);
-        if (runs) {
+        const bool ends = may_change(handle);
+        if (ends) {
             end(handle.entry, reason, sink);
         }
-        return runs;
+        return ends;
     }
 
 private:
@@ -181,10 +242,10 @@ private:
     static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
 
     template <class Sink>
-    [[gnu::always_inline]] void account(const KeyedPacket& packet, BurstCounts& counts,
+    [[gnu::always_inline]] void account(KeyedPacket& packet, BurstCounts& counts,
                                         Sink& sink) noexcept {
         counts.add(packet);
-        HotEntry* const hot = packet.candidate;
+        HotEntry* const hot = packet.entry;
         if (hot == nullptr || !matcher_.is_same(entries_, *hot, packet) ||
             (options_.tcp_end && TcpEnd::concerns(*hot, packet)) ||
             !update_.add_if_it_goes_on(*hot, packet)) [[unlikely]] {
@@ -194,7 +255,7 @@ private:
     }
     /// Accounts a packet that may begin or end a record, or move a deadline; few do.
     template <class Sink>
-    [[gnu::noinline]] void account_change(const KeyedPacket& packet, Sink& sink) noexcept {
+    [[gnu::noinline]] void account_change(KeyedPacket& packet, Sink& sink) noexcept {
         EntryIndex entry = find(packet);
         bool goes_on =
             entry != kNoEntry && !CacheClock::end_if_over(*this, entry, packet.packet->clock, sink);
@@ -204,8 +265,10 @@ private:
         }
         if (!goes_on) {
             entry = open(packet, sink);
+            begun_ |= PacketMask{1} << static_cast<std::size_t>(&packet - burst_.data());
         }
         HotEntry& hot = entries_.hot(entry);
+        packet.entry = &hot;
         // The deadline of a first packet is new, and a late packet makes the active deadline
         // earlier.
         bool moves_deadline = packet.packet->seen_at < update_.expanded(hot).start;
@@ -298,6 +361,10 @@ private:
             Record record;
             update_.write_expanded(entries_, entry, record);
             has_left = entries_.first_waiting() == kNoEntry && sink.try_push(record);
+            if (hot.is_held != 0) [[unlikely]] {
+                holders_.tell_record_ended({entry, hot.generation}, reason,
+                                           std::as_bytes(std::span(&record, 1)));
+            }
             if (update_.outlives(reason) && (has_left || entries_.has_room())) {
                 cut(entry, has_left);
                 return;
@@ -305,13 +372,37 @@ private:
         }
         index_.remove({.bucket = hot.bucket, .distance = hot.distance}, entry);
         due_.clear(entry);
-        hot.make_handles_stale();
         update_.close(hot, !has_left);
+        end_flow(entry, reason);
         if (has_left) {
             entries_.free(entry);
         } else {
             entries_.append_waiting(entry);
         }
+    }
+    /// The flow of an entry ends: it is no packet's of this burst, and nobody's, any more.
+    void end_flow(EntryIndex entry, FlowEndReason reason) noexcept {
+        HotEntry& hot = entries_.hot(entry);
+        const FlowHandle flow{entry, hot.generation};
+        hot.make_handles_stale();
+        if (!holders_.are_possible()) {
+            return;
+        }
+        // The entry may be another flow's, or the same one's again, before the burst is over.
+        for (KeyedPacket& packet : burst_) {
+            packet.entry = packet.entry == &hot ? nullptr : packet.entry;
+        }
+        if (hot.is_held != 0) {
+            holders_.tell_flow_ended(flow, reason);
+            hot.is_held = 0;
+        }
+    }
+    /// From now on the packets of the last account() may be gone.
+    void forget_burst() noexcept { burst_ = {}; }
+    /// Whether a flow may be changed from outside: it runs, and the cache is not in the middle of
+    /// an end.
+    [[nodiscard]] bool may_change(FlowHandle handle) const noexcept {
+        return is_running(handle) && !holders_.is_in_notice();
     }
     /// Puts an entry between records, after its record has left, or waits in an entry of its own.
     void cut(EntryIndex entry, bool has_left) noexcept {
@@ -396,6 +487,9 @@ private:
     DueSearch search_;
     CacheScan end_scan_;  ///< how far end_all() has come
     CacheClock clock_;
+    FlowHolders holders_;
+    std::span<KeyedPacket> burst_;  ///< of the last account()
+    PacketMask begun_ = 0;          ///< of these: began their flow
     EvictionCursor eviction_;
 };
 

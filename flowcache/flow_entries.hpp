@@ -205,8 +205,12 @@ public:
         return {entry, hot.generation, packet.is_swapped};
     }
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
-        return handle.entry < used_ && hot(handle.entry).is_running() &&
-               hot(handle.entry).generation == handle.generation;
+        return is_current(handle) && hot(handle.entry).is_running();
+    }
+    /// Whether the entry is that of the handle's flow, which runs, or one of whose records ends
+    /// now.
+    [[nodiscard]] bool is_current(FlowHandle handle) const noexcept {
+        return handle.entry < used_ && hot(handle.entry).generation == handle.generation;
     }
     /// Moves the record of a running entry to an entry of its own, to wait there; has_room() was
     /// true.
@@ -273,6 +277,7 @@ private:
         const auto generation = hot(to).generation;
         hot(to) = hot(from);
         hot(to).generation = generation & HotEntry::kGenerations;
+        hot(to).is_held = 0;
         std::memcpy(place_.begin(hot(to)), place_.begin(hot(from)), kGroupBytes);
         if (hot(from).key.ip_version != 4) {
             ipv6_[to] = ipv6_[from];

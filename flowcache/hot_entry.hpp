@@ -14,11 +14,11 @@ namespace tributary {
 
 /// Names a flow while it runs, through all records that the active timeout cuts. It becomes stale
 /// when the flow ends, and stays so: a call with a stale handle fails, and never reaches the
-/// entry's next flow. It is for NICs that count and for
-/// inspection (DESIGN 2); only tests use it today.
+/// entry's next flow. It is for programs that count or end flows from outside, and for holders of
+/// flows (FlowHolder).
 struct FlowHandle {
-    EntryIndex entry = kNoEntry;
-    std::uint32_t generation{};  ///< 22 bits: a stale handle is detected for 2^22 flows of an entry
+    EntryIndex entry = kNoEntry;  ///< below entries_for(); other flows that run have other ones
+    std::uint32_t generation{};  ///< 22 bits: an entry's flow has that of the 2^22nd flow before it
     bool is_swapped{};  ///< of a biflow: the direction is that of such packets (KeyedPacket)
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
@@ -54,7 +54,8 @@ struct alignas(64) HotEntry {
     ShortKey key;  ///< of a biflow: the canonical one
     std::uint16_t tcp_control_bits;
     std::uint8_t ip_class_of_service;
-    FlowEndReason end_reason;  ///< none: it runs
+    FlowEndReason end_reason : 3;  ///< none: it runs
+    std::uint8_t is_held : 1;      ///< by a FlowHolder, perhaps; without one it is 0
     CountsPlace counts;
     Timestamp end;
     std::uint32_t bucket;  ///< that holds it; of a record that waits: the next entry that waits
@@ -78,6 +79,7 @@ struct alignas(64) HotEntry {
         return is_swapped != (starts_swapped != 0);
     }
 };
+static_assert(kFlowEndReasonCount <= 1U << 3U);
 static_assert(sizeof(HotEntry) == 64 && std::is_trivially_copyable_v<HotEntry>);
 
 }  // namespace tributary

@@ -29,7 +29,7 @@ namespace tributary {
 ///                   which are there by now, and prefetches the candidates' HotEntries
 ///
 /// A candidate may be wrong: the cache compares the whole key when it accounts the packet, because
-/// a packet before it may have moved things.
+/// a packet before it may have moved things. Then it leaves the right entry in the packet.
 ///
 /// Requests leave in groups, because one whose page is not in the TLB holds up what follows until
 /// the page walk ends, and walks overlap only where requests stand close together. While other
@@ -93,7 +93,7 @@ public:
         }
     }
     /// The packets, in the order in which they were added; valid until the next clear().
-    [[nodiscard]] std::span<const KeyedPacket> finish() noexcept {
+    [[nodiscard]] std::span<KeyedPacket> finish() noexcept {
         advance(0);
         return {packets_.data(), end_};
     }
@@ -151,10 +151,10 @@ private:
         for (KeyedPacket* packet = without_candidate_; packet != end; ++packet) {
             const EntryIndex candidate = index.candidate(packet->home);
             if (candidate == kNoEntry) {
-                packet->candidate = nullptr;
+                packet->entry = nullptr;
                 continue;
             }
-            packet->candidate = entries.prefetch<kHasGroups>(candidate, packet->key);
+            packet->entry = entries.prefetch<kHasGroups>(candidate, packet->key);
         }
         without_candidate_ = end;
     }
@@ -222,7 +222,7 @@ public:
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
         if (packets.size() > kHotEntry) {
             prefetch_to_write(
-                packets[kHotEntry].candidate);  // a prefetch of nullptr is cheaper than a test
+                packets[kHotEntry].entry);  // a prefetch of nullptr is cheaper than a test
         }
         if (!update_.has_analysis()) {
             return;
@@ -243,15 +243,14 @@ private:
     /// @return  whether the packet has a candidate whose state it will touch
     [[nodiscard, gnu::always_inline]] bool prefetch_state(
         const KeyedPacket& packet) const noexcept {
-        if (packet.candidate == nullptr || packet.key.protocol != ip_protocol::kTcp) {
+        if (packet.entry == nullptr || packet.key.protocol != ip_protocol::kTcp) {
             return false;
         }
         if (!update_.may_be_compact()) {
             return true;  // KeyedBurst has prefetched it, behind the HotEntry
         }
-        const bool will_touch =
-            packet.candidate->is_compact == 0 ||
-            !CompactTcp::comes_soon(*packet.candidate, packet, update_.limits());
+        const bool will_touch = packet.entry->is_compact == 0 ||
+                                !CompactTcp::comes_soon(*packet.entry, packet, update_.limits());
         if (will_touch) {
             prefetch_to_write(&update_.state_for(packet));
         }

@@ -15,10 +15,11 @@ struct HotEntry;
 /// A parsed packet on its way into the cache. Borrows the frame's view and fields for one burst.
 /// One cache line long, so that the next one is found without a multiplication.
 struct alignas(64) KeyedPacket {
-    ShortKey key;           ///< of biflows: the canonical one, which both directions have
-    bool is_swapped{};      ///< of biflows: it goes from the key's destination to its source
-    IndexHome home;         ///< of its hash, in the cache's index
-    HotEntry* candidate{};  ///< most likely its flow's; nullptr: no candidate
+    ShortKey key;       ///< of biflows: the canonical one, which both directions have
+    bool is_swapped{};  ///< of biflows: it goes from the key's destination to its source
+    IndexHome home;     ///< of its hash, in the cache's index
+    HotEntry* entry{};  ///< until it is accounted: most likely its flow's; nullptr: unknown
+                        ///< then: its flow's; FlowCache::flow_of() gives it as a handle
     const PacketView* packet{};
     const PacketFields* fields{};
 };

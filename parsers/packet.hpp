@@ -48,6 +48,10 @@ struct PacketView {
 /// Packets per burst: large enough to hide memory latency, small enough to stay in the L1 cache.
 inline constexpr std::size_t kBurstPackets = 64;
 
+/// One bit per packet of a burst, the first packet's lowest.
+using PacketMask = std::uint64_t;
+static_assert(kBurstPackets <= 64);
+
 struct Burst {
     std::span<const PacketView> packets;  ///< at most kBurstPackets
     Timestamp now;  ///< the source's clock after these packets; it moves on also without packets

@@ -18,9 +18,9 @@ namespace tributary {
 
 /// The packets of one burst. Borrowed until the reader's release().
 struct ParsedBurst {
-    std::span<const KeyedPacket> packets;  ///< those to be metered; at most kBurstPackets
-    std::size_t received{};  ///< packets that came, also those that are ignored or filtered
-    Timestamp now;           ///< the source's clock after these packets
+    std::span<KeyedPacket> packets;  ///< those to be metered; at most kBurstPackets
+    std::size_t received{};          ///< packets that came, also those that are ignored or filtered
+    Timestamp now;                   ///< the source's clock after these packets
 };
 
 /// The counters of a FragmentTable.

@@ -8,10 +8,6 @@
 
 namespace tributary {
 
-/// One bit per packet of a burst, the first packet's lowest.
-using PacketMask = std::uint64_t;
-static_assert(kBurstPackets <= 64);
-
 /// @param packets  at most kBurstPackets
 [[nodiscard]] inline PacketMask mask_of_all(std::span<const PacketView> packets) noexcept {
     return packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());

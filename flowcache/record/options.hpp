@@ -76,6 +76,7 @@ struct FlowCacheOptions {
     std::chrono::milliseconds tcp_duplicate_time{1000};
     /// After a longer silence it is no retransmission of earlier octets; 0: it always is.
     std::chrono::milliseconds tcp_retransmission_time{0};
+    bool flow_holders = false;  ///< stages may hold flows (FlowHolder), at two octets an entry
 };
 
 /// The groups that records have under these options. Group tcp-analysis is there with TCP analysis.

@@ -43,9 +43,9 @@ public:
     ///
     /// @param keyed  of the cache
     template <class NextFlow>
-    [[nodiscard]] std::span<const KeyedPacket> make_for(
-        KeyedBurst& keyed, NextFlow next_flow, Timestamp now,
-        std::size_t count = kBurstPackets) noexcept {
+    [[nodiscard]] std::span<KeyedPacket> make_for(KeyedBurst& keyed, NextFlow next_flow,
+                                                  Timestamp now,
+                                                  std::size_t count = kBurstPackets) noexcept {
         keyed.clear();
         for (std::size_t i = 0; i < count; ++i) {
             describe(i, next_flow(), now);

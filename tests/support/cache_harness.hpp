@@ -122,8 +122,7 @@ struct CacheHarness {
     KeyedBurst burst = cache.burst();
 
 private:
-    [[nodiscard]] std::span<const KeyedPacket> keyed(const PacketView& view,
-                                                     const PacketFields& fields) {
+    [[nodiscard]] std::span<KeyedPacket> keyed(const PacketView& view, const PacketFields& fields) {
         burst.clear();
         burst.add(view, fields);
         return burst.finish();

@@ -128,9 +128,8 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and can
         CHECK(keyed[i].home == index.home(identity.hash(expected)));
         const auto handle = harness.cache.handle_of(keyed[i]);
         CHECK(handle.has_value() == (i % 3 != 1));
-        REQUIRE((keyed[i].candidate != nullptr) == handle.has_value());
-        CHECK(
-            (!handle || keyed[i].candidate - keyed[0].candidate == kLinesPerEntry * handle->entry));
+        REQUIRE((keyed[i].entry != nullptr) == handle.has_value());
+        CHECK((!handle || keyed[i].entry - keyed[0].entry == kLinesPerEntry * handle->entry));
     }
 }
 
@@ -155,9 +154,9 @@ TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[f
         const std::span<const KeyedPacket> keyed = harness.burst.finish();
         REQUIRE(keyed.size() == 2);
         CHECK(keyed[0].fields == few.fields.data());
-        CHECK(keyed[0].candidate == nullptr);
-        REQUIRE(keyed[1].candidate != nullptr);
-        CHECK(keyed[1].candidate->key == keyed[1].key);
+        CHECK(keyed[0].entry == nullptr);
+        REQUIRE(keyed[1].entry != nullptr);
+        CHECK(keyed[1].entry->key == keyed[1].key);
     }
 }
 
