@@ -36,7 +36,9 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "them, or expect something else at this port (export.collectors[].profile is for "
         "collectors that need other messages)",
         "connected, but takes nothing; messages wait",
-        "the spool's disk takes records again"};
+        "the spool's disk takes records again",
+        "the kernel cannot send several messages as one, so each leaves alone, which takes more of "
+        "the CPU"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
@@ -259,6 +261,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
         case CollectorEventKind::former_file:
         case CollectorEventKind::spool_found:
         case CollectorEventKind::spool_works:
+        case CollectorEventKind::sent_singly:
             return;
         case CollectorEventKind::write_failed:
             counters_.failed.set(1);

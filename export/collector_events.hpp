@@ -40,14 +40,15 @@ enum class CollectorEventKind : std::uint8_t {
     ends_each,          ///< TCP: several connections in a row ended right after the first messages
     stalled,            ///< TCP: the collector took nothing for Transport::kStall
     spool_works,        ///< the disk takes records again
+    sent_singly,        ///< UDP: the kernel cannot send several messages as one
 };
-inline constexpr std::size_t kCollectorEventCount = 24;
+inline constexpr std::size_t kCollectorEventCount = 25;
 
 /// Whether the event needs no action.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {
     using enum CollectorEventKind;
     return kind == connected || kind == takes_over || kind == spool_emptied ||
-           kind == former_file || kind == spool_found || kind == spool_works;
+           kind == former_file || kind == spool_found || kind == spool_works || kind == sent_singly;
 }
 
 /// The words of an event in its log line.

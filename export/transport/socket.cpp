@@ -4,6 +4,7 @@
 #include <linux/errqueue.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -106,6 +107,12 @@ bool is_connected_to_itself(const FileDescriptor& socket) noexcept {
            ::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.length) ==
                0 &&
            own == peer;
+}
+
+bool can_segment(const FileDescriptor& socket) noexcept {
+    int octets = 0;
+    socklen_t size = sizeof octets;
+    return ::getsockopt(socket.get(), SOL_UDP, UDP_SEGMENT, &octets, &size) == 0;
 }
 
 bool holds_datagrams(const FileDescriptor& socket) noexcept {

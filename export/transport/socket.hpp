@@ -43,6 +43,10 @@ void report_refusals(const FileDescriptor& socket, int family) noexcept;
 /// EHOSTUNREACH or ENETUNREACH when the peer cannot be reached; 0: none.
 [[nodiscard]] int take_icmp_error(const FileDescriptor& socket) noexcept;
 
+/// Whether the kernel can split what one call sends into datagrams (UDP_SEGMENT, Linux 4.18). An
+/// older one would send all of it as one datagram.
+[[nodiscard]] bool can_segment(const FileDescriptor& socket) noexcept;
+
 /// Whether datagrams are still in this host, as they are until the link-layer address of the next
 /// hop is resolved. On a busy link there are always some.
 [[nodiscard]] bool holds_datagrams(const FileDescriptor& socket) noexcept;

@@ -1,30 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/transport/udp_transport.hpp"
 
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace tributary {
 namespace {
 
-/// Sends datagrams in one system call. @return  how many; -1: none, see errno
-int send_datagrams(const FileDescriptor& socket, std::span<const MessageView> messages) noexcept {
-    std::array<iovec, Transport::kMostMessages> parts;
-    std::array<mmsghdr, Transport::kMostMessages> datagrams{};
-    const std::size_t count = std::min(messages.size(), parts.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        // sendmmsg() only reads what it sends; its interface has no const.
-        parts[i] = {.iov_base = const_cast<std::byte*>(messages[i].data()),
-                    .iov_len = messages[i].size()};
-        datagrams[i].msg_hdr.msg_iov = &parts[i];
-        datagrams[i].msg_hdr.msg_iovlen = 1;
+/// The messages from the first on that may leave as one: they have its size, and the last one may
+/// be shorter.
+std::size_t of_one_size(std::span<const MessageView> messages) noexcept {
+    constexpr std::size_t kMostOctets = 65'000;  // fits an IP packet, with any headers
+    const std::size_t size = messages.front().size();
+    std::size_t octets = size;
+    std::size_t count = 1;
+    while (count < messages.size() && messages[count - 1].size() == size &&
+           messages[count].size() <= size && octets + messages[count].size() <= kMostOctets) {
+        octets += messages[count++].size();
     }
-    return ::sendmmsg(socket.get(), datagrams.data(), static_cast<unsigned>(count),
-                      MSG_NOSIGNAL | MSG_DONTWAIT);
+    return count;
+}
+
+/// Messages for one system call, in groups that leave as one each.
+class Groups {
+public:
+    /// @param segments  whether a group may have several messages
+    Groups(std::span<const MessageView> messages, bool segments) noexcept {
+        const std::size_t all = std::min(messages.size(), parts_.size());
+        for (std::size_t first = 0; first < all;) {
+            const std::span<const MessageView> rest = messages.first(all).subspan(first);
+            const std::size_t count = segments ? of_one_size(rest) : 1;
+            add(rest.first(count), first);
+            first += count;
+        }
+    }
+    /// @return  how many messages have left; 0: none, see errno
+    [[nodiscard]] std::size_t send(const FileDescriptor& socket) noexcept {
+        const int sent = ::sendmmsg(socket.get(), headers_.data(), static_cast<unsigned>(count_),
+                                    MSG_NOSIGNAL | MSG_DONTWAIT);
+        std::size_t messages = 0;
+        for (int group = 0; group < sent; ++group) {
+            messages += headers_[static_cast<std::size_t>(group)].msg_hdr.msg_iovlen;
+        }
+        return messages;
+    }
+    [[nodiscard]] bool first_has_several() const noexcept {
+        return headers_.front().msg_hdr.msg_iovlen > 1;
+    }
+
+private:
+    using SegmentOctets = std::uint16_t;
+    struct alignas(cmsghdr) Control {
+        std::array<std::byte, CMSG_SPACE(sizeof(SegmentOctets))> octets{};
+    };
+
+    void add(std::span<const MessageView> group, std::size_t first) noexcept {
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            // sendmmsg() only reads what it sends; its interface has no const.
+            parts_[first + i] = {.iov_base = const_cast<std::byte*>(group[i].data()),
+                                 .iov_len = group[i].size()};
+        }
+        msghdr& header = headers_[count_].msg_hdr;
+        header.msg_iov = &parts_[first];
+        header.msg_iovlen = group.size();
+        if (group.size() > 1) {
+            header.msg_control = controls_[count_].octets.data();
+            header.msg_controllen = controls_[count_].octets.size();
+            cmsghdr* const control = CMSG_FIRSTHDR(&header);
+            control->cmsg_level = SOL_UDP;
+            control->cmsg_type = UDP_SEGMENT;
+            control->cmsg_len = CMSG_LEN(sizeof(SegmentOctets));
+            const auto octets = static_cast<SegmentOctets>(group.front().size());
+            std::memcpy(CMSG_DATA(control), &octets, sizeof octets);
+        }
+        ++count_;
+    }
+
+    std::array<iovec, Transport::kMostMessages> parts_{};
+    std::array<mmsghdr, Transport::kMostMessages> headers_{};
+    std::array<Control, Transport::kMostMessages> controls_{};
+    std::size_t count_{};
+};
+
+/// Whether an error may mean that the kernel cannot split what it is given into datagrams.
+bool refuses_segments(int error) noexcept {
+    return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP;
 }
 
 }  // namespace
@@ -72,6 +139,7 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
             deliver_unsettled();  // to the old address
             socket_ = std::move(*socket);
             report_refusals(socket_, candidate.family());
+            segments_ = can_segment(socket_);
             peer_ = candidate;
             begin_session();
             events_.report(CollectorEventKind::connected, now, {});
@@ -109,11 +177,10 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
         return {.taken = 0, .rest = SendStatus::would_block};
     }
     const std::span<const MessageView> offered = probing_ ? messages.first(1) : messages;
-    const int count = send_datagrams(socket_, offered);
-    if (count < 0) {
+    const std::size_t taken = send_some(offered, now);
+    if (taken == 0) {
         return {.taken = 0, .rest = cannot_send(errno, now)};
     }
-    const auto taken = static_cast<std::size_t>(count);
     sent_at_ = now;
     probed_at_ = probing_ ? now : probed_at_;
     const int error = taken < offered.size() ? take_icmp_error(socket_) : 0;
@@ -126,6 +193,19 @@ SendResult UdpTransport::send(std::span<const MessageView> messages,
     }
     return {.taken = taken,
             .rest = taken == messages.size() ? SendStatus::taken : SendStatus::would_block};
+}
+
+/// @return  how many messages have left; 0: none, see errno
+std::size_t UdpTransport::send_some(std::span<const MessageView> messages,
+                                    std::chrono::nanoseconds now) noexcept {
+    Groups groups(messages, segments_);
+    const std::size_t taken = groups.send(socket_);
+    if (taken > 0 || !groups.first_has_several() || !refuses_segments(errno)) {
+        return taken;
+    }
+    segments_ = false;
+    events_.report(CollectorEventKind::sent_singly, now, words_for(errno));
+    return Groups(messages, false).send(socket_);
 }
 
 SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) noexcept {

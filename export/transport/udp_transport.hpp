@@ -16,6 +16,11 @@ namespace tributary {
 ///
 ///     waiting for the name -> probing -> open -> pausing -> probing ...
 ///
+/// Messages of one size leave as one, and the kernel splits them into datagrams (UDP_SEGMENT): by
+/// far the most of what a record costs is what the kernel does for each datagram. Where it refuses
+/// (the message is longer than the MTU; the interface has no checksum offload), each leaves alone
+/// from then on.
+///
 /// At first and after a refusal one message is sent, the templates. The others follow when it has
 /// left this host and was not refused. So a collector that restarts loses the messages under way,
 /// no more, and gets the templates first. Sequence numbers go on all the time: the collector sees
@@ -52,6 +57,8 @@ private:
     void begin_session() noexcept;
     void deliver_unsettled() noexcept;
     void be_open(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] std::size_t send_some(std::span<const MessageView> messages,
+                                        std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] SendStatus cannot_send(int error, std::chrono::nanoseconds now) noexcept;
     void pause(std::chrono::nanoseconds now) noexcept;
     void refuse(int error, std::chrono::nanoseconds now) noexcept;
@@ -63,6 +70,7 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
+    bool segments_{};          ///< the kernel splits what is sent into datagrams
     bool probing_{};           ///< one message is sent; its outcome decides about the others
     bool was_refused_{};       ///< and no sign of a listener since
     std::size_t unsettled_{};  ///< datagrams that may still be refused
