@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/check_config.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -111,6 +113,22 @@ void check_inputs(const Config& config, const YamlNode& root, Faults& faults) {
     }
 }
 
+/// Helper threads never run on the core of an input thread, which would lose packets meanwhile.
+void check_helper_cores(const CoreOptions& cores, const YamlNode& root, Faults& faults) {
+    const auto refuse_core = [&](std::uint32_t core, const char* why) {
+        faults.note("cores.helpers", place_of(root, "cores.helpers") + ": cores.helpers has core " +
+                                         std::to_string(core) + why);
+    };
+    std::set<std::uint32_t> seen;
+    for (const std::uint32_t core : cores.helper_cores) {
+        if (!seen.insert(core).second) {
+            refuse_core(core, " twice; must have each core once (or auto)");
+        } else if (std::ranges::find(cores.input_cores, core) != cores.input_cores.end()) {
+            refuse_core(core, ", which cores.input has too; must be another core (or auto)");
+        }
+    }
+}
+
 /// Two polling threads on one core have half of it each, and an input thread that waits for the
 /// export thread loses packets.
 void check_core_once(const Config& config, const YamlNode& root, Faults& faults) {
@@ -139,6 +157,7 @@ void check_cores(const Config& config, const YamlNode& root, Faults& faults) {
         return;
     }
     check_core_once(config, root, faults);
+    check_helper_cores(config.cores, root, faults);
     std::size_t queues = 0;
     for (const InputOptions& input : config.inputs) {
         queues += input.queues;

@@ -53,7 +53,7 @@ CaptureTable::CaptureTable() {
     read_end_ = FileDescriptor(ends[0]);
     write_end_ = FileDescriptor(ends[1]);
     try {
-        thread_ = std::jthread([this] { list(); });
+        thread_ = HelperThread({.name = "table"}, [this](ThreadPlaceInRegistry&) { list(); });
     } catch (const std::system_error& error) {
         throw StartupError(EX_OSERR, "cannot start the table's thread: " + error.code().message());
     }
@@ -67,9 +67,7 @@ std::string CaptureTable::path() const {
 
 void CaptureTable::finish() noexcept {
     write_end_ = FileDescriptor();  // the run has closed its own: the thread reads the end
-    if (thread_.joinable()) {
-        thread_.join();
-    }
+    thread_.join();
 }
 
 int CaptureTable::exit_code() const {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <thread>
 
 #include "export/file_descriptor.hpp"
 #include "export/listing/flow_listing.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 
@@ -34,7 +34,7 @@ private:
     FileDescriptor write_end_;
     FileDescriptor read_end_;
     ListingResult result_;
-    std::jthread thread_;  // last: it uses the rest
+    HelperThread thread_;  // last: it uses the rest
 };
 
 }  // namespace tributary

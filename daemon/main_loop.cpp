@@ -366,6 +366,8 @@ ProbeFigures MainLoop::figures() const {
         .collectors = probe_.pipeline.collector_figures(),
         .inputs = probe_.inputs(),
         .heap = read_heap_use(),
+        .helpers = read_helpers(),
+        .memory = probe_.memory(),
         .max_flows = config_.flows.max_flows,
         .started = started_,
         .version = TRIBUTARY_VERSION,

@@ -48,6 +48,7 @@ struct WatchedProbe {
     InputFilters& filters;
     InputFilters::Give give_filter;
     std::function<ClockLedger()> clock;  ///< the worst of all queues
+    std::function<std::vector<MemoryPart>()> memory;
 };
 
 /// The main thread's loop while a probe runs: signals, commands, statistics, links, hanging threads

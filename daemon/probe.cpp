@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "daemon/machine/device.hpp"
 #include "daemon/machine/host_clock.hpp"
 #include "daemon/machine/node_heap.hpp"
+#include "daemon/machine/pinned_thread.hpp"
 #include "daemon/machine/placement.hpp"
 #include "daemon/machine/topology.hpp"
 #include "daemon/main_loop.hpp"
@@ -51,10 +53,8 @@ ExportOptions exported(const Config& config) {
 }
 
 EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePlan& cores) {
-    // The main thread only waits for signals: it stays with the export thread, off the input
-    // threads' CPUs.
     EalOptions options{.devices = plan.devices,
-                       .main_cpus = {cores.export_cpu},
+                       .main_cpus = cores.helper_cpus,
                        .has_telemetry = config.telemetry.dpdk};
     for (const PoolSize& pool : plan.pools) {
         options.memory_bytes += pool.memory();
@@ -63,6 +63,14 @@ EalOptions eal_options(const Config& config, const ProbePlan& plan, const CorePl
         options.memory_bytes += heads ? heads->memory() : 0;
     }
     return options;
+}
+
+/// Places all threads, and puts the main one on its core before any other thread begins: DPDK's and
+/// those that compile filters inherit it.
+CorePlan take_places(const Config& config, const ProbePlan& plan) {
+    CorePlan cores = place_threads(config.cores, read_topology(), plan.queues);
+    keep_main_thread_on(cores.helper_cpus);
+    return cores;
 }
 
 /// A stopped probe ends with 0, whatever its collectors have missed: the exit code is about the
@@ -84,7 +92,7 @@ public:
           plan_(plan_probe(config)),
           layout_(RecordLayout::of(effective_groups(config.export_.fields, config.flows),
                                    config.flows.direction)),
-          cores_(place_threads(config.cores, read_topology(), plan_.queues)),
+          cores_(take_places(config, plan_)),
           filters_(config.inputs),
           eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
@@ -165,7 +173,8 @@ private:
                           [this](std::size_t input, const LiveFilter& filter) {
                               set_live_filter(*pipeline_, queues_of(input), filter);
                           },
-                      .clock = [this] { return worst_clock(); }},
+                      .clock = [this] { return worst_clock(); },
+                      .memory = [this] { return memory(); }},
                      config_, options_)
                 .run();
             if (inputs.are_all_lost()) {
@@ -317,6 +326,75 @@ private:
             figures.push_back({.name = config_.inputs[input].name, .link = ports_[input]->link()});
         }
         return figures;
+    }
+
+    /// The memory of each part, with what is in use of it.
+    /// @thread  any, once the pipeline is made
+    [[nodiscard]] std::vector<MemoryPart> memory() const {
+        std::vector<MemoryPart> parts = memory_parts(plan_, config_);
+        for (MemoryPart& part : parts) {
+            if (part.part == kPacketBuffers) {
+                part.used = octets_in_use(pools_, part.node);
+            } else if (part.part == kHeadBuffers) {
+                part.used = octets_in_use(head_pools_, part.node);
+            } else if (part.part == kRecordRings) {
+                part.used = share_of(part.octets, ring_fill(part.node));
+            } else if (part.part == kFlowCaches) {
+                part.used = share_of(part.octets, cache_fill(part.node));
+            }
+        }
+        return parts;
+    }
+
+    using Pools = std::vector<std::unique_ptr<PacketPool>>;
+
+    [[nodiscard]] static std::uint64_t octets_in_use(const Pools& pools, const NumaNode& node) {
+        std::uint64_t octets = 0;
+        for (const auto& pool : pools) {
+            const PoolSize& size = pool->size();
+            octets +=
+                size.node == node ? share_of(size.memory(), {pool->in_use(), size.buffers}) : 0;
+        }
+        return octets;
+    }
+
+    /// Records that are there, and room for them.
+    [[nodiscard]] RingFill ring_fill(const NumaNode& node) const {
+        RingFill sum;
+        const std::vector<RingFill> rings = pipeline_->rings();
+        for (std::size_t queue = 0; queue < rings.size(); ++queue) {
+            if (queue_nodes_[queue] == node) {
+                sum.records += rings[queue].records;
+                sum.room += rings[queue].room;
+            }
+        }
+        return sum;
+    }
+
+    /// Flows whose records have begun and not ended, and room for them.
+    [[nodiscard]] RingFill cache_fill(const NumaNode& node) const {
+        Ledger ledger;
+        ledger.queues.resize(queues_.size());
+        pipeline_->read(ledger);
+        RingFill sum;
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+            if (queue_nodes_[queue] != node) {
+                continue;
+            }
+            const QueueLedger& counts = ledger.queues[queue];
+            const std::uint64_t ended =
+                std::accumulate(counts.ended.begin(), counts.ended.end(), std::uint64_t{0});
+            // The counters are not read at one instant.
+            sum.records += counts.metered.records - std::min(ended, counts.metered.records);
+            sum.room += config_.flows.max_flows;
+        }
+        return sum;
+    }
+
+    [[nodiscard]] static std::uint64_t share_of(std::uint64_t octets, const RingFill& fill) {
+        const double share =
+            fill.room == 0 ? 0 : static_cast<double>(fill.records) / static_cast<double>(fill.room);
+        return static_cast<std::uint64_t>(static_cast<double>(octets) * std::min(share, 1.0));
     }
 
     void on_event(const CollectorEvent& event) {

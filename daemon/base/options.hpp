@@ -71,6 +71,7 @@ enum class NumaPolicy : std::uint8_t { strict, warn, off };
 struct CoreOptions {
     std::vector<std::uint32_t> export_cores;  ///< empty: auto
     std::vector<std::uint32_t> input_cores;   ///< in the order of inputs and queues; empty: auto
+    std::vector<std::uint32_t> helper_cores;  ///< of all other threads; empty: the export thread's
     NumaPolicy numa = NumaPolicy::strict;
 };
 

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "daemon/base/startup_error.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 namespace {
@@ -63,9 +63,9 @@ int await_first_capture(CaptureFiles& files, Signals& signals) {
         is_done.store(true, std::memory_order_release);
         signals.wake();
     };
-    std::jthread opening;
+    HelperThread opening;
     try {
-        opening = std::jthread(open);
+        opening = HelperThread({.name = "open"}, [&open](ThreadPlaceInRegistry&) { open(); });
     } catch (const std::system_error&) {  // no thread: signals wait until the capture is open
         open();
     }

@@ -63,6 +63,8 @@ public:
         std::vector<std::uint32_t> cores = config_.cores.input_cores;
         cores.insert(cores.end(), config_.cores.export_cores.begin(),
                      config_.cores.export_cores.end());
+        cores.insert(cores.end(), config_.cores.helper_cores.begin(),
+                     config_.cores.helper_cores.end());
         std::erase_if(cores, [&](std::uint32_t core) { return topology.find(core) != nullptr; });
         if (!cores.empty() && !faults_.is_unread("cores")) {
             spdlog::warn("{}: cores has {}, which this machine does not have online (see lscpu -e)",

@@ -71,13 +71,15 @@ int run_plan_command(const PlanArguments& arguments) {
         }
         command_line.sets = arguments.sets;
         // The configured placement is planned anew.
-        command_line.sets.emplace_back("cores={export: auto, input: auto}");
+        command_line.sets.emplace_back("cores={export: auto, input: auto, helpers: auto}");
         const Config config = load_config(command_line, {}).config;
         const Topology topology = read_topology();
         const ProbePlan plan = plan_probe(config);
         demand_devices(plan);
-        const std::vector<NodeMemory> memory = memory_of(plan, config);
-        std::cout << to_text(plan_machine(topology, plan.queues, memory), topology, memory);
+        const ProbeParts parts{.pages = memory_of(plan, config),
+                               .memory = memory_parts(plan, config),
+                               .helpers = helpers_of(config)};
+        std::cout << to_text(plan_machine(topology, plan.queues, parts.pages), topology, parts);
         return end_output("tributary plan");
     } catch (...) {
         return explain_failure("tributary plan");

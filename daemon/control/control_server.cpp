@@ -34,6 +34,8 @@ using std::chrono::steady_clock;
 constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
 /// The same, while others wait for a thread.
 constexpr std::chrono::milliseconds kPatienceInNeed{50};
+/// For a round of the listening thread, which waits for no client.
+constexpr std::chrono::seconds kPatience{10};
 
 /// Device and inode of a file; 0 and 0: no file.
 std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
@@ -71,7 +73,8 @@ ControlServer::ControlServer(std::string path, Commands commands)
     }
     listen();
     try {
-        thread_ = std::thread([this] { run(); });
+        thread_ = HelperThread({.name = "control", .patience = kPatience},
+                               [this](ThreadPlaceInRegistry& place) { run(place); });
     } catch (const std::system_error& error) {
         remove_socket();
         refuse(path_, std::string("no thread for it: ") + error.what());
@@ -145,15 +148,15 @@ void ControlServer::listen() {
     file_ = file_of(path_);
 }
 
-void ControlServer::run() {
-    while (serve_once()) {
+void ControlServer::run(ThreadPlaceInRegistry& place) {
+    while (serve_once(place)) {
     }
 }
 
 /// Waits, and does the work that is due. Without memory it pauses. @return  false: the server ends
-bool ControlServer::serve_once() {
+bool ControlServer::serve_once(ThreadPlaceInRegistry& place) {
     try {
-        if (!wait()) {
+        if (!wait(place)) {
             return false;
         }
         accept_all();
@@ -176,13 +179,16 @@ void ControlServer::receive_all() {
 }
 
 /// @return  false: the server ends
-bool ControlServer::wait() {
+bool ControlServer::wait(ThreadPlaceInRegistry& place) {
     const Time now = steady_clock::now();
     fds_.clear();
     fds_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
     fds_.push_back({.fd = now < pause_end_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0});
     receiver_.add_to(fds_);
-    ::poll(fds_.data(), fds_.size(), patience(now));
+    const int longest = patience(now);
+    place.begin_to_wait();
+    ::poll(fds_.data(), fds_.size(), longest);
+    place.begin_work();
     std::uint64_t count = 0;
     [[maybe_unused]] const auto octets = ::read(wake_.get(), &count, sizeof count);
     const std::lock_guard lock(mutex_);
@@ -242,7 +248,8 @@ void ControlServer::start_commands() {
 void ControlServer::start(CommandReceiver::Command command) {
     Running& running = running_.emplace_back(std::move(command));
     try {
-        running.thread = std::thread([this, &running] { serve(running); });
+        running.thread = HelperThread({.name = "command"},
+                                      [this, &running](ThreadPlaceInRegistry&) { serve(running); });
     } catch (const std::system_error& error) {
         spdlog::warn("control: no thread for a command: {}", error.what());
         running.reply.end("tributaryd gets no more threads");

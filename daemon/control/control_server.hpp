@@ -10,13 +10,13 @@
 #include <list>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "daemon/control/command_receiver.hpp"
 #include "daemon/control/control_reply.hpp"
 #include "export/file_descriptor.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 
@@ -42,7 +42,7 @@ public:
     /// @param commands  called by the server's threads
     /// @errors  StartupError(73): the socket cannot be made, another process listens there, or no
     ///          thread for it
-    /// @thread  main; the server's threads get its CPUs and its signal mask
+    /// @thread  main; the server's helper threads get its signal mask
     ControlServer(std::string path, Commands commands);
     ControlServer(const ControlServer&) = delete;
     ControlServer& operator=(const ControlServer&) = delete;
@@ -59,14 +59,14 @@ private:
         CommandReceiver::Command command;
         ControlReply reply;
         bool has_ended = false;  ///< guarded by the mutex
-        std::thread thread;
+        HelperThread thread;
     };
 
     void listen();
     void remove_left_over() const;
-    void run();
-    [[nodiscard]] bool serve_once();
-    [[nodiscard]] bool wait();
+    void run(ThreadPlaceInRegistry& place);
+    [[nodiscard]] bool serve_once(ThreadPlaceInRegistry& place);
+    [[nodiscard]] bool wait(ThreadPlaceInRegistry& place);
     [[nodiscard]] int patience(Time now) const;
     void accept_all();
     void receive_all();
@@ -93,7 +93,7 @@ private:
     Time pause_end_;             ///< no connection is accepted before
     std::uint64_t cut_off_ = 0;  ///< slow readers; not yet logged
     Time log_cut_off_at_;        ///< not before
-    std::thread thread_;
+    HelperThread thread_;
 };
 
 }  // namespace tributary

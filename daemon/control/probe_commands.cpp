@@ -3,12 +3,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace tributary {
 namespace {
 
 using nlohmann::json;
+
+/// Unknown is null.
+template <class Value>
+json or_null(const std::optional<Value>& value) {
+    return value ? json(*value) : json(nullptr);
+}
 
 std::uint64_t forced_ends(const Ledger& ledger) {
     return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
@@ -32,6 +41,31 @@ std::string to_json(const ProbeFigures& figures) {
                            {"busy_cycles", thread->busy_cycles.read()},
                            {"idle_cycles", thread->idle_cycles.read()}});
     }
+    json helpers = json::array();
+    for (const auto& [thread, node] : figures.helpers) {
+        using Seconds = std::chrono::duration<double>;
+        helpers.push_back({{"id", thread.id},
+                           {"name", thread.name},
+                           {"role", name_of(thread.role)},
+                           {"cpus", cpu_list(thread.cpus)},
+                           {"node", or_null(node)},
+                           {"cpu_seconds", thread.cpu_time ? json(Seconds(*thread.cpu_time).count())
+                                                           : json(nullptr)},
+                           {"hangs", or_null(thread.hangs)}});
+    }
+    json memory = json::array();
+    for (const MemoryPart& part : figures.memory) {
+        memory.push_back({{"part", part.part},
+                          {"node", or_null(part.node)},
+                          {"octets", part.octets},
+                          {"used", or_null(part.used)}});
+    }
+    for (const HeapUse& use : figures.heap) {
+        memory.push_back({{"part", "heap"},
+                          {"node", or_null(use.node)},
+                          {"octets", use.resident},
+                          {"used", use.allocated}});
+    }
     json collectors = json::array();
     for (const CollectorFigures& collector : figures.collectors) {
         collectors.push_back(
@@ -45,7 +79,9 @@ std::string to_json(const ProbeFigures& figures) {
                    {"rings", std::move(rings)},
                    {"inputs", std::move(inputs)},
                    {"collectors", std::move(collectors)},
-                   {"threads", std::move(threads)}};
+                   {"threads", std::move(threads)},
+                   {"helpers", std::move(helpers)},
+                   {"memory", std::move(memory)}};
     return all.dump();
 }
 

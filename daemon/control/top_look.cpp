@@ -68,6 +68,22 @@ std::optional<double> Growth::load(std::size_t thread) const {
     return busy + idle > 0 ? busy / (busy + idle) : 0;
 }
 
+std::optional<double> Growth::helper_load(const json& helper) const {
+    if (before_ == nullptr || helper.at("cpu_seconds").is_null()) {
+        return std::nullopt;
+    }
+    for (const json& former : before_->figures.value("helpers", json::array())) {
+        const bool is_same =
+            former.at("id") == helper.at("id") && former.at("name") == helper.at("name");
+        if (is_same && !former.at("cpu_seconds").is_null()) {
+            const double time =
+                helper.at("cpu_seconds").get<double>() - former.at("cpu_seconds").get<double>();
+            return std::max(0.0, time) / seconds_;
+        }
+    }
+    return std::nullopt;
+}
+
 void SpoolTrend::note(const TopLook& look) {
     constexpr double kMinute = 60;
     Octets octets{.at = look.at, .by_collector = {}, .group = 0};

@@ -36,6 +36,10 @@ public:
     [[nodiscard]] std::string rate_text(const std::string& path, double factor = 1) const;
     /// The busy share of a thread's time; 0 .. 1.
     [[nodiscard]] std::optional<double> load(std::size_t thread) const;
+    /// The share of a CPU that a helper thread of the figures had; 0 .. 1.
+    ///
+    /// @return  nullopt: it is unknown, the thread was not there before, or no look before
+    [[nodiscard]] std::optional<double> helper_load(const nlohmann::json& helper) const;
     [[nodiscard]] bool has_rates() const noexcept { return before_ != nullptr; }
     /// Seconds between the looks.
     [[nodiscard]] double seconds() const noexcept { return seconds_; }

@@ -167,6 +167,12 @@ std::size_t height_of(const std::vector<Cut>& tables) {
                            [](std::size_t sum, const Cut& cut) { return sum + cut.height(); });
 }
 
+/// Tables with something to show; each may have an empty line ahead.
+std::size_t titled(const std::vector<Cut>& tables) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(tables, [](const Cut& cut) { return !cut.table.head.empty(); }));
+}
+
 /// Cuts the highest tables until all fit into `room` lines, as far as possible.
 void fit(std::vector<Cut>& tables, std::size_t room) {
     constexpr std::size_t kLeastRows = 2;
@@ -186,7 +192,7 @@ bool lay_out(std::vector<Cut>& tables, Cut& flows, std::size_t room) {
     constexpr std::size_t kFlowRows = 4;
     const std::size_t head = flows.table.head.size();
     const std::size_t wanted = head + std::min(kFlowRows, flows.rows);
-    const std::size_t gaps = tables.size() + (head > 0 ? 1 : 0);
+    const std::size_t gaps = titled(tables) + (head > 0 ? 1 : 0);
     const bool has_gaps = height_of(tables) + wanted + gaps <= room;
     room -= std::min(room, has_gaps ? gaps : 0);
     fit(tables, room - std::min(room, wanted));
@@ -223,6 +229,8 @@ ScreenLines top_screen(const TopPicture& picture, ScreenSize size) {
     tables.push_back(whole(input_table(picture, size.columns)));
     tables.push_back(whole(loss_table(picture, size.columns)));
     tables.push_back(whole(collector_table(picture, size.columns)));
+    tables.push_back(whole(helper_table(picture, size.columns)));
+    tables.push_back(whole(memory_table(picture, size.columns)));
     Cut flows = picture.flows != nullptr ? whole(flow_table(picture, size.columns)) : Cut{};
     const std::size_t room = size.rows == 0 ? kAnyNumber : size.rows;
     const bool has_gaps = lay_out(tables, flows, room - std::min(room, lines.size()));
@@ -248,6 +256,8 @@ ScreenLines top_help(ScreenSize size) {
         "  CACHE    share of flows.max-flows, which each queue has",
         "  RING     records between the input and the export thread",
         "  LOAD     share of a thread's time that brought something",
+        "  HELPERS  all other threads: the cores that they may run on, and the share of a CPU",
+        "  MEMORY   octets in use, of those reserved",
         "  LINK     up, down, gone (the device was removed), unknown",
         "  MISSED   packets that the NIC had no descriptor for",
         "  LOST     records; docs/ledger.md has the causes",

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "daemon/pipeline/ledger.hpp"
 #include "export/listing/flow_table.hpp"
@@ -291,6 +293,65 @@ ScreenTable loss_table(const TopPicture& picture, std::size_t columns) {
     table.head.push_back({fmt::format("LOST SINCE START  {} packets by the NIC, {} records",
                                       lost_by_nics(stats.at("ports")),
                                       count_text(stats.at("flows").at("lost"), 20))});
+    return table;
+}
+
+ScreenTable helper_table(const TopPicture& picture, std::size_t columns) {
+    const Growth growth(picture.before, *picture.now);
+    struct Place {
+        std::vector<std::string> threads;
+        bool any_hangs = false;
+    };
+    std::map<std::string, Place> places;  // by cores
+    for (const json& helper : picture.now->figures.value("helpers", json::array())) {
+        const auto cpus = helper.at("cpus").get<std::string>();
+        const json& node = helper.at("node");
+        std::string title = "HELPERS ON " + (cpus.empty() ? "UNKNOWN CORES" : "CORE " + cpus);
+        title += node.is_null() ? std::string() : ", NODE " + std::to_string(node.get<int>());
+        const bool hangs = helper.at("hangs") == true;
+        Place& place = places[title];
+        place.any_hangs |= hangs;
+        place.threads.push_back(helper.at("name").get<std::string>() + " " +
+                                (hangs ? "hangs" : percent(growth.helper_load(helper))));
+    }
+    ScreenTable table;
+    for (const auto& [title, place] : places) {
+        const ScreenLines lines = filled_lines(
+            title, place.threads, place.any_hangs ? LineStyle::alarm : LineStyle::plain, columns);
+        table.head.insert(table.head.end(), lines.begin(), lines.end());
+    }
+    return table;
+}
+
+ScreenTable memory_table(const TopPicture& picture, std::size_t columns) {
+    struct Sum {
+        double octets = 0;
+        double used = 0;
+        bool is_known = true;
+    };
+    std::vector<std::pair<std::string, Sum>> parts;  // in their order
+    for (const json& each : picture.now->figures.value("memory", json::array())) {
+        const auto name = each.at("part").get<std::string>();
+        auto part = std::ranges::find(parts, name, &std::pair<std::string, Sum>::first);
+        if (part == parts.end()) {
+            part = parts.insert(part, {name, {}});
+        }
+        Sum& sum = part->second;
+        const json& used = each.at("used");
+        sum.octets += each.at("octets").get<double>();
+        sum.used += used.is_null() ? 0 : used.get<double>();
+        sum.is_known = sum.is_known && !used.is_null();
+    }
+    ScreenTable table;
+    std::vector<std::string> texts;
+    for (const auto& [name, sum] : parts) {
+        texts.push_back(sum.is_known
+                            ? fmt::format("{} {} of {}", name, scaled(sum.used), scaled(sum.octets))
+                            : fmt::format("{} {}", name, scaled(sum.octets)));
+    }
+    if (!texts.empty()) {
+        table.head = filled_lines("MEMORY", texts, LineStyle::plain, columns);
+    }
     return table;
 }
 

@@ -26,6 +26,10 @@ struct ScreenTable {
 [[nodiscard]] ScreenTable input_table(const TopPicture& picture, std::size_t columns);
 /// The present losses by cause, and those since the start: no rows.
 [[nodiscard]] ScreenTable loss_table(const TopPicture& picture, std::size_t columns);
+/// The helper threads with their cores and loads: no rows.
+[[nodiscard]] ScreenTable helper_table(const TopPicture& picture, std::size_t columns);
+/// The memory of each part, in use and reserved: no rows.
+[[nodiscard]] ScreenTable memory_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable collector_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable flow_table(const TopPicture& picture, std::size_t columns);
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/filter/filter_compilation.hpp"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <exception>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "daemon/filter/filter_names.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 namespace {
@@ -53,8 +51,9 @@ struct FilterCompilation::Work {
 FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks links) noexcept {
     try {
         auto work = std::make_shared<Work>();
-        std::thread thread([work, expression, links] { work->run(expression, links); });
-        static_cast<void>(::pthread_setname_np(thread.native_handle(), "filter") == 0);
+        HelperThread thread({.name = "filter"}, [work, expression, links](ThreadPlaceInRegistry&) {
+            work->run(expression, links);
+        });
         thread.detach();
         work_ = std::move(work);
     } catch (const std::bad_alloc&) {

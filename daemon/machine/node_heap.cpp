@@ -128,9 +128,14 @@ NodeHeap::~NodeHeap() {
     }
 }
 
-NumaNode node_of_this_cpu() {
-    const int node = has_nodes() ? numa_node_of_cpu(sched_getcpu()) : -1;
+NumaNode node_of_cpu(std::uint32_t cpu) {
+    const int node = has_nodes() ? numa_node_of_cpu(static_cast<int>(cpu)) : -1;
     return node < 0 ? NumaNode{} : NumaNode{static_cast<std::uint32_t>(node)};
+}
+
+NumaNode node_of_this_cpu() {
+    const int cpu = sched_getcpu();
+    return cpu < 0 ? NumaNode{} : node_of_cpu(static_cast<std::uint32_t>(cpu));
 }
 
 std::vector<HeapUse> read_heap_use() {

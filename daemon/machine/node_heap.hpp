@@ -34,6 +34,7 @@ private:
     std::optional<unsigned> former_arena_;   ///< nullopt: not changed
 };
 
+[[nodiscard]] NumaNode node_of_cpu(std::uint32_t cpu);
 /// The node of the calling thread's CPU.
 [[nodiscard]] NumaNode node_of_this_cpu();
 

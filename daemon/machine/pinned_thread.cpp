@@ -15,6 +15,9 @@
 
 #include "daemon/base/startup_error.hpp"
 #include "daemon/machine/node_heap.hpp"
+#include "export/threads/helper_cores.hpp"
+#include "export/threads/process_threads.hpp"
+#include "export/threads/thread_registry.hpp"
 
 namespace tributary {
 namespace {
@@ -34,7 +37,6 @@ void pin_to(std::uint32_t cpu, const std::string& thread) {
 }
 
 void take_place(const ThreadPlace& place) {
-    pthread_setname_np(pthread_self(), place.name.substr(0, 15).c_str());
     // By default a thread sleeps 50 us longer than requested (prctl(2)).
     prctl(PR_SET_TIMERSLACK, 1UL);
     if (place.cpu) {
@@ -48,6 +50,7 @@ void take_place(const ThreadPlace& place) {
 }
 
 void run(const ThreadPlace& place, std::promise<void>& placed, const std::function<void()>& body) {
+    const ThreadPlaceInRegistry registered(place.name, ThreadRole::pinned, {});
     std::optional<NodeHeap> heap;
     try {
         take_place(place);
@@ -83,5 +86,13 @@ PinnedThread::PinnedThread(const ThreadPlace& place, std::function<void()> body)
 }
 
 PinnedThread::~PinnedThread() { thread_.join(); }
+
+void keep_main_thread_on(const std::vector<std::uint32_t>& cpus) {
+    if (const int error = take_helper_cores(cpus); error != 0) {
+        throw StartupError(EX_OSERR, "helper threads can't run on core " + cpu_list(cpus) + ": " +
+                                         std::generic_category().message(error) +
+                                         "; is it outside this container's or service's cores?");
+    }
+}
 
 }  // namespace tributary

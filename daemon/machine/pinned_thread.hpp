@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace tributary {
 
@@ -18,6 +19,7 @@ struct ThreadPlace {
 /// A thread on a CPU of its own, with sleeps exact to some microseconds and a heap on its NUMA
 /// node. The constructor returns when the thread is pinned. The destructor joins it: the owner must
 /// have stopped its body before.
+/// It is in the registry of threads, so that helper threads are told apart from it.
 class PinnedThread {
 public:
     /// @param body  runs in the new thread, after it is pinned; must not throw
@@ -31,5 +33,12 @@ public:
 private:
     std::thread thread_;
 };
+
+/// take_helper_cores(), for a probe's start.
+///
+/// @param cpus  of CorePlan
+/// @errors      StartupError(71): this process may use none of them
+/// @thread      main, before it starts any other thread
+void keep_main_thread_on(const std::vector<std::uint32_t>& cpus);
 
 }  // namespace tributary

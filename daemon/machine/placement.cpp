@@ -3,6 +3,7 @@
 
 #include <sysexits.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -26,6 +27,9 @@ public:
 
     CorePlan place(std::span<const QueueToPlace> queues) {
         // Configured CPUs first, so that automatic placement avoids them.
+        for (const std::uint32_t id : options_.helper_cores) {
+            demand_online(id, "cores.helpers");
+        }
         if (!options_.export_cores.empty()) {
             plan_.export_cpu = take(options_.export_cores.front(), "cores.export");
         }
@@ -37,17 +41,23 @@ public:
         if (options_.export_cores.empty()) {
             plan_.export_cpu = choose_export(queues);
         }
+        place_helpers();
         warn_unused(queues.size());
         warn_shared();
+        warn_of_helpers();
         return std::move(plan_);
     }
 
 private:
-    std::uint32_t take(std::uint32_t id, const std::string& key) {
+    void demand_online(std::uint32_t id, const char* key) const {
         if (topology_.find(id) == nullptr) {
-            throw StartupError(EX_CONFIG, key + ": core " + std::to_string(id) +
+            throw StartupError(EX_CONFIG, std::string(key) + ": core " + std::to_string(id) +
                                               " is not online on this machine (see lscpu -e)");
         }
+    }
+
+    std::uint32_t take(std::uint32_t id, const char* key) {
+        demand_online(id, key);
         ++threads_on_[id];
         return id;
     }
@@ -99,7 +109,8 @@ private:
     /// @return  nullptr: no CPU may be used
     const Cpu* least_busy(const NumaNode& node, bool local_only) {
         const auto rank = [&](const Cpu& cpu) {
-            return std::tuple(threads_on_[cpu.id], is_remote(cpu.node, node), cpu.sibling, cpu.id);
+            return std::tuple(threads_on_[cpu.id], is_helpers(cpu.id), is_remote(cpu.node, node),
+                              cpu.sibling, cpu.id);
         };
         const Cpu* best = nullptr;
         for (const Cpu& cpu : topology_.cpus) {
@@ -109,6 +120,39 @@ private:
             }
         }
         return best;
+    }
+
+    [[nodiscard]] bool is_helpers(std::uint32_t id) const {
+        return std::ranges::find(options_.helper_cores, id) != options_.helper_cores.end();
+    }
+
+    [[nodiscard]] bool is_inputs(std::uint32_t id) const {
+        return std::ranges::find(plan_.input_cpus, id) != plan_.input_cpus.end();
+    }
+
+    void place_helpers() {
+        plan_.helper_cpus = options_.helper_cores;
+        if (plan_.helper_cpus.empty()) {
+            plan_.helper_cpus = {plan_.export_cpu};
+        }
+        helpers_share_ =
+            std::ranges::all_of(plan_.helper_cpus, [this](auto id) { return is_inputs(id); });
+        if (!helpers_share_) {
+            std::erase_if(plan_.helper_cpus, [this](auto id) { return is_inputs(id); });
+        }
+    }
+
+    void warn_of_helpers() {
+        if (!helpers_share_) {
+            return;
+        }
+        std::string cores;
+        for (const std::uint32_t id : plan_.helper_cpus) {
+            cores += (cores.empty() ? "core " : ", core ") + std::to_string(id);
+        }
+        plan_.back_off = true;
+        plan_.warnings.push_back("no core is left for helper threads: they share " + cores +
+                                 " with an input thread, which may lose packets meanwhile");
     }
 
     void warn_unused(std::size_t queues) {
@@ -143,6 +187,7 @@ private:
     const Topology& topology_;
     CorePlan plan_;
     std::map<std::uint32_t, unsigned> threads_on_;
+    bool helpers_share_ = false;  ///< each of their CPUs has an input thread
 };
 
 }  // namespace

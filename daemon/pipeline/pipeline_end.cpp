@@ -10,12 +10,12 @@
 #include <cstring>
 #include <exception>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "export/collector/collector_group.hpp"
 #include "export/memory_reserve.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 namespace {
@@ -124,9 +124,9 @@ std::string wait_of_end(const Ledger& ledger, std::chrono::milliseconds drain_ti
 void stop_beside(Pipeline& pipeline, Signals& signals,
                  const std::function<void(const std::atomic<bool>& stopped)>& watch) {
     std::atomic<bool> stopped{false};
-    std::jthread stopping;
+    HelperThread stopping;
     try {
-        stopping = std::jthread([&] {
+        stopping = HelperThread({.name = "stop"}, [&](ThreadPlaceInRegistry&) {
             MemoryReserve reserve;
             reserve.fill();
             pipeline.stop();

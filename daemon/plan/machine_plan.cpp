@@ -26,6 +26,7 @@ public:
         }
         const NumaNode first = queues.empty() ? std::nullopt : queues.front().node;
         add("export", best_for(first, false), first);
+        place_helpers();
         judge_nodes(queues);
         warn_of_sharing();
         warn_of_cpus();
@@ -63,6 +64,36 @@ private:
             }
         }
         return best;
+    }
+
+    /// They are seldom busy, and may have the core that the kernel uses too.
+    void place_helpers() {
+        for (const Cpu& cpu : topology_.cpus) {
+            const bool is_free = cpu.allowed && !cpu.isolated && busy_in_core_[cpu.core] == 0;
+            if (is_free && !plan_.helpers) {
+                plan_.helpers = {.name = "helpers",
+                                 .cpu = cpu.id,
+                                 .node = cpu.node,
+                                 .why = "a core without a busy thread"};
+            }
+        }
+        if (!plan_.helpers && !plan_.threads.empty()) {
+            const PlannedThread& exporting = plan_.threads.back();
+            plan_.helpers = {.name = "helpers",
+                             .cpu = exporting.cpu,
+                             .node = exporting.node,
+                             .why = "no core is left: with the export thread"};
+            warn_if_helpers_share(exporting);
+        }
+    }
+
+    void warn_if_helpers_share(const PlannedThread& exporting) {
+        const std::vector<std::string>& there = threads_on_[exporting.cpu];
+        if (there.size() > 1) {
+            plan_.warnings.push_back(
+                fmt::format("helper threads share CPU {} with {}, which may lose packets meanwhile",
+                            exporting.cpu, there.front()));
+        }
     }
 
     [[nodiscard]] std::string reasons_for(const Cpu& cpu, const NumaNode& node) {
@@ -224,7 +255,10 @@ const char* name_of(NumaPolicy policy) {
 }  // namespace
 
 CoreOptions MachinePlan::cores() const {
-    CoreOptions cores{.export_cores = {}, .input_cores = {}, .numa = numa};
+    CoreOptions cores{.export_cores = {}, .input_cores = {}, .helper_cores = {}, .numa = numa};
+    if (helpers) {
+        cores.helper_cores = {helpers->cpu};
+    }
     for (const PlannedThread& thread : threads) {
         cores.input_cores.push_back(thread.cpu);
     }
@@ -242,17 +276,35 @@ MachinePlan plan_machine(const Topology& topology, std::span<const QueueToPlace>
     return plan;
 }
 
-std::string to_text(const MachinePlan& plan, const Topology& topology,
-                    std::span<const NodeMemory> memory) {
-    std::string text = machine_table(topology, memory);
+std::string to_text(const MachinePlan& plan, const Topology& topology, const ProbeParts& parts) {
+    std::string text = machine_table(topology, parts.pages);
+    text += fmt::format("\n{:<24}{:>11}  {}\n", "memory", "MiB", "node");
+    for (const MemoryPart& part : parts.memory) {
+        constexpr double kMebibyte = 1U << 20U;
+        text += fmt::format("{:<24}{:>11.1f}  {}\n", part.part,
+                            static_cast<double>(part.octets) / kMebibyte, text_of(part.node));
+    }
+    text += fmt::format("{:<24}{:>11}  {}\n", "heap", "as needed",
+                        "fragments, filters, messages for collectors, answers");
     text += fmt::format("\n{:<24}{:<6}{:<6}{}\n", "thread", "CPU", "node", "why");
-    for (const PlannedThread& thread : plan.threads) {
+    const auto add = [&text](const PlannedThread& thread) {
         text += fmt::format("{:<24}{:<6}{:<6}{}\n", thread.name, thread.cpu, text_of(thread.node),
                             thread.why);
+    };
+    std::ranges::for_each(plan.threads, add);
+    if (plan.helpers) {
+        add(*plan.helpers);
+    }
+    text += fmt::format("\n{:<24}{}\n", "helper thread", "what it does");
+    for (const PlannedHelper& helper : parts.helpers) {
+        text += fmt::format("{:<24}{}\n", helper.name, helper.work);
     }
     const CoreOptions cores = plan.cores();
-    text += fmt::format("\ncores:\n  export: {}\n  input: [{}]\n  numa: {}\n",
+    text += fmt::format("\ncores:\n  export: {}\n  input: [{}]\n  helpers: {}\n  numa: {}\n",
                         fmt::join(cores.export_cores, ", "), fmt::join(cores.input_cores, ", "),
+                        cores.helper_cores.empty()
+                            ? "auto"
+                            : fmt::format("[{}]", fmt::join(cores.helper_cores, ", ")),
                         name_of(plan.numa));
     for (const std::string& warning : plan.warnings) {
         text += (&warning == plan.warnings.data() ? "\n" : "") + ("warning: " + warning + "\n");

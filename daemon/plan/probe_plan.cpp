@@ -14,20 +14,26 @@ namespace {
 
 constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;
 
-class MemoryByNode {
-public:
-    void add(const NumaNode& node, std::uint64_t octets) {
-        auto place = std::ranges::find(needs_, node, &NodeMemory::node);
-        if (place == needs_.end()) {
-            place = needs_.insert(place, {.node = node, .pages = 0});
-        }
-        place->pages += (octets + kPage - 1) / kPage;
+/// Calls `add` with part, node and octets of each block of memory.
+template <class Add>
+void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
+    for (const PoolSize& pool : plan.pools) {
+        add(kPacketBuffers, pool.node, pool.memory());
     }
-    [[nodiscard]] std::vector<NodeMemory> take() { return std::move(needs_); }
-
-private:
-    std::vector<NodeMemory> needs_;
-};
+    for (const std::optional<PoolSize>& heads : plan.heads) {
+        if (heads) {
+            add(kHeadBuffers, heads->node, heads->memory());
+        }
+    }
+    const RecordLayout layout = RecordLayout::of(
+        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    for (const QueueToPlace& queue : plan.queues) {
+        const auto [cache, ring] = queue_memory({.flows = config.flows, .layout = layout});
+        add(kFlowCaches, queue.node, cache);
+        add(kRecordRings, queue.node, ring);
+    }
+    add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
+}
 
 }  // namespace
 
@@ -49,31 +55,65 @@ ProbePlan plan_probe(const Config& config) {
     return plan;
 }
 
+std::vector<PlannedHelper> helpers_of(const Config& config) {
+    std::vector<PlannedHelper> helpers{
+        {.name = "main", .work = "signals, reloads, statistics, the watchdog"}};
+    const auto add_if = [&helpers](bool is_there, const char* name, const char* work) {
+        if (is_there) {
+            helpers.push_back({.name = name, .work = work});
+        }
+    };
+    const auto has = [&config](auto is_such) {
+        return std::ranges::any_of(config.export_.collectors, is_such);
+    };
+    add_if(!config.telemetry.listen.empty(), "telemetry", "metrics and health by HTTP");
+    add_if(!config.control.socket.empty(), "control", "takes the commands of tributary");
+    add_if(!config.control.socket.empty(), "command", "one for each command that runs, 16 at most");
+    add_if(has([](const CollectorOptions& each) { return each.rotation.is_on(); }), "files",
+           "names finished files, and runs their command");
+    add_if(has([](const CollectorOptions& each) { return each.transport != TransportKind::file; }),
+           "lookup", "looks up a collector's name while it connects; none for an address");
+    add_if(std::ranges::any_of(config.inputs,
+                               [](const InputOptions& input) { return !input.filter.empty(); }),
+           "filter", "compiles a filter, and looks up its names");
+    helpers.push_back({.name = "eal-intr-thread", .work = "DPDK's: interrupts and alarms"});
+    add_if(config.telemetry.dpdk, "telemetry-v2", "DPDK's: its telemetry socket");
+    helpers.push_back({.name = "stop", .work = "at the end: waits for the last records"});
+    return helpers;
+}
+
 std::uint64_t octets_of(std::span<const NodeMemory> memory) {
     return std::accumulate(
         memory.begin(), memory.end(), std::uint64_t{0},
         [](std::uint64_t sum, const NodeMemory& node) { return sum + node.pages * kPage; });
 }
 
+std::vector<MemoryPart> memory_parts(const ProbePlan& plan, const Config& config) {
+    std::vector<MemoryPart> parts;
+    for_each_block(
+        plan, config, [&parts](const char* part, const NumaNode& node, std::uint64_t octets) {
+            auto place = std::ranges::find_if(parts, [&](const MemoryPart& each) {
+                return each.part == part && each.node == node;
+            });
+            if (place == parts.end()) {
+                place = parts.insert(place, {.part = part, .node = node, .octets = 0, .used = {}});
+            }
+            place->octets += octets;
+        });
+    return parts;
+}
+
 std::vector<NodeMemory> memory_of(const ProbePlan& plan, const Config& config) {
-    MemoryByNode memory;
-    for (const PoolSize& pool : plan.pools) {
-        memory.add(pool.node, pool.memory());
-    }
-    for (const std::optional<PoolSize>& heads : plan.heads) {
-        if (heads) {
-            memory.add(heads->node, heads->memory());
-        }
-    }
-    const RecordLayout layout = RecordLayout::of(
-        effective_groups(config.export_.fields, config.flows), config.flows.direction);
-    for (const QueueToPlace& queue : plan.queues) {
-        for (const std::size_t octets : queue_memory({.flows = config.flows, .layout = layout})) {
-            memory.add(queue.node, octets);
-        }
-    }
-    memory.add(plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
-    return memory.take();
+    std::vector<NodeMemory> memory;
+    for_each_block(plan, config,
+                   [&memory](const char*, const NumaNode& node, std::uint64_t octets) {
+                       auto place = std::ranges::find(memory, node, &NodeMemory::node);
+                       if (place == memory.end()) {
+                           place = memory.insert(place, {.node = node, .pages = 0});
+                       }
+                       place->pages += (octets + kPage - 1) / kPage;
+                   });
+    return memory;
 }
 
 }  // namespace tributary

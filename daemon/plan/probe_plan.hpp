@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "conf/config.hpp"
 #include "daemon/machine/device.hpp"
+#include "daemon/machine/memory_part.hpp"
 #include "daemon/machine/placement.hpp"
 #include "daemon/machine/topology.hpp"
 #include "daemon/port/packet_pool.hpp"
@@ -29,17 +31,37 @@ struct ProbePlan {
 /// @thread  main
 [[nodiscard]] ProbePlan plan_probe(const Config& config);
 
+/// A helper thread of a probe.
+struct PlannedHelper {
+    std::string name;  ///< as `top -H` shows it
+    std::string work;
+};
+
+/// The helper threads of a probe, and of the libraries that it uses, as `tributary top` shows them.
+/// @thread  any; pure
+[[nodiscard]] std::vector<PlannedHelper> helpers_of(const Config& config);
+
 /// Memory of a probe on a node, in huge pages of 2 MiB.
 struct NodeMemory {
     NumaNode node;
     std::uint64_t pages{};
 };
 
+/// The memory of each part outside the heap, by node: packet buffers, head buffers, flow caches,
+/// record rings, and DPDK's own. The heap holds the rest: fragments, filters, the messages of
+/// collectors and what answers take.
+[[nodiscard]] std::vector<MemoryPart> memory_parts(const ProbePlan& plan, const Config& config);
+
+// The names of parts in use.
+inline constexpr const char* kPacketBuffers = "packet buffers";
+inline constexpr const char* kHeadBuffers = "head buffers";
+inline constexpr const char* kFlowCaches = "flow caches";
+inline constexpr const char* kRecordRings = "record rings";
+
 /// @return  octets on all nodes
 [[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);
 
-/// Packet buffers, caches and rings, each in pages of its own, by node; and DPDK's own memory, on
-/// the first node.
+/// memory_parts(), each buffer pool, cache and ring in pages of its own.
 [[nodiscard]] std::vector<NodeMemory> memory_of(const ProbePlan& plan, const Config& config);
 
 }  // namespace tributary

@@ -16,7 +16,9 @@ inline constexpr std::uint64_t kEalOwnMemory = 64U << 20U;
 
 struct EalOptions {
     std::vector<EalDevice> devices;
-    std::vector<std::uint32_t> main_cpus;  ///< of the calling thread afterwards, not empty
+    /// Of the calling thread afterwards, not empty. DPDK's own threads get the calling thread's
+    /// CPUs of before without these, and these if none is left: so it should have no others.
+    std::vector<std::uint32_t> main_cpus;
     bool may_use_huge_pages = true;
     bool has_telemetry = false;      ///< opens DPDK's telemetry socket
     std::uint64_t memory_bytes = 0;  ///< later taken from DPDK by packet pools and others

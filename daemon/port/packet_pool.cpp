@@ -99,6 +99,8 @@ PacketPool::PacketPool(const PoolSize& size, const std::string& name)
     }
 }
 
+std::uint32_t PacketPool::in_use() const noexcept { return rte_mempool_in_use_count(pool_); }
+
 PacketPool::~PacketPool() { rte_mempool_free(pool_); }
 
 }  // namespace tributary

@@ -54,6 +54,10 @@ public:
     PacketPool& operator=(const PacketPool&) = delete;
 
     [[nodiscard]] const PoolSize& size() const noexcept { return size_; }
+    /// Buffers that are taken, by rings of NICs too; those in threads' caches are not.
+    /// @thread  any
+    /// @cost    a look at each thread's cache
+    [[nodiscard]] std::uint32_t in_use() const noexcept;
     [[nodiscard]] rte_mempool* get() const noexcept { return pool_; }
 
 private:

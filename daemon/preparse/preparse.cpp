@@ -45,6 +45,15 @@ std::unique_ptr<Eal> start_eal(const PreparsePlan& plan) {
     return plan.devices.empty() ? nullptr : std::make_unique<Eal>(eal_options(plan));
 }
 
+/// Plans the job, and puts the main thread on its core before any other thread begins.
+PreparsePlan take_places(const PreparseJob& job, const Config& config, std::uint16_t streams) {
+    PreparsePlan plan = plan_preparse(job, config, streams);
+    if (!plan.devices.empty()) {
+        keep_main_thread_on(plan.cores.helper_cpus);
+    }
+    return plan;
+}
+
 /// The parts of a running preparse, in the order of their dependencies.
 class PreparseRun {
 public:
@@ -53,7 +62,7 @@ public:
           config_(config),
           signals_(signals),
           input_(input_of(job, config)),
-          plan_(plan_preparse(job, config, input_.streams)),
+          plan_(take_places(job, config, input_.streams)),
           files_(job.captures, 1),
           early_signal_(await_first_capture(files_, signals)),
           eal_(start_eal(plan_)),

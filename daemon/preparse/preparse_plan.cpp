@@ -104,7 +104,7 @@ PreparsePlan plan_preparse(const PreparseJob& job, const Config& config, std::ui
 }
 
 EalOptions eal_options(const PreparsePlan& plan) {
-    EalOptions options{.devices = plan.devices, .main_cpus = {plan.cores.export_cpu}};
+    EalOptions options{.devices = plan.devices, .main_cpus = plan.cores.helper_cpus};
     for (const PoolSize& pool : plan.pools) {
         options.memory_bytes += pool.memory();
     }

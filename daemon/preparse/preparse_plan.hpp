@@ -41,7 +41,7 @@ struct PreparsePlan {
     std::vector<NumaNode> nodes;
     std::vector<PoolSize> pools;
     std::optional<PoolSize> heads;  ///< if the input needs head buffers
-    CorePlan cores;  ///< a CPU per stream; the main thread has the one for the export thread
+    CorePlan cores;  ///< a CPU per stream; there is no export thread, only helper threads
 };
 
 /// Plans a job on this machine, before any hardware is touched.

@@ -4,10 +4,12 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <array>
 #include <chrono>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "daemon/pipeline/ledger_rows.hpp"
@@ -79,6 +81,8 @@ constexpr Metric kMaxFlows{"tributary_max_flows", "Room of the flow cache.", Met
 Metric metric_of(const MetricWords& words) {
     return {words.name, words.help, words.is_gauge ? MetricType::Gauge : MetricType::Counter};
 }
+
+std::string node_text(const NumaNode& node) { return node ? std::to_string(*node) : "none"; }
 
 Labels with_label(Labels labels, const char* label, const std::string& name) {
     labels.push_back({label, name});
@@ -170,6 +174,73 @@ void add_spool(Families& families, const GroupSpoolLedger& spool) {
     });
 }
 
+/// Threads of one name, such as those of commands, are one sample: their times are added up.
+struct HelperSum {
+    std::uint64_t threads = 0;
+    std::optional<std::chrono::nanoseconds> cpu_time = std::chrono::nanoseconds{0};
+    std::optional<bool> hangs;
+
+    void add(const ProcessThread& thread) {
+        ++threads;
+        cpu_time = cpu_time && thread.cpu_time ? std::optional(*cpu_time + *thread.cpu_time)
+                                               : std::nullopt;
+        if (thread.hangs) {
+            hangs = hangs.value_or(false) || *thread.hangs;
+        }
+    }
+};
+
+void add_helpers(Families& families, const std::vector<HelperFigures>& helpers) {
+    std::map<std::pair<std::string, const char*>, HelperSum> by_name;
+    std::map<std::array<std::string, 4>, std::uint64_t> places;
+    for (const HelperFigures& helper : helpers) {
+        const ProcessThread& thread = helper.thread;
+        by_name[{thread.name, name_of(thread.role)}].add(thread);
+        ++places[{thread.name, name_of(thread.role), cpu_list(thread.cpus),
+                  node_text(helper.node)}];
+    }
+    for (const auto& [place, threads] : places) {
+        families.add(
+            {"tributary_helper_threads",
+             "Threads that are neither input nor export threads, with the cores that they "
+             "may run on and the NUMA node of these.",
+             MetricType::Gauge},
+            {{"thread", place[0]}, {"role", place[1]}, {"cpus", place[2]}, {"node", place[3]}},
+            threads);
+    }
+    for (const auto& [name, sum] : by_name) {
+        const Labels labels{{"thread", name.first}, {"role", name.second}};
+        if (sum.cpu_time) {
+            families.add({"tributary_helper_cpu_seconds_total",
+                          "CPU time of helper threads, in steps of the kernel's clock ticks; "
+                          "absent: unknown."},
+                         labels, seconds(*sum.cpu_time));
+        }
+        if (sum.hangs) {
+            families.add({"tributary_helper_hangs",
+                          "Whether its present work takes longer than it may; absent: it may take "
+                          "any time.",
+                          MetricType::Gauge},
+                         labels, *sum.hangs ? 1.0 : 0.0);
+        }
+    }
+}
+
+void add_memory(Families& families, const std::vector<MemoryPart>& memory) {
+    for (const MemoryPart& part : memory) {
+        const Labels labels{{"part", part.part}, {"node", node_text(part.node)}};
+        families.add({"tributary_memory_bytes",
+                      "Memory outside the heap by what it is for and by NUMA node: reserved.",
+                      MetricType::Gauge},
+                     labels, part.octets);
+        if (part.used) {
+            families.add({"tributary_memory_used_bytes", "The same: in use; absent: unknown.",
+                          MetricType::Gauge},
+                         labels, *part.used);
+        }
+    }
+}
+
 void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& figures) {
     for (std::size_t index = 0; index < figures.rings.size(); ++index) {
         const Labels labels = labels_of(ledger.queues.at(index));
@@ -199,8 +270,10 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
     for (const InputFigures& input : figures.inputs) {
         add_link(families, input);
     }
+    add_helpers(families, figures.helpers);
+    add_memory(families, figures.memory);
     for (const HeapUse& use : figures.heap) {
-        const Labels labels{{"node", use.node ? std::to_string(*use.node) : "none"}};
+        const Labels labels{{"node", node_text(use.node)}};
         families.add({"tributary_heap_allocated_bytes",
                       "Of the heap, by the NUMA node of its arena: in use.", MetricType::Gauge},
                      labels, use.allocated);

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "daemon/machine/memory_part.hpp"
 #include "daemon/machine/node_heap.hpp"
 #include "daemon/pipeline/collector_figures.hpp"
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
 #include "daemon/pipeline/thread_load.hpp"
 #include "daemon/port/port_link.hpp"
+#include "daemon/telemetry/helper_figures.hpp"
 
 namespace tributary {
 
@@ -28,6 +30,8 @@ struct ProbeFigures {
     std::vector<CollectorFigures> collectors{};  ///< the present ones
     std::vector<InputFigures> inputs{};          ///< of the ledger's ports
     std::vector<HeapUse> heap{};                 ///< by NUMA node
+    std::vector<HelperFigures> helpers{};        ///< all threads beside `threads`
+    std::vector<MemoryPart> memory{};            ///< outside the heap
     std::uint64_t max_flows{};                   ///< of each queue
     std::chrono::sys_seconds started{};
     std::string version;

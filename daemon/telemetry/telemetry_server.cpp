@@ -18,12 +18,12 @@
 #include <new>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "daemon/base/client_places.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/telemetry/telemetry_pages.hpp"
+#include "export/threads/helper_thread.hpp"
 #include "export/transport/socket.hpp"
 
 namespace tributary {
@@ -81,7 +81,8 @@ public:
             refuse(address, EX_OSERR, words_for(errno));
         }
         try {
-            thread_ = std::thread([this] { run(); });
+            thread_ = HelperThread({.name = "telemetry", .patience = kPatience},
+                                   [this](ThreadPlaceInRegistry& place) { run(place); });
         } catch (const std::system_error& error) {
             refuse(address, EX_OSERR, std::string("no thread for it: ") + error.what());
         }
@@ -97,8 +98,11 @@ public:
 private:
     using Time = ClientPlaces::Time;
 
-    void run() {
-        while (!wait()) {
+    /// A round takes milliseconds: what is longer waits for a driver or a lock.
+    static constexpr std::chrono::seconds kPatience{10};
+
+    void run(ThreadPlaceInRegistry& place) {
+        while (!wait(place)) {
             try {
                 take_connections();
                 http_.run();
@@ -111,11 +115,14 @@ private:
     }
 
     /// @return  true: the server ends
-    bool wait() {
+    bool wait(ThreadPlaceInRegistry& place) {
         const int listener = steady_clock::now() < pause_end_ ? -1 : listener_.get();
         std::array<pollfd, 3> fds{
             {{stop_.get(), POLLIN, 0}, {listener, POLLIN, 0}, {http_.descriptor(), POLLIN, 0}}};
-        ::poll(fds.data(), fds.size(), static_cast<int>(patience().count()));
+        const auto longest = static_cast<int>(patience().count());
+        place.begin_to_wait();
+        ::poll(fds.data(), fds.size(), longest);
+        place.begin_work();
         return fds[0].revents != 0;
     }
 
@@ -192,7 +199,7 @@ private:
     FileDescriptor stop_;  ///< an eventfd
     TelemetryPages http_;  ///< the thread's alone
     Time pause_end_;       ///< no connection is accepted before
-    std::thread thread_;
+    HelperThread thread_;
 };
 
 TelemetryServer::TelemetryServer(const std::string& address, Pages pages)

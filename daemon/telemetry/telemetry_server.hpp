@@ -31,7 +31,7 @@ public:
     /// @param pages    called by the server's thread
     /// @errors  StartupError(69): the address cannot be opened; StartupError(71): no thread,
     ///          descriptor or memory for the server
-    /// @thread  main; the server's thread gets its CPUs and its signal mask
+    /// @thread  main; the server's helper thread gets its signal mask
     TelemetryServer(const std::string& address, Pages pages);
     TelemetryServer(const TelemetryServer&) = delete;
     TelemetryServer& operator=(const TelemetryServer&) = delete;

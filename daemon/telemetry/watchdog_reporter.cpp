@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/telemetry/status_line.hpp"
+#include "export/threads/thread_registry.hpp"
 
 namespace tributary {
 
@@ -33,11 +34,36 @@ void WatchdogReporter::look(Uptime now, std::string input_faults) {
     for (const std::string& name : threads_.hanging()) {
         faults += "thread " + name + " hangs\n";
     }
+    faults += look_at_helpers(now);
     {
         const std::lock_guard lock(faults_mutex_);
         faults_ = std::move(faults);
     }
     report_status(now);  // last: it asks drivers, which may hang
+}
+
+/// Logs the helper threads that began to hang, or go on again. @return  a line for each that hangs
+std::string WatchdogReporter::look_at_helpers(Uptime now) {
+    std::map<std::uint64_t, std::string> hanging;
+    std::string faults;
+    for (const RegisteredThread& thread : registered_threads()) {
+        if (!thread.hangs(now)) {
+            continue;
+        }
+        hanging.emplace(thread.serial, thread.name);
+        faults += "helper thread " + thread.name + " hangs\n";
+        if (!hanging_helpers_.contains(thread.serial)) {
+            spdlog::warn("helper thread {} hangs: its work takes longer than {} s", thread.name,
+                         thread.patience.count());
+        }
+    }
+    for (const auto& [serial, name] : hanging_helpers_) {
+        if (!hanging.contains(serial)) {
+            spdlog::warn("helper thread {} goes on again", name);
+        }
+    }
+    hanging_helpers_ = std::move(hanging);
+    return faults;
 }
 
 std::string WatchdogReporter::faults() const {

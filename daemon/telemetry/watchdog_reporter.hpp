@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,8 +16,9 @@
 namespace tributary {
 
 /// Reports a running probe's health: it logs hanging threads, resets the service manager's watchdog
-/// while no thread hangs, and updates the status line. Without resets the service manager starts
-/// the probe anew.
+/// while no input or export thread hangs, and updates the status line. Without resets the service
+/// manager starts the probe anew. A helper thread that hangs is a fault, but no reason for that:
+/// packets are metered, and records leave all the same.
 /// @thread  main
 class WatchdogReporter {
 public:
@@ -41,12 +44,14 @@ public:
 
 private:
     void report_status(Uptime now);
+    [[nodiscard]] std::string look_at_helpers(Uptime now);
 
     ServiceManager& service_;
     StallDetector threads_;
     std::function<Ledger()> ledger_;
     Ledger reported_;
     Uptime reported_at_;
+    std::map<std::uint64_t, std::string> hanging_helpers_;  ///< names by serial number
     mutable std::mutex faults_mutex_;
     std::string faults_;
 };

@@ -120,7 +120,8 @@ bool sync_file(const std::string& name) {
 
 FileFinisher::FileFinisher() {
     try {
-        thread_ = std::thread([this] { run(); });
+        thread_ = HelperThread({.name = "files", .patience = kLongCommand},
+                               [this](ThreadPlaceInRegistry& place) { run(place); });
     } catch (const std::system_error& error) {
         throw std::system_error(error.code(), "no thread to finish files");
     }
@@ -150,15 +151,17 @@ void FileFinisher::add(std::list<FinishedFile>& files) noexcept {
     changed_.notify_all();
 }
 
-void FileFinisher::run() {
+void FileFinisher::run(ThreadPlaceInRegistry& place) {
     drop_ambient_capabilities();
     std::unique_lock lock(mutex_);
     for (;;) {
+        place.begin_to_wait();
         changed_.wait(lock, [this] { return ending_ || !files_.empty() || !named_.empty(); });
+        place.begin_work();
         if (!files_.empty()) {
             name_first(lock);
         } else if (!named_.empty()) {
-            give_first_to_command(lock);
+            give_first_to_command(lock, place);
         } else {
             has_ended_ = true;
             changed_.notify_all();
@@ -180,11 +183,11 @@ void FileFinisher::name_first(Lock& lock) {
     }
 }
 
-void FileFinisher::give_first_to_command(Lock& lock) {
+void FileFinisher::give_first_to_command(Lock& lock, ThreadPlaceInRegistry& place) {
     std::list<FinishedFile> one;
     one.splice(one.end(), named_, named_.begin());
     try {
-        std::string failure = run_command(lock, one.front());
+        std::string failure = run_command(lock, place, one.front());
         if (!failure.empty()) {
             keep(failures_, Failure{.text = "command for " + one.front().name + ": " + failure,
                                     .is_news = failure != command_failure_});
@@ -197,7 +200,8 @@ void FileFinisher::give_first_to_command(Lock& lock) {
 }
 
 /// Until the command ends, further files get their names.
-void FileFinisher::watch_command(Lock& lock, const std::string& name) {
+void FileFinisher::watch_command(Lock& lock, ThreadPlaceInRegistry& place,
+                                 const std::string& name) {
     constexpr std::chrono::milliseconds kLongestLook{32};
     std::chrono::milliseconds look{1};
     using Clock = std::chrono::steady_clock;
@@ -206,6 +210,7 @@ void FileFinisher::watch_command(Lock& lock, const std::string& name) {
     while (!has_ended(child_)) {
         changed_.wait_for(lock, look, [this] { return !files_.empty(); });
         look = std::min(2 * look, kLongestLook);
+        place.begin_work();  // each look: a long command is logged, and is no hanging thread
         if (!files_.empty()) {
             name_first(lock);
         }
@@ -264,7 +269,8 @@ std::string FileFinisher::name(FinishedFile& done) {
 }
 
 /// @return  the failure; empty: none
-std::string FileFinisher::run_command(Lock& lock, const FinishedFile& done) {
+std::string FileFinisher::run_command(Lock& lock, ThreadPlaceInRegistry& place,
+                                      const FinishedFile& done) {
     if (!is_patient_) {
         return "not run, because earlier ones took too long";
     }
@@ -273,7 +279,7 @@ std::string FileFinisher::run_command(Lock& lock, const FinishedFile& done) {
         child_ = 0;
         return words_for(error);
     }
-    watch_command(lock, done.name);
+    watch_command(lock, place, done.name);
     return reap(
         std::exchange(child_, 0));  // end() must kill this child, no later one of its number
 }

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "export/file_descriptor.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 
@@ -27,9 +27,9 @@ struct FinishedFile {
     bool is_former{};       ///< a former run has left it, perhaps with a message cut at its end
 };
 
-/// Finishes files one after the other in a thread of its own, because the disk and a command may
-/// take long. A file has its name, and its descriptor is closed, also while the command for an
-/// earlier one runs.
+/// Finishes files one after the other in a helper thread, because the disk and a command may take
+/// long. The command runs on the helper cores, too. A file has its name, and its descriptor is
+/// closed, also while the command for an earlier one runs.
 class FileFinisher {
 public:
     /// A command that runs for longer is logged, again and again.
@@ -62,10 +62,10 @@ public:
 private:
     using Lock = std::unique_lock<std::mutex>;
 
-    void run();
+    void run(ThreadPlaceInRegistry& place);
     void name_first(Lock& lock);
-    void give_first_to_command(Lock& lock);
-    void watch_command(Lock& lock, const std::string& name);
+    void give_first_to_command(Lock& lock, ThreadPlaceInRegistry& place);
+    void watch_command(Lock& lock, ThreadPlaceInRegistry& place, const std::string& name);
     void log_long_command(const std::string& name, std::chrono::seconds lasts) noexcept;
     template <class Line>
     [[nodiscard]] Line take_first(std::deque<Line>& lines) {
@@ -87,7 +87,8 @@ private:
     }
     [[nodiscard]] std::string try_to_name(FinishedFile& done) noexcept;
     [[nodiscard]] std::string name(FinishedFile& done);
-    [[nodiscard]] std::string run_command(Lock& lock, const FinishedFile& done);
+    [[nodiscard]] std::string run_command(Lock& lock, ThreadPlaceInRegistry& place,
+                                          const FinishedFile& done);
 
     std::mutex mutex_;  ///< guards all but the thread
     std::condition_variable changed_;
@@ -100,7 +101,7 @@ private:
     bool ending_{};           ///< no more files come
     bool is_patient_ = true;  ///< commands may run
     bool has_ended_{};        ///< nothing is left to do
-    std::thread thread_;
+    HelperThread thread_;
 };
 
 }  // namespace tributary

@@ -14,10 +14,10 @@
 #include <cstring>
 #include <new>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "export/export_error.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 namespace {
@@ -205,7 +205,8 @@ void Resolver::begin_lookup() {
         lookup_->done.store(true, std::memory_order_relaxed);  // read by this thread
         return;
     }
-    std::thread([lookup = lookup_, host = host_, port = port_, type = socket_type_] {
+    HelperThread({.name = "lookup"}, [lookup = lookup_, host = host_, port = port_,
+                                      type = socket_type_](ThreadPlaceInRegistry&) {
         lookup->run(host, port, type);
     }).detach();
 }

@@ -24,7 +24,8 @@ TABLE = {
     "flowcache": (("flowcache/tcp", *RECORDS), (r"immintrin\.h",)),
     "flowcache/input": (("flowcache", *RECORDS), ()),
     "export": (RECORDS, (SYSTEM,)),
-    "export/transport": (("export",), (SYSTEM, r"openssl/.*\.h")),
+    "export/threads": ((), (SYSTEM,)),
+    "export/transport": (("export", "export/threads"), (SYSTEM, r"openssl/.*\.h")),
     "export/ipfix": (("export", *RECORDS), (r"fixbuf/public\.h", r"xxhash\.h")),
     "export/spool": (("export", "export/transport", "flowcache/record"), (SYSTEM, r"xxhash\.h")),
     "export/collector": (("export", "export/ipfix", "export/spool", "export/transport", "flowcache/record"), ()),
@@ -32,20 +33,21 @@ TABLE = {
     "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
     "conf": (("daemon/base", "export", "flowcache/record"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
     "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),
-    "daemon/machine": (("daemon/base", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
-    "daemon/filter": (("conf", "daemon/base", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
-    "daemon/capture": (("daemon/base", "export", "export/transport", *INPUT),
+    "daemon/machine": (("daemon/base", "export/threads", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
+    "daemon/filter": (("conf", "daemon/base", "export/threads", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
+    "daemon/capture": (("daemon/base", "export", "export/threads", "export/transport", *INPUT),
                        (SYSTEM, LOG, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
     # the only room that may include rte_ethdev, rte_mbuf and rte_mempool
     "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
     "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
-                         "export/ipfix", "flowcache", *INPUT),
+                         "export/ipfix", "export/threads", "flowcache", *INPUT),
                         (FMT, LOG, JSON, r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
     "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
-                          "export/transport"),
+                          "export/threads", "export/transport"),
                          (SYSTEM, FMT, LOG, JSON, r"microhttpd\.h", r"prometheus/.*\.h", r"systemd/sd-daemon\.h",
                           r"rte_(eal|telemetry)\.h")),
-    "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing"),
+    "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing",
+                        "export/threads"),
                        (SYSTEM, FMT, LOG, JSON)),
     "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export"), (SYSTEM, FMT)),
     "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",
@@ -57,7 +59,7 @@ TABLE = {
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
                 "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/telemetry", "export",
-                "export/listing", "export/transport", "flowcache/input"),
+                "export/listing", "export/threads", "export/transport", "flowcache/input"),
                (SYSTEM, LOG, r"CLI/CLI\.hpp")),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder
@@ -116,6 +118,14 @@ def dpdk_faults():
             yield path + ": DPDK belongs in daemon/, its tests and perf/support/rte_table.cpp"
 
 
+def thread_faults():
+    """Threads are started by HelperThread and PinnedThread alone, which place and register them."""
+    allowed = ("export/threads/helper_thread.", "daemon/machine/pinned_thread.")
+    for path in tree.sources(".hpp", ".cpp", under=tree.MODULES):
+        if not path.startswith(allowed) and re.search(r"std::j?thread\b(?!::)|std::async\b|pthread_create", tree.read(path)):
+            yield path + ": a thread of its own; HelperThread is for all but input and export threads"
+
+
 def main():
     paths = tree.sources(".hpp", ".cpp", under=tree.MODULES)
     faults = list(table_faults({os.path.dirname(path) for path in paths}))
@@ -123,6 +133,7 @@ def main():
                for fault in faults_in(path, tree.read(path))]
     faults += unused_arrows(paths)
     faults += dpdk_faults()
+    faults += thread_faults()
     fixbuf = [path for path in paths if re.search(r"#\s*include\s*<fixbuf/", tree.read(path))]
     if len(fixbuf) != FIXBUF_FILES or not all(path.endswith(".cpp") for path in fixbuf):
         faults.append("libfixbuf belongs in %d .cpp files: %s" % (FIXBUF_FILES, ", ".join(fixbuf)))

@@ -38,8 +38,8 @@ class Plan(harness.TestCase):
                     fields = dict(line.split(":\t", 1) for line in status.read().splitlines() if ":\t" in line)
                 cpus[fields["Name"]] = fields["Cpus_allowed_list"]
             self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
-        planned = re.match(r"cores:\n  export: (\d+)\n  input: \[(\d+)\]\n  numa: strict\n", block)
-        self.assertEqual((cpus["export"], cpus["in-0"]), planned.groups())
+        planned = re.match(r"cores:\n  export: (\d+)\n  input: \[(\d+)\]\n  helpers: \[(\d+)\]\n  numa: strict\n", block)
+        self.assertEqual((cpus["export"], cpus["in-0"], cpus["tributaryd"]), planned.groups())
 
     def test_a_device_without_a_file(self):
         text = self.plan("-i", "af_packet:lo", "--set", "inputs.0.queues=3").stdout
@@ -48,7 +48,7 @@ class Plan(harness.TestCase):
         self.assertRegex(text, r"(?m)^  input: \[\d+, \d+, \d+\]$")
 
     def test_what_is_configured_now_is_not_in_the_way(self):
-        config = self.path("probe.yaml", CONFIG + "cores: {export: 4000, input: [4001], numa: strict}\n")
+        config = self.path("probe.yaml", CONFIG + "cores: {export: 4000, input: [4001], helpers: 4002, numa: strict}\n")
         self.assertNotIn("400", self.block("--config", config))
 
     def test_devices_that_are_not_there_are_named_with_those_that_are(self):

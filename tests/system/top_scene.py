@@ -37,12 +37,19 @@ def ledger(step, queues=2, inputs=2, collectors=None):
 def figures(step, queues=2, inputs=2, names=("tcp collector.example.net:4739", "tls [2001:db8::5]:4740")):
     busy = [900, 450, 60]
     threads = ["in-%d" % i for i in range(queues)] + ["export"]
+    helper = lambda number, name, share, hangs=None: {
+        "id": number, "name": name, "role": "helper", "cpus": "2", "node": 0, "cpu_seconds": share * SECONDS * step, "hangs": hangs}
+    memory = lambda part, octets, used: {"part": part, "node": 0, "octets": octets, "used": used}
     return {
         "started": STARTED, "now": STARTED + 273_600 + SECONDS * step, "host_uptime": 10**9 * (5000 + SECONDS * step),
         "version": "9.8.7", "max_flows": 1_000_000,
         "rings": [{"records": 1000 * i, "room": 65_536} for i in range(queues)],
         "inputs": [{"name": "in%d" % i, "link": ("up", "down", "gone")[i % 3]} for i in range(inputs)],
         "collectors": [{"name": names[0], "spool_max_octets": 0}, {"name": names[1], "spool_max_octets": 2_000_000_000}],
+        "helpers": [helper(1, "main", 0.002), helper(2, "command", 0.31), helper(3, "control", 0.001, False),
+                    helper(4, "telemetry", 0.015, False), helper(5, "eal-intr-thread", 0)],
+        "memory": [memory("packet buffers", 137_000_000, 40_000_000 + 1_000_000 * step),
+                   memory("flow caches", 250_000_000, 15_000_000), memory("DPDK", 67_108_864, None)],
         "threads": [{"name": name, "rounds": step, "busy_cycles": busy[i % 3] * step,
                      "idle_cycles": (1000 - busy[i % 3]) * step} for i, name in enumerate(threads)]}
 

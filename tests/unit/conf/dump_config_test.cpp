@@ -100,6 +100,7 @@ export:
 cores:
   export: auto
   input: [3]
+  helpers: auto
   numa: strict
 read:
   queues: 1

@@ -143,6 +143,18 @@ TEST_CASE("faults: a core is given once", "[conf][unit]") {
                         "export: {collectors: [{host: a}]}\n") ==
           "probe.yaml:2: cores.input has core 4 twice; must have another one for each queue (or "
           "auto)");
+    const auto with_helpers = [](const std::string& helpers) {
+        return probe_refusal("inputs: [{device: net_null0, queues: 2}]\ncores: {input: [4, 5], " +
+                             ("helpers: " + helpers) + "}\nexport: {collectors: [{host: a}]}\n");
+    };
+    CHECK(with_helpers("[0, 1, 0]") ==
+          "probe.yaml:2: cores.helpers has core 0 twice; must have each core once (or auto)");
+    CHECK(with_helpers("[0, 5]") ==
+          "probe.yaml:2: cores.helpers has core 5, which cores.input has too; must be another core "
+          "(or auto)");
+    CHECK(with_helpers("0") == "accepted");
+    CHECK(with_helpers("[0, 1]") == "accepted");
+    CHECK(with_helpers("auto") == "accepted");
 }
 
 TEST_CASE("values: times and large numbers take the usual units", "[conf][unit]") {

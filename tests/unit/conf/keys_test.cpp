@@ -311,6 +311,9 @@ TEST_CASE("cores: auto, a number or a list", "[conf][unit]") {
     CHECK(cores("auto").empty());
     CHECK(cores("3") == std::vector<std::uint32_t>{3});
     CHECK(cores("[4, 2]") == std::vector<std::uint32_t>{4, 2});
+    CHECK(load("cores: {helpers: [0, 1]}").config.cores.helper_cores ==
+          std::vector<std::uint32_t>{0, 1});
+    CHECK(load("cores: {helpers: auto}").config.cores.helper_cores.empty());
     CHECK(load("cores: {export: [2]}").config.cores.export_cores == std::vector<std::uint32_t>{2});
     CHECK(refusal("cores: {export: [1, 2]}") ==
           "probe.yaml:1: cores.export is [1, 2]; must be auto or the number of one core (core of "

@@ -67,8 +67,9 @@ TEST_CASE("--set: a path that cannot be is refused", "[conf][unit]") {
     CHECK(
         refusal("", {"a.b.c.d.e.f.g.h.i=1"}) ==
         "--set a.b.c.d.e.f.g.h.i=1: a.b.c.d.e.f.g.h.i is not a key; no key has more than 8 parts");
-    CHECK(refusal("", {"cores..input=1"}) ==
-          "--set cores..input=1: cores. is not a key; must be one of: export, input, numa");
+    CHECK(
+        refusal("", {"cores..input=1"}) ==
+        "--set cores..input=1: cores. is not a key; must be one of: export, input, helpers, numa");
 }
 
 TEST_CASE("--set: its YAML is judged like the file's", "[conf][unit]") {

@@ -29,7 +29,7 @@ TEST_CASE("yaml: an unknown key is refused with what was meant", "[conf][unit]")
 
 TEST_CASE("yaml: a key like no other is refused with those there are", "[conf][unit]") {
     CHECK(refusal("cores: {colour: 5}\n") ==
-          "probe.yaml:1: cores.colour is not a key; must be one of: export, input, numa");
+          "probe.yaml:1: cores.colour is not a key; must be one of: export, input, helpers, numa");
     CHECK(refusal("\"a\\nb\": 5\n") ==
           "probe.yaml:1: a?b is not a key; must be one of: inputs, flows, export, cores, read, "
           "telemetry, control, log");

@@ -212,6 +212,56 @@ TEST_CASE("top: a spool's trend is that of the last minute", "[daemon][unit]") {
     CHECK(spool_line(octets) == "spool: 80 of 1.00 k octets, full in 1 h 23 min");
 }
 
+TEST_CASE("top: helper threads by their cores, with their share of a CPU", "[daemon][unit]") {
+    TopLook before = look(100, 0, 0, 10);
+    TopLook now = look(100, 0, 0, 12);
+    const auto helper = [](int id, const char* name, const char* cpus, json node, json seconds,
+                           json hangs) {
+        return json{{"id", id},
+                    {"name", name},
+                    {"role", "helper"},
+                    {"cpus", cpus},
+                    {"node", std::move(node)},
+                    {"cpu_seconds", std::move(seconds)},
+                    {"hangs", std::move(hangs)}};
+    };
+    CHECK_THAT(page_of(before, now), !Catch::Contains("HELPERS"));  // a former tributaryd
+    before.figures["helpers"] = {helper(7, "main", "3", 0, 1.0, nullptr),
+                                 helper(8, "files", "3", 0, 1.0, false),
+                                 helper(9, "command", "3", 0, 50.0, nullptr)};
+    now.figures["helpers"] = {helper(7, "main", "3", 0, 1.5, nullptr),
+                              helper(8, "files", "3", 0, 1.0, false),
+                              helper(9, "lookup", "3", 0, 0.5, nullptr),  // the number again
+                              helper(10, "rdk:main", "0-3", nullptr, nullptr, nullptr),
+                              helper(11, "odd", "", nullptr, 2.0, nullptr)};
+    const std::string screen = page_of(before, now);
+    CHECK_THAT(screen,
+               Catch::Contains("HELPERS ON CORE 0-3  rdk:main -\n"
+                               "HELPERS ON CORE 3, NODE 0  main 25.0 %  files 0.0 %  lookup "
+                               "-\n"
+                               "HELPERS ON UNKNOWN CORES  odd -\n"));
+    CHECK(style_of(screen_of(before, now), "HELPERS ON CORE 3") == LineStyle::plain);
+    now.figures["helpers"][1]["hangs"] = true;
+    CHECK_THAT(page_of(before, now), Catch::Contains("main 25.0 %  files hangs  lookup -"));
+    CHECK(style_of(screen_of(before, now), "HELPERS ON CORE 3") == LineStyle::alarm);
+}
+
+TEST_CASE("top: the memory of each part, over all nodes", "[daemon][unit]") {
+    const TopLook before = look(100, 0, 0, 10);
+    TopLook now = look(100, 0, 0, 12);
+    const auto part = [](const char* name, json node, std::uint64_t octets, json used) {
+        return json{{"part", name},
+                    {"node", std::move(node)},
+                    {"octets", octets},
+                    {"used", std::move(used)}};
+    };
+    now.figures["memory"] = {part("packet buffers", 0, 200'000'000, 10'000'000),
+                             part("packet buffers", 1, 100'000'000, 5'000'000),
+                             part("DPDK", nullptr, 64'000'000, nullptr)};
+    CHECK_THAT(page_of(before, now),
+               Catch::Contains("MEMORY  packet buffers 15.0 M of 300 M  DPDK 64.0 M\n"));
+}
+
 TEST_CASE("top: what is lost now has its cause, and what was lost its sum", "[daemon][unit]") {
     const ScreenLines screen = screen_of(look(100, 40, 0, 0), look(200, 60, 0, 2));
     CHECK_THAT(text_of(screen),

@@ -37,7 +37,16 @@ std::vector<QueueToPlace> queues(std::uint16_t count, NumaNode node) {
 }
 
 CoreOptions with(NumaPolicy numa, Ids input = {}, Ids exporting = {}) {
-    return {.export_cores = std::move(exporting), .input_cores = std::move(input), .numa = numa};
+    return {.export_cores = std::move(exporting),
+            .input_cores = std::move(input),
+            .helper_cores = {},
+            .numa = numa};
+}
+
+CoreOptions with_helpers(Ids helpers, NumaPolicy numa = NumaPolicy::strict) {
+    CoreOptions options = with(numa);
+    options.helper_cores = std::move(helpers);
+    return options;
 }
 
 std::string refusal(const CoreOptions& options, const Topology& topology,
@@ -138,7 +147,11 @@ TEST_CASE("place_threads: two cores for two queues and export, all back off", "[
     CHECK(plan.input_cpus == Ids{0, 1});
     CHECK(plan.export_cpu == 0);
     CHECK(plan.back_off);
-    CHECK(plan.warnings.size() == 1);
+    REQUIRE(plan.warnings.size() == 2);
+    CHECK(plan.helper_cpus == Ids{0});
+    CHECK(plan.warnings[1] ==
+          "no core is left for helper threads: they share core 0 with an input thread, which may "
+          "lose packets meanwhile");
 }
 
 TEST_CASE("place_threads: one queue and export on two cores need not back off", "[daemon][unit]") {
@@ -154,6 +167,55 @@ TEST_CASE("place_threads: automatic input keeps away from a configured export co
         place_threads(with(NumaPolicy::strict, {}, {0}), plain(3), queues(2, std::nullopt));
     CHECK(plan.export_cpu == 0);
     CHECK(plan.input_cpus == Ids{1, 2});
+}
+
+TEST_CASE("place_threads: helper threads are on the export thread's core by default",
+          "[daemon][unit]") {
+    CHECK(place_threads({}, two_nodes(), queues(2, 1)).helper_cpus == Ids{6});
+    const CorePlan plan =
+        place_threads(with(NumaPolicy::strict, {1}, {3}), plain(4), queues(1, std::nullopt));
+    CHECK(plan.helper_cpus == Ids{3});
+    CHECK(plan.warnings.empty());
+}
+
+TEST_CASE("place_threads: automatic threads keep away from configured helper cores",
+          "[daemon][unit]") {
+    const CoreOptions helpers = with_helpers({0, 1});
+    const CorePlan free = place_threads(helpers, plain(4), queues(1, std::nullopt));
+    CHECK(free.input_cpus == Ids{2});
+    CHECK(free.export_cpu == 3);
+    CHECK(free.helper_cpus == Ids{0, 1});
+    CHECK(free.warnings.empty());
+
+    // Also on another node, if that has the free core.
+    const CoreOptions on_node = with_helpers({2, 3, 6, 7}, NumaPolicy::off);
+    CHECK(place_threads(on_node, two_nodes(), queues(1, 1)).input_cpus == Ids{0});
+}
+
+TEST_CASE("place_threads: an input thread takes a helper core that no other core replaces",
+          "[daemon][unit]") {
+    const CorePlan plan = place_threads(with_helpers({1, 0}), plain(3), queues(2, std::nullopt));
+    CHECK(plan.input_cpus == Ids{2, 0});
+    CHECK(plan.export_cpu == 1);
+    CHECK(plan.helper_cpus == Ids{1});  // the rest of theirs
+    CHECK_FALSE(plan.back_off);
+    CHECK(plan.warnings.empty());
+
+    const CorePlan crowded = place_threads(with_helpers({0}), plain(2), queues(2, std::nullopt));
+    CHECK(crowded.input_cpus == Ids{1, 0});
+    CHECK(crowded.helper_cpus == Ids{0});
+    CHECK(crowded.back_off);
+    REQUIRE(crowded.warnings.size() == 2);
+    CHECK(crowded.warnings[1] ==
+          "no core is left for helper threads: they share core 0 with an input thread, which may "
+          "lose packets meanwhile");
+}
+
+TEST_CASE("place_threads: one core has all threads", "[daemon][unit]") {
+    const CorePlan plan = place_threads({}, plain(1), queues(1, std::nullopt));
+    CHECK(plan.helper_cpus == Ids{0});
+    CHECK(plan.back_off);
+    CHECK(plan.warnings.size() == 2);
 }
 
 TEST_CASE("place_threads: configured cores are taken in order and again from the first",
@@ -180,6 +242,8 @@ TEST_CASE("place_threads: a configured core that is not online is refused", "[da
           "cores.input: core 9 is not online on this machine (see lscpu -e)");
     CHECK(refusal(with(NumaPolicy::off, {}, {9}), plain(2), queues(1, std::nullopt)) ==
           "cores.export: core 9 is not online on this machine (see lscpu -e)");
+    CHECK(refusal(with_helpers({1, 9}), plain(2), queues(1, std::nullopt)) ==
+          "cores.helpers: core 9 is not online on this machine (see lscpu -e)");
 }
 
 TEST_CASE("place_threads: an isolated core is used when configured, never by itself",

@@ -78,6 +78,7 @@ TEST_CASE("plan: one node, core 0 is left to the kernel", "[daemon][unit]") {
     const MachinePlan plan = plan_of(topology, list);
     CHECK(plan.cores().input_cores == Ids{1, 2});
     CHECK(plan.cores().export_cores == Ids{3});
+    CHECK(plan.cores().helper_cores == Ids{0});
     CHECK(plan.numa == NumaPolicy::strict);
     CHECK(plan.warnings.empty());
     CHECK(plan.threads[0].name == "up queue 0");
@@ -163,7 +164,51 @@ TEST_CASE("plan: more queues than CPUs of the node share them rather than leave 
     CHECK(plan.cores().export_cores == Ids{1});
     CHECK(plan.warnings ==
           std::vector<std::string>{"CPU 2 has 2 busy threads: fewer queues would do as much"});
+    CHECK(plan.cores().helper_cores == Ids{0});
     CHECK(pasted(plan, topology, list).back_off);
+}
+
+TEST_CASE("plan: helper threads are on a core without a busy thread, or with the export thread",
+          "[daemon][unit]") {
+    // Hyper-threads of busy cores are no place for them.
+    const MachinePlan crowded = plan_of(hyper_threaded(4, 1), queues("up", 3, 0));
+    CHECK(crowded.cores().helper_cores == crowded.cores().export_cores);
+    CHECK(crowded.helpers.value().why == "no core is left: with the export thread");
+    // Nor are isolated CPUs.
+    Topology isolated = machine(8, 2);
+    isolate(isolated, {0, 1, 2});
+    CHECK(plan_of(isolated, queues("up", 1, 0)).cores().helper_cores == Ids{3});
+
+    const Topology one = machine(1, 1);
+    const MachinePlan shared = plan_of(one, queues("up", 1, 0));
+    CHECK(shared.cores().helper_cores == Ids{0});
+    REQUIRE_FALSE(shared.warnings.empty());
+    CHECK(shared.warnings[0] ==
+          "helper threads share CPU 0 with up queue 0, which may lose packets meanwhile");
+}
+
+TEST_CASE("plan: the helper threads of a configuration", "[daemon][unit]") {
+    const auto names = [](const Config& config) {
+        std::vector<std::string> list;
+        for (const PlannedHelper& helper : helpers_of(config)) {
+            list.push_back(helper.name);
+        }
+        return list;
+    };
+    using Names = std::vector<std::string>;
+    Config config;
+    config.inputs.resize(1);
+    config.export_.collectors.resize(1);
+    CHECK(names(config) ==
+          Names{"main", "telemetry", "control", "command", "lookup", "eal-intr-thread", "stop"});
+    config.telemetry.listen.clear();
+    config.telemetry.dpdk = true;
+    config.control.socket.clear();
+    config.inputs[0].filter = "ip";
+    config.export_.collectors[0].transport = TransportKind::file;
+    config.export_.collectors[0].rotation.interval = std::chrono::seconds(60);
+    CHECK(names(config) ==
+          Names{"main", "files", "filter", "eal-intr-thread", "telemetry-v2", "stop"});
 }
 
 TEST_CASE("plan: huge pages that a node lacks, and the command for them", "[daemon][unit]") {
@@ -186,19 +231,36 @@ TEST_CASE("plan: as it is printed", "[daemon][unit]") {
     isolate(topology, {1, 3});
     const std::vector<NodeMemory> memory{{.node = 1, .pages = 300}};
     const MachinePlan plan = plan_machine(topology, queues("up", 1, 1), memory);
-    CHECK(to_text(plan, topology, memory) ==
+    const std::vector<MemoryPart> parts{
+        {.part = "flow caches", .node = 1, .octets = 599U << 20U, .used = {}},
+        {.part = "DPDK", .node = {}, .octets = 3U << 19U, .used = {}}};
+    const std::vector<PlannedHelper> helpers{{.name = "main", .work = "signals"},
+                                             {.name = "telemetry", .work = "metrics"}};
+    CHECK(to_text(plan, topology, {.pages = memory, .memory = parts, .helpers = helpers}) ==
           "node  CPUs                    isolated        huge pages of 2 MiB: reserved, free, "
           "needed\n"
           "0     0-1,4-5                 1               100000, 100000, 0\n"
           "1     2-3,6-7                 3               100000, 100000, 300\n"
           "\n"
+          "memory                          MiB  node\n"
+          "flow caches                   599.0  1\n"
+          "DPDK                            1.5  ?\n"
+          "heap                      as needed  fragments, filters, messages for collectors, "
+          "answers\n"
+          "\n"
           "thread                  CPU   node  why\n"
           "up queue 0              3     1     on the NIC's node, a core of its own, isolated\n"
           "export                  2     1     on the NIC's node, a core of its own\n"
+          "helpers                 0     0     a core without a busy thread\n"
+          "\n"
+          "helper thread           what it does\n"
+          "main                    signals\n"
+          "telemetry               metrics\n"
           "\n"
           "cores:\n"
           "  export: 2\n"
           "  input: [3]\n"
+          "  helpers: [0]\n"
           "  numa: strict\n"
           "\n"
           "warning: export: no isolated CPU is left for it\n");
@@ -216,6 +278,32 @@ TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]
     // Two caches of 125 bytes a flow, the pool's buffers, two rings, and DPDK's own memory.
     CHECK(memory[0].pages > 2 * 62 + 32);
     CHECK(memory[0].pages < 2 * 62 + 32 + 40);
+}
+
+TEST_CASE("plan: the memory of each part is what pages are reserved for", "[daemon][unit]") {
+    Config config;
+    config.inputs.resize(1);
+    config.inputs[0].device = "net_null0";
+    config.inputs[0].queues = 2;
+    config.flows.max_flows = 1U << 20U;
+    const ProbePlan probe = plan_probe(config);
+    const std::vector<MemoryPart> parts = memory_parts(probe, config);
+    REQUIRE(parts.size() == 4);
+    CHECK(parts[0].part == "packet buffers");
+    CHECK(parts[0].octets == probe.pools.at(0).memory());
+    CHECK(parts[1].part == "flow caches");
+    const std::uint64_t octets_per_flow = parts[1].octets / (2 * config.flows.max_flows);
+    CHECK(octets_per_flow >= 124);
+    CHECK(octets_per_flow <= 125);
+    CHECK(parts[2].part == "record rings");
+    CHECK(parts[3].part == "DPDK");
+    std::uint64_t octets = 0;
+    for (const MemoryPart& part : parts) {
+        octets += part.octets;
+    }
+    const std::uint64_t pages = octets_of(memory_of(probe, config));
+    CHECK(pages >= octets);
+    CHECK(pages < octets + 6 * (2U << 20U));  // six blocks, each in whole pages
 }
 
 TEST_CASE("plan: a flow takes the memory that docs/install.md names", "[daemon][unit]") {

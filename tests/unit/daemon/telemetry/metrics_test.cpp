@@ -77,6 +77,58 @@ TEST_CASE("metrics: names that an operator chose are quoted", "[daemon][unit]") 
     CHECK_THAT(text, Contains("{input=\"a\\\"b\\\\c\\n\",queue=\"0\"} 17\n"));
 }
 
+TEST_CASE("metrics: helper threads, those of one name added up", "[daemon][unit]") {
+    using std::chrono::milliseconds;
+    const ThreadLoad load;
+    ProbeFigures figures = figures_of(load);
+    const auto thread = [](const char* name, ThreadRole role, int id) {
+        return ProcessThread{.name = name,
+                             .role = role,
+                             .id = id,
+                             .cpus = {1, 3},
+                             .cpu = 1,
+                             .cpu_time = {},
+                             .hangs = {}};
+    };
+    const auto add = [&figures, &thread](const char* name, ThreadRole role, int milli) {
+        ProcessThread each = thread(name, role, static_cast<int>(figures.helpers.size()));
+        each.cpu_time = milliseconds(milli);
+        figures.helpers.push_back({.thread = each, .node = 0});
+    };
+    add("main", ThreadRole::main, 1500);
+    add("command", ThreadRole::helper, 20);
+    add("command", ThreadRole::helper, 30);
+    figures.helpers.push_back({.thread = thread("rdk:main", ThreadRole::library, 9), .node = {}});
+    add("files", ThreadRole::helper, 10);
+    figures.helpers.back().thread.hangs = true;
+    add("control", ThreadRole::helper, 10);
+    figures.helpers.back().thread.hangs = false;
+    const std::string text = to_prometheus(one_queue("up/0"), figures);
+    CHECK_THAT(text, Contains("tributary_helper_threads{thread=\"command\",role=\"helper\",cpus="
+                              "\"1,3\",node=\"0\"} 2\n"));
+    CHECK_THAT(text, Contains("tributary_helper_threads{thread=\"rdk:main\",role=\"library\",cpus="
+                              "\"1,3\",node=\"none\"} 1\n"));
+    const std::string seconds = "tributary_helper_cpu_seconds_total{thread=";
+    CHECK_THAT(text, Contains(seconds + "\"main\",role=\"main\"} 1.5\n"));
+    CHECK_THAT(text, Contains(seconds + "\"command\",role=\"helper\"} 0.05\n"));
+    CHECK_THAT(text, !Contains(seconds + "\"rdk:main\""));  // unknown
+    CHECK_THAT(text, Contains("tributary_helper_hangs{thread=\"files\",role=\"helper\"} 1\n"));
+    CHECK_THAT(text, Contains("tributary_helper_hangs{thread=\"control\",role=\"helper\"} 0\n"));
+    CHECK_THAT(text, !Contains("tributary_helper_hangs{thread=\"command\""));
+}
+
+TEST_CASE("metrics: the memory of each part", "[daemon][unit]") {
+    const ThreadLoad load;
+    ProbeFigures figures = figures_of(load);
+    figures.memory = {{.part = "flow caches", .node = 1, .octets = 300, .used = 20},
+                      {.part = "DPDK", .node = {}, .octets = 64, .used = {}}};
+    const std::string text = to_prometheus(one_queue("up/0"), figures);
+    CHECK_THAT(text, Contains("tributary_memory_bytes{part=\"flow caches\",node=\"1\"} 300\n"));
+    CHECK_THAT(text, Contains("tributary_memory_used_bytes{part=\"flow caches\",node=\"1\"} 20\n"));
+    CHECK_THAT(text, Contains("tributary_memory_bytes{part=\"DPDK\",node=\"none\"} 64\n"));
+    CHECK_THAT(text, !Contains("tributary_memory_used_bytes{part=\"DPDK\""));
+}
+
 TEST_CASE("metrics: what is unknown is absent", "[daemon][unit]") {
     Ledger ledger = one_queue("tap/0");
     ledger.queues[0].nic_queue_errors.reset();
