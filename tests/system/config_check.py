@@ -115,6 +115,7 @@ class Mistakes(CheckCase):
             lines = self.told(PROBE.replace("64k", "1k").replace("af_packet:lo\"", "net_null0\", queues: %d" % queues) +
                               "export: {collectors: [{host: 127.0.0.1}]}\n", harness.EX_OK)
             self.assertEqual(len([line for line in lines if "more busy threads than cores: core " in line]), warnings, lines)
+            self.assertEqual(len([line for line in lines if "no core is left for helper threads: " in line]), warnings, lines)
 
     def test_a_core_of_two_threads(self):
         self.assertTrue(self.told(PROBE + "cores: {export: 0, input: [0]}\nexport: {collectors: [{host: 127.0.0.1}]}\n")[0].endswith(
@@ -266,7 +267,7 @@ export:
     - {transport: file, path: %s/flows.ipfix, rotation: {interval: 300, size: 64M, command: 'zstd -q --rm "$1"'}}
 """ % (self.directory, spool, self.directory))
         printed, lines = self.check_both(path)
-        self.assertEqual([line for line in lines if not re.search("sampled|more busy threads", line)], [])
+        self.assertEqual([line for line in lines if not re.search("sampled|more busy threads|no core is left for helper threads", line)], [])
         printed = re.sub(r"memory     [1-9]\d* MiB", "memory     N MiB", printed)
         self.assertEqual(printed, """%s is good, and runs:
   input      up is af_packet:lo, 1 queue, frames are parsed, filter tcp, 1 of 10 packets is taken
