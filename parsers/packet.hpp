@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,7 +33,8 @@ enum class LinkType : std::uint32_t {
 /// `none` is anything else, or unknown.
 enum class PlainKind : std::uint8_t { none, ipv4_tcp, ipv4_udp, ipv6_tcp, ipv6_udp };
 
-/// One frame with its metadata. Borrowed: valid until the source's next release().
+/// One frame with its metadata. Borrowed: valid until the source's next release(), and in a kept
+/// packet as long as that.
 struct PacketView {
     std::span<const std::byte> captured{};  ///< readable bytes, from the link-layer header on
     std::uint32_t wire_bytes{};  ///< length on the wire without FCS, as far as the source has it
@@ -52,17 +52,14 @@ inline constexpr std::size_t kBurstPackets = 64;
 using PacketMask = std::uint64_t;
 static_assert(kBurstPackets <= 64);
 
-struct Burst {
-    std::span<const PacketView> packets;  ///< at most kBurstPackets
-    Timestamp now;  ///< the source's clock after these packets; it moves on also without packets
-};
+/// @param packets  at most kBurstPackets
+[[nodiscard]] inline PacketMask mask_of_all(std::span<const PacketView> packets) noexcept {
+    return packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
+}
 
-/// A source of frames: a NIC queue, a capture file, a list in a test. It owns the frames' memory
-/// from receive() to release(); nothing keeps a PacketView past release().
-template <class S>
-concept PacketSource = requires(S source) {
-    { source.receive() } noexcept -> std::same_as<Burst>;
-    { source.release() } noexcept;
-};
+/// @param place  of a packet in its burst, below kBurstPackets
+[[nodiscard]] constexpr PacketMask mask_of(std::size_t place) noexcept {
+    return PacketMask{1} << place;
+}
 
 }  // namespace tributary

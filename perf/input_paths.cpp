@@ -139,8 +139,9 @@ template <class Source>
 double time_source(Source source) {
     const double start = cpu_time_of_this_thread();
     while (!source.exhausted()) {
-        keep(source.receive());
-        source.release();
+        const FrameBurst burst = source.receive();
+        keep(burst);
+        source.release(burst);
     }
     return cpu_time_of_this_thread() - start;
 }

@@ -56,6 +56,8 @@ struct InputOptions {
                             ///< 0: the interface's, if the device is one (with_mtu())
     std::uint16_t rx_descriptors = 4096;  ///< per queue; the driver may take fewer
     std::uint32_t mempool_size = 0;  ///< buffers for this input; 0: from queues and descriptors
+    /// Buffers, beside those, that packets which stages of one queue keep may hold at a time.
+    std::uint32_t kept_buffers = 0;
 };
 
 /// A device that frames are sent to.
@@ -84,6 +86,7 @@ struct ReadOptions {
     std::string filter;                              ///< pcap expression; empty: all frames
     std::uint32_t sampling = 1;                      ///< 1 in N of the frames that pass
     SamplingMethod sampling_method = SamplingMethod::count;
+    std::uint32_t kept_buffers = 0;  ///< as InputOptions::kept_buffers
 };
 
 }  // namespace tributary

@@ -8,7 +8,7 @@ namespace tributary {
 
 static_assert(PacketSource<CaptureSource>);
 
-Burst CaptureSource::receive() noexcept {
+FrameBurst CaptureSource::receive() noexcept {
     // Now, not at the end of the last file or piece: that burst still pointed into it.
     if (pauses_ && !exhausted()) [[unlikely]] {
         go_on();
@@ -18,7 +18,7 @@ Burst CaptureSource::receive() noexcept {
     for (std::size_t i = 0; i < kScanItems && count < packets_.size() && !pauses_; ++i) {
         count += try_next(count) ? 1 : 0;
     }
-    return {.packets = std::span(packets_).first(count), .now = times_.now()};
+    return {.frames = std::span(packets_).first(count), .now = times_.now(), .owner = &copies_};
 }
 
 /// Steps over one item of the file.
@@ -117,7 +117,7 @@ void CaptureSource::accept(const CaptureFrame& frame, std::size_t place) noexcep
                        .clock = times_.now()};
     if (are_packets_ && seen_at != frame.time) {
         counters_->bad_timestamp.add();
-        bad_times_ |= PacketMask{1} << place;
+        bad_times_ |= mask_of(place);
     }
 }
 

@@ -8,7 +8,8 @@
 
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_walk.hpp"
-#include "flowcache/input/packet_selector.hpp"
+#include "flowcache/input/copied_packets.hpp"
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"
@@ -36,37 +37,47 @@ class CaptureSource {
 public:
     /// A source of packets.
     ///
-    /// @param files     for one worker; outlives the source
-    /// @param counters  written by this source alone; outlives the source
-    CaptureSource(CaptureFiles& files, CaptureCounters& counters,
-                  InterfaceIndex ingress_interface) noexcept
+    /// @param files         for one worker; outlives the source
+    /// @param counters      written by this source alone; outlives the source
+    /// @param kept_buffers  for copies of frames that stages keep, at a time
+    /// @errors              std::bad_alloc
+    CaptureSource(CaptureFiles& files, CaptureCounters& counters, InterfaceIndex ingress_interface,
+                  std::uint32_t kept_buffers = 0)
         : files_(&files),
           counters_(&counters),
           reports_files_(true),
           are_packets_(true),
-          ingress_interface_(ingress_interface) {}
+          ingress_interface_(ingress_interface),
+          copies_(kept_buffers) {}
 
     /// A source of frames that hold many packets. A frame's own time is not a packet's, and is not
     /// counted if it is bad.
     ///
     /// @param files   shared with the other workers; outlives the source
     /// @param worker  below files.workers(); worker 0 reports damage and overlap of files
-    CaptureSource(CaptureFiles& files, CaptureCounters& counters, std::uint16_t worker) noexcept
-        : files_(&files), counters_(&counters), reports_files_(worker == 0), are_packets_(false) {}
+    /// @errors        std::bad_alloc
+    CaptureSource(CaptureFiles& files, CaptureCounters& counters, std::uint16_t worker)
+        : files_(&files),
+          counters_(&counters),
+          reports_files_(worker == 0),
+          are_packets_(false),
+          copies_(0) {}
 
     /// The next frames. The burst may be empty although the stream goes on; then its clock may have
     /// advanced.
     ///
     /// @cost  walks at most kScanItems frames; opens the next file after the end of one, and reads
     ///        on in an unmapped file
-    [[nodiscard]] Burst receive() noexcept;
-    void release() noexcept {}
+    [[nodiscard]] FrameBurst receive() noexcept;
+    void release(const FrameBurst& /*burst*/) noexcept {}
 
     /// Whether no frame is left: the stream is at its end, or a file could not be read.
     [[nodiscard]] bool exhausted() const noexcept {
         return file_ended_ && (failed_ || next_file_ == files_->count());
     }
 
+    /// @thread  any, its counts
+    [[nodiscard]] const KeptBuffers& kept() const noexcept { return copies_.kept(); }
     /// Packets of the last burst whose time was bad. Without packets: none.
     [[nodiscard]] PacketMask bad_times() const noexcept { return bad_times_; }
     /// Whether the next receive() reads on, in this file or the next one, and may wait for input.
@@ -105,6 +116,7 @@ private:
     CaptureWalk walk_;              ///< keeps the octets of the last burst
     PacketTimes times_;
     PacketMask bad_times_ = 0;
+    CopiedPackets copies_;
     std::array<PacketView, kBurstPackets> packets_;
 };
 

@@ -123,9 +123,9 @@ void ParsedCapture::fill(Batch& batch) noexcept {
     // Each worker has room for one burst more. All frames lie in one piece of the capture: where
     // the source pauses, the frames that it reads next go into another batch.
     for (std::size_t most = 0; most + kBurstPackets <= kFramesOfWorker;) {
-        const Burst burst = source_.receive();
+        const FrameBurst burst = source_.receive();
         parse(burst);
-        most = distribute(batch, burst.packets.size());
+        most = distribute(batch, burst.frames.size());
         batch.now = burst.now;
         if (source_.pauses()) {
             break;
@@ -137,11 +137,11 @@ void ParsedCapture::fill(Batch& batch) noexcept {
     batch.unknown_interface_octets = counters_.unknown_interface_octets.read() - unknown_octets;
 }
 
-void ParsedCapture::parse(const Burst& burst) noexcept {
+void ParsedCapture::parse(const FrameBurst& burst) noexcept {
     const ParseOptions options = options_;  // a copy, which no store to fields can change
     PacketMask bad_times = source_.bad_times();
     Frame* frame = burst_.data();
-    for (const PacketView& packet : burst.packets) {
+    for (const PacketView& packet : burst.frames) {
         ParsedFrame& parsed = frame->parsed;
         parsed.packet = packet;
         parsed.status = parse_plain(packet, options, parsed.fields)
@@ -175,7 +175,7 @@ std::size_t ParsedCapture::distribute(Batch& batch, std::size_t count) noexcept 
 
 ParsedFrames ParsedCaptureShare::receive() noexcept {
     if (batch_ == nullptr && !begin_batch()) {
-        return {.frames = {}, .now = now_};
+        return {.frames = {}, .now = now_, .owner = &copies_};
     }
     const std::size_t count = std::min(frames_.size(), burst_.size());
     std::uint64_t bad_times = 0;
@@ -186,7 +186,7 @@ ParsedFrames ParsedCaptureShare::receive() noexcept {
     frames_ = frames_.subspan(count);
     counters_.bad_timestamp.add(bad_times);
     now_ = frames_.empty() ? batch_->now : burst_[count - 1]->packet.clock;
-    return {.frames = std::span(burst_).first(count), .now = now_};
+    return {.frames = std::span(burst_).first(count), .now = now_, .owner = &copies_};
 }
 
 bool ParsedCaptureShare::begin_batch() noexcept {

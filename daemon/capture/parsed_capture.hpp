@@ -14,6 +14,8 @@
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_source.hpp"
 #include "daemon/capture/capture_stream.hpp"
+#include "flowcache/input/copied_packets.hpp"
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/parsed_frame_reader.hpp"
 #include "flowcache/input/worker_share.hpp"
 #include "parsers/packet.hpp"
@@ -97,7 +99,7 @@ private:
     [[nodiscard]] bool wait(std::unique_lock<std::mutex>& lock) noexcept;
     void read_next(std::unique_lock<std::mutex>& lock) noexcept;
     void fill(Batch& batch) noexcept;
-    void parse(const Burst& burst) noexcept;
+    void parse(const FrameBurst& burst) noexcept;
     [[nodiscard]] std::size_t distribute(Batch& batch, std::size_t count) noexcept;
     void announce_change() noexcept;
 
@@ -129,9 +131,11 @@ public:
     /// @param capture   outlives the share
     /// @param counters  written by this share alone; outlives the share
     /// @param worker    below the capture's workers
-    ParsedCaptureShare(ParsedCapture& capture, CaptureCounters& counters,
-                       std::uint16_t worker) noexcept
-        : capture_(capture), counters_(counters), worker_(worker) {}
+    /// @param kept_buffers  for copies of frames that stages keep, at a time
+    /// @errors          std::bad_alloc
+    ParsedCaptureShare(ParsedCapture& capture, CaptureCounters& counters, std::uint16_t worker,
+                       std::uint32_t kept_buffers = 0)
+        : capture_(capture), counters_(counters), worker_(worker), copies_(kept_buffers) {}
 
     /// The worker's next frames, of one batch. The burst may be empty although the stream goes on;
     /// then its clock has advanced.
@@ -142,6 +146,8 @@ public:
     /// Whether no further frame will come: the stream is at its end, a file could not be read, or
     /// the files are abandoned.
     [[nodiscard]] bool exhausted() const noexcept { return has_ended_; }
+    /// @thread  any, its counts
+    [[nodiscard]] const KeptBuffers& kept() const noexcept { return copies_.kept(); }
 
 private:
     [[nodiscard]] bool begin_batch() noexcept;
@@ -154,6 +160,7 @@ private:
     std::span<ParsedCapture::Frame> frames_;  ///< of this worker in the batch, those not received
     Timestamp now_ = kFirstTimestamp;
     bool has_ended_ = false;
+    CopiedPackets copies_;
     std::array<ParsedFrame*, kBurstPackets> burst_;
 };
 

@@ -31,13 +31,15 @@ struct PortOptions {
     std::uint16_t mtu{};           ///< octets of IP packet that a buffer must hold
     std::uint16_t descriptors{};   ///< per queue
     std::uint32_t mempool_size{};  ///< buffers; 0: from queues and descriptors
+    std::uint32_t kept_buffers{};  ///< per queue, beside these: as InputOptions::kept_buffers
 };
 [[nodiscard]] inline PortOptions port_of(const InputOptions& input) {
     return {.device = input.device,
             .queues = input.queues,
             .mtu = mtu_of(input),
             .descriptors = input.rx_descriptors,
-            .mempool_size = input.mempool_size};
+            .mempool_size = input.mempool_size,
+            .kept_buffers = input.kept_buffers};
 }
 [[nodiscard]] inline PortOptions port_of(const OutputOptions& output) {
     return {.device = output.device,

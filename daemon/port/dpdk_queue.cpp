@@ -9,6 +9,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -38,7 +39,8 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
       octets_of_cut_frame_(port.octets_of_cut_frame()),
       uses_host_clock_(clock_of == ClockOf::records && !has_packet_times(port)),
       unmap_guard_(port.driver()),
-      clock_(has_packet_times(port)) {
+      clock_(has_packet_times(port)),
+      kept_(new KeptMbufs(port.kept_buffers(), port.pools())) {
     if (!has_packet_times(port)) {
         return;
     }
@@ -48,7 +50,7 @@ DpdkQueue::DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex in
     }
 }
 
-Burst DpdkQueue::receive() noexcept {
+FrameBurst DpdkQueue::receive() noexcept {
     // Acquire, for the release in resume(): port_ has its new value.
     if (hold_.load(std::memory_order_acquire) == Hold::held) [[unlikely]] {
         return receive_nothing();
@@ -79,7 +81,9 @@ Burst DpdkQueue::receive() noexcept {
         judge_full_frames();
     }
     clock_.end_burst(uses_host_clock_ ? 0 : count_);
-    return {.packets = {packets_.data(), count_}, .now = uses_host_clock_ ? host : clock_.now()};
+    return {.frames = {packets_.data(), count_},
+            .now = uses_host_clock_ ? host : clock_.now(),
+            .owner = this};
 }
 
 /// Judges the lengths of the burst's frames that fill their buffers. For all others the driver's
@@ -100,11 +104,11 @@ void DpdkQueue::judge_full_frames() noexcept {
     }
 }
 
-Burst DpdkQueue::receive_nothing() noexcept {
+FrameBurst DpdkQueue::receive_nothing() noexcept {
     const Timestamp host = host_clock();
     clock_.begin_burst(host);
     clock_.end_empty_burst();
-    return {.packets = {}, .now = uses_host_clock_ ? host : clock_.now()};
+    return {.frames = {}, .now = uses_host_clock_ ? host : clock_.now(), .owner = this};
 }
 
 /// Call it when the queue is empty and the last burst is over.
@@ -130,9 +134,49 @@ void DpdkQueue::resume() noexcept {
     hold_.store(Hold::none, std::memory_order_release);
 }
 
-void DpdkQueue::release() noexcept {
-    rte_pktmbuf_free_bulk(buffers_.data(), count_);
+void DpdkQueue::release(const FrameBurst& burst) noexcept {
+    const PacketMask taken = burst.kept | burst.forwarded;
+    std::size_t count = count_;
+    if (taken != 0) [[unlikely]] {
+        count = 0;
+        for (PacketMask left = mask_of_all(burst.frames) & ~taken; left != 0; left &= left - 1) {
+            buffers_[count++] = buffers_[static_cast<std::size_t>(std::countr_zero(left))];
+        }
+    }
+    rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
     count_ = 0;
+}
+
+FrameDetails DpdkQueue::details(const FrameBurst& /*burst*/, std::size_t index) const noexcept {
+    return details_of(*buffers_[index]);
+}
+
+std::span<const std::byte> DpdkQueue::segment(const FrameBurst& /*burst*/, std::size_t index,
+                                              std::size_t number) const noexcept {
+    return segment_of(*buffers_[index], number);
+}
+
+KeptPacket DpdkQueue::keep(FrameBurst& burst, std::size_t index) noexcept {
+    rte_mbuf* const packet = buffers_[index];
+    if (!kept_->try_keep(packet->nb_segs)) {
+        return {};
+    }
+    add_holder(burst, index);
+    burst.kept |= mask_of(index);
+    return {*kept_, packet, packet->nb_segs, burst.frames[index]};
+}
+
+rte_mbuf* DpdkQueue::forward(FrameBurst& burst, std::size_t index) noexcept {
+    add_holder(burst, index);
+    burst.forwarded |= mask_of(index);
+    return buffers_[index];
+}
+
+/// The first one that holds a frame beyond release() holds it in place of the queue.
+void DpdkQueue::add_holder(const FrameBurst& burst, std::size_t index) noexcept {
+    if (((burst.kept | burst.forwarded) & mask_of(index)) != 0) {
+        rte_pktmbuf_refcnt_update(buffers_[index], 1);
+    }
 }
 
 Timestamp DpdkQueue::time_of(const rte_mbuf& packet) noexcept {

@@ -7,7 +7,9 @@
 
 #include "daemon/port/burst_clock.hpp"
 #include "daemon/port/eth_port.hpp"
+#include "daemon/port/kept_mbufs.hpp"
 #include "daemon/port/memif_unmap_guard.hpp"
+#include "flowcache/input/frame_burst.hpp"
 #include "parsers/packet.hpp"
 
 struct rte_mbuf;
@@ -24,24 +26,37 @@ enum class ClockOf : std::uint8_t { packets, records };
 /// UTC, and are not used. `wire_bytes` is the driver's length; net_pcap and net_af_packet have the
 /// captured length only. For a frame that they may have cut (octets_of_cut_frame()) it is the
 /// length in its own header, if that is more. VLAN tags are in the bytes: EthPort turns stripping
-/// off. The RSS hash is not used, for the reason in FlowHasher.
+/// off. The RSS hash is not used, for the reason in FlowHasher. A frame that a stage keeps stays in
+/// its mbuf.
 ///
 /// @thread  one input thread
-class DpdkQueue {
+class DpdkQueue final : public FrameOwner {
 public:
     /// @param port  must be started before the first receive(), and outlive the last
     /// @errors      StartupError(71): no room for the timestamp in packet buffers
-    /// @param clock_of  the source of Burst::now: packets, or the plain host's clock, for frames
+    /// @param clock_of  the source of FrameBurst::now: packets, or the plain host's clock, for
+    /// frames
     ///                  with records that carry their times
     DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
               ClockOf clock_of = ClockOf::packets);
-    DpdkQueue(const DpdkQueue&) = delete;
-    DpdkQueue& operator=(const DpdkQueue&) = delete;
 
     /// Takes up to kBurstPackets packets; release() must come before the next call.
-    [[nodiscard]] Burst receive() noexcept;
-    /// Gives the last burst's buffers back.
-    void release() noexcept;
+    [[nodiscard]] FrameBurst receive() noexcept;
+    /// Gives the last burst's buffers back, but for those that are kept or forwarded.
+    void release(const FrameBurst& burst) noexcept;
+
+    [[nodiscard]] FrameDetails details(const FrameBurst& burst,
+                                       std::size_t index) const noexcept override;
+    [[nodiscard]] std::span<const std::byte> segment(const FrameBurst& burst, std::size_t index,
+                                                     std::size_t number) const noexcept override;
+    [[nodiscard]] KeptPacket keep(FrameBurst& burst, std::size_t index) noexcept override;
+    /// Marks a frame of the last burst as forwarded.
+    ///
+    /// @return  its first mbuf, for the caller to transmit or free. If it is kept too, its octets
+    ///          must not be changed
+    [[nodiscard]] rte_mbuf* forward(FrameBurst& burst, std::size_t index) noexcept;
+    /// @thread  any, its counts
+    [[nodiscard]] const KeptBuffers& kept() const noexcept { return *kept_; }
 
     /// Requests the input thread to release the port once it is empty: from then on receive()
     /// returns nothing, until resume(). For a port that receives nothing any more.
@@ -73,7 +88,8 @@ private:
         held,       ///< released by the input thread
     };
 
-    [[nodiscard]] Burst receive_nothing() noexcept;
+    [[nodiscard]] FrameBurst receive_nothing() noexcept;
+    void add_holder(const FrameBurst& burst, std::size_t index) noexcept;
     void release_if_requested() noexcept;
     [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
         return packet.captured.size() >= octets_of_cut_frame_;
@@ -95,6 +111,7 @@ private:
     Counter frames_cut_;
     Counter length_unknown_;
     std::atomic<Hold> hold_{Hold::none};
+    SourcesHold<KeptMbufs> kept_;
     std::array<rte_mbuf*, kBurstPackets> buffers_{};
     std::array<PacketView, kBurstPackets> packets_{};
 };

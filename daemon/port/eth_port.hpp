@@ -14,6 +14,7 @@
 #include "daemon/base/options.hpp"
 #include "daemon/machine/device.hpp"
 #include "daemon/port/idle_wait.hpp"
+#include "daemon/port/kept_mbufs.hpp"
 #include "daemon/port/missed_packets.hpp"
 #include "daemon/port/packet_pool.hpp"
 #include "daemon/port/port_link.hpp"
@@ -97,6 +98,11 @@ public:
     [[nodiscard]] std::uint32_t octets_of_cut_frame() const {
         return tributary::octets_of_cut_frame(device_, driver_);
     }
+    /// Where its packets' buffers come from, and how many may be kept of each queue.
+    [[nodiscard]] PortPools pools() const {
+        return {pool_.share(), heads_ == nullptr ? nullptr : heads_->share()};
+    }
+    [[nodiscard]] std::uint32_t kept_buffers() const noexcept { return input_.kept_buffers; }
     /// How packets are spread over the queues; valid after start().
     [[nodiscard]] const RssReport& rss() const noexcept { return rss_; }
     /// The waits of the threads that poll its queues, one per queue; logs them. Valid from start()

@@ -21,10 +21,11 @@ constexpr std::uint32_t kThreadCache = 256;
 constexpr std::uint32_t kBeyondRing = 2 * kBurstPackets + kThreadCache * 3 / 2;
 
 std::uint32_t buffers_for(const PortOptions& port) {
+    const std::uint32_t kept = port.queues * port.kept_buffers;
     if (port.mempool_size != 0) {
-        return port.mempool_size;
+        return port.mempool_size + kept;
     }
-    return port.queues * (port.descriptors + kBeyondRing);
+    return port.queues * (port.descriptors + kBeyondRing) + kept;
 }
 
 std::string node_text(const NumaNode& node) {
@@ -83,12 +84,12 @@ PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
             .octets = input.trim_length};
 }
 
-PacketPool::PacketPool(const PoolSize& size, const std::string& name)
-    : size_(size), pool_(nullptr) {
+PacketPool::PacketPool(const PoolSize& size, const std::string& name) : size_(size) {
     const std::string full_name = name + "_" + (size.node ? std::to_string(*size.node) : "any");
-    pool_ = rte_pktmbuf_pool_create(full_name.c_str(), size.buffers, size.cached, 0,
-                                    static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
-                                    size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY);
+    pool_ = {rte_pktmbuf_pool_create(full_name.c_str(), size.buffers, size.cached, 0,
+                                     static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
+                                     size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY),
+             rte_mempool_free};
     if (pool_ == nullptr) {
         throw StartupError(EX_OSERR, "no memory for " + std::to_string(size.buffers) +
                                          " packet buffers (" +
@@ -99,8 +100,6 @@ PacketPool::PacketPool(const PoolSize& size, const std::string& name)
     }
 }
 
-std::uint32_t PacketPool::in_use() const noexcept { return rte_mempool_in_use_count(pool_); }
-
-PacketPool::~PacketPool() { rte_mempool_free(pool_); }
+std::uint32_t PacketPool::in_use() const noexcept { return rte_mempool_in_use_count(pool_.get()); }
 
 }  // namespace tributary

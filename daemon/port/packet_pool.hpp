@@ -29,7 +29,7 @@ struct PoolSize {
 };
 
 /// One pool per NUMA node used: buffers for full rings, bursts in flight and the threads' caches,
-/// or `mempool-size`.
+/// or `mempool-size`; and for the packets that stages may keep.
 ///
 /// @param nodes  of the ports' NICs, in the ports' order
 /// @thread       any; pure
@@ -38,18 +38,19 @@ struct PoolSize {
 [[nodiscard]] std::vector<PoolSize> plan_pools(std::span<const InputOptions> inputs,
                                                std::span<const NumaNode> nodes);
 
-/// Small buffers for the first octets of an input's packets, as many as for the packets themselves.
+/// Small buffers for the first octets of an input's packets, as many as for the packets themselves,
+/// kept ones too.
 ///
 /// @thread  any; pure
 [[nodiscard]] PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node);
 
-/// A DPDK mempool of packet buffers. Its ports must be closed before it is destroyed.
+/// A DPDK mempool of packet buffers. Its ports must be closed before it is destroyed. Its memory is
+/// freed when those who share it are gone too.
 class PacketPool {
 public:
     /// @param name  unique among the pools of one NUMA node; at most 16 characters
     /// @errors      StartupError(71): not enough memory on that node
     explicit PacketPool(const PoolSize& size, const std::string& name = "packets");
-    ~PacketPool();
     PacketPool(const PacketPool&) = delete;
     PacketPool& operator=(const PacketPool&) = delete;
 
@@ -58,11 +59,13 @@ public:
     /// @thread  any
     /// @cost    a look at each thread's cache
     [[nodiscard]] std::uint32_t in_use() const noexcept;
-    [[nodiscard]] rte_mempool* get() const noexcept { return pool_; }
+    [[nodiscard]] rte_mempool* get() const noexcept { return pool_.get(); }
+    /// For packets that may be kept longer than the pool's owner lives.
+    [[nodiscard]] const std::shared_ptr<rte_mempool>& share() const noexcept { return pool_; }
 
 private:
     PoolSize size_;
-    rte_mempool* pool_;
+    std::shared_ptr<rte_mempool> pool_;
 };
 
 /// The pool of a NUMA node.

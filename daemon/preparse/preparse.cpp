@@ -273,10 +273,10 @@ private:
 
     /// @return  received packets; for 0 the stream was flushed
     static std::size_t poll(DpdkQueue& source, PreparseStream& stream) noexcept {
-        const Burst burst = source.receive();
-        const std::size_t packets = burst.packets.size();
-        stream.take(burst.packets);
-        source.release();
+        const FrameBurst burst = source.receive();
+        const std::size_t packets = burst.frames.size();
+        stream.take(burst.frames);
+        source.release(burst);
         if (packets == 0) {
             stream.flush();
         }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "flowcache/input/fragment_table.hpp"
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/sampler.hpp"
@@ -37,6 +38,22 @@ public:
 
     /// @param filter  outlives the parser, or its next set_filter(); nullptr: every frame passes
     void set_filter(PacketSelector* filter) noexcept { parts_.filter = filter; }
+
+    /// Filters and samples a burst, and sets its masks accordingly: all but `metered`.
+    ///
+    /// @return  the frames that are to be parsed
+    [[nodiscard]] PacketMask choose(FrameBurst& burst) noexcept {
+        const PacketMask all = mask_of_all(burst.frames);
+        if (parts_.filter == nullptr && parts_.sampler == nullptr) [[likely]] {
+            return all;
+        }
+        const PacketMask passed = filter(burst.frames);
+        const PacketMask taken = sample(burst.frames, passed);
+        const bool decides = parts_.filter == nullptr || parts_.filter->is_ready();
+        (decides ? burst.filtered : burst.ignored) = all ^ passed;
+        burst.not_sampled = passed ^ taken;
+        return taken;
+    }
 
     /// @param packets  at most kBurstPackets
     /// @return         those that pass the filter; the others are filtered, or all are ignored

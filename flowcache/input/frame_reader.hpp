@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/frame_parser.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/input/packet_selector.hpp"
@@ -23,20 +24,18 @@ public:
         : source_(source), parser_(parts, counters_) {}
 
     [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
-        const Burst burst = source_.receive();
+        ParsedBurst parsed{.burst = source_.receive(), .packets = {}, .received = 0};
+        FrameBurst& burst = parsed.burst;
+        const PacketMask chosen = parser_.choose(burst);
         keyed.clear();
-        PacketFields* fields = fields_.data();
-        FrameParser parser = parser_;  // a copy, which no store to fields can change
-        for (const PacketView& packet : chosen_of(burst.packets)) {
-            if (parser.parse(packet, *fields) == ParseStatus::ok) {
-                keyed.add(packet, *fields);
-                ++fields;
-            }
-        }
-        counters_.received.add(burst.packets.size());
-        return {.packets = keyed.finish(), .received = burst.packets.size(), .now = burst.now};
+        parse(chosen, burst.frames, keyed);
+        parsed.packets = keyed.finish();
+        mark(chosen, parsed);
+        parsed.received = burst.frames.size();
+        counters_.received.add(parsed.received);
+        return parsed;
     }
-    void release() noexcept override { source_.release(); }
+    void release(const FrameBurst& burst) noexcept override { source_.release(burst); }
     void set_filter(PacketSelector* filter) noexcept override { parser_.set_filter(filter); }
     [[nodiscard]] bool ended() const noexcept override {
         if constexpr (requires { source_.exhausted(); }) {
@@ -45,27 +44,42 @@ public:
             return false;
         }
     }
+    [[nodiscard]] const KeptBuffers* kept() const noexcept override { return kept_of(source_); }
 
 private:
-    /// Those packets that pass the filter and are sampled, in their order.
-    [[nodiscard]] std::span<const PacketView> chosen_of(
-        std::span<const PacketView> packets) noexcept {
-        const PacketMask passed = parser_.filter(packets);
-        const PacketMask chosen = parser_.sample(packets, passed);
-        if (chosen == mask_of_all(packets)) {
-            return packets;
+    /// Parses one run of chosen frames after the other: mostly one that is the whole burst.
+    void parse(PacketMask chosen, std::span<const PacketView> frames, KeyedBurst& keyed) noexcept {
+        PacketFields* fields = fields_.data();
+        FrameParser parser = parser_;  // a copy, which no store to fields can change
+        while (chosen != 0) {
+            const auto first = static_cast<std::size_t>(std::countr_zero(chosen));
+            const auto count = static_cast<std::size_t>(std::countr_one(chosen >> first));
+            for (const PacketView& frame : frames.subspan(first, count)) {
+                if (parser.parse(frame, *fields) == ParseStatus::ok) {
+                    keyed.add(frame, *fields);
+                    ++fields;
+                }
+            }
+            chosen &= chosen + mask_of(first);  // adding carries through the run
         }
-        PacketView* end = chosen_.data();
-        for (PacketMask left = chosen; left != 0; left &= left - 1) {
-            *end++ = packets[static_cast<std::size_t>(std::countr_zero(left))];
+    }
+    /// Marks what was metered and, of what was chosen, ignored. A mark for each frame in the loop
+    /// above would cost an instruction per packet.
+    static void mark(PacketMask chosen, ParsedBurst& parsed) noexcept {
+        FrameBurst& burst = parsed.burst;
+        if (parsed.packets.size() == static_cast<std::size_t>(std::popcount(chosen))) [[likely]] {
+            burst.metered = chosen;
+            return;
         }
-        return {chosen_.data(), end};
+        for (const KeyedPacket& packet : parsed.packets) {
+            burst.metered |= mask_of(burst.index_of(*packet.packet));
+        }
+        burst.ignored |= chosen & ~burst.metered;
     }
 
     Source& source_;
     FrameParser parser_;
     std::array<PacketFields, kBurstPackets> fields_;
-    std::array<PacketView, kBurstPackets> chosen_;  ///< for bursts that are not chosen whole
 };
 
 }  // namespace tributary

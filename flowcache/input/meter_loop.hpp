@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 
 #include "flowcache/flow_cache.hpp"
+#include "flowcache/input/burst_stage.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/record_stream.hpp"
@@ -30,9 +32,9 @@ private:
     std::atomic<Timestamp::rep> nanoseconds_{0};
 };
 
-/// The packet path of one queue: from its PacketReader through its private flow cache to its sink.
-/// One thread owns it and calls step() again and again; nothing in it waits, allocates or throws,
-/// unless the source or sink does.
+/// The packet path of one queue: from its PacketReader through its private flow cache to its sink,
+/// and past its stages. One thread owns it and calls step() again and again; nothing in it waits,
+/// allocates or throws, unless the source or sink does.
 template <class Cache, RecordSink<typename Cache::Record> Sink>
 class MeterLoop {
 public:
@@ -40,17 +42,28 @@ public:
     MeterLoop(PacketReader& reader, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
         : keyed_(cache.burst()), reader_(reader), cache_(cache), sink_(sink), clock_(clock) {}
 
-    /// One burst, start to finish.
+    /// One burst, start to finish: receive, filter and parse; account; stages; release; expire.
+    ///
+    /// Inlined into its one caller, a virtual function.
     ///
     /// @return  packets received; 0 lets the caller back off
-    std::size_t step() noexcept {
-        const ParsedBurst burst = reader_.read_burst(keyed_);
-        clock_.publish(burst.now);
-        cache_.account(burst.packets, sink_);
-        reader_.release();
-        cache_.expire_some(burst.now, kExpiryBudget, sink_);
-        return burst.received;
+    [[gnu::always_inline]] std::size_t step() noexcept {
+        ParsedBurst parsed = reader_.read_burst(keyed_);
+        clock_.publish(parsed.burst.now);
+        cache_.account(parsed.packets, sink_);
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            stage->on_burst(parsed.burst, parsed.packets);
+        }
+        reader_.release(parsed.burst);
+        cache_.expire_some(parsed.burst.now, kExpiryBudget, sink_);
+        return parsed.received;
     }
+
+    /// From the next step() on these stages are called, in their order.
+    ///
+    /// @param stages  outlive the loop, or its next set_stages()
+    /// @thread        the one that calls step(), or before the first one
+    void set_stages(StageSpan stages) noexcept { stages_ = stages; }
 
     /// Ends all records, after the last step(). Call it until it returns true.
     [[nodiscard]] bool drain() noexcept { return cache_.end_all(clock_.read(), sink_); }
@@ -61,6 +74,7 @@ private:
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
 
     KeyedBurst keyed_;
+    StageSpan stages_;
     PacketReader& reader_;
     Cache& cache_;
     Sink& sink_;

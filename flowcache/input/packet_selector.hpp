@@ -8,11 +8,6 @@
 
 namespace tributary {
 
-/// @param packets  at most kBurstPackets
-[[nodiscard]] inline PacketMask mask_of_all(std::span<const PacketView> packets) noexcept {
-    return packets.empty() ? 0 : ~PacketMask{0} >> (64 - packets.size());
-}
-
 /// Selects the frames of an input that are parsed. Virtual, because it is called once per burst.
 class PacketSelector {
 public:

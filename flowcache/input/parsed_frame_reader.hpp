@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/frame_parser.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/input/packet_selector.hpp"
@@ -26,11 +27,12 @@ struct ParsedFrame {
 /// A burst of them.
 struct ParsedFrames {
     std::span<ParsedFrame* const> frames;  ///< at most kBurstPackets, of this reader alone
-    Timestamp now;                         ///< as in Burst
+    Timestamp now;                         ///< as in FrameBurst
+    FrameOwner* owner = nullptr;           ///< as in FrameBurst
 };
 
 /// Where parsed frames come from. The source owns them from receive() to release(); until then the
-/// reader may change their fields.
+/// reader may change their fields. A frame that a stage keeps is a copy.
 template <class S>
 concept ParsedFrameSource = requires(S source) {
     { source.receive() } noexcept -> std::same_as<ParsedFrames>;
@@ -49,35 +51,41 @@ public:
         : source_(source), parser_(parts, counters_) {}
 
     [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
-        const ParsedFrames burst = source_.receive();
-        const std::size_t count = burst.frames.size();
+        const ParsedFrames source = source_.receive();
+        const std::size_t count = source.frames.size();
         for (std::size_t i = 0; i < count; ++i) {
-            packets_[i] = burst.frames[i]->packet;
+            packets_[i] = source.frames[i]->packet;
         }
+        ParsedBurst parsed{.burst = {.frames = std::span(packets_).first(count),
+                                     .now = source.now,
+                                     .owner = source.owner},
+                           .packets = {},
+                           .received = count};
+        FrameBurst& burst = parsed.burst;
         keyed.clear();
         FrameParser parser = parser_;  // a copy, which no store to fields can change
-        for (PacketMask left = chosen_of(std::span(packets_).first(count)); left != 0;
-             left &= left - 1) {
+        const PacketMask chosen = parser_.choose(burst);
+        for (PacketMask left = chosen; left != 0; left &= left - 1) {
             const auto next = static_cast<std::size_t>(std::countr_zero(left));
-            ParsedFrame& frame = *burst.frames[next];
+            ParsedFrame& frame = *source.frames[next];
             if (parser.finish_parsed(packets_[next], frame.status, frame.fields) ==
                 ParseStatus::ok) {
                 keyed.add(packets_[next], frame.fields);
+            } else {
+                burst.ignored |= mask_of(next);
             }
         }
+        burst.metered = chosen & ~burst.ignored;
+        parsed.packets = keyed.finish();
         counters_.received.add(count);
-        return {.packets = keyed.finish(), .received = count, .now = burst.now};
+        return parsed;
     }
-    void release() noexcept override { source_.release(); }
+    void release(const FrameBurst& /*burst*/) noexcept override { source_.release(); }
     void set_filter(PacketSelector* filter) noexcept override { parser_.set_filter(filter); }
     [[nodiscard]] bool ended() const noexcept override { return source_.exhausted(); }
+    [[nodiscard]] const KeptBuffers* kept() const noexcept override { return kept_of(source_); }
 
 private:
-    /// Those packets that pass the filter and are sampled.
-    [[nodiscard]] PacketMask chosen_of(std::span<const PacketView> packets) noexcept {
-        return parser_.sample(packets, parser_.filter(packets));
-    }
-
     Source& source_;
     FrameParser parser_;
     std::array<PacketView, kBurstPackets> packets_;  ///< contiguous, for the filter

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/input/packet_reader.hpp"
-#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/unified_streams.hpp"
 #include "flowcache/input/worker_share.hpp"
 #include "parsers/packet.hpp"
@@ -42,18 +43,19 @@ public:
                                  const ClockArguments&... clock) noexcept
         : source_(source), clock_(clock...), share_(share) {}
 
-    /// At most kBurstPackets packets, of at most one burst of frames.
+    /// At most kBurstPackets packets, of at most one burst of frames. Its FrameBurst has these
+    /// packets, without octets. A frame that is refused is in none.
     [[nodiscard]] ParsedBurst read_burst(KeyedBurst& keyed) noexcept override {
         if (!is_holding_) {
-            const Burst burst = source_.receive();
+            source_burst_ = source_.receive();
             is_holding_ = true;
-            frames_ = burst.packets;
+            frames_ = source_burst_.frames;
             if constexpr (kMovesOn) {
-                clock_.begin_burst(burst.now);
+                clock_.begin_burst(source_burst_.now);
             }
         }
         Tally tally;
-        while (tally.metered < kBurstPackets && (records_left_ > 0 || go_to_next_frame(tally))) {
+        while (tally.packets < kBurstPackets && (records_left_ > 0 || go_to_next_frame(tally))) {
             read_records(tally);
         }
         if constexpr (kMovesOn) {
@@ -61,19 +63,24 @@ public:
                 clock_.end_empty_burst();
             }
         }
-        keyed.clear();
-        for (std::size_t i = 0; i < tally.metered; ++i) {
-            keyed.add(packets_[i], fields_[i]);
-        }
+        ParsedBurst parsed{.burst = {.frames = std::span(packets_).first(tally.packets),
+                                     .now = clock_.now(),
+                                     .not_sampled = tally.not_sampled,
+                                     .ignored = tally.ignored},
+                           .packets = {},
+                           .received = tally.received};
+        add_metered(parsed.burst, keyed);
+        parsed.packets = keyed.finish();
         counters_.received.add(tally.received);
-        return {.packets = keyed.finish(), .received = tally.received, .now = clock_.now()};
+        return parsed;
     }
-    void release() noexcept override {
+    void release(const FrameBurst& /*burst*/) noexcept override {
         if (is_holding_ && !has_more()) {
-            source_.release();
+            source_.release(source_burst_);
             is_holding_ = false;
         }
     }
+    [[nodiscard]] bool has_octets() const noexcept override { return false; }
     [[nodiscard]] bool holds_packets() const noexcept override { return has_more(); }
     [[nodiscard]] bool ended() const noexcept override {
         if constexpr (requires { source_.exhausted(); }) {
@@ -91,10 +98,28 @@ private:
 
     /// The counts of one read_burst().
     struct Tally {
-        std::size_t metered = 0;
+        std::size_t packets = 0;  ///< in the burst
         std::size_t received = 0;
+        PacketMask ignored = 0;
+        PacketMask not_sampled = 0;
         bool has_records = false;
     };
+
+    void add_metered(FrameBurst& burst, KeyedBurst& keyed) noexcept {
+        const PacketMask all = mask_of_all(burst.frames);
+        burst.metered = all & ~(burst.ignored | burst.not_sampled);
+        keyed.clear();
+        if (burst.metered == all) [[likely]] {
+            for (std::size_t i = 0; i < burst.frames.size(); ++i) {
+                keyed.add(packets_[i], fields_[i]);
+            }
+            return;
+        }
+        for (PacketMask left = burst.metered; left != 0; left &= left - 1) {
+            const auto next = static_cast<std::size_t>(std::countr_zero(left));
+            keyed.add(packets_[next], fields_[next]);
+        }
+    }
 
     [[nodiscard]] bool has_more() const noexcept { return records_left_ > 0 || !frames_.empty(); }
 
@@ -134,7 +159,7 @@ private:
     /// Reads records until the frame ends or the burst is full: all fields, then all times, then
     /// the records that are not plain.
     void read_records(Tally& tally) noexcept {
-        const std::size_t first = tally.metered;
+        const std::size_t first = tally.packets;
         const std::size_t count = std::min(records_left_, kBurstPackets - first);
         PacketMask plain = 0;
         for (std::size_t i = 0; i < count; ++i) {
@@ -151,7 +176,7 @@ private:
         const PacketMask bad = clock_.stamp(read);
         if (plain == mask_of_all(read) && bad == 0 && share_.is_everything()) [[likely]] {
             tally.received += count;
-            tally.metered += count;
+            tally.packets += count;
         } else {
             sort_out(count, bad, tally);
         }
@@ -160,9 +185,9 @@ private:
         records_left_ -= count;
     }
 
-    /// Keeps of the last `count` records those that are to be metered here, and counts the others.
+    /// Keeps of the last `count` records those that are for this reader, and counts what they are.
     void sort_out(std::size_t count, PacketMask bad, Tally& tally) noexcept {
-        const std::size_t first = tally.metered;
+        const std::size_t first = tally.packets;
         for (std::size_t i = 0; i < count; ++i, bad >>= 1U) {
             const PacketFields& fields = fields_[first + i];
             const ParseStatus status = status_of_unified_header(record_ + i * record_bytes_);
@@ -171,14 +196,16 @@ private:
             }
             ++tally.received;
             counters_.bad_timestamp.add(bad & 1U);
-            if (status != ParseStatus::ok) {
+            if (status == ParseStatus::ok) {
+                count_cut(fields.cut_header);
+            } else {
                 counters_.count_ignored(status, packets_[first + i].wire_bytes);
-                continue;
+                (status == ParseStatus::not_sampled ? tally.not_sampled : tally.ignored) |=
+                    mask_of(tally.packets);
             }
-            count_cut(fields.cut_header);
-            fields_[tally.metered] = fields;
-            packets_[tally.metered] = packets_[first + i];
-            ++tally.metered;
+            fields_[tally.packets] = fields;
+            packets_[tally.packets] = packets_[first + i];
+            ++tally.packets;
         }
     }
 
@@ -196,6 +223,7 @@ private:
     WorkerShare share_;
     UnifiedStreams streams_;
     bool is_holding_ = false;             ///< whether a burst of the source is not given back yet
+    FrameBurst source_burst_;             ///< that burst
     std::span<const PacketView> frames_;  ///< of that burst, those not begun
     const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
     std::size_t records_left_ = 0;        ///< in that frame

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "flowcache/input/frame_burst.hpp"
 #include "flowcache/record/options.hpp"
 #include "parsers/packet.hpp"
 #include "perf/support/huge_memory.hpp"
@@ -125,7 +126,7 @@ public:
     }
     [[nodiscard]] bool filled() const noexcept { return refresh_left_ == 0; }
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         const bool filling = !filled();
         if (filling && fill_left_ + silent_left_ == 0) {
             burst_time_ = {};
@@ -152,9 +153,9 @@ public:
                       .seen_at = now_,
                       .clock = now_};
         }
-        return {.packets = packets_, .now = now_};
+        return {.frames = packets_, .now = now_};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
     /// The segments sent by TCP.
     [[nodiscard]] SentSegments sent() const noexcept {
         return tcp_ ? tcp_->sent() : SentSegments{};

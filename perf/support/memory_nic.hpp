@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "flowcache/input/frame_burst.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/parse_packet.hpp"
 #include "parsers/unified_header.hpp"
@@ -82,7 +83,7 @@ public:
           captured_(std::min<std::size_t>(frame_.size(), most_bytes)),
           ring_(kRingBuffers * kBufferBytes) {}
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         const std::size_t count = std::min<std::uint64_t>(kBurstPackets, sequence_.left());
         for (std::size_t i = 0; i < count; ++i) {
             std::byte* const buffer = ring_.data() + next_ * kBufferBytes;
@@ -95,9 +96,9 @@ public:
                            .seen_at = sequence_.now(),
                            .clock = sequence_.now()};
         }
-        return {.packets = std::span(packets_).first(count), .now = sequence_.now()};
+        return {.frames = std::span(packets_).first(count), .now = sequence_.now()};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
     [[nodiscard]] bool exhausted() const noexcept { return sequence_.left() == 0; }
 
 private:
@@ -137,7 +138,7 @@ public:
         write_unified_header(packet, status, fields, record_.data());
     }
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         std::size_t count = 0;
         for (; count < kFrames && sequence_.left() > 0; ++count) {
             std::byte* const buffer = ring_.data() + next_ * kBufferBytes;
@@ -147,9 +148,9 @@ public:
                               .seen_at = sequence_.now(),
                               .clock = sequence_.now()};
         }
-        return {.packets = std::span(frames_).first(count), .now = sequence_.now()};
+        return {.frames = std::span(frames_).first(count), .now = sequence_.now()};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
     [[nodiscard]] bool exhausted() const noexcept { return sequence_.left() == 0; }
 
 private:

@@ -25,8 +25,9 @@ double time_per_packet(std::uint64_t packets, Work work) {
 
 inline void receive_only(FlowNic& nic, std::uint64_t packets) {
     for (std::uint64_t done = 0; done < packets; done += kBurstPackets) {
-        keep(nic.receive());
-        nic.release();
+        const FrameBurst burst = nic.receive();
+        keep(burst);
+        nic.release(burst);
     }
 }
 

@@ -11,8 +11,8 @@
 
 namespace tributary::perf {
 
-inline void meter(ReferenceMeter& reference, const Burst& burst) {
-    for (const PacketView& packet : burst.packets) {
+inline void meter(ReferenceMeter& reference, const FrameBurst& burst) {
+    for (const PacketView& packet : burst.frames) {
         PacketFields fields;
         demand(parse_packet(packet, {}, fields) == ParseStatus::ok, "parsing");
         reference.packet(fields, packet.ingress_interface, packet.seen_at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,12 +40,13 @@ public:
         }
     }
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         demand(!is_out_);
         is_out_ = true;
-        return std::exchange(is_given_, true) ? Burst{} : Burst{.packets = views_, .now = {}};
+        return std::exchange(is_given_, true) ? FrameBurst{}
+                                              : FrameBurst{.frames = views_, .now = {}};
     }
-    void release() noexcept {
+    void release(const FrameBurst& /*burst*/) noexcept {
         demand(is_out_);
         is_out_ = false;
     }
@@ -136,17 +138,22 @@ std::uint64_t run(std::span<const std::byte> input, WorkerShare share) {
     Timestamp now = kFirstTimestamp;
     while (!path.ended()) {
         const ParsedBurst burst = path.read_burst(test::burst_of_no_use());
-        demand(burst.packets.size() <= kBurstPackets && burst.packets.size() <= burst.received);
-        demand(burst.now >= now);
-        now = burst.now;
+        const FrameBurst& all = burst.burst;
+        demand(all.frames.size() <= kBurstPackets && all.frames.size() <= burst.received);
+        demand((all.ignored ^ all.not_sampled ^ all.metered) == mask_of_all(all.frames));
+        demand((all.ignored & all.not_sampled) == 0 && all.filtered == 0);
+        demand(static_cast<std::size_t>(std::popcount(all.metered)) == burst.packets.size());
+        demand(burst.burst.now >= now);
+        now = burst.burst.now;
         for (const KeyedPacket& packet : burst.packets) {
             demand(PacketTimes().is_good(packet.packet->seen_at));
             demand(packet.packet->clock >= packet.packet->seen_at);
+            demand((all.metered >> all.index_of(*packet.packet) & 1U) == 1);
             demand(packet.packet->captured.empty());
             check_packet(*packet.packet, *packet.fields);
         }
         metered += burst.packets.size();
-        path.release();
+        path.release(burst.burst);
     }
     const InputCounters& counters = path.counters();
     const std::uint64_t ignored =

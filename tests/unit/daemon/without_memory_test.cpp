@@ -96,7 +96,7 @@ ReadWith read_with(std::int64_t allocations, const std::string& path) {
     {
         const NoLargeMemory limit(0, allocations);
         while (!source.exhausted()) {
-            result.frames += source.receive().packets.size();
+            result.frames += source.receive().frames.size();
         }
     }
     result.is_refused = refused_allocations() != before;

@@ -36,13 +36,13 @@ struct Outcome {
 Outcome drain(CaptureSource& source) {
     Outcome outcome;
     do {
-        const Burst burst = source.receive();
-        for (const PacketView& packet : burst.packets) {
+        const FrameBurst burst = source.receive();
+        for (const PacketView& packet : burst.frames) {
             outcome.packets.push_back(
                 {std::string{text_of(packet.captured)}, packet.seen_at, packet.clock});
         }
         outcome.now = burst.now;
-        source.release();
+        source.release(burst);
     } while (!source.exhausted());
     return outcome;
 }
@@ -62,13 +62,13 @@ TEST_CASE("CaptureSource: one file, packets carry the file's facts and the run's
     CaptureCounters counters;
     CaptureSource source{files, counters, kInterface};
     CHECK_FALSE(source.exhausted());
-    const Burst burst = source.receive();
-    REQUIRE(burst.packets.size() == 1);
-    CHECK(text_of(burst.packets[0].captured) == "abc");
-    CHECK(burst.packets[0].wire_bytes == 99);
-    CHECK(burst.packets[0].link_type == LinkType::ethernet);
-    CHECK(burst.packets[0].ingress_interface == kInterface);
-    CHECK(burst.packets[0].seen_at == Timestamp{5s});
+    const FrameBurst burst = source.receive();
+    REQUIRE(burst.frames.size() == 1);
+    CHECK(text_of(burst.frames[0].captured) == "abc");
+    CHECK(burst.frames[0].wire_bytes == 99);
+    CHECK(burst.frames[0].link_type == LinkType::ethernet);
+    CHECK(burst.frames[0].ingress_interface == kInterface);
+    CHECK(burst.frames[0].seen_at == Timestamp{5s});
     CHECK(burst.now == Timestamp{5s});
     CHECK(source.exhausted());
     CHECK(counters.bad_timestamp.read() == 0);
@@ -161,10 +161,10 @@ TEST_CASE("CaptureSource: more frames than a burst holds, come in order in full 
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
     CaptureSource source{files, counters, kInterface};
-    CHECK(source.receive().packets.size() == kBurstPackets);
-    const Burst rest = source.receive();
-    REQUIRE(rest.packets.size() == 1);
-    CHECK(rest.packets[0].seen_at == Timestamp{std::chrono::seconds{kBurstPackets + 1}});
+    CHECK(source.receive().frames.size() == kBurstPackets);
+    const FrameBurst rest = source.receive();
+    REQUIRE(rest.frames.size() == 1);
+    CHECK(rest.frames[0].seen_at == Timestamp{std::chrono::seconds{kBurstPackets + 1}});
 }
 
 TEST_CASE("CaptureSource: a pipe, is read once for all workers", "[daemon][unit]") {
@@ -192,7 +192,7 @@ TEST_CASE("CaptureSource: a file that is no capture or missing, ends the stream 
             CHECK(outcome.packets.size() == 1);
             CHECK(outcome.now == Timestamp{5s});
             CHECK(source.exhausted());
-            CHECK(source.receive().packets.empty());
+            CHECK(source.receive().frames.empty());
         }
         CHECK(files.failure() == CaptureFailure{path, reason, 1});
     };

@@ -315,8 +315,9 @@ TEST_CASE("CaptureStream: workers at once, each see all frames, and none is left
                 CaptureCounters counters;
                 CaptureSource source{files, counters, worker};
                 while (!source.exhausted()) {
-                    frames[worker] += source.receive().packets.size();
-                    source.release();
+                    const FrameBurst burst = source.receive();
+                    frames[worker] += burst.frames.size();
+                    source.release(burst);
                     if (worker == 3) {
                         std::this_thread::yield();
                     }
@@ -344,7 +345,7 @@ TEST_CASE("CaptureStream: a worker too far ahead, waits until it is told to stop
         CaptureCounters counters;
         CaptureSource source{files, counters, 0};
         while (!source.exhausted()) {
-            seen += source.receive().packets.size();
+            seen += source.receive().frames.size();
         }
     });
     std::this_thread::sleep_for(50ms);
@@ -387,7 +388,7 @@ TEST_CASE(
     CaptureSource source{files, counters, 0};
     std::size_t frames = 0;
     while (!source.exhausted()) {
-        frames += source.receive().packets.size();
+        frames += source.receive().frames.size();
     }
     CHECK(frames == 2 * texts().size());
     CHECK(files.cut_files() ==

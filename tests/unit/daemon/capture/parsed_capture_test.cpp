@@ -59,7 +59,7 @@ std::vector<std::vector<Seen>> expected_of(const std::vector<std::string>& paths
     CaptureCounters counters;
     CaptureSource source{files, counters, kInterface};
     while (!source.exhausted()) {
-        for (const PacketView& packet : source.receive().packets) {
+        for (const PacketView& packet : source.receive().frames) {
             ParsedFrame frame;
             frame.packet = packet;
             frame.status = parse_packet(packet, {}, frame.fields);

@@ -69,7 +69,7 @@ public:
         hangs_.notify_all();
     }
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         if (hangs_) {
             is_hanging_ = true;
             hangs_.wait(true);
@@ -90,7 +90,7 @@ public:
         }
         return {packets_, clock_};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
 
 private:
     const std::uint32_t first_flow_;

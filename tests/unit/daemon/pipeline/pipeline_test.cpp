@@ -28,7 +28,7 @@ public:
             frames_.push_back(ethernet().ipv4().udp(1, 2).payload(72).build());
         }
     }
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         if (bursts_left_ == 0) {
             return {{}, clock_};
         }
@@ -43,7 +43,7 @@ public:
         }
         return {packets_, clock_};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
     [[nodiscard]] bool exhausted() const noexcept { return bursts_left_ == 0; }
 
 private:
@@ -215,13 +215,13 @@ public:
         : frames_left_(frames), frame_(unified_frame(std::vector<ToldPacket>(records))) {
         packets_.fill(view_of(frame_));
     }
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         const std::size_t count = std::min(frames_left_, kBurstPackets);
         frames_left_ -= count;
         bursts += count > 0 ? 1 : 0;
-        return {.packets = std::span(packets_).first(count), .now = {}};
+        return {.frames = std::span(packets_).first(count), .now = {}};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
 
     std::size_t bursts = 0;
 

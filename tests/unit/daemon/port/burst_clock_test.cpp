@@ -28,11 +28,11 @@ struct FramePolls {
     std::size_t polls = 0;
     PacketView packet{};
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         packet = test::view_of(frames[polls++]);
-        return {.packets = {&packet, 1}, .now = at(1001)};
+        return {.frames = {&packet, 1}, .now = at(1001)};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
 };
 
 TEST_CASE("BurstClock: without packet times it is the host's clock", "[daemon][unit]") {
@@ -182,14 +182,14 @@ TEST_CASE("BurstClock: one record with a wrong clock harms no record behind it",
     const ParsedBurst first = path.read_burst(test::burst_of_no_use());
     REQUIRE(first.packets.size() == 2);
     CHECK(first.packets[1].packet->seen_at == at(1000));
-    CHECK(first.now == at(1000));
-    path.release();
+    CHECK(first.burst.now == at(1000));
+    path.release(first.burst);
     const ParsedBurst second = path.read_burst(test::burst_of_no_use());
     REQUIRE(second.packets.size() == 1);
     CHECK(second.packets[0].packet->seen_at == at(1001));
     CHECK(second.packets[0].packet->clock == at(1001));
-    CHECK(second.now == at(1001));
-    path.release();
+    CHECK(second.burst.now == at(1001));
+    path.release(second.burst);
     CHECK(path.counters().bad_timestamp.read() == 1);
 }
 

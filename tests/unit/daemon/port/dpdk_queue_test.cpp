@@ -74,17 +74,17 @@ struct Seen {
 /// All packets of a queue; a file's queue is at its end when a poll is empty.
 std::vector<Seen> drain(DpdkQueue& queue) {
     std::vector<Seen> seen;
-    Burst burst = queue.receive();
-    while (!burst.packets.empty()) {
-        for (const PacketView& packet : burst.packets) {
+    FrameBurst burst = queue.receive();
+    while (!burst.frames.empty()) {
+        for (const PacketView& packet : burst.frames) {
             CHECK(packet.wire_bytes == packet.captured.size());
             seen.push_back({packet.captured.size(), packet.captured[0], packet.seen_at,
                             packet.clock, packet.ingress_interface.value});
         }
-        queue.release();
+        queue.release(burst);
         burst = queue.receive();
     }
-    queue.release();
+    queue.release(burst);
     return seen;
 }
 
@@ -185,13 +185,13 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
 
     // It releases the port only after an empty poll.
     CHECK_FALSE(queue1.pause());
-    CHECK(queue1.receive().packets.empty());
+    CHECK(queue1.receive().frames.empty());
     CHECK(queue1.pause());
-    CHECK(queue1.receive().packets.empty());
+    CHECK(queue1.receive().frames.empty());
     CHECK(queue1.pause());
     queue1.resume();
     CHECK_FALSE(queue1.pause());
-    CHECK(queue1.receive().packets.empty());
+    CHECK(queue1.receive().frames.empty());
     CHECK(queue1.pause());
     queue1.resume();
 
@@ -215,16 +215,16 @@ TEST_CASE("DpdkQueue: two files are two queues, all packets arrive with their ow
         EthPort cut_port(eal.port_of(cut_device), cut, cut_device, pool);
         cut_port.start();
         DpdkQueue queue(cut_port, 0, InterfaceIndex{1});
-        const Burst burst = queue.receive();
-        REQUIRE(burst.packets.size() == 4);
-        CHECK(burst.packets[0].captured.size() == 200);
-        CHECK(burst.packets[0].wire_bytes == jumbo.captured.size());
-        CHECK(burst.packets[1].wire_bytes == jumbo.captured.size());
-        CHECK(burst.packets[2].wire_bytes == 14 + 40 + 20 + 300);
-        CHECK(burst.packets[3].wire_bytes == 60);
+        const FrameBurst burst = queue.receive();
+        REQUIRE(burst.frames.size() == 4);
+        CHECK(burst.frames[0].captured.size() == 200);
+        CHECK(burst.frames[0].wire_bytes == jumbo.captured.size());
+        CHECK(burst.frames[1].wire_bytes == jumbo.captured.size());
+        CHECK(burst.frames[2].wire_bytes == 14 + 40 + 20 + 300);
+        CHECK(burst.frames[3].wire_bytes == 60);
         CHECK(queue.frames_cut().read() == 1);
         CHECK(queue.length_unknown().read() == 1);
-        queue.release();
+        queue.release(burst);
     }
 
     InputOptions greedy = two;

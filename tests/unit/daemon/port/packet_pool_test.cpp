@@ -45,6 +45,20 @@ TEST_CASE("plan_pools: mempool-size replaces an input's share, and caches stay a
               {.node = std::nullopt, .buffers = 800, .cached = 50, .octets = 2048}});
 }
 
+TEST_CASE("plan_pools: packets that stages keep have buffers of their own, beside any others",
+          "[daemon][unit]") {
+    std::array inputs{input(2, 1024), input(4, 4096)};
+    inputs[0].kept_buffers = 1000;
+    inputs[1].kept_buffers = 10;
+    inputs[1].mempool_size = 800;
+    const std::array nodes{NumaNode{0}, NumaNode{1}};
+    CHECK(plan_pools(inputs, nodes) ==
+          std::vector<PoolSize>{
+              {.node = 0, .buffers = 2 * (1024 + 512 + 1000), .cached = 256, .octets = 2048},
+              {.node = 1, .buffers = 800 + 4 * 10, .cached = 52, .octets = 2048}});
+    CHECK(plan_head_pool(inputs[0], NumaNode{}).buffers == 2 * (1024 + 512 + 1000));
+}
+
 TEST_CASE("plan_head_pool: as many buffers as for the packets, of trim-length", "[daemon][unit]") {
     InputOptions trimmed = input(2, 1024);
     trimmed.trim_length = 96;

@@ -105,11 +105,11 @@ void check_frames(Machine& machine, std::size_t index) {
     DpdkQueue queue(*port, 0, InterfaceIndex{1});
     send(machine, index, udp);
     send(machine, index, tcp6);
-    const Burst burst = queue.receive();
-    REQUIRE(burst.packets.size() == 2);
-    CHECK(burst.packets[0].captured.size() == udp.captured.size());
-    CHECK(burst.packets[1].captured.size() == tcp6.captured.size());
-    queue.release();
+    const FrameBurst burst = queue.receive();
+    REQUIRE(burst.frames.size() == 2);
+    CHECK(burst.frames[0].captured.size() == udp.captured.size());
+    CHECK(burst.frames[1].captured.size() == tcp6.captured.size());
+    queue.release(burst);
 
     FrameReader<DpdkQueue> path(queue, {});
     send(machine, index, udp);
@@ -119,7 +119,7 @@ void check_frames(Machine& machine, std::size_t index) {
     CHECK(parsed.packets[0].fields->destination_port == L4Port{53});
     CHECK(parsed.packets[1].fields->ip_version == 6);
     CHECK(parsed.packets[1].fields->tcp_control_bits == 0x12);
-    path.release();
+    path.release(parsed.burst);
 }
 
 /// Whole packets, of which only the first 64 octets are read.
@@ -143,7 +143,7 @@ void check_trimmed(Machine& machine, std::size_t index) {
     CHECK(path.counters()
               .cut_headers[static_cast<std::size_t>(CutHeader::ipv6_extension_header)]
               .read() == 1);
-    path.release();
+    path.release(parsed.burst);
 }
 
 /// A stream that must not wait loses a frame when no buffer is free; one that may wait gets one.
@@ -220,10 +220,7 @@ void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t c
     const auto* const callback =
         rte_eth_add_rx_callback(port->id().value, 0, HeldBurst::hold, &burst);
     REQUIRE(callback != nullptr);
-    std::thread receiver([&queue] {
-        (void)queue.receive();
-        queue.release();
-    });
+    std::thread receiver([&queue] { queue.release(queue.receive()); });
     CHECK(wait_until([&burst] { return burst.is_held.load(); }));
     std::thread closer([&other] { other.reset(); });
     CHECK(wait_until([&] { return !is_up(*port); }));
@@ -236,7 +233,7 @@ void check_memory_of_a_burst(Machine& machine, std::size_t server, std::size_t c
     closer.join();
     CHECK(wait_until([] { return shared_mappings() == 0; }));
     CHECK(rte_eth_remove_rx_callback(port->id().value, 0, callback) == 0);
-    CHECK(queue.receive().packets.empty());
+    CHECK(queue.receive().frames.empty());
 }
 
 TEST_CASE("EthPort and DpdkQueue: frames as they came, and packets that nobody cuts",
@@ -251,10 +248,10 @@ TEST_CASE("EthPort and DpdkQueue: frames as they came, and packets that nobody c
     {
         const auto port = machine.open(1, trimmed);
         DpdkQueue queue(*port, 0, InterfaceIndex{1});
-        const Burst burst = queue.receive();
-        REQUIRE_FALSE(burst.packets.empty());
-        CHECK(burst.packets[0].captured.size() == 300);
-        queue.release();
+        const FrameBurst burst = queue.receive();
+        REQUIRE_FALSE(burst.frames.empty());
+        CHECK(burst.frames[0].captured.size() == 300);
+        queue.release(burst);
     }
     check_trimmed(machine, 2);
     check_waiting_for_buffers(machine, 3);

@@ -21,12 +21,12 @@ public:
             packets.back().seen_at = packets.back().clock = kFirstTimestamp;
         }
     }
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         const std::span<const PacketView> burst = given_ ? std::span<const PacketView>{} : packets;
         given_ = true;
-        return {.packets = burst, .now = kFirstTimestamp};
+        return {.frames = burst, .now = kFirstTimestamp};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
 
     std::vector<PacketView> packets;
 
@@ -72,10 +72,19 @@ TEST_CASE("FrameReader: filter, then sampler, then parser; every packet is count
     FrameReader<OneBurst> path(source, {.filter = &filter, .sampler = &sampler});
     const ParsedBurst burst = path.read_burst(burst_of_no_use());
     CHECK(burst.received == 10);
+    CHECK(burst.burst.frames.data() == source.packets.data());
+    CHECK(burst.burst.frames.size() == 10);
+    CHECK(burst.burst.filtered == 0b00'0000'0110);
+    CHECK(burst.burst.not_sampled == 0b10'1101'1000);
+    CHECK(burst.burst.ignored == 0b01'0000'0000);
+    CHECK(burst.burst.metered == 0b00'0010'0001);
+    CHECK(burst.burst.kept == 0);
+    CHECK(burst.burst.forwarded == 0);
     REQUIRE(burst.packets.size() == 2);
     CHECK(burst.packets[0].fields->source_port == L4Port{0});
     CHECK(burst.packets[1].fields->source_port == L4Port{5});
-    CHECK(burst.packets[1].packet->captured.data() == source.packets[5].captured.data());
+    CHECK(burst.packets[1].packet == &source.packets[5]);
+    CHECK(burst.burst.index_of(*burst.packets[1].packet) == 5);
     CHECK(path.counters().received.read() == 10);
     CHECK(path.counters().filtered.read() == 2);
     CHECK(ignored(path, ParseStatus::not_sampled) == 5);
@@ -135,7 +144,11 @@ TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and n
     MaskFilter second(0b010);
     OneBurst source(frames);
     FrameReader<OneBurst> path(source, {.filter = &waiting});
-    CHECK(path.read_burst(burst_of_no_use()).packets.empty());
+    const ParsedBurst before = path.read_burst(burst_of_no_use());
+    CHECK(before.packets.empty());
+    CHECK(before.burst.ignored == 0b111);
+    CHECK(before.burst.filtered == 0);
+    CHECK(before.burst.metered == 0);
     CHECK(path.counters().received.read() == 3);
     CHECK(path.counters().filter_not_ready.read() == 3);
     CHECK(path.counters().ignored_octets.read() == 3 * frames[0].view().wire_bytes);
@@ -147,4 +160,43 @@ TEST_CASE("FrameReader: while the filter is not ready packets are ignored, and n
     CHECK(ready.read_burst(burst_of_no_use()).packets.size() == 1);
     CHECK(ready.counters().filter_not_ready.read() == 0);
     CHECK(ready.counters().filtered.read() == 2);
+}
+
+TEST_CASE("FrameReader: in a whole burst too, each frame has one mark", "[flowcache][unit]") {
+    std::vector<Frame> frames;
+    for (std::uint16_t port = 0; port < kBurstPackets; ++port) {
+        frames.push_back(udp(port));
+    }
+    frames[0] = frames[63] = ethernet().ethertype(0x0806).payload(46).build();
+    const PacketMask arp = mask_of(0) | mask_of(63);
+    OneBurst source(frames);
+    FrameReader<OneBurst> path(source, {});
+    const ParsedBurst all = path.read_burst(burst_of_no_use());
+    CHECK(all.burst.ignored == arp);
+    CHECK(all.burst.metered == ~arp);
+    CHECK(all.packets.size() == 62);
+    CHECK(all.packets[61].fields->source_port == L4Port{62});
+
+    OneBurst again(frames);
+    MaskFilter filter(0xFFFF'0000'FFFF'0001);
+    FrameReader<OneBurst> filtering(again, {.filter = &filter});
+    const ParsedBurst some = filtering.read_burst(burst_of_no_use());
+    CHECK(some.burst.filtered == ~PacketMask{0xFFFF'0000'FFFF'0001});
+    CHECK(some.burst.ignored == arp);
+    CHECK(some.burst.metered == 0x7FFF'0000'FFFF'0000);
+    REQUIRE(some.packets.size() == 31);
+    CHECK(some.packets[0].fields->source_port == L4Port{16});
+    CHECK(some.packets[16].fields->source_port == L4Port{48});
+}
+
+TEST_CASE("FrameReader: of a source without an owner nothing more is known, and nothing is kept",
+          "[flowcache][unit]") {
+    OneBurst source({udp(1)});
+    FrameReader<OneBurst> path(source, {});
+    ParsedBurst parsed = path.read_burst(burst_of_no_use());
+    CHECK(parsed.burst.details(0) == FrameDetails{});
+    CHECK(parsed.burst.segment(0, 0).data() == source.packets[0].captured.data());
+    CHECK_FALSE(parsed.burst.keep(0));
+    CHECK(parsed.burst.kept == 0);
+    CHECK(path.kept() == nullptr);
 }

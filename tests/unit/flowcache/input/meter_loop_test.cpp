@@ -8,6 +8,7 @@
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/packet_builder.hpp"
+#include "tests/support/test_stage.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -24,16 +25,20 @@ public:
     }
     void add_silence(Timestamp now) { bursts_.push_back({{}, now}); }
 
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         if (next_ == bursts_.size()) {
             return {{}, bursts_.empty() ? Timestamp{} : bursts_.back().now};
         }
         const Prepared& burst = bursts_[next_++];
         return {burst.packets, burst.now};
     }
-    void release() noexcept { ++released; }
+    void release(const FrameBurst& burst) noexcept {
+        ++released;
+        marks = burst.kept | burst.forwarded;
+    }
 
     int released = 0;
+    PacketMask marks = 0;  ///< kept or forwarded in the last burst
 
 private:
     struct Prepared {
@@ -123,11 +128,70 @@ TEST_CASE("MeterLoop: no step allocates", "[flowcache][unit]") {
         fixture.source.add_burst(std::move(packets));
     }
     fixture.sink.records.reserve(50 * kBurstPackets);
+    std::size_t seen_by_stage = 0;
+    const StageList stages = GENERATE(false, true)
+                                 ? one_stage({.name = "s"},
+                                             [&seen_by_stage](const FrameBurst& burst, auto) {
+                                                 seen_by_stage += burst.frames.size();
+                                             })
+                                 : StageList{};
+    fixture.worker.set_stages(stages.stages());
     const std::size_t before = allocations();
     for (int burst = 0; burst < 50; ++burst) {
         fixture.worker.step();
     }
     CHECK(allocations() == before);
+    CHECK(seen_by_stage == (stages.stages().empty() ? 0 : 50 * kBurstPackets));
     CHECK(fixture.worker.drain());
     CHECK(fixture.sink.records.size() > 2 * kBurstPackets);
+}
+
+TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see earlier marks",
+          "[flowcache][unit]") {
+    Fixture fixture;
+    const Frame udp = ethernet().ipv4().udp(1000, 53).payload(20).build();
+    const Frame arp = ethernet().ethertype(0x0806).payload(46).build();
+    std::vector<std::string> calls;
+    std::vector<PacketMask> seen_marks;
+    std::vector<std::unique_ptr<BurstStage>> made;
+    const auto add = [&](const char* name, StageOrder order, PacketMask marks) {
+        made.push_back(std::make_unique<TestStage>(
+            StageNeeds{.name = name, .order = order},
+            [&calls, &seen_marks, &fixture, name, marks](FrameBurst& burst,
+                                                         std::span<const KeyedPacket> packets) {
+                calls.emplace_back(name);
+                seen_marks.push_back(burst.forwarded);
+                burst.forwarded |= burst.frames.empty() ? 0 : marks;
+                CHECK(fixture.counters.packets.read() == 2);  // they are accounted
+                if (!burst.frames.empty()) {
+                    CHECK(burst.frames.size() == 3);
+                    CHECK(burst.metered == 0b101);
+                    CHECK(burst.ignored == 0b010);
+                    CHECK(packets.size() == 2);
+                    CHECK(burst.index_of(*packets[1].packet) == 2);
+                }
+            }));
+    };
+    add("forwarding", StageOrder::forwarding, 0b100);
+    add("first table", StageOrder::tables, 0b001);
+    add("outlets", StageOrder::outlets, 0);
+    add("inspection", StageOrder::inspection, 0);
+    add("recorder", StageOrder::recorder, 0b010);
+    add("second table", StageOrder::tables, 0);
+    add("triggers", StageOrder::triggers, 0);
+    const StageList stages(std::move(made));
+    fixture.worker.set_stages(stages.stages());
+    fixture.source.add_burst({seen(udp, at_ms(1)), seen(arp, at_ms(1)), seen(udp, at_ms(1))});
+    CHECK(fixture.worker.step() == 3);
+    const std::vector<std::string> order{"inspection", "first table", "second table", "triggers",
+                                         "recorder",   "outlets",     "forwarding"};
+    CHECK(calls == order);
+    CHECK(seen_marks == std::vector<PacketMask>{0, 0, 1, 1, 1, 3, 3});
+    CHECK(fixture.source.marks == 7);
+    CHECK(fixture.worker.step() == 0);
+    CHECK(calls.size() == 14);  // an empty burst too
+    fixture.worker.set_stages({});
+    fixture.worker.step();
+    CHECK(calls.size() == 14);
+    CHECK(fixture.source.marks == 0);
 }

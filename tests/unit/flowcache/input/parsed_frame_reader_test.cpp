@@ -2,6 +2,7 @@
 #include "flowcache/input/parsed_frame_reader.hpp"
 
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
@@ -35,13 +36,13 @@ std::vector<PacketView> views_of(const std::vector<Frame>& frames) {
 class Bursts {
 public:
     explicit Bursts(std::vector<PacketView> views) : views_(std::move(views)) {}
-    [[nodiscard]] Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         const std::size_t count = std::min<std::size_t>(7, views_.size() - given_);
         const auto burst = std::span<const PacketView>(views_).subspan(given_, count);
         given_ += count;
-        return {.packets = burst, .now = count > 0 ? burst.back().clock : kFirstTimestamp};
+        return {.frames = burst, .now = count > 0 ? burst.back().clock : kFirstTimestamp};
     }
-    void release() noexcept {}
+    void release(const FrameBurst& /*burst*/) noexcept {}
     [[nodiscard]] bool exhausted() const noexcept { return given_ == views_.size(); }
 
 private:
@@ -55,9 +56,9 @@ public:
     ParsedBursts(std::vector<PacketView> views, const ParseOptions& options)
         : bursts_(std::move(views)), options_(options) {}
     [[nodiscard]] ParsedFrames receive() noexcept {
-        const Burst burst = bursts_.receive();
+        const FrameBurst burst = bursts_.receive();
         std::size_t count = 0;
-        for (const PacketView& packet : burst.packets) {
+        for (const PacketView& packet : burst.frames) {
             ParsedFrame& frame = frames_[count];
             frame.packet = packet;
             frame.status = parse_packet(packet, options_, frame.fields);
@@ -116,6 +117,7 @@ struct Outcome {
     std::vector<PacketFields> fields;
     std::vector<Timestamp> times;
     std::vector<std::uint64_t> counters;
+    std::vector<PacketMask> masks;
     friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
@@ -128,8 +130,22 @@ Outcome drain(PacketReader& path) {
             outcome.times.push_back(packet.packet->seen_at);
             outcome.times.push_back(packet.packet->clock);
         }
-        outcome.times.push_back(burst.now);
-        path.release();
+        outcome.times.push_back(burst.burst.now);
+        const FrameBurst& all = burst.burst;
+        for (const PacketMask mask : {all.filtered, all.not_sampled, all.ignored, all.metered}) {
+            outcome.masks.push_back(mask);
+        }
+        CHECK((all.filtered | all.not_sampled | all.ignored | all.metered) ==
+              mask_of_all(all.frames));
+        CHECK(std::popcount(all.filtered) + std::popcount(all.not_sampled) +
+                  std::popcount(all.ignored) + std::popcount(all.metered) ==
+              static_cast<int>(all.frames.size()));
+        PacketMask metered = 0;
+        for (const KeyedPacket& packet : burst.packets) {
+            metered |= mask_of(all.index_of(*packet.packet));
+        }
+        CHECK(metered == all.metered);
+        path.release(burst.burst);
     }
     const InputCounters& counters = path.counters();
     for (const Counter* counter :
@@ -191,13 +207,17 @@ TEST_CASE("ParsedFrameReader: another filter counts from the next burst on", "[f
     ThirdsFilter filter;
     ParsedBursts parsed(views_of(frames), {});
     ParsedFrameReader<ParsedBursts> path(parsed, {.filter = &waiting});
-    CHECK(path.read_burst(burst_of_no_use()).packets.empty());
+    ParsedBurst parsed_burst = path.read_burst(burst_of_no_use());
+    CHECK(parsed_burst.packets.empty());
+    CHECK(parsed_burst.burst.ignored == 0b111'1111);
+    CHECK(parsed_burst.burst.filtered == 0);
     CHECK(path.counters().filter_not_ready.read() == 7);
-    path.release();
+    path.release(parsed_burst.burst);
     path.set_filter(&filter);
-    CHECK(path.read_burst(burst_of_no_use()).received == 7);
+    parsed_burst = path.read_burst(burst_of_no_use());
+    CHECK(parsed_burst.received == 7);
     CHECK(path.counters().filtered.read() == 2);
-    path.release();
+    path.release(parsed_burst.burst);
     path.set_filter(nullptr);
     CHECK(path.read_burst(burst_of_no_use()).received == 7);
     CHECK(path.counters().filtered.read() == 2);

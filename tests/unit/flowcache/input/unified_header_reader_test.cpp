@@ -29,14 +29,14 @@ public:
     }
     PacketView& last() { return bursts_.back().packets.back(); }
 
-    [[nodiscard]] tributary::Burst receive() noexcept {
+    [[nodiscard]] FrameBurst receive() noexcept {
         CHECK(released == received);
         ++received;
         return received > bursts_.size()
-                   ? tributary::Burst{}
-                   : tributary::Burst{.packets = bursts_[received - 1].packets, .now = now};
+                   ? FrameBurst{}
+                   : FrameBurst{.frames = bursts_[received - 1].packets, .now = now};
     }
-    void release() noexcept { ++released; }
+    void release(const FrameBurst& /*burst*/) noexcept { ++released; }
     [[nodiscard]] bool exhausted() const noexcept { return received >= bursts_.size(); }
 
     std::size_t received = 0;
@@ -76,7 +76,7 @@ struct Fixture {
                                .ingress_interface = packet.packet->ingress_interface});
             clocks.push_back(packet.packet->clock);
         }
-        path.release();
+        path.release(burst.burst);
         return burst;
     }
     void drain() {
@@ -120,7 +120,7 @@ TEST_CASE(
     const ParsedBurst last = fixture.step();
     CHECK(last.packets.size() == 150 - 2 * kBurstPackets);
     CHECK(last.received == 150 - 2 * kBurstPackets);
-    CHECK(last.now == at_ms(1000 * 1000 + 149));
+    CHECK(last.burst.now == at_ms(1000 * 1000 + 149));
     CHECK(fixture.source.released == 1);
     CHECK(fixture.path.ended());
     CHECK(fixture.path.counters().received.read() == 150);
@@ -207,12 +207,24 @@ TEST_CASE("UnifiedHeaderReader: packets that the sender ignored are ignored by t
     packets[50].status = ParseStatus::not_unified_header;  // no sender's status
     packets[51].status = static_cast<ParseStatus>(200);
     packets[99].status = ParseStatus::arp;
+    packets[3].status = ParseStatus::not_sampled;
     packets[60].fields.cut_header = CutHeader::transport_header;
     fixture.source.add({unified_frame(packets)});
     const ParsedBurst first = fixture.step();
-    CHECK(first.packets.size() == kBurstPackets);
-    CHECK(first.received == kBurstPackets + 5);
+    CHECK(first.received == kBurstPackets);
+    CHECK(first.burst.frames.size() == kBurstPackets);
+    CHECK(first.packets.size() == kBurstPackets - 6);
+    const PacketMask ignored = mask_of(0) | mask_of(1) | mask_of(40) | mask_of(50) | mask_of(51);
+    CHECK(first.burst.ignored == ignored);
+    CHECK(first.burst.not_sampled == mask_of(3));
+    CHECK(first.burst.filtered == 0);
+    CHECK(first.burst.metered == ~(ignored | mask_of(3)));
+    CHECK(first.burst.index_of(*first.packets[0].packet) == 2);
+    CHECK(first.burst.index_of(*first.packets[1].packet) == 4);
+    CHECK(first.burst.frames[0].wire_bytes == packets[0].wire_bytes);
+    CHECK(first.burst.details(2) == FrameDetails{});
     fixture.drain();
+    CHECK(fixture.ignored(ParseStatus::not_sampled) == 1);
     CHECK(fixture.ignored(ParseStatus::arp) == 3);
     CHECK(fixture.ignored(ParseStatus::truncated_ipv4_header) == 1);
     CHECK(fixture.ignored(ParseStatus::unknown_parse_status) == 2);
@@ -239,13 +251,13 @@ TEST_CASE("UnifiedHeaderReader: every record moves the clock, also one of an ign
     packets[2].time = Timestamp{};  // bad
     packets[3].time = Timestamp{20s};
     fixture.source.add({unified_frame(packets)});
-    CHECK(fixture.step().now == Timestamp{30s});
+    CHECK(fixture.step().burst.now == Timestamp{30s});
     CHECK(fixture.path.counters().bad_timestamp.read() == 1);
     REQUIRE(fixture.packets.size() == 3);
     CHECK(fixture.packets[1].time == Timestamp{30s});
     CHECK(fixture.packets[2].time == Timestamp{20s});
     CHECK(fixture.clocks == std::vector<Timestamp>{Timestamp{10s}, Timestamp{30s}, Timestamp{30s}});
-    CHECK(fixture.step().now == Timestamp{30s});
+    CHECK(fixture.step().burst.now == Timestamp{30s});
 }
 
 TEST_CASE("UnifiedHeaderReader: workers share the packets of a stream, all have its clock",
@@ -266,7 +278,7 @@ TEST_CASE("UnifiedHeaderReader: workers share the packets of a stream, all have 
         while (!fixture.path.ended()) {
             last = fixture.step();
         }
-        CHECK(last.now == at_ms(1000 * 1000 + 300));
+        CHECK(last.burst.now == at_ms(1000 * 1000 + 300));
         for (std::size_t i = 0; i < fixture.packets.size(); ++i) {
             const ToldPacket& packet = fixture.packets[i];
             CHECK(WorkerShare{.worker = worker, .workers = kWorkers}.has(packet.fields));
@@ -330,8 +342,7 @@ TEST_CASE("UnifiedHeaderReader: a clock that moves on is called at each poll of 
     UnifiedHeaderReader<FrameBursts, WatchedClock> path(source, {}, &begun, &empty);
     const auto poll = [&](Timestamp now) {
         source.now = now;
-        (void)path.read_burst(burst_of_no_use());
-        path.release();
+        path.release(path.read_burst(burst_of_no_use()).burst);
     };
     poll(Timestamp{5s});
     poll(Timestamp{6s});  // the rest of the first burst
@@ -356,8 +367,7 @@ TEST_CASE("UnifiedHeaderReader: no receive allocates", "[flowcache][unit]") {
     }
     const std::size_t before = allocations();
     while (!fixture.path.ended()) {
-        (void)fixture.path.read_burst(burst_of_no_use());
-        fixture.path.release();
+        fixture.path.release(fixture.path.read_burst(burst_of_no_use()).burst);
     }
     CHECK(allocations() == before);
     CHECK(fixture.path.counters().received.read() == 4700);
