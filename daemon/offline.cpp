@@ -61,7 +61,8 @@ struct OfflineSource {
                  {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter,
                  FragmentTable::kMostSets) {
         if (parsed != nullptr) {
-            auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, worker);
+            auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, worker,
+                                                           config.read.kept_buffers);
             reader = std::make_unique<ParsedFrameReader<ParsedCaptureShare>>(
                 own, stages.parts(parse_of(config)));
         } else if (config.read.parse == ParseMode::unified_header) {
@@ -70,7 +71,8 @@ struct OfflineSource {
             reader = std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(own, share);
         } else {
             auto& own = source.emplace<CaptureSource>(files, counters,
-                                                      InterfaceIndex{config.read.interface_index});
+                                                      InterfaceIndex{config.read.interface_index},
+                                                      config.read.kept_buffers);
             reader =
                 std::make_unique<FrameReader<CaptureSource>>(own, stages.parts(parse_of(config)));
         }
@@ -143,7 +145,8 @@ public:
                                                 .layout = layout,
                                                 .numa_node = {},
                                                 .pages = PageUse::offline,
-                                                .when_ring_full = WhenRingFull::wait},
+                                                .when_ring_full = WhenRingFull::wait,
+                                                .name = fmt::format("read/{}", worker)},
                                                hasher));
             clocks_.push_back(&queues.back()->clock);
         }

@@ -261,8 +261,10 @@ private:
         std::uint64_t cache_bytes = 0;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
             const NodeHeap heap(queue_nodes_[queue]);
-            const QueueParts parts{
-                .flows = config_.flows, .layout = layout_, .numa_node = queue_nodes_[queue]};
+            const QueueParts parts{.flows = config_.flows,
+                                   .layout = layout_,
+                                   .numa_node = queue_nodes_[queue],
+                                   .name = queues_[queue].name};
             input_queues.push_back(make_queue_worker(*queues_[queue].reader, parts, hasher));
             cache_bytes += queue_memory(parts).front();
             huge_pages = huge_pages && input_queues.back()->huge_pages();

@@ -206,6 +206,12 @@ void read_input(const InputCounters& counters, QueueLedger& queue) {
     queue.received += counters.received.read();
 }
 
+void read_kept(const KeptBuffers& kept, QueueLedger& queue) {
+    queue.kept_held = kept.held();  // first: it is never more than were kept
+    queue.kept = kept.kept();
+    queue.keep_refused = kept.refused();
+}
+
 std::string number_text(std::optional<std::uint64_t> number) {
     return number ? std::to_string(*number) : "unknown";
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "export/metering_process.hpp"
+#include "flowcache/input/kept_packet.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "parsers/units.hpp"
@@ -52,6 +53,9 @@ struct QueueLedger {
     std::optional<std::uint64_t> nic_queue_errors{0};
     std::uint64_t unified_headers_missing{};    ///< numbered by their sender, never received
     std::uint64_t unified_headers_untracked{};  ///< of streams whose gaps are not followed
+    std::uint64_t kept{};                       ///< packets that stages have kept
+    std::uint64_t kept_held{};                  ///< of these, those that are not given back yet
+    std::uint64_t keep_refused{};  ///< that stages wanted to keep, without a buffer for them
     NamedCounts ignored;
     std::uint64_t ignored_octets{};  ///< of all ignored packets, on the wire
     NamedCounts cut_headers;         ///< packets with this header cut on the trimmed path; metered
@@ -83,6 +87,8 @@ struct QueueLedger {
 void read_cache(const CacheCounters& counters, QueueLedger& queue);
 /// Copies the counters of an input path into `queue`; after read_cache(), for the same reason.
 void read_input(const InputCounters& counters, QueueLedger& queue);
+/// Copies the counts of packets that stages keep.
+void read_kept(const KeptBuffers& kept, QueueLedger& queue);
 
 /// The account of one collector.
 struct CollectorLedger {

@@ -8,6 +8,7 @@
 
 #include "flowcache/cache_scan.hpp"
 #include "flowcache/deadlines.hpp"
+#include "flowcache/input/burst_stage.hpp"
 #include "flowcache/input/packet_selector.hpp"
 
 namespace tributary {
@@ -73,6 +74,10 @@ struct SetTimeouts {
 struct SetFilter {
     PacketSelector* filter{};  ///< nullptr: all match
 };
+/// Calls other stages from now on; the former are not called any more.
+struct SetStages {
+    StageSpan stages;
+};
 /// Ends some flows.
 struct EndFlows {
     CacheScan scan;
@@ -91,7 +96,7 @@ struct CopyFlows {
 
 /// The commands that an input thread carries out between two bursts. Each is short: the commands
 /// for flows do a part, and are sent again until they are through.
-using InputCommand = std::variant<SetFilter, SetTimeouts, EndFlows, CopyFlows>;
+using InputCommand = std::variant<SetFilter, SetStages, SetTimeouts, EndFlows, CopyFlows>;
 
 using InputMailbox = Mailbox<InputCommand>;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <thread>
 #include <utility>
@@ -116,6 +117,19 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
         std::this_thread::sleep_for(kLook);
     }
     command = box.done();
+    return true;
+}
+
+bool Pipeline::set_stages(std::size_t queue, StageList stages) {
+    QueueWorker& worker = *parts_.queues[queue];
+    check_stages(stages, worker.stage_room());
+    std::vector<StageList>& lists = worker.stage_lists;
+    lists.push_back(std::move(stages));
+    InputCommand command = SetStages{lists.back().stages()};
+    if (!send_command(queue, command)) {
+        return false;
+    }
+    lists.erase(lists.begin(), std::prev(lists.end()));
     return true;
 }
 
@@ -315,6 +329,9 @@ void Pipeline::read(Ledger& ledger) const {
         const QueueWorker& input = *parts_.queues[index];
         read_cache(input.cache_counters, queue);
         read_input(input.input_counters(), queue);
+        if (const KeptBuffers* const kept = input.kept()) {
+            read_kept(*kept, queue);
+        }
     }
     read_collectors(ledger);
 }

@@ -23,6 +23,7 @@
 #include "export/collector/export_worker.hpp"
 #include "export/export_counters.hpp"
 #include "export/options.hpp"
+#include "flowcache/input/burst_stage.hpp"
 
 namespace tributary {
 
@@ -97,6 +98,15 @@ public:
     ///               other
     /// @cost         a thread that polls answers within microseconds
     [[nodiscard]] bool send_command(std::size_t queue, InputCommand& command);
+    /// Has a queue's input thread call other stages from some burst on. The former are destroyed
+    /// here when it has confirmed that; packets that they kept may come back later.
+    ///
+    /// @return  false: the thread did not answer within kCommandPatience. All stages stay until the
+    ///          next change that it confirms, or until the pipeline is gone; which are called is
+    ///          not known
+    /// @errors  StartupError(78): as check_stages(); nothing has changed
+    /// @thread  main, between start() and stop()
+    [[nodiscard]] bool set_stages(std::size_t queue, StageList stages);
     /// A thread that does not answer for so long counts as hanging, as in StallDetector.
     static constexpr std::chrono::seconds kCommandPatience{2};
     /// For the end: from now on commands are refused, and send_command() returns for those that

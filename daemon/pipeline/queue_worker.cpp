@@ -2,6 +2,7 @@
 #include "daemon/pipeline/queue_worker.hpp"
 
 #include <cstring>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -21,7 +22,15 @@ public:
           ring_(parts.ring_slots, parts.numa_node, parts.pages),
           sink_(ring_, parts.when_ring_full),
           cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
-          loop_(reader, cache_, sink_, clock) {}
+          loop_(reader, cache_, sink_, clock),
+          name_(parts.name) {}
+
+    void call_stages(StageList stages) override {
+        check_stages(stages, stage_room());
+        loop_.set_stages(stages.stages());
+        stage_lists.clear();
+        stage_lists.push_back(std::move(stages));
+    }
 
     std::size_t step() noexcept override {
         InputCommand* const command = mailbox.current();
@@ -54,6 +63,12 @@ public:
     [[nodiscard]] const InputCounters& input_counters() const noexcept override {
         return reader_.counters();
     }
+    [[nodiscard]] const KeptBuffers* kept() const noexcept override { return reader_.kept(); }
+    [[nodiscard]] StageRoom stage_room() const override {
+        return {.queue = name_,
+                .has_octets = reader_.has_octets(),
+                .kept = reader_.kept() == nullptr ? 0 : reader_.kept()->most()};
+    }
 
 private:
     using Cache = FlowCache<kRecordBytes>;
@@ -71,6 +86,8 @@ private:
             carry_out(*timeouts);
         } else if (auto* const filter = std::get_if<SetFilter>(&command)) {
             carry_out(*filter);
+        } else if (auto* const stages = std::get_if<SetStages>(&command)) {
+            carry_out(*stages);
         } else if (auto* const end = std::get_if<EndFlows>(&command)) {
             carry_out(*end);
         } else if (auto* const copy = std::get_if<CopyFlows>(&command)) {
@@ -85,6 +102,10 @@ private:
     }
     void carry_out(SetFilter& command) noexcept {
         reader_.set_filter(command.filter);
+        mailbox.finish();
+    }
+    void carry_out(SetStages& command) noexcept {
+        loop_.set_stages(command.stages);
         mailbox.finish();
     }
     void carry_out(EndFlows& command) noexcept {
@@ -121,6 +142,7 @@ private:
     RingSink<kRecordBytes> sink_;
     Cache cache_;
     MeterLoop<Cache, RingSink<kRecordBytes>> loop_;
+    std::string name_;
     int steps_of_part_ = 0;          ///< of the present command
     std::size_t last_received_ = 0;  ///< packets of the last burst
     std::uint64_t ended_ = 0;        ///< flows, at the last has_work()
@@ -149,10 +171,13 @@ std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept {
 }
 
 std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader, const QueueParts& parts,
-                                               FlowHasher hasher) {
-    return with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<QueueWorker> {
-        return std::make_unique<SizedQueueWorker<size()>>(reader, parts, hasher);
-    });
+                                               FlowHasher hasher, StageList stages) {
+    std::unique_ptr<QueueWorker> worker =
+        with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<QueueWorker> {
+            return std::make_unique<SizedQueueWorker<size()>>(reader, parts, hasher);
+        });
+    worker->call_stages(std::move(stages));
+    return worker;
 }
 
 }  // namespace tributary

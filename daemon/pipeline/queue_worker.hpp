@@ -6,10 +6,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/machine/numa_memory.hpp"
 #include "daemon/pipeline/mailbox.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
+#include "daemon/pipeline/stage_check.hpp"
+#include "flowcache/input/burst_stage.hpp"
+#include "flowcache/input/kept_packet.hpp"
 #include "flowcache/input/meter_loop.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/record/cache_counters.hpp"
@@ -26,6 +31,7 @@ struct QueueParts {
     std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
     WhenRingFull when_ring_full = WhenRingFull::refuse;
+    std::string name{};  ///< for messages, such as "uplink/0"
 };
 
 /// One queue with its private worker, cache and ring. Virtual calls, one per burst, hide the record
@@ -62,9 +68,24 @@ public:
     /// @thread  any
     [[nodiscard]] virtual const InputCounters& input_counters() const noexcept = 0;
 
+    /// Calls these stages from the next step() on, and destroys the former. While the input thread
+    /// runs, Pipeline::set_stages() does it instead.
+    ///
+    /// @errors  StartupError(78): as check_stages(); the former stages stay
+    /// @thread  main, before the first step() and between steps
+    virtual void call_stages(StageList stages) = 0;
+    /// The packets that stages keep; nullptr: none can be kept.
+    /// @thread  any
+    [[nodiscard]] virtual const KeptBuffers* kept() const noexcept = 0;
+    /// @thread  any
+    [[nodiscard]] virtual StageRoom stage_room() const = 0;
+
     CacheCounters cache_counters;
     PublishedClock clock;
     InputMailbox mailbox;
+    /// The stages that the input thread may call. More than one list only while a change is not
+    /// confirmed. Of the main thread, which makes and destroys them.
+    std::vector<StageList> stage_lists;
 };
 
 /// The memory of such a queue's cache and ring, in octets each.
@@ -74,9 +95,11 @@ public:
 /// Builds a queue with the record size that holds `parts.layout`.
 ///
 /// @param reader  outlives the worker
-/// @errors      std::bad_alloc
+/// @param stages  called from the first burst on
+/// @errors        std::bad_alloc; StartupError(78): as check_stages()
 [[nodiscard]] std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader,
                                                              const QueueParts& parts,
-                                                             FlowHasher hasher);
+                                                             FlowHasher hasher,
+                                                             StageList stages = {});
 
 }  // namespace tributary

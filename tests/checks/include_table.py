@@ -41,7 +41,7 @@ TABLE = {
     "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
     "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
                          "export/ipfix", "export/threads", "flowcache", *INPUT),
-                        (FMT, LOG, JSON, r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
+                        (FMT, LOG, JSON, r"sysexits\.h", r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
     "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
                           "export/threads", "export/transport"),
                          (SYSTEM, FMT, LOG, JSON, r"microhttpd\.h", r"prometheus/.*\.h", r"systemd/sd-daemon\.h",

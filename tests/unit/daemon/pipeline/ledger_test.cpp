@@ -18,6 +18,9 @@ QueueLedger some_queue() {
     queue.bad_timestamp = 2;
     queue.frames_cut = 9;
     queue.length_unknown = 10;
+    queue.kept = 5;
+    queue.kept_held = 2;
+    queue.keep_refused = 6;
     queue.cut_headers = {{"transport_header", 1}};
     queue.fragments = {{"first", 1}, {"later", 2}};
     queue.tcp_unanalysed = {{"unread", 1}, {"unjudged", 3}};
@@ -70,7 +73,7 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
         "received": 20, "metered": 12, "ignored": 6, "filtered": 2,
         "ignored_by_reason": {"arp": 4, "llc": 2}, "exported": 6, "lost": 4, "active": 2, "spooled": 0,
         "nic_missed": 7, "nic_no_buffer": 8, "nic_errors": 9, "nic_queue_errors": 6, "bad_timestamp": 4,
-        "frames_cut": 18, "length_unknown": 20,
+        "frames_cut": 18, "length_unknown": 20, "kept": 10, "kept_held": 4, "keep_refused": 12,
         "cut_headers": {"transport_header": 2},
         "fragments": {"first": 2, "later": 4},
         "tcp_unanalysed": {"unread": 2, "unjudged": 6},
