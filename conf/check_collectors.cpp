@@ -147,6 +147,13 @@ void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
                        " (templates of biflows are long)");
 }
 
+void check_segmentation(const CollectorOptions& collector, const Section& section) {
+    section.demand("udp-segmentation",
+                   collector.transport == TransportKind::udp || !collector.udp_segmentation,
+                   " is true, but transport is not udp; must be left out (a stream has no "
+                   "datagrams)");
+}
+
 void check_rate(const CollectorOptions& collector, const Section& section) {
     constexpr std::uint64_t kSlowest = 1000;
     section.demand("rate", collector.transport == TransportKind::udp || !collector.rate,
@@ -185,6 +192,7 @@ void check_alone(const Config& config, std::size_t index, const Section& section
     if (!faults.is_unread("flows.direction") && !faults.is_unread("flows.tcp-analysis")) {
         check_direction(collector, config.flows.direction, section);
         check_mtu(collector, config.flows, section);
+        check_segmentation(collector, section);
     }
 }
 

@@ -146,6 +146,10 @@ std::vector<Key<CollectorOptions>> place_keys() {
                       whole_number(&OneValue<std::uint64_t>::value, 0, std::uint64_t{1} << 40U)),
               "octets of messages that leave in a second, for udp, at least 1000; auto: 1000000, "
               "and more while more than half of buffer waits; 0: as they come"),
+        value("udp-segmentation", flag(&O::udp_segmentation),
+              "for udp, messages of one size are handed to the kernel together, which splits them "
+              "into datagrams: less CPU for the export thread; tcpdump on the probe sees them "
+              "before that"),
         value("path", text(&O::path, "the path of a file or \"\"", is_any_text),
               "the file to write, for transport file; with rotation each file's name has the time "
               "at which it begins"),

@@ -174,6 +174,7 @@ struct CollectorOptions {
     std::uint16_t port = 0;      ///< 0: not set yet, by complete_collectors()
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
     std::uint16_t mtu = 1400;    ///< UDP: largest IPFIX message in octets, 512 .. 65507
+    bool udp_segmentation{};     ///< UDP: the kernel splits what one call sends into datagrams
     /// UDP: octets of messages that leave in a second; 0: any number; none: Pace decides.
     std::optional<std::uint64_t> rate;
     std::string path;       ///< `file` only

@@ -127,7 +127,7 @@ void check_encoder() {
 }
 
 /// What becomes of datagrams.
-enum class UdpCollector : std::uint8_t { never_reads, reads };
+enum class UdpCollector : std::uint8_t { never_reads, reads, reads_segmented };
 
 /// A whole export worker, and receivers of its messages.
 class WholeWay {
@@ -135,8 +135,8 @@ public:
     /// @param kinds  a collector of each
     WholeWay(const std::vector<TransportKind>& kinds, UdpCollector udp,
              const std::string& directory)
-        : reader_(udp == UdpCollector::reads ? std::make_unique<UdpReader>(record_octets())
-                                             : nullptr) {
+        : reader_(udp != UdpCollector::never_reads ? std::make_unique<UdpReader>(record_octets())
+                                                   : nullptr) {
         options_.collectors.resize(kinds.size());
         for (std::size_t i = 0; i < kinds.size(); ++i) {
             CollectorOptions& collector = options_.collectors[i];
@@ -147,6 +147,7 @@ public:
             collector.path = directory + "/to-" + std::to_string(kinds.size()) + ".ipfix";
             if (kinds[i] == TransportKind::udp) {
                 collector.rate = 0;  // the rate is measured, not the pacing
+                collector.udp_segmentation = udp == UdpCollector::reads_segmented;
             }
         }
         counters_ = std::make_unique<ExportCounters>(1, kinds.size());
@@ -311,6 +312,9 @@ int run(int argc, char** argv) {
         {"to a file", {TransportKind::file}},
         {"by UDP, the collector never reads", {TransportKind::udp}},
         {"by UDP, the collector reads", {TransportKind::udp}, UdpCollector::reads},
+        {"by UDP with udp-segmentation, the collector reads",
+         {TransportKind::udp},
+         UdpCollector::reads_segmented},
         {"by TCP", {TransportKind::tcp}},
         {"copies to a file, by UDP (never read) and by TCP",
          {TransportKind::file, TransportKind::udp, TransportKind::tcp}},

@@ -82,6 +82,7 @@ std::string fixed_changes(const CollectorOptions& today, const CollectorOptions&
     words.add(moved.cert_elements != wanted.cert_elements, "cert-elements");
     words.add(moved.options != wanted.options, "options records");
     words.add(moved.mtu != wanted.mtu, "mtu");
+    words.add(moved.udp_segmentation != wanted.udp_segmentation, "udp-segmentation");
     words.add(moved.rate != wanted.rate, "rate");
     words.add(moved.spool.directory != wanted.spool.directory, "spool.directory");
     words.add(moved.rotation != wanted.rotation, "rotation");

@@ -97,7 +97,10 @@ bool refuses_segments(int error) noexcept {
 }  // namespace
 
 UdpTransport::UdpTransport(const CollectorOptions& collector, CollectorEvents& events)
-    : events_(events), source_(source_of(collector)), resolver_(collector, SOCK_DGRAM) {}
+    : events_(events),
+      source_(source_of(collector)),
+      resolver_(collector, SOCK_DGRAM),
+      may_segment_(collector.udp_segmentation) {}
 
 void UdpTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (retry_at_ && now >= *retry_at_) {
@@ -139,7 +142,7 @@ void UdpTransport::open(const std::vector<SocketAddress>& candidates,
             deliver_unsettled();  // to the old address
             socket_ = std::move(*socket);
             report_refusals(socket_, candidate.family());
-            segments_ = can_segment(socket_);
+            segments_ = may_segment_ && can_segment(socket_);
             peer_ = candidate;
             begin_session();
             events_.report(CollectorEventKind::connected, now, {});

@@ -16,10 +16,10 @@ namespace tributary {
 ///
 ///     waiting for the name -> probing -> open -> pausing -> probing ...
 ///
-/// Messages of one size leave as one, and the kernel splits them into datagrams (UDP_SEGMENT): by
-/// far the most of what a record costs is what the kernel does for each datagram. Where it refuses
-/// (the message is longer than the MTU; the interface has no checksum offload), each leaves alone
-/// from then on.
+/// With `udp-segmentation` messages of one size leave as one, and the kernel splits them into
+/// datagrams (UDP_SEGMENT): by far the most of what a record costs is what the kernel does for each
+/// datagram. Where it refuses (the message is longer than the MTU; the interface has no checksum
+/// offload), each leaves alone from then on.
 ///
 /// At first and after a refusal one message is sent, the templates. The others follow when it has
 /// left this host and was not refused. So a collector that restarts loses the messages under way,
@@ -70,6 +70,7 @@ private:
     FileDescriptor socket_;
     SocketAddress peer_;
     std::uint64_t session_{};
+    bool may_segment_;         ///< it is configured
     bool segments_{};          ///< the kernel splits what is sent into datagrams
     bool probing_{};           ///< one message is sent; its outcome decides about the others
     bool was_refused_{};       ///< and no sign of a listener since

@@ -94,6 +94,9 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
         "probe.yaml:4: export.collectors.0.port is given, but transport is file; must be left out "
         "(or transport udp, tcp or tls)");
     CHECK(judged("transport: file, path: a, port: auto") == "accepted");
+    CHECK(judged("host: a, transport: tcp, udp-segmentation: true") ==
+          "probe.yaml:4: export.collectors.0.udp-segmentation is true, but transport is not udp; "
+          "must be left out (a stream has no datagrams)");
     CHECK(judged("host: a, transport: tcp, mtu: 9000") ==
           "probe.yaml:4: export.collectors.0.mtu is given, but transport is not udp; must be left "
           "out (a stream has no datagrams)");

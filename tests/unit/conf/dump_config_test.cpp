@@ -74,6 +74,7 @@ export:
       source-address: ""
       mtu: 1400
       rate: auto
+      udp-segmentation: false
       path: ""
       observation-domain: inherit
       timestamps: inherit

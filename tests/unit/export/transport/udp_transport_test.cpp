@@ -23,7 +23,8 @@ using Octets = std::vector<std::byte>;
 
 /// A transport to a socket of this process, which has taken one message and may send any number.
 struct OpenTransport {
-    OpenTransport() {
+    explicit OpenTransport(bool segmentation = true)
+        : options(options_for(port_of(listener), segmentation)) {
         transport.advance({});
         const Octets first(16);
         const MessageView view(first);
@@ -32,10 +33,11 @@ struct OpenTransport {
         REQUIRE(transport.is_proven());
         REQUIRE(receive(listener) == first);
     }
-    static CollectorOptions options_for(std::uint16_t port) {
+    static CollectorOptions options_for(std::uint16_t port, bool segmentation) {
         CollectorOptions options;
         options.host = "127.0.0.1";
         options.port = port;
+        options.udp_segmentation = segmentation;
         return options;
     }
     /// Sends messages of these sizes, and checks that each one arrives as a datagram of its own.
@@ -63,7 +65,7 @@ struct OpenTransport {
     FileDescriptor listener = bind_loopback(SOCK_DGRAM, 0);
     CollectorCounters counters;
     std::vector<CollectorEvent> events;
-    CollectorOptions options = options_for(port_of(listener));
+    CollectorOptions options;
     CollectorEvents reports{options, counters,
                             [this](const CollectorEvent& event) { events.push_back(event); }};
     UdpTransport transport{options, reports};
@@ -100,7 +102,7 @@ std::vector<std::vector<std::size_t>> mixed_sizes() {
 }  // namespace
 
 TEST_CASE("UdpTransport: each message is a datagram, whatever the sizes", "[export][unit]") {
-    OpenTransport open;
+    OpenTransport open{GENERATE(false, true)};
     for (const std::vector<std::size_t>& sizes : mixed_sizes()) {
         CAPTURE(sizes);
         open.send(sizes);
