@@ -9,17 +9,16 @@
 #include <span>
 
 #include "flowcache/biflow_entry.hpp"
-#include "flowcache/compact_tcp.hpp"
 #include "flowcache/deadlines.hpp"
 #include "flowcache/flow_entries.hpp"
+#include "flowcache/group_hooks.hpp"
+#include "flowcache/hooked_groups.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record_update.hpp"
-#include "flowcache/tcp/tcp_analysis.hpp"
-#include "flowcache/tcp/tcp_connection.hpp"
 #include "flowcache/tcp_end.hpp"
 
 namespace tributary {
@@ -38,37 +37,35 @@ namespace tributary {
 /// a running flow, whose handle stays valid and whose initiator is known. EvictionCursor defines
 /// how long it stays in a full cache.
 ///
-/// With TCP analysis, group tcp-analysis of an entry is the TcpState of its direction until its
-/// record is written; CompactTcp uses some of it otherwise.
+/// A group with hooks (GroupHooks) has its state in the entry, until its record is written.
 ///
+/// @tparam HookedGroups  the groups with hooks
 /// @thread  the thread that owns the cache; nothing allocates
-template <std::size_t kRecordBytes>
+template <std::size_t kRecordBytes, class HookedGroups = StandardHookedGroups>
 class EntryUpdate {
 public:
     using Entries = FlowEntries<kRecordBytes>;
+    using Hooks = typename HookedGroups::template Hooks<Entries::kGroupBytes>;
 
-    /// @param loss_states  as TcpAnalysis requires them
+    /// @param memory  Hooks::bytes_needed() zeros are taken from its front
     EntryUpdate(const FlowCacheOptions& options, const RecordLayout& layout,
-                const typename Entries::Groups& groups, std::span<TcpLossState> loss_states,
+                const typename Entries::Groups& groups, std::span<std::byte>& memory,
                 CacheCounters& counters) noexcept
         : options_(options),
           timeouts_(options),
           layout_(layout),
           reverse_layout_(layout.reversed()),
-          adds_to_groups_(layout.groups() !=
-                          FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0}),
-          counters_(counters),
-          analysis_(options, loss_states, counters),
-          compact_limits_(timeouts_, analysis_.shortest_time()),
-          groups_(groups) {}
+          adds_to_groups_(has_groups_to_add_to(layout)),
+          groups_(groups),
+          hooks_(HookedCache<Entries::kGroupBytes>{options, layout, groups, counters}, memory) {}
 
     void set_timeouts(const Timeouts& timeouts) noexcept {
         timeouts_ = timeouts;
-        compact_limits_ = CompactTcp::Limits(timeouts_, analysis_.shortest_time());
+        hooks_.set_timeouts(timeouts);
     }
 
     /// Opens an entry for a packet's flow, without a record.
-    void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) const noexcept {
+    void open(const Entries& entries, EntryIndex entry, const KeyedPacket& first) noexcept {
         HotEntry& hot = entries.hot(entry);
         hot.key = first.key;
         hot.is_compact = 0;  // before its counts are asked for
@@ -87,35 +84,25 @@ public:
             clear_directions(hot, biflow_direction(fields, options_.initiator_by_port),
                              swapped(tunnel_of(fields), !from_initiator));
         }
-        for_each_tcp_state(hot, &TcpAnalysis::begin);
+        hooks_.begin(hot);
     }
-    /// Begins the record of an empty entry with its first packet, which is not counted yet.
+    /// Begins the record of an empty entry with its first packet, and adds that.
     void begin_record(HotEntry& hot, const KeyedPacket& first) noexcept {
-        if (hot.was_cut != 0 && !is_biflow() && analyses(hot)) {
-            analysis_.pause(tcp_state(hot, layout_), first.packet->seen_at - hot.end);
+        const Timestamp seen_at = first.packet->seen_at;
+        const Timestamp before = hot.was_cut != 0 ? hot.end : seen_at;
+        EntryCounts& counts = expanded(hot);
+        counts.start = seen_at;
+        hot.end = seen_at;
+        if (!is_biflow()) {  // of a biflow each direction begins with its own first packet
+            hot.ip_class_of_service = first.fields->ip_class_of_service;
+            if (adds_to_groups()) {
+                start_groups(groups_.of(hot), layout_, *first.fields);
+            }
         }
-        expanded(hot).start = first.packet->seen_at;
-        hot.end = first.packet->seen_at;
-        if (is_biflow()) {
-            return;  // each direction begins with its own first packet
-        }
-        hot.ip_class_of_service = first.fields->ip_class_of_service;
-        if (adds_to_groups()) {
-            start_groups(groups_.of(hot), layout_, *first.fields);
-        }
+        add(hot, counts, first, before);
     }
 
-    [[nodiscard]] bool has_analysis() const noexcept {
-        return Entries::kGroupBytes >= sizeof(TcpState) && layout_.tcp_analysis_at != 0;
-    }
-    [[nodiscard]] bool may_be_compact() const noexcept { return groups_.is_apart(); }
-    [[nodiscard]] const CompactTcp::Limits& limits() const noexcept { return compact_limits_; }
-    /// The state of the direction of a packet, if its candidate is right.
-    [[nodiscard]] TcpState& state_for(const KeyedPacket& packet) const noexcept {
-        const bool is_reverse = is_biflow() && packet.entry->is_reverse(packet);
-        return tcp_state(*packet.entry, is_reverse ? reverse_layout_ : layout_);
-    }
-    [[nodiscard]] const TcpAnalysis& analysis() const noexcept { return analysis_; }
+    [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
     /// Adds a packet of a running entry if it changes nothing but what it adds: its record has
     /// begun, no later than the packet, and its deadline has not passed, which is that of a
@@ -123,8 +110,8 @@ public:
     /// @return  false: it may change more, and nothing was added
     [[nodiscard, gnu::always_inline]] bool add_if_it_goes_on(HotEntry& hot,
                                                              const KeyedPacket& packet) noexcept {
-        if (may_be_compact() && hot.is_compact != 0) {
-            if (CompactTcp::add(hot, packet, compact_limits_)) [[likely]] {
+        if (hooks_.may_be_compact() && hot.is_compact != 0) {
+            if (hooks_.add_compact(hot, packet)) [[likely]] {
                 return true;
             }
         }
@@ -133,38 +120,39 @@ public:
             packet.packet->clock > deadline_of(counts.start, hot.end, timeouts_).at) {
             return false;
         }
-        add(hot, counts, packet);
+        add(hot, counts, packet, hot.end);
         return true;
     }
-    /// The counts of an entry, which is expanded first; then its TcpState is complete too. No other
+    /// The counts of an entry, which is expanded first; then its states are complete too. No other
     /// function gives access to the counts. They are valid until add() makes the entry compact.
     [[nodiscard, gnu::always_inline]] EntryCounts& expanded(HotEntry& hot) const noexcept {
-        if (may_be_compact() && hot.is_compact != 0) {
-            CompactTcp::expand(hot, tcp_state(hot, layout_));
+        if (hooks_.may_be_compact() && hot.is_compact != 0) {
+            hooks_.expand(hot);
         }
         return hot.counts.counts_;
     }
 
     [[gnu::always_inline]] void add(HotEntry& hot, const KeyedPacket& packet) noexcept {
-        add(hot, expanded(hot), packet);
+        EntryCounts& counts = expanded(hot);
+        add(hot, counts, packet, hot.end);
     }
     /// @param counts  from expanded()
-    [[gnu::always_inline]] void add(HotEntry& hot, EntryCounts& counts,
-                                    const KeyedPacket& packet) noexcept {
+    /// @param before  of a uniflow: the time of the packet before, or the packet's own
+    [[gnu::always_inline]] void add(HotEntry& hot, EntryCounts& counts, const KeyedPacket& packet,
+                                    Timestamp before) noexcept {
         if (is_biflow()) {
             add_to_biflow(hot, packet);
             return;
         }
-        const Timestamp before = hot.end;
         // Read once: the compiler must assume that stores to the HotEntry change it.
         const Timestamp seen_at = packet.packet->seen_at;
-        // The analysis comes last, so that nothing has to be kept for later across it.
+        // The hooks come last, so that nothing has to be kept for later across them.
         add_counts(hot, counts, counts_of(packet));
         widen(hot, counts, seen_at, seen_at);
         if (adds_to_groups()) {
             add_to_groups(groups_.of(hot), layout_, packet);
         }
-        analyse(hot, false, packet, before);
+        hooks_.packet(hot, false, packet, before);
     }
 
     /// Adds what a program outside has counted of one direction.
@@ -229,23 +217,17 @@ public:
     void write_expanded(const Entries& entries, EntryIndex entry,
                         typename Entries::Record& record) const noexcept {
         write_waiting(entries, entry, record);
-        write_analysis(GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)),
-                       entries.hot(entry));
+        hooks_.write(entries.hot(entry),
+                     GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)));
     }
-    /// Finishes the copy of a flow's record that waits in this entry while the flow goes on.
-    void finish_record(HotEntry& hot) const noexcept { write_analysis(groups_.of(hot), hot); }
-    /// The flow of an entry has ended. @param waits  its record waits in the entry
-    void close(HotEntry& hot, bool waits) noexcept {
-        if (!has_analysis()) {
-            return;
+    /// The flow of an entry has ended: its states are free.
+    void end_flow(HotEntry& hot) noexcept { hooks_.flow_end(hot); }
+    /// Puts the groups of a record, from write_expanded(), into the entry in which it waits. That
+    /// has no states any more.
+    void keep_for_waiting(HotEntry& hot, const typename Entries::Record& record) const noexcept {
+        if constexpr (Entries::kGroupBytes != 0) {
+            std::memcpy(groups_.begin(hot), record.groups.data(), Entries::kGroupBytes);
         }
-        std::array<TcpState, 2> states;  // for end(), after finish_record()
-        std::size_t count = 0;
-        for_each_tcp_state(hot, [&](TcpState& state) { states[count++] = state; });
-        if (waits) {
-            finish_record(hot);
-        }
-        std::for_each_n(states.begin(), count, [this](TcpState& state) { analysis_.end(state); });
     }
     /// The record of an entry that waits.
     void write_waiting(const Entries& entries, EntryIndex entry,
@@ -284,66 +266,11 @@ public:
             forward_span(hot).end = forward_end;  // the next packets follow on them
             reverse_of(hot).end = reverse_end;
         }
-        for_each_tcp_state(hot, [this](TcpState& state) { analysis_.begin_next_record(state); });
+        hooks_.record_end(hot);
     }
 
 private:
-    /// Whether segments of this flow are analysed.
-    [[nodiscard]] bool analyses(const HotEntry& hot) const noexcept {
-        return has_analysis() && hot.key.protocol == ip_protocol::kTcp;
-    }
-    [[nodiscard]] TcpState& tcp_state(HotEntry& hot, const RecordLayout& layout) const noexcept {
-        return groups_.of(hot).template get<TcpState>(layout.tcp_analysis_at);
-    }
-    /// For the state of each direction of a TCP flow; other flows have none.
-    template <class Use>
-    void for_each_tcp_state(HotEntry& hot, Use use) const noexcept {
-        if (analyses(hot)) {
-            use(tcp_state(hot, layout_));
-            if (is_biflow()) {
-                use(tcp_state(hot, reverse_layout_));
-            }
-        }
-    }
-    /// Replaces the states among the groups of a record by the analysis that it carries.
-    void write_analysis(GroupBytes groups, const HotEntry& hot) const noexcept {
-        if (!has_analysis()) {
-            return;
-        }
-        for (const RecordLayout* layout : {&layout_, &reverse_layout_}) {
-            const std::uint16_t at = layout->tcp_analysis_at;
-            if (at != 0) {
-                const TcpAnalysisGroup report =
-                    analyses(hot) ? analysis_.report(groups.get<TcpState>(at)) : TcpAnalysisGroup{};
-                std::memcpy(&groups.get<std::byte>(at), &report, sizeof report);
-            }
-        }
-    }
-    /// @param is_reverse  of a biflow: the packet goes to the initiator
-    /// @param before      time of its direction's packet before
-    [[gnu::always_inline]] void analyse(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
-                                        Timestamp before) noexcept {
-        const PacketFields& fields = *packet.fields;
-        if (!has_analysis() || fields.protocol != ip_protocol::kTcp) {
-            return;
-        }
-        const Timestamp seen_at = packet.packet->seen_at;
-        TcpState& state = tcp_state(hot, is_reverse ? reverse_layout_ : layout_);
-        analysis_.pause(state, seen_at - before);
-        if (!fields.has_tcp_segment) {
-            counters_.tcp_segments_unread.add(fields.is_later_fragment ? 0 : 1);
-            return;
-        }
-        if (analysis_.add(state, fields, seen_at) && may_be_compact()) {
-            CompactTcp::compact(hot, state, packet.packet->clock);
-        }
-        if (is_biflow()) {
-            const RecordLayout& other = is_reverse ? layout_ : reverse_layout_;
-            tcp::add_answer(state, tcp_state(hot, other), fields, seen_at);
-        }
-    }
-
-    /// Whether there is a group other than the analysis of TCP.
+    /// Whether there is a group to which each packet is added, beside those with hooks alone.
     [[nodiscard]] bool adds_to_groups() const noexcept {
         return Entries::kGroupBytes > 0 && adds_to_groups_;
     }
@@ -363,11 +290,11 @@ private:
             directions(hot).note_syn_or_fin(packet);
         }
         if (hot.is_reverse(packet)) {
-            analyse(hot, true, packet, reverse.end);
+            hooks_.packet(hot, true, packet, reverse.end);
             add_to_direction(reverse, reverse, groups_.of(hot), reverse_layout_, packet);
         } else {
             PacketSpan& span = forward_span(hot);
-            analyse(hot, false, packet, span.end);
+            hooks_.packet(hot, false, packet, span.end);
             add_to_direction(HotCounts(hot, counts), span, groups_.of(hot), layout_, packet);
         }
     }
@@ -381,16 +308,13 @@ private:
         return directions(hot).reverse();
     }
 
-    /// Clears both directions of a biflow, so that they have no packet. Only the states of
-    /// TcpAnalysis stay, which lie before group `reverse`.
+    /// Clears both directions of a biflow, so that they have no packet. Only the states of groups
+    /// with hooks stay, which lie before group `reverse`.
     ///
     /// @param tunnel  as packets from the initiator have it. It is set before they come, because it
     ///                may be part of the key.
     void clear_directions(HotEntry& hot, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
-        constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
-        static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
-                      kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
         groups_.clear(hot, layout_.reverse_at);
         reverse_of(hot).biflow_direction = direction;
         if (layout_.tunnel_at != 0) {
@@ -403,10 +327,8 @@ private:
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
     bool adds_to_groups_;
-    CacheCounters& counters_;
-    TcpAnalysis analysis_;
-    CompactTcp::Limits compact_limits_;
     typename Entries::Groups groups_;
+    Hooks hooks_;
 };
 
 }  // namespace tributary

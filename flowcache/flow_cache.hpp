@@ -30,7 +30,7 @@ namespace tributary {
 // The flow table of one queue. One thread owns it; nothing is shared, or allocated after start.
 //
 //   memory  | index | entries: HotEntry, groups, IPv6 addresses | due times | EmptyEntries
-//           | TcpLossStates | masks of FlowHolders |
+//           | pools of groups with hooks | masks of FlowHolders |
 //   packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and addresses)
 //   clock   walk over the due times -> HotEntry of each due flow -> record -> sink
 //   end     record -> sink, and to those who hold the flow -> end of the flow, to them -> free
@@ -46,7 +46,8 @@ namespace tributary {
 // Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends due flows
 // (entries_for() is why these are found in time). If none is due, EvictionCursor chooses.
 
-template <std::size_t kRecordBytes>
+/// @tparam HookedGroups  the groups with hooks (GroupHooks), of which a layout chooses
+template <std::size_t kRecordBytes, class HookedGroups = StandardHookedGroups>
 class FlowCache {
 public:
     using Record = FlowRecord<kRecordBytes>;
@@ -56,8 +57,7 @@ public:
     [[nodiscard]] static std::size_t bytes_needed(const FlowCacheOptions& options) noexcept {
         const std::size_t entries = entries_for(options);
         return sizeof(FlowIndex::Bucket) * (FlowIndex::buckets_for(entries) + 1) +
-               Entries::bytes_needed(entries) +
-               sizeof(TcpLossState) * (loss_states_for(options) + 1) +
+               Entries::bytes_needed(entries) + Update::Hooks::bytes_needed(options) +
                sizeof(DueTimes::Tick) * (DueTimes::size_for(entries) + 1) +
                sizeof(EmptyEntries::Word) * (EmptyEntries::words_for(entries) + 1) +
                sizeof(FlowHolders::Mask) * FlowHolders::masks_for(options, entries);
@@ -75,8 +75,7 @@ public:
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
           empty_entries_(
               take<EmptyEntries::Word>(memory, EmptyEntries::words_for(entries_for(options)))),
-          update_(options, layout, entries_.groups(),
-                  take<TcpLossState>(memory, loss_states_for(options)), counters),
+          update_(options, layout, entries_.groups(), memory, counters),
           holders_(take<FlowHolders::Mask>(memory,
                                            FlowHolders::masks_for(options, entries_for(options)))),
           eviction_(most_empty_entries(options)) {}
@@ -237,6 +236,7 @@ private:
     friend class CacheClock;
     friend class CacheScan;
     using Entries = FlowEntries<kRecordBytes>;
+    using Update = EntryUpdate<kRecordBytes, HookedGroups>;
     /// Entries that a new flow tests in a cache that is nearly full, or large and full.
     static constexpr std::size_t kGlance = 64;
     static constexpr std::size_t kVisits = 32;  ///< between two looks at the due times
@@ -276,8 +276,9 @@ private:
             empty_entries_.remove(entry);
             counters_.flows_created.add();
             update_.begin_record(hot, packet);
+        } else {
+            update_.add(hot, packet);
         }
-        update_.add(hot, packet);
         moves_deadline |= options_.tcp_end && update_.note_tcp_end(hot, packet);
         if (moves_deadline) {
             schedule(entry);
@@ -356,6 +357,7 @@ private:
         bool has_left = true;
         if (update_.is_empty(hot)) {
             empty_entries_.remove(entry);
+            update_.end_flow(hot);
         } else {
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
@@ -366,14 +368,17 @@ private:
                                            std::as_bytes(std::span(&record, 1)));
             }
             if (update_.outlives(reason) && (has_left || entries_.has_room())) {
-                cut(entry, has_left);
+                cut(entry, record, has_left);
                 return;
+            }
+            update_.end_flow(hot);
+            if (!has_left) {
+                update_.keep_for_waiting(hot, record);
             }
         }
         index_.remove({.bucket = hot.bucket, .distance = hot.distance}, entry);
         due_.clear(entry);
-        update_.close(hot, !has_left);
-        end_flow(entry, reason);
+        tell_flow_ended(entry, reason);
         if (has_left) {
             entries_.free(entry);
         } else {
@@ -381,7 +386,7 @@ private:
         }
     }
     /// The flow of an entry ends: it is no packet's of this burst, and nobody's, any more.
-    void end_flow(EntryIndex entry, FlowEndReason reason) noexcept {
+    void tell_flow_ended(EntryIndex entry, FlowEndReason reason) noexcept {
         HotEntry& hot = entries_.hot(entry);
         const FlowHandle flow{entry, hot.generation};
         hot.make_handles_stale();
@@ -405,9 +410,9 @@ private:
         return is_running(handle) && !holders_.is_in_notice();
     }
     /// Puts an entry between records, after its record has left, or waits in an entry of its own.
-    void cut(EntryIndex entry, bool has_left) noexcept {
+    void cut(EntryIndex entry, const Record& record, bool has_left) noexcept {
         if (!has_left) {
-            update_.finish_record(entries_.hot(entries_.set_apart(entry)));
+            update_.keep_for_waiting(entries_.hot(entries_.set_apart(entry)), record);
         }
         update_.begin_pause(entries_.hot(entry));
         empty_entries_.insert(entry);
@@ -481,7 +486,7 @@ private:
     Entries entries_;
     DueTimes due_;
     EmptyEntries empty_entries_;
-    EntryUpdate<kRecordBytes> update_;
+    Update update_;
     DueTimes::Cursor walk_at_;
     WalkPace walk_pace_;
     DueSearch search_;

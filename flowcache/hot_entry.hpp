@@ -23,7 +23,7 @@ struct FlowHandle {
     friend bool operator==(const FlowHandle&, const FlowHandle&) = default;
 };
 
-template <std::size_t kRecordBytes>
+template <std::size_t kRecordBytes, class HookedGroups>
 class EntryUpdate;
 
 /// The counts of an entry that is expanded.
@@ -38,7 +38,7 @@ struct EntryCounts {
 class CountsPlace {
 private:
     friend class CompactTcp;
-    template <std::size_t kRecordBytes>
+    template <std::size_t kRecordBytes, class HookedGroups>
     friend class EntryUpdate;
 
     EntryCounts counts_;

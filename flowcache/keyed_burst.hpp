@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 
-#include "flowcache/compact_tcp.hpp"
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/flow_index.hpp"
 #include "flowcache/hot_entry.hpp"
@@ -15,7 +14,6 @@
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/prefetch.hpp"
-#include "flowcache/tcp/tcp_state.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -198,10 +196,8 @@ private:
 };
 
 /// Prefetches what a burst's later packets will touch: their HotEntries, which KeyedBurst has
-/// brought into the second-level cache; with TCP analysis, the TcpStates of flows that are not
-/// compact, or will be expanded because they were silent, and then their TcpLossStates. HotEntries
-/// and TcpLossStates of a burst's first four packets are not prefetched. A candidate may be wrong,
-/// and a TcpLossState too.
+/// brought into the second-level cache, and states of groups with hooks. HotEntries of a burst's
+/// first four packets are not prefetched. A candidate may be wrong.
 ///
 /// @tparam Update  EntryUpdate
 template <class Update>
@@ -210,13 +206,7 @@ public:
     /// @param update   outlives this
     /// @param packets  of the burst
     BurstPrefetch(const Update& update, std::span<const KeyedPacket> packets) noexcept
-        : update_(update) {
-        if (update.has_analysis()) {
-            for (std::size_t i = 0; i < kState; ++i) {  // as many notes for a shorter burst
-                note(i < packets.size() && prefetch_state(packets[i]));
-            }
-        }
-    }
+        : states_(update.hooks(), packets) {}
 
     /// @param packets  those that are not added yet, one fewer each time
     [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
@@ -224,41 +214,13 @@ public:
             prefetch_to_write(
                 packets[kHotEntry].entry);  // a prefetch of nullptr is cheaper than a test
         }
-        if (!update_.has_analysis()) {
-            return;
-        }
-        note(packets.size() > kState && prefetch_state(packets[kState]));
-        if ((expanded_ >> (kState - kLossState) & 1U) != 0) [[unlikely]] {
-            update_.analysis().prefetch_loss_state(update_.state_for(packets[kLossState]));
-        }
+        states_.step(packets);
     }
 
 private:
-    // Packets between prefetch and accounting.
-    static constexpr std::size_t kState = 8;
-    static constexpr std::size_t kHotEntry = 4;
-    static constexpr std::size_t kLossState = 4;
+    static constexpr std::size_t kHotEntry = 4;  ///< packets between prefetch and accounting
 
-    void note(bool is_expanded) noexcept { expanded_ = expanded_ << 1U | (is_expanded ? 1 : 0); }
-    /// @return  whether the packet has a candidate whose state it will touch
-    [[nodiscard, gnu::always_inline]] bool prefetch_state(
-        const KeyedPacket& packet) const noexcept {
-        if (packet.entry == nullptr || packet.key.protocol != ip_protocol::kTcp) {
-            return false;
-        }
-        if (!update_.may_be_compact()) {
-            return true;  // KeyedBurst has prefetched it, behind the HotEntry
-        }
-        const bool will_touch = packet.entry->is_compact == 0 ||
-                                !CompactTcp::comes_soon(*packet.entry, packet, update_.limits());
-        if (will_touch) {
-            prefetch_to_write(&update_.state_for(packet));
-        }
-        return will_touch;
-    }
-
-    const Update& update_;
-    std::uint32_t expanded_ = 0;  ///< what was noted, one bit each, the last one lowest
+    typename Update::Hooks::Prefetch states_;
 };
 
 }  // namespace tributary

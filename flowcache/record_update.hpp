@@ -105,6 +105,10 @@ inline void start_groups(GroupBytes groups, const RecordLayout& layout,
     }
 }
 
+/// Whether a layout has a group that start_groups() and add_to_groups() change.
+[[nodiscard]] inline bool has_groups_to_add_to(const RecordLayout& layout) noexcept {
+    return layout.groups() != FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0};
+}
 /// Adds one packet to the groups of its record.
 inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
                           const KeyedPacket& keyed) noexcept {

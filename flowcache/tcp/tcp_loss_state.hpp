@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
 
-#include "flowcache/record/prefetch.hpp"
+#include "flowcache/record/state_pool.hpp"
 #include "flowcache/tcp/tcp_sequence.hpp"
 #include "flowcache/tcp/tcp_state.hpp"
 
@@ -126,47 +125,7 @@ private:
 };
 static_assert(sizeof(TcpLossState) == 128 && std::is_trivially_copyable_v<TcpLossState>);
 
-/// The TcpLossStates of one cache. Flows take them and give them back.
-///
-/// @thread  the thread that owns the cache; nothing allocates
-class TcpLossPool {
-public:
-    /// @param memory  outlives this; of at most TcpState::kNoLossState
-    explicit TcpLossPool(std::span<TcpLossState> memory) noexcept : loss_states_(memory) {}
-
-    /// @return  number of a state that is all zeros, or kNoLossState: none is left
-    [[nodiscard]] std::uint32_t take() noexcept {
-        std::uint32_t taken = first_free_;
-        if (taken != TcpState::kNoLossState) {
-            first_free_ = loss_states_[taken].next_free;
-        } else if (used_ < loss_states_.size()) {
-            taken = used_++;
-        } else {
-            return TcpState::kNoLossState;
-        }
-        loss_states_[taken] = {};
-        return taken;
-    }
-    void give_back(std::uint32_t loss_state) noexcept {
-        loss_states_[loss_state].next_free = first_free_;
-        first_free_ = loss_state;
-    }
-    /// @param loss_state  any number; one that was never taken is not fetched
-    [[gnu::always_inline]] void prefetch(std::uint32_t loss_state) const noexcept {
-        if (loss_state < used_) [[unlikely]] {
-            const TcpLossState& state = loss_states_[loss_state];
-            prefetch_to_write(&state);
-            prefetch_to_write(&state.holes.back());
-        }
-    }
-    [[nodiscard]] TcpLossState& operator[](std::uint32_t loss_state) const noexcept {
-        return loss_states_[loss_state];
-    }
-
-private:
-    std::span<TcpLossState> loss_states_;
-    std::uint32_t used_ = 0;  ///< from here on they were never taken
-    std::uint32_t first_free_ = TcpState::kNoLossState;
-};
+/// The TcpLossStates of one cache.
+using TcpLossPool = StatePool<TcpLossState, TcpState::kNoLossState>;
 
 }  // namespace tributary

@@ -54,9 +54,12 @@ struct TimedPacket {
 };
 
 /// A cache with its memory, counters and sink, fed with parsed packets one at a time or by bursts.
-template <std::size_t kRecordBytes = sizeof(FlowRecordCore)>
+///
+/// @tparam HookedGroups  as in FlowCache
+template <std::size_t kRecordBytes = sizeof(FlowRecordCore),
+          class HookedGroups = StandardHookedGroups>
 struct CacheHarness {
-    using Cache = FlowCache<kRecordBytes>;
+    using Cache = FlowCache<kRecordBytes, HookedGroups>;
 
     explicit CacheHarness(const FlowCacheOptions& options, const RecordLayout& layout = {})
         : memory(Cache::bytes_needed(options)),
