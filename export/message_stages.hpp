@@ -10,7 +10,7 @@
 namespace tributary {
 
 /// The closed messages of one collector in memory, by stage: oldest first, `sent` before `staged`
-/// before `waiting`. CollectorSession moves them. Adding a message takes memory; moving it to
+/// before `waiting`. MessageCollector moves them. Adding a message takes memory; moving it to
 /// another stage takes none.
 /// @thread  the export thread
 class MessageStages {

@@ -139,7 +139,7 @@ struct TlsOptions {
 };
 
 /// In which options records a collector gets the sampling; see OptionsEncoder.
-/// `netflow_where_sampled` is netflow, or none where no input is sampled: CollectorSession decides.
+/// `netflow_where_sampled` is netflow, or none where no input is sampled: encoder_options() decides.
 enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, netflow_where_sampled, none };
 
 /// Which options records a collector gets beside those of sampling.
@@ -213,7 +213,7 @@ struct ExportOptions {
         kDocumentationEnterprise;  ///< of tributary's own elements; from 1
     bool ntop_elements = false;    ///< beside them; where TCP is analysed
     std::vector<CollectorOptions> collectors;
-    // Set by CollectorSession for the encoders of its one collector.
+    // Set by encoder_options() for the encoders of one collector.
     SamplingForm sampling = SamplingForm::all;
     OptionsChoice options{};
     bool selector = false;               ///< records have a selectorId

@@ -196,11 +196,11 @@ std::size_t CollectorGroup::first(IsGood is_good) const {
 
 /// Ends the session of a collector that takes nothing while another one can take what waits.
 void CollectorGroup::leave_stalled(ExportTime now) {
-    CollectorSession& active = session(active_);
+    MessageCollector& active = session(active_);
     if (!active.has_stalled(now)) {
         return;
     }
-    const std::size_t other = first([&](const CollectorSession& each) {
+    const std::size_t other = first([&](const MessageCollector& each) {
         return &each != &active && each.is_up() && each.has_room() && !each.has_stalled(now);
     });
     if (other < members_.size()) {
@@ -242,7 +242,7 @@ void CollectorGroup::log_change(ExportTime now) {
         return;
     }
     const bool is_any_up =
-        first([](const CollectorSession& each) { return each.is_up(); }) < members_.size();
+        first([](const MessageCollector& each) { return each.is_up(); }) < members_.size();
     if (logged_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
         !is_finishing_) {
         logged_active_.reset();
@@ -254,7 +254,7 @@ void CollectorGroup::log_change(ExportTime now) {
 /// as long as it has room, and then the first with room.
 std::size_t CollectorGroup::best_member(ExportTime now) {
     began_ = began_.value_or(now.uptime);
-    const std::size_t up = first([](const CollectorSession& each) {
+    const std::size_t up = first([](const MessageCollector& each) {
         return each.is_up() && (each.has_room() || each.is_full_by_pace());
     });
     if (up < members_.size() && (up == 0 || has_had_time(now))) {
@@ -264,17 +264,17 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
     if (session(active_).has_room() || session(active_).is_full_by_pace()) {
         return active_;
     }
-    const std::size_t roomy = first([](const CollectorSession& each) { return each.has_room(); });
+    const std::size_t roomy = first([](const MessageCollector& each) { return each.has_room(); });
     if (roomy < members_.size()) {
         return roomy;
     }
-    const std::size_t living = first([](const CollectorSession& each) { return !each.is_dead(); });
+    const std::size_t living = first([](const MessageCollector& each) { return !each.is_dead(); });
     return living < members_.size() && session(active_).is_dead() ? living : active_;
 }
 
 /// Gives the records that wait for a collector to the active one. While memory is short they wait
 /// on.
-void CollectorGroup::rescue(CollectorSession& from, ExportTime now) {
+void CollectorGroup::rescue(MessageCollector& from, ExportTime now) {
     if (MemoryReserve::is_given_out()) {
         return;
     }

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "export/collector/collector_session.hpp"
 #include "export/collector/group_spool.hpp"
+#include "export/collector/message_collector.hpp"
 #include "export/record_accounting.hpp"
 #include "flowcache/record/flow_hasher.hpp"
 
@@ -98,12 +98,12 @@ public:
 
 private:
     struct Member {
-        std::unique_ptr<CollectorSession> session;
+        std::unique_ptr<MessageCollector> session;
         CollectorOptions options;
         std::size_t account{};
         /// For take_over(): the member whose session goes on; nothing: the session is new.
         std::optional<std::size_t> former{};
-        std::optional<CollectorSession::Move> move{};          ///< what changes then
+        std::optional<MessageCollector::Move> move{};          ///< what changes then
         std::shared_ptr<const TlsContext> tls_files{};         ///< read anew for it; or nullptr
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t signs_of_life{};                         ///< as last seen at its end
@@ -111,7 +111,7 @@ private:
     };
     using Members = std::vector<Member>;
 
-    [[nodiscard]] CollectorSession& session(std::size_t index) const noexcept {
+    [[nodiscard]] MessageCollector& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
     [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
@@ -139,8 +139,8 @@ private:
     void send_from_spool(ExportTime now);
     [[nodiscard]] bool spool_goes_on(ExportTime now);
     [[nodiscard]] std::uint64_t signs_of_life() const noexcept;
-    void abandon(CollectorSession& session, ExportTime now);
-    void rescue(CollectorSession& from, ExportTime now);
+    void abandon(MessageCollector& session, ExportTime now);
+    void rescue(MessageCollector& from, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
@@ -148,7 +148,7 @@ private:
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
     [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
-    static_assert(std::is_nothrow_move_constructible_v<CollectorSession::Move>);
+    static_assert(std::is_nothrow_move_constructible_v<MessageCollector::Move>);
     void prepare_moves(Members& wanted);
     [[nodiscard]] std::vector<std::string> read_tls_files_anew(Members& wanted) const;
     void give_tls_files(Members& wanted) const noexcept;

@@ -86,7 +86,7 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
         const bool is_file = member.options.transport == TransportKind::file;
         if (!member.former && is_file == of_files) {
             refuse_shared_place(member.options);
-            member.session = std::make_unique<CollectorSession>(
+            member.session = std::make_unique<MessageCollector>(
                 options, metering_, accounting_,
                 CollectorPlace{.option = index,
                                .account = member.account,
@@ -98,7 +98,7 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
 
 /// Replaces the present members by these. The present ones go on among them or are retired.
 void CollectorGroup::take_over(Members wanted) noexcept {
-    const CollectorSession* const active = members_.empty() ? nullptr : &session(active_);
+    const MessageCollector* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
         if (!member.former) {
             accounting_.account(member.account).failed.set(0);

@@ -12,7 +12,7 @@ bool CollectorGroup::is_for_spool(ExportTime now) const noexcept {
     if (!spool_.takes_records()) {
         return false;
     }
-    const CollectorSession& active = session(active_);
+    const MessageCollector& active = session(active_);
     if (spool_.holds_records()) {
         return true;
     }
@@ -59,7 +59,7 @@ bool CollectorGroup::write_to_spool(ExportTime now) {
 /// Whether records that wait in the collectors' memory have to be copied to the disk, because no
 /// collector takes them: a process that is killed would lose them.
 bool CollectorGroup::copies_are_due(ExportTime now) const noexcept {
-    const CollectorSession& active = session(active_);
+    const MessageCollector& active = session(active_);
     const bool none_takes = !active.is_up() || active.has_stalled(now);
     return options_.mode == ExportMode::failover && none_takes && has_had_time(now) &&
            !spool_.holds_on_disk() && now.uptime - copied_at_ >= options_.flush_interval;
@@ -83,7 +83,7 @@ void CollectorGroup::look_after_spool(ExportTime now) {
 /// Sends as much as the active collector has room for, and at most half a buffer, because the rings
 /// wait meanwhile.
 void CollectorGroup::send_from_spool(ExportTime now) {
-    CollectorSession& active = session(active_);
+    MessageCollector& active = session(active_);
     std::size_t sent = 0;
     while (spool_.holds_records() && active.has_room_for_batch() && sent < active.buffer() / 2) {
         const std::size_t octets = spool_.send_to(active, now);
@@ -122,7 +122,7 @@ std::uint64_t CollectorGroup::signs_of_life() const noexcept {
 
 /// Gives a collector up. Records that are left there go to the spool, if there is one, and else are
 /// lost.
-void CollectorGroup::abandon(CollectorSession& session, ExportTime now) {
+void CollectorGroup::abandon(MessageCollector& session, ExportTime now) {
     if (!spool_.is_on() || !session.keeps_records()) {
         session.abandon(now);
     } else {

@@ -51,7 +51,7 @@ bool GroupSpool::write(ExportTime now) {
     return is_stored;
 }
 
-std::size_t GroupSpool::send_to(CollectorSession& collector, ExportTime now) {
+std::size_t GroupSpool::send_to(MessageCollector& collector, ExportTime now) {
     if (!holds_on_disk()) {
         const std::size_t octets = batch_.records.size();
         hand_over(batch_, batch_.records, collector, now);
@@ -107,7 +107,7 @@ bool GroupSpool::make_entries(OutgoingMessage& batch) const {
 
 /// @param records  of the batch
 void GroupSpool::hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
-                           CollectorSession& collector, ExportTime now) {
+                           MessageCollector& collector, ExportTime now) {
     collector.begin_batch(now);
     for (std::size_t i = 0; i < batch.entries.size(); ++i) {
         accounting_.handed_over(batch.entries[i]);

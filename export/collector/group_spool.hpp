@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "export/collector/collector_session.hpp"
+#include "export/collector/message_collector.hpp"
 #include "export/collector_events.hpp"
 #include "export/export_time.hpp"
 #include "export/message_stages.hpp"
@@ -79,7 +79,7 @@ public:
     /// Gives the oldest batch to a collector.
     ///
     /// @return  its octets; 0: there is none, or no memory for it
-    [[nodiscard]] std::size_t send_to(CollectorSession& collector, ExportTime now);
+    [[nodiscard]] std::size_t send_to(MessageCollector& collector, ExportTime now);
     /// Takes over messages that a collector has given back.
     void take_back(MessageStages::Stage messages, ExportTime now);
     /// The end: all that is here stays here for the next process; records that the disk refuses are
@@ -92,7 +92,7 @@ private:
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
     [[nodiscard]] bool make_entries(OutgoingMessage& batch) const;
     void hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
-                   CollectorSession& collector, ExportTime now);
+                   MessageCollector& collector, ExportTime now);
     void store_again(OutgoingMessage& message, ExportTime now);
 
     RecordLayout layout_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/collector/collector_session.hpp"
+#include "export/collector/message_collector.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ MeteringProcess metering_for(MeteringProcess metering,
 
 }  // namespace
 
-CollectorSession::CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
+MessageCollector::MessageCollector(const ExportOptions& options, const MeteringProcess& metering,
                                    RecordAccounting& accounting, CollectorPlace place,
                                    CollectorEventHandler handler)
     : accounting_(accounting),
@@ -51,7 +51,7 @@ CollectorSession::CollectorSession(const ExportOptions& options, const MeteringP
       flush_interval_(options.flush_interval),
       buffer_(options.collectors[place.option].buffer) {}
 
-void CollectorSession::advance(ExportTime now) {
+void MessageCollector::advance(ExportTime now) {
     refilled_octets_ = 0;
     events_.advance(now.uptime);
     spool_queue_.advance(now);
@@ -77,7 +77,7 @@ void CollectorSession::advance(ExportTime now) {
     pump(now);
 }
 
-void CollectorSession::add(const RecordToSend& record, ExportTime now) {
+void MessageCollector::add(const RecordToSend& record, ExportTime now) {
     if (is_dead()) {
         accounting_.lost(account_index_, record.entry, cause_of_abandoning());
         return;
@@ -108,7 +108,7 @@ void CollectorSession::add(const RecordToSend& record, ExportTime now) {
 /// Reserves room for the account of one more record in the open message.
 ///
 /// @return  false: there is no memory
-bool CollectorSession::has_room_for_entry() noexcept {
+bool MessageCollector::has_room_for_entry() noexcept {
     constexpr std::size_t kFirstRecords = 16;
     const std::size_t records = open_.entries.size();
     if (records < open_.entries.capacity() &&
@@ -125,7 +125,7 @@ bool CollectorSession::has_room_for_entry() noexcept {
     return true;
 }
 
-AppendResult CollectorSession::append(const std::byte* record) noexcept {
+AppendResult MessageCollector::append(const std::byte* record) noexcept {
     if (!has_room_for_entry()) [[unlikely]] {
         return AppendResult::message_full;
     }
@@ -139,7 +139,7 @@ AppendResult CollectorSession::append(const std::byte* record) noexcept {
 
 /// Closes the open message. Where there is no memory for it, its records are lost, as in a full
 /// buffer.
-void CollectorSession::close_message(ExportTime now) noexcept {
+void MessageCollector::close_message(ExportTime now) noexcept {
     try {
         keep_closed(now);
     } catch (const std::bad_alloc&) {
@@ -150,7 +150,7 @@ void CollectorSession::close_message(ExportTime now) noexcept {
 }
 
 /// @errors  std::bad_alloc: the message's records are still in its account
-void CollectorSession::keep_closed(ExportTime now) {
+void MessageCollector::keep_closed(ExportTime now) {
     const EncodedMessage closed = encoder_.close();
     open_.octets.assign(closed.octets.begin(), closed.octets.end());
     open_.data_records = closed.records;
@@ -174,7 +174,7 @@ void CollectorSession::keep_closed(ExportTime now) {
 }
 
 /// Detects the end of the transport's session, or a new one.
-void CollectorSession::follow_session() noexcept {
+void MessageCollector::follow_session() noexcept {
     const std::uint64_t session = transport_->session();
     if (session == session_) {
         return;
@@ -190,7 +190,7 @@ void CollectorSession::follow_session() noexcept {
     }
 }
 
-void CollectorSession::take_back_staged() noexcept {
+void MessageCollector::take_back_staged() noexcept {
     for (const OutgoingMessage& message : messages_.staged) {
         numbering_.take_back(message.data_records);
     }
@@ -198,7 +198,7 @@ void CollectorSession::take_back_staged() noexcept {
 }
 
 /// Sends as much as can leave now.
-void CollectorSession::pump(ExportTime now) {
+void MessageCollector::pump(ExportTime now) {
     held_back_ = false;
     const bool waits_for_pace = is_up();
     const bool holds_spool = spool_queue_.holds_messages() || older_in_spool_;
@@ -234,7 +234,7 @@ void CollectorSession::pump(ExportTime now) {
 
 /// Stages the next messages: templates that the collector does not have, then data. A message that
 /// waits for its pace is not staged; it gets its number and time when it leaves.
-void CollectorSession::stage(ExportTime now) {
+void MessageCollector::stage(ExportTime now) {
     const std::size_t most = is_up() ? Transport::kMostMessages : 1;
     while (messages_.staged.size() < most) {
         if (!pace_.allows()) {
@@ -268,14 +268,14 @@ void CollectorSession::stage(ExportTime now) {
 }
 
 /// A burst that leaves evenly is not logged; a burst that takes half of the buffer is.
-void CollectorSession::log_pace(ExportTime now) {
+void MessageCollector::log_pace(ExportTime now) {
     if (held_back_ && messages_.octets() > buffer_ / 2) {
         events_.report(CollectorEventKind::held_back, now.uptime, {});
     }
 }
 
 /// @return  false: there is no memory
-bool CollectorSession::stage_template(const TemplateScheduler::TemplateMessage& made,
+bool MessageCollector::stage_template(const TemplateScheduler::TemplateMessage& made,
                                       ExportTime now) noexcept {
     try {
         OutgoingMessage message;
@@ -293,7 +293,7 @@ bool CollectorSession::stage_template(const TemplateScheduler::TemplateMessage& 
 }
 
 /// Queues options records before everything else. Without memory they stay due.
-void CollectorSession::make_options(ExportTime now) noexcept {
+void MessageCollector::make_options(ExportTime now) noexcept {
     try {
         add_options(now);
     } catch (const std::bad_alloc&) {
@@ -301,7 +301,7 @@ void CollectorSession::make_options(ExportTime now) noexcept {
     }
 }
 
-void CollectorSession::add_options(ExportTime now) {
+void MessageCollector::add_options(ExportTime now) {
     OptionsEncoder::Messages made = templates_.make_options(options_numbers(), now.uptime);
     if (!made.complete) {
         events_.report(CollectorEventKind::encoding_failed, now.uptime, {});
@@ -316,7 +316,7 @@ void CollectorSession::add_options(ExportTime now) {
 }
 
 /// The counts for the next options records: of all messages before them.
-OptionsNumbers CollectorSession::options_numbers() const {
+OptionsNumbers MessageCollector::options_numbers() const {
     OptionsNumbers numbers;
     numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
     numbers.not_sent = numbers.metering.lost;
@@ -341,7 +341,7 @@ OptionsNumbers CollectorSession::options_numbers() const {
     return numbers;
 }
 
-void CollectorSession::account_sent(std::size_t count) noexcept {
+void MessageCollector::account_sent(std::size_t count) noexcept {
     for (; count > 0; --count) {
         account_.messages.add();
         account_.octets.add(messages_.staged.front().octets.size());
@@ -350,7 +350,7 @@ void CollectorSession::account_sent(std::size_t count) noexcept {
 }
 
 /// Reads the outcomes of messages that were sent.
-void CollectorSession::collect_outcomes(ExportTime now) {
+void MessageCollector::collect_outcomes(ExportTime now) {
     const SendOutcomes outcomes = transport_->collect_outcomes(now.uptime);
     for (std::size_t i = 0; i < outcomes.delivered; ++i) {
         const OutgoingMessage& message = messages_.sent.front();

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "export/collector/collector_session.hpp"
+#include "export/collector/message_collector.hpp"
 
 namespace tributary {
 
 /// Takes messages back from the spool as long as there is room for them. A message that was taken
 /// has the only account of its records, so nothing may fail from there on.
-void CollectorSession::refill(ExportTime now) {
+void MessageCollector::refill(ExportTime now) {
     const auto has_memory = [this] {
         return messages_.octets() == 0 || !MemoryReserve::is_given_out();
     };
@@ -29,14 +29,14 @@ void CollectorSession::refill(ExportTime now) {
     }
 }
 
-void CollectorSession::begin_batch(ExportTime now) {
+void MessageCollector::begin_batch(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message(now);
     }
     is_in_batch_ = true;
 }
 
-void CollectorSession::end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept {
+void MessageCollector::end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept {
     if (place) {
         open_.place = SpoolPlace{.file = place->file, .at = place->at, .is_shared = true};
     }
@@ -48,7 +48,7 @@ void CollectorSession::end_batch(const std::optional<SpoolPlace>& place, ExportT
     is_in_batch_ = false;
 }
 
-bool CollectorSession::copy_to_spool(ExportTime now) {
+bool MessageCollector::copy_to_spool(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message(now);
     }
@@ -70,7 +70,7 @@ bool CollectorSession::copy_to_spool(ExportTime now) {
 }
 
 /// Gives up the message's place on the disk: in this collector's spool, or in that of the group.
-void CollectorSession::release(OutgoingMessage& message) noexcept {
+void MessageCollector::release(OutgoingMessage& message) noexcept {
     if (group_spool_ != nullptr) {
         group_spool_->release(message);
     } else {

@@ -47,11 +47,11 @@ struct RecordToSend {
 /// in its spool: once that holds a message, all newer ones go behind it, and older ones that are
 /// still in memory are written there too.
 /// @thread  the export thread
-class CollectorSession {
+class MessageCollector {
 public:
     /// @param accounting  outlives the session
     /// @errors  ExportError
-    CollectorSession(const ExportOptions& options, const MeteringProcess& metering,
+    MessageCollector(const ExportOptions& options, const MeteringProcess& metering,
                      RecordAccounting& accounting, CollectorPlace place,
                      CollectorEventHandler handler);
 

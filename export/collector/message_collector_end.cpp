@@ -4,11 +4,11 @@
 #include <memory>
 #include <utility>
 
-#include "export/collector/collector_session.hpp"
+#include "export/collector/message_collector.hpp"
 
 namespace tributary {
 
-bool CollectorSession::flush(ExportTime now) {
+bool MessageCollector::flush(ExportTime now) {
     if (gave_up_) {
         keep_for_next_process(now);
     }
@@ -26,14 +26,14 @@ bool CollectorSession::flush(ExportTime now) {
     return !is_waiting() && !held_back_;
 }
 
-void CollectorSession::send_what_can_leave(ExportTime now) {
+void MessageCollector::send_what_can_leave(ExportTime now) {
     pump(now);
     collect_outcomes(now);
     lose_what_failed();
     show_gauges();
 }
 
-void CollectorSession::abandon(ExportTime now) {
+void MessageCollector::abandon(ExportTime now) {
     settle_last(now);
     next_.transport.reset();
     if (spool_queue_.is_on()) {
@@ -48,12 +48,12 @@ void CollectorSession::abandon(ExportTime now) {
 }
 
 /// Messages that have left without a refusal are not lost: no refusal can be received any more.
-void CollectorSession::settle_last(ExportTime now) {
+void MessageCollector::settle_last(ExportTime now) {
     collect_outcomes({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
 }
 
 /// Ends it at once: records counted as lost must not arrive, nor their outcome be reported later.
-void CollectorSession::end_transport() {
+void MessageCollector::end_transport() {
     abandoned_ = true;
     if (!is_file_) {
         transport_ = std::make_unique<NoTransport>();
@@ -61,7 +61,7 @@ void CollectorSession::end_transport() {
     show_gauges();
 }
 
-MessageStages::Stage CollectorSession::end_and_hand_back(ExportTime now) {
+MessageStages::Stage MessageCollector::end_and_hand_back(ExportTime now) {
     settle_last(now);
     next_.transport.reset();
     end_transport();
@@ -70,7 +70,7 @@ MessageStages::Stage CollectorSession::end_and_hand_back(ExportTime now) {
 }
 
 /// Leaves all that is here in the spool, and accounts for it.
-void CollectorSession::keep_for_next_process(ExportTime now) {
+void MessageCollector::keep_for_next_process(ExportTime now) {
     if (std::exchange(kept_for_next_process_, true)) {
         return;
     }
@@ -81,13 +81,13 @@ void CollectorSession::keep_for_next_process(ExportTime now) {
     show_gauges();
 }
 
-void CollectorSession::close() {
+void MessageCollector::close() {
     transport_ = std::make_unique<NoTransport>();
     show_gauges();
     events_.end();
 }
 
-void CollectorSession::show_gauges() noexcept {
+void MessageCollector::show_gauges() noexcept {
     account_.waiting_octets.set(messages_.octets());
     account_.pace.set(pace_.rate());
     const std::chrono::nanoseconds next =
@@ -95,7 +95,7 @@ void CollectorSession::show_gauges() noexcept {
     account_.next_try.set(static_cast<std::uint64_t>(next.count()));
 }
 
-MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
+MessageStages::Stage MessageCollector::hand_back(ExportTime now) {
     if (!open_.entries.empty()) {
         close_message(now);
     }
@@ -103,24 +103,24 @@ MessageStages::Stage CollectorSession::hand_back(ExportTime now) {
     return messages_.take_all();
 }
 
-void CollectorSession::leave(ExportTime now) {
+void MessageCollector::leave(ExportTime now) {
     transport_->leave(now.uptime);
     collect_outcomes(now);
     follow_session();
 }
 
-void CollectorSession::log_takes_over(ExportTime now) {
+void MessageCollector::log_takes_over(ExportTime now) {
     events_.report(CollectorEventKind::takes_over, now.uptime, {});
 }
 
 /// Counts a message's records as lost. The message stays where it is, without records.
-void CollectorSession::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
+void MessageCollector::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
     accounting_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
     message.records.clear();
 }
 
-void CollectorSession::lose_all(ExportLoss cause) noexcept {
+void MessageCollector::lose_all(ExportLoss cause) noexcept {
     for (MessageStages::Stage* const stage : messages_.oldest_first()) {
         for (OutgoingMessage& message : *stage) {
             lose(message, cause);
@@ -133,23 +133,23 @@ void CollectorSession::lose_all(ExportLoss cause) noexcept {
 }
 
 /// After a final failure no message waits here, unless another collector may take it over.
-void CollectorSession::lose_what_failed() noexcept {
+void MessageCollector::lose_what_failed() noexcept {
     if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
         lose_all(ExportLoss::write_failed);
     }
 }
 
-void CollectorSession::forget_first(MessageStages::Stage& stage) noexcept {
+void MessageCollector::forget_first(MessageStages::Stage& stage) noexcept {
     release(stage.front());
     messages_.drop_first(stage);
 }
 
-ExportLoss CollectorSession::cause_of_abandoning() const noexcept {
+ExportLoss MessageCollector::cause_of_abandoning() const noexcept {
     return transport_->failed() ? ExportLoss::write_failed : ExportLoss::collector_away;
 }
 
 /// The more waits, the shorter are the pauses between tries.
-void CollectorSession::look_after_pauses() noexcept {
+void MessageCollector::look_after_pauses() noexcept {
     const bool fills =
         messages_.octets() >= buffer_ / 2 || spool_queue_.holds_messages() || older_in_spool_;
     using Patience = Transport::Patience;

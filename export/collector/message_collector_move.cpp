@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "export/collector/collector_session.hpp"
+#include "export/collector/message_collector.hpp"
 
 namespace tributary {
 namespace {
@@ -17,7 +17,7 @@ auto address_of(const CollectorOptions& collector) {
 
 }  // namespace
 
-CollectorSession::Move CollectorSession::prepare_move(const CollectorOptions& today,
+MessageCollector::Move MessageCollector::prepare_move(const CollectorOptions& today,
                                                       const CollectorOptions& wanted) {
     Move prepared{.options = wanted, .name = describe(wanted), .transport = nullptr};
     if (address_of(today) != address_of(wanted)) {
@@ -26,7 +26,7 @@ CollectorSession::Move CollectorSession::prepare_move(const CollectorOptions& to
     return prepared;
 }
 
-void CollectorSession::move(Move prepared) noexcept {
+void MessageCollector::move(Move prepared) noexcept {
     buffer_ = prepared.options.buffer;
     spool_queue_.set_max_octets(prepared.options.spool.max_octets);
     transport_->set_rotation(std::move(prepared.options.rotation));
@@ -36,7 +36,7 @@ void CollectorSession::move(Move prepared) noexcept {
     }
 }
 
-void CollectorSession::go_on_with_move(ExportTime now) noexcept {
+void MessageCollector::go_on_with_move(ExportTime now) noexcept {
     if (next_.transport == nullptr) {
         return;
     }
