@@ -33,6 +33,7 @@ void MessageStages::add(Stage& stage, Stage::iterator before, OutgoingMessage& m
         spare_.emplace_back();
     }
     octets_ += message.octets.size();
+    spare_.front().layout = message.layout;
     std::swap(spare_.front(), message);
     stage.splice(before, spare_, spare_.begin());
 }
@@ -40,7 +41,7 @@ void MessageStages::add(Stage& stage, Stage::iterator before, OutgoingMessage& m
 void MessageStages::put_back(Stage& stage) noexcept {
     while (!stage.empty()) {
         const auto last = std::prev(stage.end());
-        if (last->is_made_anew) {
+        if (last->is_made_anew()) {
             recycle(stage, last);
         } else {
             waiting.splice(waiting.begin(), stage, last);
@@ -49,7 +50,7 @@ void MessageStages::put_back(Stage& stage) noexcept {
 }
 
 void MessageStages::drop_made_anew() noexcept {
-    while (!waiting.empty() && waiting.front().is_made_anew) {
+    while (!waiting.empty() && waiting.front().is_made_anew()) {
         drop_first(waiting);
     }
 }
@@ -60,7 +61,7 @@ MessageStages::Stage MessageStages::take_all() noexcept {
         messages.splice(messages.end(), *stage);
     }
     octets_ = 0;
-    std::erase_if(messages, [](const OutgoingMessage& message) { return message.is_made_anew; });
+    std::erase_if(messages, [](const OutgoingMessage& message) { return message.is_made_anew(); });
     return messages;
 }
 

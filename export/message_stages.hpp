@@ -32,7 +32,8 @@ public:
     ///
     /// @return  false: there is none
     [[nodiscard]] bool make_room() noexcept;
-    /// Adds a message, which is empty then and has the memory of an earlier one.
+    /// Adds a message, which is then an empty one of the same layout, with the memory of an earlier
+    /// one.
     ///
     /// @errors  std::bad_alloc: nothing has changed
     void add_last(Stage& stage, OutgoingMessage& message);
@@ -44,7 +45,7 @@ public:
     void drop_first(Stage& stage) noexcept { recycle(stage, stage.begin()); }
     /// Moves the flow records of a later stage back to `waiting`, in the old order.
     void put_back(Stage& stage) noexcept;
-    /// Drops templates and options that wait: they were made for another session.
+    /// Drops messages that wait and were made for another session.
     void drop_made_anew() noexcept;
     /// All messages of flow records; the caller owns them then.
     [[nodiscard]] Stage take_all() noexcept;

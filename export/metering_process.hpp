@@ -32,12 +32,22 @@ struct PreExportLosses {
 
 /// The process that makes the exported records.
 struct MeteringProcess {
-    RecordLayout layout;
+    RecordLayout layout;  ///< of the records of flows
+    /// Of further records, of other tables. An index of a layout is 0 for `layout`, and from 1 on
+    /// for these.
+    std::vector<RecordLayout> further_layouts{};
     bool tunnel_in_key{};
     bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
     std::function<PreExportLosses()>
         totals{};  ///< called by the export thread; empty: nothing is lost
+
+    /// All of them, by index.
+    [[nodiscard]] std::vector<RecordLayout> layouts() const {
+        std::vector<RecordLayout> all{layout};
+        all.insert(all.end(), further_layouts.begin(), further_layouts.end());
+        return all;
+    }
 };
 
 }  // namespace tributary

@@ -139,7 +139,8 @@ struct TlsOptions {
 };
 
 /// In which options records a collector gets the sampling; see OptionsEncoder.
-/// `netflow_where_sampled` is netflow, or none where no input is sampled: encoder_options() decides.
+/// `netflow_where_sampled` is netflow, or none where no input is sampled: encoder_options()
+/// decides.
 enum class SamplingForm : std::uint8_t { all, rfc5477, netflow, netflow_where_sampled, none };
 
 /// Which options records a collector gets beside those of sampling.

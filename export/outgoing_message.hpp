@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -33,37 +34,54 @@ struct SpoolPlace {
     bool is_shared{};      ///< messages before this one have records of the same frame
 };
 
-/// A message of one collector, from its closing until its outcome is known.
-struct OutgoingMessage {
-    std::vector<std::byte> octets;
-    std::vector<RecordEntry> entries;  ///< its flow records, until their outcome is counted
-    std::uint32_t data_records{};      ///< as sequence numbers count them
-    bool is_made_anew{};               ///< templates and options: never sent a second time
-    Timestamp latest_end{};            ///< of its records
-    /// Uptime when its first record was taken; none: it was in a spool since.
-    std::optional<std::chrono::nanoseconds> opened_at;
-    std::optional<SpoolPlace> place;  ///< where it is on disk, too
-    /// Records of a former process: they are in this collector's own account alone.
-    RecordTally inherited{};
+/// Flow records of one layout that are on their way together.
+struct RecordBatch {
+    std::size_t layout{};              ///< of the records: its index in MeteringProcess
+    std::vector<RecordEntry> entries;  ///< of each record, until its outcome is counted
     /// The records in the cache's format, back to back; kept where another collector may have to
     /// take them over.
     std::vector<std::byte> records;
+    Timestamp latest_end{};  ///< of the records
+    /// Uptime when the first record was taken; none: it was in a spool since.
+    std::optional<std::chrono::nanoseconds> opened_at;
+    std::optional<SpoolPlace> place;  ///< where it is on disk, too
+};
 
+/// Gets batches one by one. It may move out what it takes over.
+using RecordBatchHandler = std::function<void(RecordBatch&)>;
+
+/// The content of a message.
+enum class MessageKind : std::uint8_t {
+    records,  ///< flow records
+    report,   ///< about the exporter: options records. Made anew for each session
+    ahead,    ///< needed to read what follows: templates. Made anew for each session
+};
+
+/// A message of one collector, from its first record until its outcome is known.
+struct OutgoingMessage : RecordBatch {
+    MessageKind kind{};
+    std::vector<std::byte> octets;  ///< in the collector's format
+    std::uint32_t data_records{};   ///< as the collector counts them
+    /// Records of a former process: they are in this collector's own account alone.
+    RecordTally inherited{};
+
+    /// It is never sent a second time.
+    [[nodiscard]] bool is_made_anew() const noexcept { return kind != MessageKind::records; }
     /// Data records of flows in it: a biflow that was split is two.
     [[nodiscard]] std::uint32_t flow_records() const noexcept {
-        return is_made_anew ? 0 : data_records;
+        return is_made_anew() ? 0 : data_records;
     }
-    /// Empty again; memory is kept for the next one.
+    /// Empty again, of the same layout; memory is kept for the next one.
     void clear() noexcept {
-        octets.clear();
         entries.clear();
-        data_records = 0;
-        is_made_anew = false;
+        records.clear();
         latest_end = {};
         opened_at.reset();
         place.reset();
+        kind = {};
+        octets.clear();
+        data_records = 0;
         inherited = {};
-        records.clear();
     }
 };
 

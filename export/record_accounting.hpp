@@ -17,15 +17,6 @@
 
 namespace tributary {
 
-class SpoolQueue;
-
-/// Where a collector is in the options, and where its account is in the counters.
-struct CollectorPlace {
-    std::size_t option{};
-    std::size_t account{};
-    SpoolQueue* group_spool = nullptr;  ///< has the records too; nullptr: no spool has
-};
-
 /// In place of a collector's account: the account of the group's spool.
 inline constexpr std::size_t kGroupSpool = std::numeric_limits<std::size_t>::max();
 

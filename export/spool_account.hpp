@@ -20,7 +20,8 @@
 //     unread    records        their sum is known, their entries are not:     as the others of
 //                              damaged, or no memory to read                  the file
 //     unusable  file           others or unknown                              see there
-//     others    file           its messages need other templates than today   spool_unusable
+//     unusable  frame          its layout is none of today's                  spool_unusable
+//     others    file           it was written for other content than today's  spool_unusable
 //     unknown   file           the same, but its header is damaged            spool_damaged
 namespace tributary {
 
@@ -39,6 +40,7 @@ struct SpoolAccount {
     std::vector<RecordEntry> entries{};  ///< of this process's records
     UnreadRecords unread{};              ///< of those, without entries
     bool is_damaged{};                   ///< they cannot be sent
+    bool is_unusable{};                  ///< nor these: they were written for other content
     bool is_estimate{};                  ///< the tally was made from octets
 
     /// Records of a former process: their sum alone means something here.

@@ -90,7 +90,7 @@ private:
     static constexpr std::uint64_t kBurst = 256;
     std::vector<Record> records_ = ended_records(kRecords);
     std::vector<std::byte> out_ = std::vector<std::byte>(kBurst * sizeof(Record));
-    RecordRing<kPlainRecord> ring_{1U << 15U, {}, PageUse::offline};
+    RecordRing<kPlainRecord> ring_{{}, 1U << 15U, {}, PageUse::offline};
     RingSink<kPlainRecord> sink_{ring_, WhenRingFull::refuse};
 };
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "export/collector/export_worker.hpp"
+#include "export/ipfix/ipfix_encoder.hpp"
 #include "export/ipfix/record_template.hpp"
 #include "perf/support/ended_records.hpp"
 #include "perf/support/fixbuf_messages.hpp"
@@ -55,11 +56,12 @@ public:
         left -= count;
         return count;
     }
-    [[nodiscard]] std::size_t record_bytes() const noexcept override { return sizeof(Record); }
+    [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
 
 private:
     std::vector<Record> records_ = ended_records(kRecords);
     std::size_t next_ = 0;
+    RecordLayout layout_;
 };
 
 /// libfixbuf frames whole records, as it did before the encoder wrote into the message itself.

@@ -4,19 +4,17 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <variant>
 
 #include "daemon/machine/host_clock.hpp"
 #include "daemon/pipeline/mailbox.hpp"
-#include "export/ipfix/ipfix_encoder.hpp"
+#include "export/collector/record_writer.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kMessageOctets = 16'384;
 constexpr std::size_t kRecordsAtATime = 2048;
 
 /// Has a queue's thread carry out one command. @return  the command as the thread left it
@@ -46,50 +44,6 @@ void end_flows_of(Pipeline& pipeline, std::size_t queue) {
     }
 }
 
-/// Encodes records, and passes each full message to `write`.
-class MessageWriter {
-public:
-    MessageWriter(const ExportOptions& options, const RecordLayout& layout,
-                  const std::function<bool(MessageView)>& write)
-        : encoder_(options, layout, kMessageOctets), write_(write) {}
-
-    /// @return  false: `write` has returned false
-    [[nodiscard]] bool add(const std::byte* record) {
-        return encoder_.append(record) == AppendResult::added ||
-               (close() && encoder_.append(record) == AppendResult::added);
-    }
-    /// @return  false: `write` has returned false
-    [[nodiscard]] bool add_all(std::span<const std::byte> records, std::size_t record_bytes) {
-        bool goes_on = true;
-        for (; goes_on && !records.empty(); records = records.subspan(record_bytes)) {
-            goes_on = add(records.data());
-        }
-        return goes_on;
-    }
-    [[nodiscard]] bool close() {
-        const EncodedMessage closed = encoder_.close();
-        while (templates_ < encoder_.template_messages()) {
-            if (!send(encoder_.template_message(templates_++), 0, {})) {
-                return false;
-            }
-        }
-        return closed.octets.empty() || send(closed.octets, closed.records, closed.latest_end);
-    }
-
-private:
-    bool send(MessageView made, std::uint32_t records, Timestamp latest_end) {
-        message_.assign(made.begin(), made.end());
-        numbering_.stamp(message_, records, host_clock(), latest_end);
-        return write_(message_);
-    }
-
-    IpfixEncoder encoder_;
-    MessageNumbering numbering_;
-    const std::function<bool(MessageView)>& write_;
-    std::size_t templates_ = 0;  ///< written
-    std::vector<std::byte> message_;
-};
-
 /// Sends all queues a command. Where a thread hangs, the queues before it get the former command
 /// again, as far as they answer.
 template <class Command>
@@ -113,7 +67,7 @@ void set_everywhere(Pipeline& pipeline, QueueRange queues, const Command& wanted
 
 void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const RecordLayout& layout,
                       const std::function<bool(MessageView)>& write) {
-    MessageWriter messages(options, layout, write);
+    RecordWriter writer(options, layout, write);
     const std::size_t record_bytes = record_size(layout);
     const std::size_t room = kRecordsAtATime * record_bytes;
     const std::shared_ptr<std::byte[]> records(new std::byte[room]);
@@ -123,12 +77,11 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
         while (!command.is_through && goes_on) {
             command.records = 0;
             command = carried_out(pipeline, queue, command);
-            goes_on =
-                messages.add_all({records.get(), command.records * record_bytes}, record_bytes);
+            goes_on = writer.add({records.get(), command.records * record_bytes}, host_clock());
         }
     }
     if (goes_on) {
-        static_cast<void>(messages.close());
+        writer.end(host_clock());
     }
 }
 

@@ -19,7 +19,7 @@ public:
     SizedQueueWorker(PacketReader& reader, const QueueParts& parts, FlowHasher hasher)
         : reader_(reader),
           memory_(Cache::bytes_needed(parts.flows), parts.numa_node, parts.pages),
-          ring_(parts.ring_slots, parts.numa_node, parts.pages),
+          ring_(parts.layout, parts.ring_slots, parts.numa_node, parts.pages),
           sink_(ring_, parts.when_ring_full),
           cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
           loop_(reader, cache_, sink_, clock),

@@ -34,10 +34,13 @@ public:
         return static_cast<std::size_t>(rte_ring_get_memsize_elem(kRecordBytes, slots));
     }
 
+    /// @param layout  of the records
     /// @param slots   power of two; one of them stays empty
     /// @errors        std::bad_alloc
-    RecordRing(std::uint32_t slots, std::optional<unsigned> numa_node, PageUse use)
-        : memory_(bytes_needed(slots), numa_node, use),
+    RecordRing(const RecordLayout& layout, std::uint32_t slots, std::optional<unsigned> numa_node,
+               PageUse use)
+        : layout_(layout),
+          memory_(bytes_needed(slots), numa_node, use),
           ring_(reinterpret_cast<rte_ring*>(memory_.bytes().data())) {
         if (rte_ring_init(ring_, "records", slots, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
             throw std::bad_alloc();
@@ -73,7 +76,7 @@ public:
         }
         return count;
     }
-    [[nodiscard]] std::size_t record_bytes() const noexcept override { return kRecordBytes; }
+    [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
     /// From our own counters, so it is a little late: rte_ring_count() reads what the ring's two
     /// threads write, without atomics.
     /// @thread  any
@@ -85,6 +88,7 @@ public:
     }
 
 private:
+    RecordLayout layout_;
     NumaMemory memory_;
     rte_ring* ring_;
     alignas(64) Counter pushed_;   ///< records; the producer's

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "export/memory_reserve.hpp"
 #include "flowcache/record/flow_direction.hpp"
 
 namespace tributary {
@@ -18,13 +19,15 @@ constexpr std::uint64_t kBalanceSeed = 0;
 }  // namespace
 
 CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
-                               ExportCounters& counters, CollectorEventHandler handler)
+                               ExportCounters& counters, CollectorEventHandler handler,
+                               CollectorFactory factory)
     : options_(options),
       metering_(metering),
+      layouts_(metering.layouts()),
       handler_(std::move(handler)),
-      record_bytes_(record_size(metering.layout)),
+      factory_(std::move(factory)),
       accounting_(counters, copies_of(options)),
-      spool_(options, metering.layout, accounting_, handler_),
+      spool_(options, layouts_, accounting_, handler_),
       hasher_(kBalanceSeed) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
@@ -102,10 +105,14 @@ bool CollectorGroup::ready() const noexcept {
     bool all_dead = true;
     bool has_room = false;
     for (const Member& member : members_) {
+        if (member.session->has_room()) {
+            has_room = true;
+            all_dead = false;
+            continue;
+        }
         if (waits_for_pace(member)) {
             return false;
         }
-        has_room = has_room || member.session->has_room();
         all_dead = all_dead && member.session->is_dead();
     }
     return has_room || all_dead || spool_.takes_records();
@@ -119,19 +126,22 @@ bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
            (options_.mode == ExportMode::failover ? is_active : member.session->has_own_pace());
 }
 
-bool CollectorGroup::add(const std::byte* record, std::size_t queue, ExportTime now) {
-    if (!ready() || (options_.mode == ExportMode::failover && !choose_for_record(now))) {
+bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now) {
+    if (!ready() ||
+        (options_.mode == ExportMode::failover && !choose_for_record(origin.layout, now))) {
         return false;
     }
-    const RecordTally tally = tally_of(record, metering_.layout);
-    const std::optional<std::uint64_t> number = begin_record(queue, tally);
+    const RecordTally tally = tally_of(record, layouts_[origin.layout]);
+    const std::optional<std::uint64_t> number = begin_record(origin.queue, tally);
     if (!number) {
-        return is_finishing_ && lose_unbegun(queue, tally);
+        return is_finishing_ && lose_unbegun(origin.queue, tally);
     }
-    const RecordToSend sent{
-        .bytes = record,
-        .entry = {
-            .number = *number, .queue = queue, .packets = tally.packets, .octets = tally.octets}};
+    const RecordToSend sent{.bytes = record,
+                            .entry = {.number = *number,
+                                      .queue = origin.queue,
+                                      .packets = tally.packets,
+                                      .octets = tally.octets},
+                            .layout = origin.layout};
     switch (options_.mode) {
         case ExportMode::balance:
             add_to(share_of(record), sent, now);
@@ -196,11 +206,11 @@ std::size_t CollectorGroup::first(IsGood is_good) const {
 
 /// Ends the session of a collector that takes nothing while another one can take what waits.
 void CollectorGroup::leave_stalled(ExportTime now) {
-    MessageCollector& active = session(active_);
+    Collector& active = session(active_);
     if (!active.has_stalled(now)) {
         return;
     }
-    const std::size_t other = first([&](const MessageCollector& each) {
+    const std::size_t other = first([&](const Collector& each) {
         return &each != &active && each.is_up() && each.has_room() && !each.has_stalled(now);
     });
     if (other < members_.size()) {
@@ -242,7 +252,7 @@ void CollectorGroup::log_change(ExportTime now) {
         return;
     }
     const bool is_any_up =
-        first([](const MessageCollector& each) { return each.is_up(); }) < members_.size();
+        first([](const Collector& each) { return each.is_up(); }) < members_.size();
     if (logged_active_ && has_had_time(now) && !is_any_up && !session(active_).is_dead() &&
         !is_finishing_) {
         logged_active_.reset();
@@ -254,7 +264,7 @@ void CollectorGroup::log_change(ExportTime now) {
 /// as long as it has room, and then the first with room.
 std::size_t CollectorGroup::best_member(ExportTime now) {
     began_ = began_.value_or(now.uptime);
-    const std::size_t up = first([](const MessageCollector& each) {
+    const std::size_t up = first([](const Collector& each) {
         return each.is_up() && (each.has_room() || each.is_full_by_pace());
     });
     if (up < members_.size() && (up == 0 || has_had_time(now))) {
@@ -264,35 +274,36 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
     if (session(active_).has_room() || session(active_).is_full_by_pace()) {
         return active_;
     }
-    const std::size_t roomy = first([](const MessageCollector& each) { return each.has_room(); });
+    const std::size_t roomy = first([](const Collector& each) { return each.has_room(); });
     if (roomy < members_.size()) {
         return roomy;
     }
-    const std::size_t living = first([](const MessageCollector& each) { return !each.is_dead(); });
+    const std::size_t living = first([](const Collector& each) { return !each.is_dead(); });
     return living < members_.size() && session(active_).is_dead() ? living : active_;
 }
 
 /// Gives the records that wait for a collector to the active one. While memory is short they wait
 /// on.
-void CollectorGroup::rescue(MessageCollector& from, ExportTime now) {
+void CollectorGroup::rescue(Collector& from, ExportTime now) {
     if (MemoryReserve::is_given_out()) {
         return;
     }
-    MessageStages::Stage messages = from.hand_back(now);
-    for (; !messages.empty(); messages.pop_front()) {
-        const OutgoingMessage& message = messages.front();
-        if (message.place) {
-            session(active_).begin_batch(now);
-        }
-        for (std::size_t i = 0; i < message.entries.size(); ++i) {
-            session(active_).add(
-                {.bytes = message.records.data() + i * record_bytes_, .entry = message.entries[i]},
-                now);
-        }
-        if (message.place) {
-            session(active_).end_batch(message.place, now);
-        }
-    }
+    Collector& active = session(active_);
+    from.hand_back(
+        [&](const RecordBatch& batch) {
+            if (batch.place) {
+                active.add_batch(batch, now);
+                return;
+            }
+            const std::size_t octets = record_bytes(batch.layout);
+            for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+                active.add({.bytes = batch.records.data() + i * octets,
+                            .entry = batch.entries[i],
+                            .layout = batch.layout},
+                           now);
+            }
+        },
+        now);
 }
 
 bool CollectorGroup::finish(ExportTime now, bool drained) {

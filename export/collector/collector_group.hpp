@@ -8,11 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "export/collector/collector.hpp"
 #include "export/collector/group_spool.hpp"
-#include "export/collector/message_collector.hpp"
 #include "export/record_accounting.hpp"
 #include "flowcache/record/flow_hasher.hpp"
 
@@ -42,9 +41,11 @@ public:
     static constexpr std::size_t kMostRetired = 16;
 
     /// @param counters  outlive the group; the collectors' accounts are the first ones
+    /// @param factory   makes the collectors
     /// @errors  ExportError
     CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
-                   ExportCounters& counters, CollectorEventHandler handler);
+                   ExportCounters& counters, CollectorEventHandler handler,
+                   CollectorFactory factory = make_collector);
 
     /// Records go to other collectors, or in another way, from now on. A collector for which
     /// nothing changes goes on with its session. Other sessions are retired: records on their way
@@ -72,9 +73,14 @@ public:
     /// Whether add() can take a record: for a collector, for the spool, or to be counted as lost
     /// because every collector has failed.
     [[nodiscard]] bool ready() const noexcept;
-    /// @param record  of the layout given at construction, aligned to 8
+    /// Where a record comes from.
+    struct Origin {
+        std::size_t queue{};
+        std::size_t layout{};  ///< of the record: its index in MeteringProcess
+    };
+    /// @param record  aligned to 8
     /// @return  false: it was not taken, and the caller keeps it
-    [[nodiscard]] bool add(const std::byte* record, std::size_t queue, ExportTime now);
+    [[nodiscard]] bool add(const std::byte* record, Origin origin, ExportTime now);
     /// Sends what is left, once no more records come, or gives up collectors that have taken
     /// nothing for drain_timeout. What is left for these is lost. Call it again and again from the
     /// beginning of the end.
@@ -98,20 +104,19 @@ public:
 
 private:
     struct Member {
-        std::unique_ptr<MessageCollector> session;
+        std::unique_ptr<Collector> session;
         CollectorOptions options;
         std::size_t account{};
         /// For take_over(): the member whose session goes on; nothing: the session is new.
         std::optional<std::size_t> former{};
-        std::optional<MessageCollector::Move> move{};          ///< what changes then
-        std::shared_ptr<const TlsContext> tls_files{};         ///< read anew for it; or nullptr
+        std::unique_ptr<CollectorChange> change{};             ///< of that session; or nullptr
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t signs_of_life{};                         ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
     };
     using Members = std::vector<Member>;
 
-    [[nodiscard]] MessageCollector& session(std::size_t index) const noexcept {
+    [[nodiscard]] Collector& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
     [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
@@ -122,12 +127,15 @@ private:
     bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
+    [[nodiscard]] std::size_t record_bytes(std::size_t layout) const noexcept {
+        return record_size(layouts_[layout]);
+    }
     void leave_stalled(ExportTime now);
     void choose_active(ExportTime now);
     void show_standby() noexcept;
     void log_change(ExportTime now);
     [[nodiscard]] std::size_t best_member(ExportTime now);
-    [[nodiscard]] bool choose_for_record(ExportTime now);
+    [[nodiscard]] bool choose_for_record(std::size_t layout, ExportTime now);
     [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;
     [[nodiscard]] bool has_had_time(ExportTime now) const noexcept {
         return was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
@@ -139,8 +147,8 @@ private:
     void send_from_spool(ExportTime now);
     [[nodiscard]] bool spool_goes_on(ExportTime now);
     [[nodiscard]] std::uint64_t signs_of_life() const noexcept;
-    void abandon(MessageCollector& session, ExportTime now);
-    void rescue(MessageCollector& from, ExportTime now);
+    void abandon(Collector& session, ExportTime now);
+    void rescue(Collector& from, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
@@ -148,10 +156,8 @@ private:
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
     [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
-    static_assert(std::is_nothrow_move_constructible_v<MessageCollector::Move>);
-    void prepare_moves(Members& wanted);
-    [[nodiscard]] std::vector<std::string> read_tls_files_anew(Members& wanted) const;
-    void give_tls_files(Members& wanted) const noexcept;
+    [[nodiscard]] std::vector<std::string> prepare_changes(Members& wanted) const;
+    void carry_out_changes(Members& wanted) const noexcept;
     void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
     void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
     void take_over(Members wanted) noexcept;
@@ -159,8 +165,9 @@ private:
 
     ExportOptions options_;
     MeteringProcess metering_;
+    std::vector<RecordLayout> layouts_;  ///< by index
     CollectorEventHandler handler_;
-    std::size_t record_bytes_;
+    CollectorFactory factory_;
     RecordAccounting accounting_;
     GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
     FlowHasher hasher_;

@@ -48,16 +48,15 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
         wanted[index].account = accounts[index];
         wanted[index].former = all_anew ? std::nullopt : former_of(wanted[index].options);
     }
-    prepare_moves(wanted);
-    std::vector<std::string> with_new_files = read_tls_files_anew(wanted);
+    std::vector<std::string> with_new_files = prepare_changes(wanted);
     if (is_same) {
-        give_tls_files(wanted);
+        carry_out_changes(wanted);
         return with_new_files;
     }
     // Files last: an existing file gets another name, and another collector may still be refused.
     begin_sessions(wanted, options, false);
     begin_sessions(wanted, options, true);
-    give_tls_files(wanted);
+    carry_out_changes(wanted);
     take_over(std::move(wanted));
     if (copies_of(options) != copies_of(options_)) {
         accounting_.set_copies(copies_of(options));
@@ -86,29 +85,26 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
         const bool is_file = member.options.transport == TransportKind::file;
         if (!member.former && is_file == of_files) {
             refuse_shared_place(member.options);
-            member.session = std::make_unique<MessageCollector>(
-                options, metering_, accounting_,
-                CollectorPlace{.option = index,
-                               .account = member.account,
-                               .group_spool = is_failover ? &spool_.spool_queue() : nullptr},
-                handler_);
+            member.session = factory_({.options = options,
+                                       .option = index,
+                                       .metering = metering_,
+                                       .accounting = accounting_,
+                                       .account = member.account,
+                                       .group_spool = is_failover ? &spool_ : nullptr,
+                                       .handler = handler_});
         }
     }
 }
 
 /// Replaces the present members by these. The present ones go on among them or are retired.
 void CollectorGroup::take_over(Members wanted) noexcept {
-    const MessageCollector* const active = members_.empty() ? nullptr : &session(active_);
+    const Collector* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
         if (!member.former) {
             accounting_.account(member.account).failed.set(0);
             continue;
         }
         member.session = std::move(members_[*member.former].session);
-        if (member.move) {
-            member.session->move(std::move(*member.move));
-            member.move.reset();
-        }
     }
     for (Member& member : members_) {
         if (member.session != nullptr) {
@@ -145,45 +141,28 @@ std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& col
 
 /// Prepares the changes of collectors that go on.
 ///
-/// @errors  ExportError: there is no way to another address
-void CollectorGroup::prepare_moves(Members& wanted) {
-    for (Member& member : wanted) {
-        if (member.former && members_[*member.former].options != member.options) {
-            const Member& today = members_[*member.former];
-            member.move = today.session->prepare_move(today.options, member.options);
-        }
-    }
-}
-
-/// For collectors that go on as they are. New collectors, and those with another address, have just
-/// read their files.
-///
-/// @return  names of those whose files have changed
-/// @errors  ExportError: such files are unusable
-std::vector<std::string> CollectorGroup::read_tls_files_anew(Members& wanted) const {
+/// @return  names of those whose files have changed, and were read anew
+/// @errors  ExportError: there is no way to another address, or such files are unusable
+std::vector<std::string> CollectorGroup::prepare_changes(Members& wanted) const {
     std::vector<std::string> names;
     for (Member& member : wanted) {
-        if (!member.former || (member.move && member.move->transport != nullptr)) {
+        if (!member.former) {
             continue;
         }
-        const std::string name = describe(member.options);
-        try {
-            member.tls_files = members_[*member.former].session->read_tls_files_anew();
-        } catch (const ExportError& fault) {
-            throw ExportError(name + ": " + fault.what() + "; the former ones stay in use");
-        }
-        if (member.tls_files != nullptr) {
-            names.push_back(name);
+        const Member& today = members_[*member.former];
+        member.change = today.session->prepare_change(today.options, member.options);
+        if (member.change != nullptr && member.change->has_read_files) {
+            names.push_back(describe(member.options));
         }
     }
     return names;
 }
 
-/// Gives the sessions that go on the files that read_tls_files_anew() has read for them.
-void CollectorGroup::give_tls_files(Members& wanted) const noexcept {
+/// Only after everything that may fail.
+void CollectorGroup::carry_out_changes(Members& wanted) const noexcept {
     for (Member& member : wanted) {
-        if (member.former && member.tls_files != nullptr) {
-            members_[*member.former].session->begin_tls_with(std::move(member.tls_files));
+        if (member.former && member.change != nullptr) {
+            members_[*member.former].session->change(std::move(member.change));
         }
     }
 }

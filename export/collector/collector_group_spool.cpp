@@ -12,7 +12,7 @@ bool CollectorGroup::is_for_spool(ExportTime now) const noexcept {
     if (!spool_.takes_records()) {
         return false;
     }
-    const MessageCollector& active = session(active_);
+    const Collector& active = session(active_);
     if (spool_.holds_records()) {
         return true;
     }
@@ -25,11 +25,11 @@ bool CollectorGroup::is_for_spool(ExportTime now) const noexcept {
 /// Makes sure that the next record has a place: in the spool, or with the active collector.
 ///
 /// @return  false: not now
-bool CollectorGroup::choose_for_record(ExportTime now) {
+bool CollectorGroup::choose_for_record(std::size_t layout, ExportTime now) {
     if (!is_for_spool_ && !session(active_).has_room()) {
         choose_active(now);
     }
-    const bool has_place = !is_for_spool_ || spool_.has_room() || write_to_spool(now);
+    const bool has_place = !is_for_spool_ || spool_.has_room(layout) || write_to_spool(now);
     return has_place && ready();
 }
 
@@ -37,7 +37,7 @@ bool CollectorGroup::choose_for_record(ExportTime now) {
 void CollectorGroup::add_to_active(const RecordToSend& record, ExportTime now) {
     if (is_for_spool_) {
         spool_.add(record, now);
-        session(active_).note_spooled(record_bytes_);
+        session(active_).note_spooled(record_bytes(record.layout));
     } else {
         add_to(active_, record, now);
     }
@@ -59,7 +59,7 @@ bool CollectorGroup::write_to_spool(ExportTime now) {
 /// Whether records that wait in the collectors' memory have to be copied to the disk, because no
 /// collector takes them: a process that is killed would lose them.
 bool CollectorGroup::copies_are_due(ExportTime now) const noexcept {
-    const MessageCollector& active = session(active_);
+    const Collector& active = session(active_);
     const bool none_takes = !active.is_up() || active.has_stalled(now);
     return options_.mode == ExportMode::failover && none_takes && has_had_time(now) &&
            !spool_.holds_on_disk() && now.uptime - copied_at_ >= options_.flush_interval;
@@ -83,7 +83,7 @@ void CollectorGroup::look_after_spool(ExportTime now) {
 /// Sends as much as the active collector has room for, and at most half a buffer, because the rings
 /// wait meanwhile.
 void CollectorGroup::send_from_spool(ExportTime now) {
-    MessageCollector& active = session(active_);
+    Collector& active = session(active_);
     std::size_t sent = 0;
     while (spool_.holds_records() && active.has_room_for_batch() && sent < active.buffer() / 2) {
         const std::size_t octets = spool_.send_to(active, now);
@@ -122,11 +122,11 @@ std::uint64_t CollectorGroup::signs_of_life() const noexcept {
 
 /// Gives a collector up. Records that are left there go to the spool, if there is one, and else are
 /// lost.
-void CollectorGroup::abandon(MessageCollector& session, ExportTime now) {
+void CollectorGroup::abandon(Collector& session, ExportTime now) {
     if (!spool_.is_on() || !session.keeps_records()) {
         session.abandon(now);
     } else {
-        spool_.take_back(session.end_and_hand_back(now), now);
+        session.end_and_hand_back([&](RecordBatch& batch) { spool_.take_back(batch, now); }, now);
     }
 }
 

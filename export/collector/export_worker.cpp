@@ -1,35 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector/export_worker.hpp"
 
-#include <utility>
+#include <algorithm>
 
 #include "export/export_error.hpp"
 
 namespace tributary {
 namespace {
 
-const ExportOptions& checked(const ExportOptions& options, const MeteringProcess& metering,
-                             const std::vector<RecordSource*>& queues) {
+const ExportOptions& checked(const ExportOptions& options) {
     if (options.collectors.empty()) {
         throw ExportError("there is no collector");
     }
-    for (const RecordSource* queue : queues) {
-        if (queue->record_bytes() != record_size(metering.layout)) {
-            throw ExportError("a queue's records are not of the size of the export fields");
-        }
-    }
     return options;
+}
+
+std::size_t index_of(const RecordLayout& layout, const std::vector<RecordLayout>& layouts) {
+    const auto found = std::ranges::find(layouts, layout);
+    if (found == layouts.end()) {
+        throw ExportError("a queue's records do not have the export fields");
+    }
+    return static_cast<std::size_t>(found - layouts.begin());
 }
 
 }  // namespace
 
 ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
-                           std::vector<RecordSource*> queues, ExportCounters& counters,
-                           const CollectorEventHandler& handler)
-    : collectors_(checked(options, metering, queues), metering, counters, handler),
-      queues_(std::move(queues)),
-      record_bytes_(record_size(metering.layout)),
-      batch_(std::make_unique<std::byte[]>(kBatchRecords * record_bytes_)) {}
+                           const std::vector<RecordSource*>& queues, ExportCounters& counters,
+                           const CollectorEventHandler& handler, const CollectorFactory& factory)
+    : queues_(queues_of(queues, metering.layouts())),
+      collectors_(checked(options), metering, counters, handler, factory),
+      batch_octets_(most_batch_octets(queues_)),
+      batch_(std::make_unique<std::byte[]>(batch_octets_)) {}
+
+/// @errors  ExportError
+std::vector<ExportWorker::Queue> ExportWorker::queues_of(const std::vector<RecordSource*>& queues,
+                                                         const std::vector<RecordLayout>& layouts) {
+    std::vector<Queue> made;
+    made.reserve(queues.size());
+    for (RecordSource* const each : queues) {
+        made.push_back({.records = each,
+                        .layout = index_of(each->layout(), layouts),
+                        .record_bytes = each->record_bytes()});
+    }
+    return made;
+}
+
+/// Of the largest records.
+std::size_t ExportWorker::most_batch_octets(const std::vector<Queue>& queues) {
+    std::size_t most = 0;
+    for (const Queue& queue : queues) {
+        most = std::max(most, queue.record_bytes);
+    }
+    return kBatchRecords * most;
+}
 
 bool ExportWorker::step(ExportTime now) {
     reserve_.fill();
@@ -50,14 +74,18 @@ bool ExportWorker::step(ExportTime now) {
 bool ExportWorker::take_batch(std::size_t queue) {
     batch_queue_ = queue;
     batch_next_ = 0;
-    batch_end_ =
-        queues_[queue]->drain({batch_.get(), kBatchRecords * record_bytes_}, kBatchRecords);
+    batch_end_ = queues_[queue].records->drain({batch_.get(), batch_octets_}, kBatchRecords);
     return batch_end_ > 0;
 }
 
 bool ExportWorker::hand_on_batch(ExportTime now) {
+    if (batch_next_ == batch_end_) {
+        return true;
+    }
+    const Queue& queue = queues_[batch_queue_];
+    const CollectorGroup::Origin origin{.queue = batch_queue_, .layout = queue.layout};
     while (batch_next_ < batch_end_) {
-        if (!collectors_.add(batch_.get() + batch_next_ * record_bytes_, batch_queue_, now)) {
+        if (!collectors_.add(batch_.get() + batch_next_ * queue.record_bytes, origin, now)) {
             return false;
         }
         ++batch_next_;

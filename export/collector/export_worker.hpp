@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "export/collector/collector.hpp"
 #include "export/collector/collector_group.hpp"
 #include "export/collector_events.hpp"
 #include "export/export_counters.hpp"
@@ -28,15 +29,17 @@ public:
     static constexpr std::size_t kBatchRecords = 256;
 
     /// @param metering  describes the process that fills the queues
-    /// @param queues    one source per queue; they outlive the worker
+    /// @param queues    one source per queue, of metering's layouts; they outlive the worker
     /// @param counters  outlive the worker; with as many queues as there are here, and at least as
     /// many collectors
     /// @param handler   gets the events of the collectors; may be empty
+    /// @param factory   makes the collectors
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
-    ///          or records and layout do not fit together
+    ///          or a source has a layout that metering does not have
     ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
-                 std::vector<RecordSource*> queues, ExportCounters& counters,
-                 const CollectorEventHandler& handler);
+                 const std::vector<RecordSource*>& queues, ExportCounters& counters,
+                 const CollectorEventHandler& handler,
+                 const CollectorFactory& factory = make_collector);
 
     /// Changes the options of the export; see CollectorGroup::change().
     ///
@@ -71,15 +74,23 @@ public:
     [[nodiscard]] std::string error() const { return collectors_.error(); }
 
 private:
+    struct Queue {
+        RecordSource* records;
+        std::size_t layout;  ///< index in MeteringProcess
+        std::size_t record_bytes;
+    };
+
+    [[nodiscard]] static std::vector<Queue> queues_of(const std::vector<RecordSource*>& queues,
+                                                      const std::vector<RecordLayout>& layouts);
+    [[nodiscard]] static std::size_t most_batch_octets(const std::vector<Queue>& queues);
     [[nodiscard]] bool hand_on_batch(ExportTime now);
     bool take_batch(std::size_t queue);
     [[nodiscard]] bool all_drained();
 
     MemoryReserve reserve_;  ///< of the export thread
+    std::vector<Queue> queues_;
     CollectorGroup collectors_;
-    std::vector<RecordSource*> queues_;
-    std::size_t record_bytes_;
-
+    std::size_t batch_octets_;            ///< room for kBatchRecords of any queue
     std::unique_ptr<std::byte[]> batch_;  ///< records of one queue
     std::size_t batch_queue_{};
     std::size_t batch_next_{};  ///< records before this one are handed on

@@ -9,61 +9,125 @@
 
 namespace tributary {
 
-GroupSpool::GroupSpool(const ExportOptions& options, const RecordLayout& layout,
+namespace {
+
+SpoolContent content_of(const std::vector<RecordLayout>& layouts) {
+    SpoolContent content{.fingerprint = fingerprint_of(layouts.front()),
+                         .record_bytes = record_size(layouts.front())};
+    for (const RecordLayout& layout : std::span(layouts).subspan(1)) {
+        content.further.push_back(
+            {.fingerprint = fingerprint_of(layout), .record_bytes = record_size(layout)});
+    }
+    return content;
+}
+
+/// The spool reads and writes the octets of a message.
+void swap_records(OutgoingMessage& batch) noexcept { batch.octets.swap(batch.records); }
+
+}  // namespace
+
+GroupSpool::GroupSpool(const ExportOptions& options, const std::vector<RecordLayout>& layouts,
                        RecordAccounting& accounting, CollectorEventHandler handler)
-    : layout_(layout),
-      record_bytes_(record_size(layout)),
-      flush_interval_(options.flush_interval),
+    : flush_interval_(options.flush_interval),
       accounting_(accounting),
       events_("failover", accounting.account(kGroupSpool), std::move(handler)),
-      spool_queue_(options.spool, kGroupSpool,
-                   {.fingerprint = fingerprint_of(layout), .record_bytes = record_bytes_},
-                   accounting, events_) {
-    if (is_on()) {
-        batch_.records.reserve(kBatchOctets);
-        batch_.entries.reserve(kBatchOctets / record_bytes_);
+      spool_queue_(options.spool, kGroupSpool, content_of(layouts), accounting, events_) {
+    for (const RecordLayout& layout : layouts) {
+        Kind& kind = kinds_.emplace_back();
+        kind.layout = layout;
+        kind.record_bytes = record_size(layout);
+        kind.batch.layout = kinds_.size() - 1;
+        if (is_on()) {
+            kind.batch.records.reserve(kBatchOctets);
+            kind.batch.entries.reserve(kBatchOctets / kind.record_bytes);
+        }
     }
 }
 
 void GroupSpool::add(const RecordToSend& record, ExportTime now) noexcept {
-    if (batch_.entries.empty()) {
-        batch_.opened_at = now.uptime;
+    Kind& kind = kinds_[record.layout];
+    if (kind.batch.entries.empty()) {
+        kind.batch.opened_at = now.uptime;
     }
-    batch_.entries.push_back(record.entry);
-    batch_.records.insert(batch_.records.end(), record.bytes, record.bytes + record_bytes_);
-    batch_.latest_end = std::max(batch_.latest_end, latest_packet(record.bytes, layout_));
+    kind.batch.entries.push_back(record.entry);
+    kind.batch.records.insert(kind.batch.records.end(), record.bytes,
+                              record.bytes + kind.record_bytes);
+    kind.batch.latest_end =
+        std::max(kind.batch.latest_end, latest_packet(record.bytes, kind.layout));
     accounting_.stored(record.entry);
 }
 
+/// The oldest batch in memory. nullptr: there is none.
+const GroupSpool::Kind* GroupSpool::next_batch() const noexcept {
+    const Kind* next = nullptr;
+    for (const Kind& kind : kinds_) {
+        const bool is_older = next == nullptr || kind.batch.opened_at < next->batch.opened_at;
+        next = !kind.batch.entries.empty() && is_older ? &kind : next;
+    }
+    return next;
+}
+
 bool GroupSpool::is_due(ExportTime now) const noexcept {
-    return !batch_.entries.empty() &&
-           now.uptime - batch_.opened_at.value_or(now.uptime) >= flush_interval_;
+    const Kind* const next = next_batch();
+    return next != nullptr &&
+           now.uptime - next->batch.opened_at.value_or(now.uptime) >= flush_interval_;
 }
 
 bool GroupSpool::write(ExportTime now) {
-    if (batch_.entries.empty()) {
-        return true;
-    }
-    batch_.data_records = static_cast<std::uint32_t>(batch_.entries.size());
-    batch_.octets.swap(batch_.records);  // the spool writes from there
-    const bool is_stored = spool_queue_.store(batch_, now);
-    batch_.octets.swap(batch_.records);
+    return std::ranges::all_of(
+        kinds_, [&](Kind& kind) { return kind.batch.entries.empty() || store(kind.batch, now); });
+}
+
+/// @return  false: the disk refuses it, and it is as it was
+bool GroupSpool::store(OutgoingMessage& batch, ExportTime now) {
+    batch.data_records = static_cast<std::uint32_t>(batch.entries.size());
+    swap_records(batch);
+    const bool is_stored = spool_queue_.store(batch, now);
+    swap_records(batch);
     return is_stored;
 }
 
-std::size_t GroupSpool::send_to(MessageCollector& collector, ExportTime now) {
+/// The time that a batch on the disk has to have. Collectors need not keep it.
+void GroupSpool::note_latest_end(RecordBatch& batch) const noexcept {
+    const Kind& kind = kinds_[batch.layout];
+    for (std::size_t at = 0; at + kind.record_bytes <= batch.records.size();
+         at += kind.record_bytes) {
+        batch.latest_end =
+            std::max(batch.latest_end, latest_packet(batch.records.data() + at, kind.layout));
+    }
+}
+
+bool GroupSpool::copy(RecordBatch& batch, ExportTime now) {
+    note_latest_end(batch);
+    OutgoingMessage copied;
+    static_cast<RecordBatch&>(copied) = std::move(batch);
+    copied.data_records = static_cast<std::uint32_t>(copied.entries.size());
+    swap_records(copied);
+    const bool is_copied = spool_queue_.copy(copied, now);
+    swap_records(copied);
+    batch = std::move(static_cast<RecordBatch&>(copied));
+    return is_copied;
+}
+
+std::size_t GroupSpool::send_to(Collector& collector, ExportTime now) {
     if (!holds_on_disk()) {
-        const std::size_t octets = batch_.records.size();
-        hand_over(batch_, batch_.records, collector, now);
-        batch_.clear();
+        const Kind* const next = next_batch();
+        if (next == nullptr) {
+            return 0;
+        }
+        OutgoingMessage& batch = kinds_[next->batch.layout].batch;
+        const std::size_t octets = batch.records.size();
+        hand_over(batch, collector, now);
+        batch.clear();
         return octets;
     }
-    const std::optional<OutgoingMessage> batch = take(now);
+    std::optional<OutgoingMessage> batch = take(now);
     if (!batch) {
         return 0;
     }
-    hand_over(*batch, batch->octets, collector, now);
-    return batch->octets.size();
+    swap_records(*batch);
+    hand_over(*batch, collector, now);
+    return batch->records.size();
 }
 
 /// The oldest batch on the disk that can be sent. Nothing: there is none, or no memory for it.
@@ -83,10 +147,11 @@ std::optional<OutgoingMessage> GroupSpool::take(ExportTime now) {
 ///
 /// @return  false: they are no records
 bool GroupSpool::make_entries(OutgoingMessage& batch) const {
+    const Kind& kind = kinds_[batch.layout];
     if (!batch.entries.empty()) {
-        return batch.entries.size() * record_bytes_ == batch.octets.size();
+        return batch.entries.size() * kind.record_bytes == batch.octets.size();
     }
-    if (tally_of_all(batch.octets, layout_) != batch.inherited) {
+    if (tally_of_all(batch.octets, kind.layout) != batch.inherited) {
         return false;
     }
     try {
@@ -94,8 +159,8 @@ bool GroupSpool::make_entries(OutgoingMessage& batch) const {
     } catch (const std::bad_alloc&) {
         return false;
     }
-    for (std::size_t at = 0; at < batch.octets.size(); at += record_bytes_) {
-        const RecordTally tally = tally_of(batch.octets.data() + at, layout_);
+    for (std::size_t at = 0; at < batch.octets.size(); at += kind.record_bytes) {
+        const RecordTally tally = tally_of(batch.octets.data() + at, kind.layout);
         batch.entries.push_back({.number = kNoQueue,
                                  .queue = kNoQueue,
                                  .packets = tally.packets,
@@ -105,53 +170,61 @@ bool GroupSpool::make_entries(OutgoingMessage& batch) const {
     return true;
 }
 
-/// @param records  of the batch
-void GroupSpool::hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
-                           MessageCollector& collector, ExportTime now) {
-    collector.begin_batch(now);
-    for (std::size_t i = 0; i < batch.entries.size(); ++i) {
-        accounting_.handed_over(batch.entries[i]);
-        collector.add({.bytes = records.data() + i * record_bytes_, .entry = batch.entries[i]},
-                      now);
+void GroupSpool::hand_over(const RecordBatch& batch, Collector& collector, ExportTime now) {
+    for (const RecordEntry& entry : batch.entries) {
+        accounting_.handed_over(entry);
     }
-    collector.end_batch(batch.place, now);
+    collector.add_batch(batch, now);
 }
 
-void GroupSpool::take_back(MessageStages::Stage messages, ExportTime now) {
-    while (!messages.empty()) {
-        OutgoingMessage& message = messages.front();
-        for (const RecordEntry& entry : message.entries) {
-            accounting_.stored(entry);
-        }
-        message.octets.swap(message.records);
-        message.data_records = static_cast<std::uint32_t>(message.entries.size());
-        if (message.place && !message.place->is_shared && spool_queue_.is_kept(*message.place)) {
-            kept_.waiting.splice(kept_.waiting.end(), messages, messages.begin());
-            continue;
-        }
-        store_again(message, now);
-        messages.pop_front();
+void GroupSpool::take_back(RecordBatch& batch, ExportTime now) {
+    for (const RecordEntry& entry : batch.entries) {
+        accounting_.stored(entry);
     }
+    note_latest_end(batch);
+    OutgoingMessage taken;
+    static_cast<RecordBatch&>(taken) = std::move(batch);
+    taken.data_records = static_cast<std::uint32_t>(taken.entries.size());
+    swap_records(taken);
+    const bool is_kept =
+        taken.place && !taken.place->is_shared && spool_queue_.is_kept(*taken.place);
+    if (!is_kept || !keep(taken)) {
+        store_again(taken, now);
+    }
+}
+
+/// Keeps the entries of records that are on the disk already, for the end.
+///
+/// @return  false: there is no memory, and nothing has changed
+bool GroupSpool::keep(OutgoingMessage& batch) {
+    try {
+        kept_.add_last(kept_.waiting, batch);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 /// A place shared with messages that have arrived is not kept: the next process would send these
 /// once more.
-void GroupSpool::store_again(OutgoingMessage& message, ExportTime now) {
-    OutgoingMessage former;
-    former.place = std::exchange(message.place, std::nullopt);
-    if (!message.entries.empty() && !spool_queue_.store(message, now)) {
-        accounting_.lost(kGroupSpool, message.entries, {}, ExportLoss::write_failed);
+void GroupSpool::store_again(OutgoingMessage& batch, ExportTime now) {
+    RecordBatch former;
+    former.place = std::exchange(batch.place, std::nullopt);
+    if (!batch.entries.empty() && !spool_queue_.store(batch, now)) {
+        accounting_.lost(kGroupSpool, batch.entries, {}, ExportLoss::write_failed);
     }
-    spool_queue_.release(former);
+    release(former);
 }
 
 void GroupSpool::keep_for_next_process(ExportTime now) {
     if (!is_on()) {
         return;
     }
-    if (!write(now)) {
-        accounting_.lost(kGroupSpool, batch_.entries, {}, ExportLoss::write_failed);
-        batch_.clear();
+    for (Kind& kind : kinds_) {
+        if (!kind.batch.entries.empty() && !store(kind.batch, now)) {
+            accounting_.lost(kGroupSpool, kind.batch.entries, {}, ExportLoss::write_failed);
+            kind.batch.clear();
+        }
     }
     spool_queue_.keep_for_next_process(kept_, now);
 }

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "export/collector/message_collector.hpp"
+#include "export/collector/collector.hpp"
 #include "export/collector_events.hpp"
 #include "export/export_time.hpp"
 #include "export/message_stages.hpp"
@@ -21,10 +21,10 @@ namespace tributary {
 
 /// Mode failover: records on disk while no collector can take them. Which collector will get them
 /// is not known, so they are not encoded as messages: they lie there in the cache's format, in
-/// batches, with the fingerprint of their layout. The first collector that is reached gets them,
-/// the oldest first.
+/// batches of one layout, with its fingerprint. The first collector that is reached gets them, the
+/// oldest first.
 ///
-///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector's session
+///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector
 ///                 `--------------------------------------^    where nothing older is on the disk
 ///
 /// A batch stays on the disk until the last message with a record of it has arrived, or is lost.
@@ -37,9 +37,9 @@ public:
     static constexpr std::size_t kBatchOctets = 32'768;
 
     /// @param options  of the group; there may be no spool
-    /// @param layout   of all records
+    /// @param layouts  of the records, by index
     /// @errors         ExportError: the spool cannot be used
-    GroupSpool(const ExportOptions& options, const RecordLayout& layout,
+    GroupSpool(const ExportOptions& options, const std::vector<RecordLayout>& layouts,
                RecordAccounting& accounting, CollectorEventHandler handler);
 
     [[nodiscard]] bool is_on() const noexcept { return spool_queue_.is_on(); }
@@ -47,14 +47,18 @@ public:
     [[nodiscard]] bool takes_records() const noexcept { return spool_queue_.takes_messages(); }
     /// Whether records wait here.
     [[nodiscard]] bool holds_records() const noexcept {
-        return holds_on_disk() || !batch_.entries.empty();
+        return holds_on_disk() || next_batch() != nullptr;
     }
     /// Whether records wait on the disk.
     [[nodiscard]] bool holds_on_disk() const noexcept { return spool_queue_.holds_messages(); }
     /// The spool may take so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept { spool_queue_.set_max_octets(octets); }
-    /// The places of messages on the disk.
-    [[nodiscard]] SpoolQueue& spool_queue() noexcept { return spool_queue_; }
+    /// A collector's records that wait: writes them, and sets their place. They stay with it.
+    ///
+    /// @return  false: the disk refuses it
+    [[nodiscard]] bool copy(RecordBatch& batch, ExportTime now);
+    /// The outcome of a collector's records is known: gives up their place.
+    void release(RecordBatch& batch) noexcept { spool_queue_.release(batch); }
 
     /// Does all that is due by time, except write().
     void advance(ExportTime now) {
@@ -65,23 +69,24 @@ public:
     void log_none_reached(ExportTime now) noexcept {
         events_.report(CollectorEventKind::none_reached, now.uptime, {});
     }
-    [[nodiscard]] bool has_room() const noexcept {
-        return batch_.records.size() + record_bytes_ <= kBatchOctets;
+    [[nodiscard]] bool has_room(std::size_t layout) const noexcept {
+        const Kind& kind = kinds_[layout];
+        return kind.batch.records.size() + kind.record_bytes <= kBatchOctets;
     }
     /// Takes a record; only where has_room().
     void add(const RecordToSend& record, ExportTime now) noexcept;
-    /// Whether the batch has waited longer than a message would.
+    /// Whether a batch has waited longer than a message would.
     [[nodiscard]] bool is_due(ExportTime now) const noexcept;
-    /// Writes the batch. The records in the collectors' memory must have been copied.
+    /// Writes the batches. The records in the collectors' memory must have been copied.
     ///
-    /// @return  false: the disk refuses it, and it is still here
+    /// @return  false: the disk refuses some of it, which is still here
     [[nodiscard]] bool write(ExportTime now);
     /// Gives the oldest batch to a collector.
     ///
     /// @return  its octets; 0: there is none, or no memory for it
-    [[nodiscard]] std::size_t send_to(MessageCollector& collector, ExportTime now);
-    /// Takes over messages that a collector has given back.
-    void take_back(MessageStages::Stage messages, ExportTime now);
+    [[nodiscard]] std::size_t send_to(Collector& collector, ExportTime now);
+    /// Takes over a batch that a collector has given back.
+    void take_back(RecordBatch& batch, ExportTime now);
     /// The end: all that is here stays here for the next process; records that the disk refuses are
     /// lost.
     void keep_for_next_process(ExportTime now);
@@ -89,20 +94,28 @@ public:
     void close() noexcept { events_.end(); }
 
 private:
+    /// The records of one layout.
+    struct Kind {
+        RecordLayout layout;
+        std::size_t record_bytes{};
+        OutgoingMessage batch{};  ///< before write(); memory is kept
+    };
+
+    [[nodiscard]] const Kind* next_batch() const noexcept;
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
     [[nodiscard]] bool make_entries(OutgoingMessage& batch) const;
-    void hand_over(const OutgoingMessage& batch, std::span<const std::byte> records,
-                   MessageCollector& collector, ExportTime now);
-    void store_again(OutgoingMessage& message, ExportTime now);
+    void note_latest_end(RecordBatch& batch) const noexcept;
+    [[nodiscard]] bool store(OutgoingMessage& batch, ExportTime now);
+    void hand_over(const RecordBatch& batch, Collector& collector, ExportTime now);
+    [[nodiscard]] bool keep(OutgoingMessage& batch);
+    void store_again(OutgoingMessage& batch, ExportTime now);
 
-    RecordLayout layout_;
-    std::size_t record_bytes_;
+    std::vector<Kind> kinds_;  ///< by layout
     std::chrono::nanoseconds flush_interval_;
     RecordAccounting& accounting_;
     CollectorEvents events_;
     SpoolQueue spool_queue_;
-    OutgoingMessage batch_;  ///< its records, before write(); memory is kept
-    MessageStages kept_;     ///< given back, and on the disk
+    MessageStages kept_;  ///< given back, and on the disk
 };
 
 }  // namespace tributary

@@ -6,50 +6,54 @@
 #include <new>
 #include <utility>
 
-#include "export/ipfix/encoder_options.hpp"
+#include "export/collector/group_spool.hpp"
 
 namespace tributary {
 namespace {
 
-std::optional<BiflowSplitter> splitter_for(const CollectorOptions& collector,
-                                           const RecordLayout& layout) {
-    const bool splits = collector.direction == FlowDirection::uniflow && layout.reverse_at != 0;
-    return splits ? std::optional<BiflowSplitter>(layout) : std::nullopt;
+/// Octets that are kept of each record, by layout.
+std::vector<std::size_t> octets_to_keep(const CollectorParts& parts) {
+    std::vector<std::size_t> octets;
+    for (const RecordLayout& layout : parts.metering.layouts()) {
+        octets.push_back(parts.group_spool != nullptr ? record_size(layout) : 0);
+    }
+    return octets;
 }
 
-/// The metering process as this collector gets it described.
-MeteringProcess metering_for(MeteringProcess metering,
-                             const std::optional<BiflowSplitter>& splitter) {
-    metering.layout = splitter ? splitter->layout() : metering.layout;
-    return metering;
+/// An open message for each layout.
+std::vector<OutgoingMessage> open_messages(std::size_t layouts) {
+    std::vector<OutgoingMessage> open(layouts);
+    for (std::size_t layout = 0; layout < layouts; ++layout) {
+        open[layout].layout = layout;
+    }
+    return open;
 }
 
 }  // namespace
 
-MessageCollector::MessageCollector(const ExportOptions& options, const MeteringProcess& metering,
-                                   RecordAccounting& accounting, CollectorPlace place,
-                                   CollectorEventHandler handler)
-    : accounting_(accounting),
-      account_index_(place.account),
-      account_(accounting.account(place.account)),
-      events_(options.collectors.at(place.option), account_, std::move(handler)),
-      transport_(make_transport(options.collectors[place.option], events_)),
-      splitter_(splitter_for(options.collectors[place.option], metering.layout)),
-      encoder_(encoder_options(options, options.collectors[place.option], metering),
-               metering_for(metering, splitter_).layout,
-               message_limit(options.collectors[place.option])),
-      templates_(encoder_options(options, options.collectors[place.option], metering),
-                 options.collectors[place.option].transport, metering_for(metering, splitter_),
-                 message_limit(options.collectors[place.option]), encoder_),
-      spool_queue_(options.collectors[place.option].spool, place.account,
-                   {.fingerprint = encoder_.fingerprint()}, accounting, events_),
-      group_spool_(place.group_spool),
-      pace_(options.collectors[place.option]),
-      metering_totals_(metering.totals),
-      record_bytes_(options.mode == ExportMode::failover ? record_size(metering.layout) : 0),
-      is_file_(options.collectors[place.option].transport == TransportKind::file),
-      flush_interval_(options.flush_interval),
-      buffer_(options.collectors[place.option].buffer) {}
+MessageCollector::MessageCollector(const CollectorParts& parts,
+                                   std::unique_ptr<MessageFormat> format,
+                                   TransportFactory make_transport)
+    : accounting_(parts.accounting),
+      account_index_(parts.account),
+      account_(parts.accounting.account(parts.account)),
+      events_(parts.collector(), account_, parts.handler),
+      make_transport_(std::move(make_transport)),
+      transport_(make_transport_(parts.collector(), events_)),
+      format_(std::move(format)),
+      spool_queue_(parts.collector().spool, parts.account, format_->spool_content(),
+                   parts.accounting, events_),
+      group_spool_(parts.group_spool),
+      pace_(parts.collector()),
+      metering_totals_(parts.metering.totals),
+      keeps_records_(parts.group_spool != nullptr),
+      kept_octets_(octets_to_keep(parts)),
+      is_file_(parts.collector().transport == TransportKind::file),
+      flush_interval_(parts.options.flush_interval),
+      buffer_(parts.collector().buffer),
+      open_(open_messages(kept_octets_.size())) {
+    settle_is_dead();
+}
 
 void MessageCollector::advance(ExportTime now) {
     refilled_octets_ = 0;
@@ -63,114 +67,121 @@ void MessageCollector::advance(ExportTime now) {
     lose_what_failed();
     show_gauges();
     const bool clock_unknown = now.wall < kFirstTimestamp;
-    const bool nothing_waits = open_.entries.empty() && messages_.waiting.empty();
-    if (is_dead() || (clock_unknown && nothing_waits)) {
+    const bool nothing_waits = !has_open() && messages_.waiting.empty();
+    if (is_dead_ || (clock_unknown && nothing_waits)) {
         return;  // offline, the clock starts with the first packet
     }
     if (messages_.staged.empty()) {
-        templates_.refresh_if_due(now.uptime);
+        format_->refresh_if_due(now.uptime);
     }
-    const std::chrono::nanoseconds opened_at = open_.opened_at.value_or(now.uptime);
-    if (!open_.entries.empty() && now.uptime - opened_at >= flush_interval_) {
-        close_message(now);
+    for (OutgoingMessage& open : open_) {
+        const std::chrono::nanoseconds opened_at = open.opened_at.value_or(now.uptime);
+        if (!open.entries.empty() && now.uptime - opened_at >= flush_interval_) {
+            close_message(open, now);
+        }
     }
     pump(now);
 }
 
 void MessageCollector::add(const RecordToSend& record, ExportTime now) {
-    if (is_dead()) {
+    if (is_dead_) {
         accounting_.lost(account_index_, record.entry, cause_of_abandoning());
         return;
     }
-    AppendResult result = append(record.bytes);
-    if (result == AppendResult::message_full && !open_.entries.empty()) {
-        close_message(now);
+    OutgoingMessage& open = open_[record.layout];
+    AppendResult result = append(record.bytes, open);
+    if (result == AppendResult::message_full && !open.entries.empty()) {
+        close_message(open, now);
         if (messages_.waiting.size() >= Transport::kMostMessages) {
             pump(now);
         }
-        result = append(record.bytes);
+        result = append(record.bytes, open);
     }
     if (result == AppendResult::message_full) {  // an empty one: there is no memory
         accounting_.lost(account_index_, record.entry, ExportLoss::buffer_full);
         return;
     }
-    if (open_.entries.empty()) {
-        open_.opened_at = now.uptime;
-        last_options_made_ = false;
+    if (open.entries.empty()) {
+        open.opened_at = now.uptime;
+        last_report_made_ = false;
     }
-    open_.entries.push_back(record.entry);  // memory is kept from message to message
-    if (record_bytes_ != 0) {
-        open_.records.insert(open_.records.end(), record.bytes, record.bytes + record_bytes_);
+    open.entries.push_back(record.entry);  // memory is kept from message to message
+    if (keeps_records_) {
+        open.records.insert(open.records.end(), record.bytes,
+                            record.bytes + kept_octets_[record.layout]);
     }
-    lose_what_failed();  // if it has failed just now
+    if (is_dead_) [[unlikely]] {
+        lose_what_failed();  // it has failed just now
+    }
 }
 
 /// Reserves room for the account of one more record in the open message.
 ///
 /// @return  false: there is no memory
-bool MessageCollector::has_room_for_entry() noexcept {
+bool MessageCollector::has_room_for_entry(OutgoingMessage& open) const noexcept {
     constexpr std::size_t kFirstRecords = 16;
-    const std::size_t records = open_.entries.size();
-    if (records < open_.entries.capacity() &&
-        (records + 1) * record_bytes_ <= open_.records.capacity()) [[likely]] {
+    const std::size_t records = open.entries.size();
+    const std::size_t kept = kept_octets_[open.layout];
+    if (records < open.entries.capacity() && (records + 1) * kept <= open.records.capacity())
+        [[likely]] {
         return true;
     }
     try {
         const std::size_t wanted = std::max(kFirstRecords, 2 * records);
-        open_.entries.reserve(wanted);
-        open_.records.reserve(wanted * record_bytes_);
+        open.entries.reserve(wanted);
+        open.records.reserve(wanted * kept);
     } catch (const std::bad_alloc&) {
         return false;
     }
     return true;
 }
 
-AppendResult MessageCollector::append(const std::byte* record) noexcept {
-    if (!has_room_for_entry()) [[unlikely]] {
+AppendResult MessageCollector::append(const std::byte* record, OutgoingMessage& open) noexcept {
+    if (!has_room_for_entry(open)) [[unlikely]] {
         return AppendResult::message_full;
     }
-    if (!splitter_) {
-        return encoder_.append(record);
-    }
-    const BiflowSplitter::Uniflows uniflows = splitter_->split(record);
-    return uniflows.second == nullptr ? encoder_.append(uniflows.first)
-                                      : encoder_.append_pair(uniflows.first, uniflows.second);
+    return format_->append(record, open);
 }
 
-/// Closes the open message. Where there is no memory for it, its records are lost, as in a full
+void MessageCollector::close_all(ExportTime now) noexcept {
+    for (OutgoingMessage& open : open_) {
+        if (!open.entries.empty()) {
+            close_message(open, now);
+        }
+    }
+}
+
+/// Closes an open message. Where there is no memory for it, its records are lost, as in a full
 /// buffer.
-void MessageCollector::close_message(ExportTime now) noexcept {
+void MessageCollector::close_message(OutgoingMessage& open, ExportTime now) noexcept {
     try {
-        keep_closed(now);
+        keep_closed(open, now);
     } catch (const std::bad_alloc&) {
-        lose(open_, ExportLoss::buffer_full);
-        release(open_);
-        open_.clear();
+        lose(open, ExportLoss::buffer_full);
+        release(open);
+        open.clear();
     }
 }
 
 /// @errors  std::bad_alloc: the message's records are still in its account
-void MessageCollector::keep_closed(ExportTime now) {
-    const EncodedMessage closed = encoder_.close();
-    open_.octets.assign(closed.octets.begin(), closed.octets.end());
-    open_.data_records = closed.records;
-    open_.latest_end = closed.latest_end;
+void MessageCollector::keep_closed(OutgoingMessage& open, ExportTime now) {
+    format_->close(open);
     if (is_in_batch_) {
-        open_.opened_at.reset();  // its records were in a spool
+        open.opened_at.reset();  // its records were in a spool
     } else {
-        pace_.add(open_.octets.size());
+        pace_.add(open.octets.size());
     }
     const bool is_full = gave_up_ || messages_.octets() >= buffer_;
     const bool needs_spool = spool_queue_.is_on() && (is_full || spool_queue_.holds_messages());
-    if (needs_spool && spool_queue_.store(open_, messages_, now)) {
+    if (needs_spool && spool_queue_.store(open, messages_, now)) {
         return;
     }
     if (gave_up_ || spool_queue_.holds_messages()) {  // in memory it would overtake them
-        lose(open_, ExportLoss::write_failed);
-        open_.clear();
+        lose(open, ExportLoss::write_failed);
+        open.clear();
         return;
     }
-    messages_.add_last(messages_.waiting, open_);
+    messages_.add_last(messages_.waiting, open);
 }
 
 /// Detects the end of the transport's session, or a new one.
@@ -184,15 +195,15 @@ void MessageCollector::follow_session() noexcept {
     messages_.put_back(messages_.sent);
     session_ = session;
     sessions_ += is_up() ? 1 : 0;  // by UDP one begins whether the collector listens or not
-    templates_.restart();
+    format_->restart_session();
     if (session != 0 && transport_->restarts_numbers()) {
-        numbering_.restart();
+        format_->restart_numbers();
     }
 }
 
 void MessageCollector::take_back_staged() noexcept {
     for (const OutgoingMessage& message : messages_.staged) {
-        numbering_.take_back(message.data_records);
+        format_->take_back(message);
     }
     messages_.put_back(messages_.staged);
 }
@@ -204,7 +215,7 @@ void MessageCollector::pump(ExportTime now) {
     const bool holds_spool = spool_queue_.holds_messages() || older_in_spool_;
     pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
                                .holds_spool = waits_for_pace && holds_spool});
-    while (session_ != 0 && next_.transport == nullptr) {
+    while (session_ != 0 && next_transport_ == nullptr) {
         refill(now);
         stage(now);
         if (messages_.staged.empty()) {
@@ -232,36 +243,35 @@ void MessageCollector::pump(ExportTime now) {
     }
 }
 
-/// Stages the next messages: templates that the collector does not have, then data. A message that
+/// Stages the next messages: what has to go ahead, then records. A message that
 /// waits for its pace is not staged; it gets its number and time when it leaves.
 void MessageCollector::stage(ExportTime now) {
     const std::size_t most = is_up() ? Transport::kMostMessages : 1;
     while (messages_.staged.size() < most) {
         if (!pace_.allows()) {
-            held_back_ = !messages_.waiting.empty() || templates_.options_are_due(now.uptime);
+            held_back_ = !messages_.waiting.empty() || format_->report_is_due(now.uptime);
             log_pace(now);
             return;
         }
         if (!messages_.waiting.empty()) {
-            templates_.refresh_if_due(now.uptime);
+            format_->refresh_if_due(now.uptime);
         }
-        const auto made = templates_.next_template(now.uptime);
-        if (made && !stage_template(*made, now)) {
-            templates_.take_back_template();
+        const auto made = format_->next_ahead(now.uptime);
+        if (made && !stage_ahead(*made, now)) {
+            format_->take_back_ahead();
             return;
         }
         if (made) {
             continue;
         }
-        if (templates_.options_are_due(now.uptime)) {
-            make_options(now);
+        if (format_->report_is_due(now.uptime)) {
+            make_report(now);
         }
         if (messages_.waiting.empty()) {
             return;
         }
-        templates_.count_data();
         OutgoingMessage& message = messages_.waiting.front();
-        numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
+        format_->stamp(message, now);
         pace_.take(message.octets.size());
         MessageStages::move_first(messages_.waiting, messages_.staged);
     }
@@ -275,11 +285,10 @@ void MessageCollector::log_pace(ExportTime now) {
 }
 
 /// @return  false: there is no memory
-bool MessageCollector::stage_template(const TemplateScheduler::TemplateMessage& made,
-                                      ExportTime now) noexcept {
+bool MessageCollector::stage_ahead(const MessageFormat::Ahead& made, ExportTime now) noexcept {
     try {
         OutgoingMessage message;
-        message.is_made_anew = true;
+        message.kind = MessageKind::ahead;
         message.octets.assign(made.octets.begin(), made.octets.end());
         message.data_records = made.records;
         messages_.add_last(messages_.staged, message);
@@ -287,37 +296,37 @@ bool MessageCollector::stage_template(const TemplateScheduler::TemplateMessage& 
         return false;
     }
     OutgoingMessage& staged = messages_.staged.back();
-    numbering_.stamp(staged.octets, staged.data_records, now.wall, {});
+    format_->stamp(staged, now);
     pace_.take(staged.octets.size());
     return true;
 }
 
-/// Queues options records before everything else. Without memory they stay due.
-void MessageCollector::make_options(ExportTime now) noexcept {
+/// Queues a report before everything else. Without memory it stays due.
+void MessageCollector::make_report(ExportTime now) noexcept {
     try {
-        add_options(now);
+        add_report(now);
     } catch (const std::bad_alloc&) {
-        templates_.want_options();
+        format_->want_report();
     }
 }
 
-void MessageCollector::add_options(ExportTime now) {
-    OptionsEncoder::Messages made = templates_.make_options(options_numbers(), now.uptime);
+void MessageCollector::add_report(ExportTime now) {
+    MessageFormat::Report made = format_->make_report(export_numbers(), now.uptime);
     if (!made.complete) {
         events_.report(CollectorEventKind::encoding_failed, now.uptime, {});
     }
     for (auto each = made.messages.rbegin(); each != made.messages.rend(); ++each) {
         OutgoingMessage message;
+        message.kind = MessageKind::report;
         message.octets = std::move(each->octets);
         message.data_records = each->records;
-        message.is_made_anew = true;
         messages_.add_first(messages_.waiting, message);
     }
 }
 
-/// The counts for the next options records: of all messages before them.
-OptionsNumbers MessageCollector::options_numbers() const {
-    OptionsNumbers numbers;
+/// The counts for the next report: of all messages before it.
+ExportNumbers MessageCollector::export_numbers() const {
+    ExportNumbers numbers;
     numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
     numbers.not_sent = numbers.metering.lost;
     for (const RecordCounter& cause : account_.lost) {

@@ -15,12 +15,10 @@ bool MessageCollector::flush(ExportTime now) {
     if (abandoned_ || gave_up_) {
         return true;
     }
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
+    close_all(now);
     send_what_can_leave(now);
-    if (!is_waiting() && !std::exchange(last_options_made_, true)) {
-        templates_.want_options();
+    if (!is_waiting() && !std::exchange(last_report_made_, true)) {
+        format_->want_report();
         send_what_can_leave(now);
     }
     return !is_waiting() && !held_back_;
@@ -35,9 +33,10 @@ void MessageCollector::send_what_can_leave(ExportTime now) {
 
 void MessageCollector::abandon(ExportTime now) {
     settle_last(now);
-    next_.transport.reset();
+    next_transport_.reset();
     if (spool_queue_.is_on()) {
         transport_ = std::make_unique<NoTransport>();
+        settle_is_dead();
         follow_session();
         gave_up_ = true;
         show_gauges();
@@ -58,15 +57,16 @@ void MessageCollector::end_transport() {
     if (!is_file_) {
         transport_ = std::make_unique<NoTransport>();
     }
+    settle_is_dead();
     show_gauges();
 }
 
-MessageStages::Stage MessageCollector::end_and_hand_back(ExportTime now) {
+void MessageCollector::end_and_hand_back(const RecordBatchHandler& taker, ExportTime now) {
     settle_last(now);
-    next_.transport.reset();
+    next_transport_.reset();
     end_transport();
     follow_session();
-    return hand_back(now);
+    hand_back(taker, now);
 }
 
 /// Leaves all that is here in the spool, and accounts for it.
@@ -74,9 +74,7 @@ void MessageCollector::keep_for_next_process(ExportTime now) {
     if (std::exchange(kept_for_next_process_, true)) {
         return;
     }
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
+    close_all(now);
     spool_queue_.keep_for_next_process(messages_, now);
     show_gauges();
 }
@@ -95,12 +93,13 @@ void MessageCollector::show_gauges() noexcept {
     account_.next_try.set(static_cast<std::uint64_t>(next.count()));
 }
 
-MessageStages::Stage MessageCollector::hand_back(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
+void MessageCollector::hand_back(const RecordBatchHandler& taker, ExportTime now) {
+    close_all(now);
     take_back_staged();
-    return messages_.take_all();
+    MessageStages::Stage messages = messages_.take_all();
+    for (; !messages.empty(); messages.pop_front()) {
+        taker(messages.front());
+    }
 }
 
 void MessageCollector::leave(ExportTime now) {
@@ -128,13 +127,16 @@ void MessageCollector::lose_all(ExportLoss cause) noexcept {
         }
     }
     messages_.clear();
-    lose(open_, cause);
-    static_cast<void>(encoder_.close());
+    for (OutgoingMessage& open : open_) {
+        lose(open, cause);
+        format_->discard(open);
+    }
 }
 
 /// After a final failure no message waits here, unless another collector may take it over.
 void MessageCollector::lose_what_failed() noexcept {
-    if (transport_->failed() && record_bytes_ == 0 && is_waiting()) {
+    settle_is_dead();
+    if (transport_->failed() && !keeps_records_ && is_waiting()) {
         lose_all(ExportLoss::write_failed);
     }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "export/collector/group_spool.hpp"
 #include "export/collector/message_collector.hpp"
 
 namespace tributary {
@@ -21,7 +22,7 @@ void MessageCollector::refill(ExportTime now) {
             return;
         }
         refilled_octets_ += message->octets.size();
-        if (encoder_.announce_for(message->octets) != message->data_records) {
+        if (!format_->readmit(*message)) {
             spool_queue_.refuse(*message, now);
             continue;
         }
@@ -29,40 +30,36 @@ void MessageCollector::refill(ExportTime now) {
     }
 }
 
-void MessageCollector::begin_batch(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
+void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
+    OutgoingMessage& open = open_[batch.layout];
+    if (!open.entries.empty()) {
+        close_message(open, now);
     }
     is_in_batch_ = true;
-}
-
-void MessageCollector::end_batch(const std::optional<SpoolPlace>& place, ExportTime now) noexcept {
-    if (place) {
-        open_.place = SpoolPlace{.file = place->file, .at = place->at, .is_shared = true};
+    const std::size_t octets = kept_octets_[batch.layout];
+    for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+        add({.bytes = batch.records.data() + i * octets,
+             .entry = batch.entries[i],
+             .layout = batch.layout},
+            now);
     }
-    if (!open_.entries.empty()) {
-        close_message(now);
+    // Its place is given up with its last message.
+    if (batch.place) {
+        open.place =
+            SpoolPlace{.file = batch.place->file, .at = batch.place->at, .is_shared = true};
+    }
+    if (!open.entries.empty()) {
+        close_message(open, now);
     } else {
-        release(open_);  // its last records could not be encoded
+        release(open);  // there was no memory for its last records
     }
     is_in_batch_ = false;
 }
 
 bool MessageCollector::copy_to_spool(ExportTime now) {
-    if (!open_.entries.empty()) {
-        close_message(now);
-    }
+    close_all(now);
     const auto copy = [&](OutgoingMessage& message) {
-        if (message.place || message.entries.empty()) {
-            return true;
-        }
-        const std::uint32_t sent_records = message.data_records;
-        message.data_records = static_cast<std::uint32_t>(message.entries.size());
-        message.octets.swap(message.records);  // the group's spool stores these
-        const bool is_copied = group_spool_->copy(message, now);
-        message.octets.swap(message.records);
-        message.data_records = sent_records;
-        return is_copied;
+        return message.place || message.entries.empty() || group_spool_->copy(message, now);
     };
     return std::ranges::all_of(messages_.oldest_first(), [&](MessageStages::Stage* stage) {
         return std::ranges::all_of(*stage, copy);
@@ -70,7 +67,7 @@ bool MessageCollector::copy_to_spool(ExportTime now) {
 }
 
 /// Gives up the message's place on the disk: in this collector's spool, or in that of the group.
-void MessageCollector::release(OutgoingMessage& message) noexcept {
+void MessageCollector::release(RecordBatch& message) noexcept {
     if (group_spool_ != nullptr) {
         group_spool_->release(message);
     } else {

@@ -50,7 +50,7 @@ TemplateKeys keys_of(const RecordTemplate& made) {
 }  // namespace
 
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
-                           std::size_t message_limit)
+                           std::size_t message_limit, std::uint16_t first_id)
     : layout_(layout),
       templates_(make_templates(layout, options.timestamps,
                                 {.partial = options.partial,
@@ -58,7 +58,8 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
                                  .selector = options.selector,
                                  .tcp_control_bits = options.tcp_control_bits,
                                  .enterprise = options.enterprise_elements,
-                                 .cert = options.cert_elements})),
+                                 .cert = options.cert_elements},
+                                first_id)),
       message_(options.observation_domain, message_limit) {
     encode_templates(settings_of(options, message_limit));
     fingerprint_ = make_fingerprint(options.observation_domain);

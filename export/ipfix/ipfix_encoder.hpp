@@ -11,16 +11,13 @@
 #include "export/ipfix/fixbuf_session.hpp"
 #include "export/ipfix/message_builder.hpp"
 #include "export/ipfix/record_template.hpp"
+#include "export/ipfix/template_ids.hpp"
 #include "export/message.hpp"
+#include "export/message_format.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
-
-enum class AppendResult : std::uint8_t {
-    added,
-    message_full,  ///< not added: close() this message, then append again
-};
 
 /// A closed message, whose header has neither number nor time yet: MessageNumbering writes them.
 struct EncodedMessage {
@@ -51,9 +48,10 @@ struct TemplateKeys {
 class IpfixEncoder {
 public:
     /// @param message_limit  octets that no message exceeds, at most 65535
+    /// @param first_id       of the layout's templates, see first_template_ids()
     /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
     IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
-                 std::size_t message_limit);
+                 std::size_t message_limit, std::uint16_t first_id = kFirstTemplateId);
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     /// Appends two records that stay together in one message: both of them, or none.

@@ -35,6 +35,18 @@ std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
     return messages;
 }
 
+/// Those that some records have.
+FieldGroups groups_of(const MeteringProcess& metering) {
+    FieldGroups groups;
+    for (const RecordLayout& layout : metering.layouts()) {
+        const FieldGroups chosen = layout.groups();
+        for (const auto group : kFieldGroups) {
+            groups.*group = groups.*group || chosen.*group;
+        }
+    }
+    return groups;
+}
+
 /// Most octets of a text in a record: two such texts fit the smallest message.
 constexpr std::size_t kLongestText = 200;
 
@@ -99,8 +111,9 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       tunnel_in_key_(metering.tunnel_in_key),
-      groups_(metering.layout.groups()),
-      has_reverse_(metering.layout.reverse_at != 0),
+      groups_(groups_of(metering)),
+      has_reverse_(std::ranges::any_of(
+          metering.layouts(), [](const RecordLayout& each) { return each.reverse_at != 0; })),
       has_own_(options.enterprise_elements),
       has_ntop_(options.ntop_elements && options.enterprise_elements),
       has_cert_(options.cert_elements),
@@ -125,7 +138,7 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     type_messages_ = std::move(types.messages);
 }
 
-OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
+OptionsEncoder::Messages OptionsEncoder::encode(const ExportNumbers& numbers,
                                                 std::span<const TemplateKeys> templates) {
     constexpr std::size_t kPlenty = 65'536;  // some hundred octets for a record with a name
     check_memory_for_fixbuf(kPlenty);
@@ -137,7 +150,7 @@ OptionsEncoder::Messages OptionsEncoder::encode(const OptionsNumbers& numbers,
     }
 }
 
-OptionsEncoder::Messages OptionsEncoder::encode_all(const OptionsNumbers& numbers,
+OptionsEncoder::Messages OptionsEncoder::encode_all(const ExportNumbers& numbers,
                                                     std::span<const TemplateKeys> templates) {
     Messages out;
     if (shape_.choice.reliability) {
@@ -171,7 +184,7 @@ void OptionsEncoder::append_keys(Messages& out, std::span<const TemplateKeys> te
     }
 }
 
-void OptionsEncoder::append_reliability(Messages& out, const OptionsNumbers& numbers) {
+void OptionsEncoder::append_reliability(Messages& out, const ExportNumbers& numbers) {
     append(
         out,
         Fields(OptionsKind::exporting_reliability).put(observation_domain_).put(numbers.not_sent));

@@ -11,19 +11,11 @@
 #include "export/ipfix/fixbuf_session.hpp"
 #include "export/ipfix/ipfix_encoder.hpp"
 #include "export/ipfix/options_templates.hpp"
+#include "export/message_format.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
 
 namespace tributary {
-
-/// The numbers in one collector's options records at one moment; the rest never changes.
-struct OptionsNumbers {
-    PreExportLosses metering;
-    RecordTally not_sent;  ///< records that this collector will never get, metering.lost included
-    std::uint64_t exported_octets{};    ///< of the messages below
-    std::uint64_t exported_messages{};  ///< handed to its transport before this one
-    std::uint64_t exported_records{};   ///< flow records that it has or that are under way to it
-};
 
 /// Makes the messages of options records: losses and statistics of the processes, interfaces, their
 /// sampling, and the keys of the templates. It also makes the types of tributary's own elements.
@@ -42,15 +34,8 @@ struct OptionsNumbers {
 /// @thread  one
 class OptionsEncoder {
 public:
-    /// A closed message without number and time.
-    struct Message {
-        std::vector<std::byte> octets;
-        std::uint32_t records{};
-    };
-    struct Messages {
-        std::vector<Message> messages;
-        bool complete = true;  ///< libfixbuf refused no record
-    };
+    using Message = MessageFormat::Message;
+    using Messages = MessageFormat::Report;
 
     /// @param message_limit  octets that no message exceeds, at least 512
     /// @errors  ExportError
@@ -67,17 +52,17 @@ public:
     }
     /// The first message has the numbers, where they are chosen.
     /// @errors  std::bad_alloc: nothing is made
-    [[nodiscard]] Messages encode(const OptionsNumbers& numbers,
+    [[nodiscard]] Messages encode(const ExportNumbers& numbers,
                                   std::span<const TemplateKeys> templates);
 
 private:
     class Fields;
 
-    [[nodiscard]] Messages encode_all(const OptionsNumbers& numbers,
+    [[nodiscard]] Messages encode_all(const ExportNumbers& numbers,
                                       std::span<const TemplateKeys> templates);
 
     void append(Messages& out, Fields fields);
-    void append_reliability(Messages& out, const OptionsNumbers& numbers);
+    void append_reliability(Messages& out, const ExportNumbers& numbers);
     void append_keys(Messages& out, std::span<const TemplateKeys> templates);
     void append_interface(Messages& out, const ObservedInterface& interface);
     void append_sampling(Messages& out);

@@ -117,12 +117,11 @@ void RecordTemplate::write(const std::byte* record, std::byte* out) const noexce
 }
 
 std::vector<RecordTemplate> make_templates(const RecordLayout& layout, TimestampUnit timestamps,
-                                           const ElementChoice& choice) {
-    constexpr std::size_t kFirstTemplateId = 256;
+                                           const ElementChoice& choice, std::uint16_t first_id) {
     std::vector<RecordTemplate> templates;
     for (std::size_t index = 0; index < shape_count(layout); ++index) {
         RecordTemplate& made = templates.emplace_back();
-        made.id = static_cast<std::uint16_t>(kFirstTemplateId + index);
+        made.id = static_cast<std::uint16_t>(first_id + index);
         made.fields = fields_of(RecordShape::at(index, layout), layout, timestamps, choice);
         for (const TemplateField& field : made.fields) {
             made.record_octets += octets_of(field.encoding);

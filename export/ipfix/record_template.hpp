@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "export/ipfix/record_elements.hpp"
+#include "export/ipfix/template_ids.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/flow_record.hpp"
 
@@ -15,7 +16,7 @@ namespace tributary {
 
 /// An IPFIX template and the way to fill it from a record.
 struct RecordTemplate {
-    std::uint16_t id{};  ///< 256 + shape index: the same layout gives the same ids in every run
+    std::uint16_t id{};  ///< the layout's first one + shape index: the same in every run
     std::vector<TemplateField> fields;
     std::size_t record_octets{};  ///< of one data record on the wire
 
@@ -27,8 +28,11 @@ struct RecordTemplate {
 };
 
 /// The templates of a layout, in the order of RecordShape::index().
+///
+/// @param first_id  see first_template_ids()
 [[nodiscard]] std::vector<RecordTemplate> make_templates(const RecordLayout& layout,
                                                          TimestampUnit timestamps,
-                                                         const ElementChoice& choice = {});
+                                                         const ElementChoice& choice = {},
+                                                         std::uint16_t first_id = kFirstTemplateId);
 
 }  // namespace tributary

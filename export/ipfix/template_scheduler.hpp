@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "export/ipfix/ipfix_encoder.hpp"
 #include "export/ipfix/options_encoder.hpp"
-#include "export/message.hpp"
+#include "export/message_format.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
 
@@ -20,18 +21,12 @@ namespace tributary {
 /// @thread  the export thread; `now` is uptime
 class TemplateScheduler {
 public:
-    /// A message that has to be sent before data, without number and time.
-    struct TemplateMessage {
-        MessageView octets;       ///< valid until the encoder's next append()
-        std::uint32_t records{};  ///< options records in it; 0: it has templates
-    };
-
     /// @param options   of this collector
-    /// @param flows     has the templates of flow records; outlives the scheduler
+    /// @param flows     have the templates of flow records; outlive the scheduler
     /// @errors  ExportError
     TemplateScheduler(const ExportOptions& options, TransportKind transport,
                       const MeteringProcess& metering, std::size_t message_limit,
-                      const IpfixEncoder& flows);
+                      const std::vector<const IpfixEncoder*>& flows);
 
     /// The collector has no template any more.
     void restart() noexcept;
@@ -39,38 +34,46 @@ public:
     /// sent: however slow the collector's pace is, data goes between two rounds.
     void refresh_if_due(std::chrono::nanoseconds now) noexcept;
     /// The next message of templates or types; nothing when all are sent.
-    [[nodiscard]] std::optional<TemplateMessage> next_template(
+    [[nodiscard]] std::optional<MessageFormat::Ahead> next_template(
         std::chrono::nanoseconds now) noexcept;
     /// The last message of next_template() could not be sent: it is the next one again.
-    void take_back_template() noexcept { --next_template_; }
+    void take_back_template() noexcept { --*last_counter_; }
     /// Another message of flow records leaves.
     void count_data() noexcept { ++data_since_templates_; }
 
     void want_options() noexcept { options_due_ = true; }
     [[nodiscard]] bool options_are_due(std::chrono::nanoseconds now) const noexcept;
-    [[nodiscard]] OptionsEncoder::Messages make_options(const OptionsNumbers& numbers,
-                                                        std::chrono::nanoseconds now);
+    [[nodiscard]] MessageFormat::Report make_options(const ExportNumbers& numbers,
+                                                     std::chrono::nanoseconds now);
 
 private:
+    /// The templates of one layout's records; they may become more.
+    struct Flows {
+        const IpfixEncoder* encoder;
+        std::size_t next{};  ///< messages before this one are sent
+    };
+
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
     [[nodiscard]] std::size_t types_at() const noexcept;
-    [[nodiscard]] std::size_t flows_at() const noexcept;
-    [[nodiscard]] bool is_all_sent() const noexcept;
+    [[nodiscard]] std::size_t fixed_end() const noexcept;
+    [[nodiscard]] Flows* next_flows() noexcept;
+    void begin_round() noexcept;
     [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
 
     bool refreshes_templates_;  ///< UDP
     std::chrono::nanoseconds template_refresh_;
     std::uint32_t template_refresh_packets_;
     std::chrono::nanoseconds options_interval_;  ///< 0: there are none
-    const IpfixEncoder& flows_;
+    std::vector<Flows> flows_;
     OptionsEncoder options_;
 
-    std::size_t next_template_{};              ///< messages before this one are sent
-    bool is_in_round_ = true;                  ///< not all were sent since the first one
-    std::chrono::nanoseconds templates_at_{};  ///< end of the last round
-    std::uint32_t data_since_templates_{};     ///< messages that left since then
-    bool options_due_ = true;                  ///< at once, whatever the interval is
-    std::chrono::nanoseconds options_at_{};    ///< when they were last made
+    std::size_t next_fixed_{};                  ///< of options templates and types; likewise
+    std::size_t* last_counter_ = &next_fixed_;  ///< counts the last message of next_template()
+    bool is_in_round_ = true;                   ///< not all were sent since the first one
+    std::chrono::nanoseconds templates_at_{};   ///< end of the last round
+    std::uint32_t data_since_templates_{};      ///< messages that left since then
+    bool options_due_ = true;                   ///< at once, whatever the interval is
+    std::chrono::nanoseconds options_at_{};     ///< when they were last made
 };
 
 }  // namespace tributary

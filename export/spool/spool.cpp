@@ -185,7 +185,7 @@ void Spool::estimate_damage() {
     }
     constexpr std::size_t kUsualIpv4 = 50;  // of a record in its message
     const double usual_octets = static_cast<double>(
-        sizeof(RecordEntry) + (content_.record_bytes > 0 ? content_.record_bytes : kUsualIpv4));
+        sizeof(RecordEntry) + (content_.record_bytes() > 0 ? content_.record_bytes() : kUsualIpv4));
     constexpr double kMost = 0x1p62;  // whatever number is in a header
     const auto known = static_cast<double>(scan_.whole.records);
     const double octets =
@@ -256,7 +256,7 @@ bool Spool::begin_segment() noexcept {
 /// @return  nothing: see errno, and no file is left
 FileDescriptor Spool::create_file(const std::string& path) noexcept {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    const SpoolFileHeader header{.fingerprint = content_.fingerprint};
+    const SpoolFileHeader header{.fingerprint = content_.of_files()};
     if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
         const int cause = errno;
         if (file) {

@@ -121,7 +121,7 @@ private:
     std::string directory_;
     std::uint64_t max_octets_;
     std::uint64_t segment_octets_;
-    SpoolContent content_;
+    SpoolFingerprints content_;
     FileDescriptor lock_;
     Segments segments_;  ///< by number
     std::uint64_t next_number_ = 1;

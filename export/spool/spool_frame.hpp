@@ -17,7 +17,7 @@ struct SpoolFileHeader {
     static constexpr std::uint64_t kFormerMagic = 0x3230'4C50'5342'5254;  ///< "TRBSPL02"
 
     std::uint64_t magic = kMagic;
-    std::uint64_t fingerprint{};  ///< of the templates, or of the records' layout
+    std::uint64_t fingerprint{};  ///< SpoolFingerprints::of_files()
 
     [[nodiscard]] bool is_known() const noexcept {
         return magic == kMagic || magic == kFormerMagic;
@@ -45,7 +45,7 @@ struct SpoolFrame {
     std::uint32_t octets{};
     std::uint32_t entries{};
     std::uint32_t data_records{};
-    std::uint32_t templates{};  ///< low bits of their fingerprint; 0 in files with kFormerMagic
+    std::uint32_t content{};    ///< low bits of its fingerprint; 0 in files with kFormerMagic
     std::int64_t latest_end{};  ///< nanoseconds since 1970
     RecordTally tally;          ///< of its records
 

@@ -79,7 +79,7 @@ bool SpoolQueue::copy_all(MessageStages& messages, ExportTime now) {
         return true;  // they were written before
     }
     const auto copy = [&](OutgoingMessage& message) {
-        return message.place || message.is_made_anew || write(message, true, now);
+        return message.place || message.is_made_anew() || write(message, true, now);
     };
     return std::ranges::all_of(messages.oldest_first(), [&](MessageStages::Stage* stage) {
         return std::ranges::all_of(*stage, copy);
@@ -117,6 +117,7 @@ std::optional<OutgoingMessage> SpoolQueue::take(ExportTime now) noexcept {
     std::optional<OutgoingMessage> message = take_if_possible();
     lose_damaged();
     log_damage(now);
+    log_unusable(now);
     if (!spool_->has_untaken() && std::exchange(use_is_logged_, false)) {
         log_disk(CollectorEventKind::spool_emptied, now, {});
     }
@@ -135,7 +136,14 @@ std::optional<OutgoingMessage> SpoolQueue::take_if_possible() noexcept {
 
 void SpoolQueue::lose_damaged() noexcept {
     for (const Spool::Account& damaged : spool_->take_damaged()) {
-        lose(damaged, ExportLoss::spool_damaged);
+        lose(damaged, damaged.is_unusable ? ExportLoss::spool_unusable : ExportLoss::spool_damaged);
+        unusable_ += damaged.is_unusable ? damaged.tally.records : 0;
+    }
+}
+
+void SpoolQueue::log_unusable(ExportTime now) noexcept {
+    if (const std::uint64_t records = std::exchange(unusable_, 0); records > 0) {
+        log_disk(CollectorEventKind::spool_unusable, now, {}, records);
     }
 }
 
@@ -219,7 +227,7 @@ void SpoolQueue::refuse(OutgoingMessage& message, ExportTime now) noexcept {
     log_damage(now);
 }
 
-void SpoolQueue::release(OutgoingMessage& message) noexcept {
+void SpoolQueue::release(RecordBatch& message) noexcept {
     if (message.place && is_on()) {
         spool_->done(*message.place);
     }

@@ -60,7 +60,7 @@ public:
     /// The collector cannot read a message from the spool: its records are lost.
     void refuse(OutgoingMessage& message, ExportTime now) noexcept;
     /// The message's outcome is known.
-    void release(OutgoingMessage& message) noexcept;
+    void release(RecordBatch& message) noexcept;
     /// Whether the next process will find the message at this place.
     [[nodiscard]] bool is_kept(const SpoolPlace& place) const noexcept {
         return is_on() && spool_->is_kept(place);
@@ -90,6 +90,7 @@ private:
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
     void lose_damaged() noexcept;
+    void log_unusable(ExportTime now) noexcept;
 
     std::size_t account_index_;
     RecordAccounting& accounting_;
@@ -106,6 +107,7 @@ private:
     std::uint64_t lost_ = 0;         ///< records, by damage
     std::uint64_t logged_lost_ = 0;  ///< of these, as last logged
     std::uint64_t estimated_ = 0;    ///< of these
+    std::uint64_t unusable_ = 0;     ///< records lost so, not logged yet
 };
 
 }  // namespace tributary

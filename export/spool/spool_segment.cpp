@@ -14,7 +14,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "export/message.hpp"
 #include "export/transport/file_octets.hpp"
 
 namespace tributary {
@@ -30,39 +29,36 @@ void make_room(std::vector<SpoolAccount>& accounts) {
 
 }  // namespace
 
-SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content,
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFingerprints& content,
                            std::uint64_t seed)
     : file_(std::move(file)),
       path_(std::move(path)),
-      record_bytes_(content.record_bytes),
-      header_({.fingerprint = content.fingerprint}),
+      content_(&content),
+      header_({.fingerprint = content.of_files()}),
       origin_(Origin::own),
       seed_(seed),
       is_adopted_(true) {}
 
-SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content)
-    : file_(std::move(file)),
-      path_(std::move(path)),
-      record_bytes_(content.record_bytes),
-      origin_(Origin::former) {
+SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFingerprints& content)
+    : file_(std::move(file)), path_(std::move(path)), content_(&content), origin_(Origin::former) {
     struct stat status {};
     octets_ = ::fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
     if (!read_at(file_.get(), header_, 0)) {
         header_ = {.magic = 0, .fingerprint = 0};
     }
-    find_frames(content.fingerprint);
+    find_frames();
 }
 
 /// Finds the frames of a file that a former process has left. Octets behind the last frame are to
 /// be cut off.
-void SpoolSegment::find_frames(std::uint64_t fingerprint) {
+void SpoolSegment::find_frames() {
     const std::uint64_t size = octets_;
     std::uint64_t end = sizeof(SpoolFileHeader);
     std::optional<std::uint64_t> first_needed;
-    std::optional<std::uint32_t> templates;
+    std::optional<std::uint32_t> marked;  // the first frame, as this says
     SpoolFrame frame;
     for (std::uint64_t at = end; at < size && find_next(at, frame); end = at += frame.size()) {
-        templates = templates.value_or(frame.templates);
+        marked = marked.value_or(frame.content);
         note_frame(frame);
         if (is_needed(frame) && !first_needed) {
             first_needed = at;
@@ -72,9 +68,8 @@ void SpoolSegment::find_frames(std::uint64_t fingerprint) {
         ++scan_.damages;
     }
     // A damaged header costs nothing if a frame has the same fingerprint.
-    const bool frames_fit =
-        templates && *templates != 0 && *templates == static_cast<std::uint32_t>(fingerprint);
-    if (header_.fingerprint != fingerprint && !frames_fit) {
+    const bool frames_fit = marked && content_->layout_of_mark(*marked);
+    if (!content_->reads_file(header_.fingerprint) && !frames_fit) {
         origin_ = header_.is_known() ? Origin::others : Origin::unknown;
     }
     damaged_ = scan_.damages;
@@ -112,7 +107,16 @@ void SpoolSegment::note_frame(const SpoolFrame& frame) {
     scan_.whole += records_of(frame);
     if (is_needed(frame)) {
         ledger_.inherit(records_of(frame));
+        unusable_ += layout_of(frame) ? RecordTally{} : records_of(frame);
     }
+}
+
+/// The layout of a frame's records, in a file that can be used. Nothing: it is none of today's.
+std::optional<std::size_t> SpoolSegment::layout_of(const SpoolFrame& frame) const noexcept {
+    if (frame.content == 0 && header_.magic == SpoolFileHeader::kFormerMagic) {
+        return 0;
+    }
+    return content_->layout_of_mark(frame.content);
 }
 
 /// Finds the first frame from `at` on, behind damage if there is some.
@@ -209,7 +213,7 @@ void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, b
     frame.octets = static_cast<std::uint32_t>(message.octets.size());
     frame.entries = static_cast<std::uint32_t>(message.entries.size());
     frame.data_records = message.data_records;
-    frame.templates = static_cast<std::uint32_t>(header_.fingerprint);
+    frame.content = content_->mark_of(message.layout);
     frame.latest_end = message.latest_end.time_since_epoch().count();
     frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
     for (const RecordEntry& entry : message.entries) {
@@ -266,6 +270,13 @@ std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
     std::optional<OutgoingMessage> message = read_message(frame, read_at_);
     // A frame that is not in the ledger is not the one that was written, or found, here.
     const bool is_known = ledger_.take(account);
+    const bool is_usable = layout_of(frame).has_value();
+    if (is_known && !is_usable) {
+        mark_done(read_at_);
+        account.is_unusable = true;
+        lost.push_back(std::move(account));
+        return std::nullopt;
+    }
     if (is_known && message) {
         message->inherited = account.inherited();
         message->entries = std::move(account.entries);
@@ -296,19 +307,15 @@ std::optional<OutgoingMessage> SpoolSegment::read_message(const SpoolFrame& fram
     OutgoingMessage message;
     message.octets.resize(frame.octets);
     message.data_records = frame.data_records;
+    message.layout = layout_of(frame).value_or(0);
     message.latest_end = Timestamp{std::chrono::nanoseconds{frame.latest_end}};
     const bool has_time = origin_ == Origin::own || (message.latest_end >= kFirstTimestamp &&
                                                      message.latest_end <= kLastTimestamp);
     const bool is_good =
         has_time && read_all_at(file_.get(), message.octets, at + frame.size() - frame.octets) &&
         XXH3_64bits(message.octets.data(), frame.octets) == frame.octets_checksum &&
-        is_content(message);
+        content_->is_content(message);
     return is_good ? std::optional(std::move(message)) : std::nullopt;
-}
-
-bool SpoolSegment::is_content(const OutgoingMessage& read) const noexcept {
-    return record_bytes_ == 0 ? is_data_message(read.octets)
-                              : read.octets.size() == read.data_records * record_bytes_;
 }
 
 void SpoolSegment::done(std::uint64_t at) noexcept {

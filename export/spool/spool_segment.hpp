@@ -11,6 +11,7 @@
 
 #include "export/file_descriptor.hpp"
 #include "export/outgoing_message.hpp"
+#include "export/spool/spool_fingerprints.hpp"
 #include "export/spool/spool_frame.hpp"
 #include "export/spool_account.hpp"
 
@@ -23,12 +24,6 @@ struct SpoolScan {
     RecordTally cut;                 ///< records of a frame that the file's end cuts
     std::uint64_t whole_octets{};    ///< of frames that can be read
     RecordTally whole;               ///< their records
-};
-
-/// The content of a spool's frames.
-struct SpoolContent {
-    std::uint64_t fingerprint{};   ///< of the templates that messages need, or of records' layout
-    std::size_t record_bytes = 0;  ///< of each record; 0: they hold messages
 };
 
 /// One file of a Spool. Its account is in memory, so that the records that can no longer be read
@@ -49,14 +44,14 @@ public:
 
     /// A new file.
     ///
-    /// @param content  its header is in it already
+    /// @param content  outlives it; its header is in the file already
     /// @param seed     of this process and file: nothing else has entries with these checksums
-    SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content,
+    SpoolSegment(FileDescriptor file, std::string path, const SpoolFingerprints& content,
                  std::uint64_t seed);
     /// A file that a former process has left. Nothing in it changes.
     ///
-    /// @param content  of today
-    SpoolSegment(FileDescriptor file, std::string path, const SpoolContent& content);
+    /// @param content  of today; outlives it
+    SpoolSegment(FileDescriptor file, std::string path, const SpoolFingerprints& content);
 
     /// The result of scan() is in the accounts: the damage of a former process's file is covered,
     /// and its end is cut, so that no later process counts them again.
@@ -80,6 +75,10 @@ public:
     [[nodiscard]] const SpoolScan& scan() const noexcept { return scan_; }
     /// Records of a former process that were found, and not taken.
     [[nodiscard]] const RecordTally& inherited() const noexcept { return ledger_.inherited(); }
+    /// Of these, those that cannot be sent because they were written for other content.
+    [[nodiscard]] RecordTally unusable() const noexcept {
+        return is_usable() ? unusable_ : inherited();
+    }
 
     [[nodiscard]] Origin origin() const noexcept { return origin_; }
     [[nodiscard]] bool is_usable() const noexcept {
@@ -98,7 +97,7 @@ public:
 
 private:
     void write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers);
-    void find_frames(std::uint64_t fingerprint);
+    void find_frames();
     void note_frame(const SpoolFrame& frame);
     void give_up_gap(std::uint64_t from, std::uint64_t end);
     [[nodiscard]] bool find_next(std::uint64_t& at, SpoolFrame& frame);
@@ -109,7 +108,7 @@ private:
     [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame) const;
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);
-    [[nodiscard]] bool is_content(const OutgoingMessage& read) const noexcept;
+    [[nodiscard]] std::optional<std::size_t> layout_of(const SpoolFrame& frame) const noexcept;
     void mark_done(std::uint64_t at) noexcept;
     [[nodiscard]] std::optional<OutgoingMessage> take_frame(const SpoolFrame& frame,
                                                             std::vector<SpoolAccount>& lost);
@@ -118,7 +117,7 @@ private:
 
     FileDescriptor file_;
     std::string path_;
-    std::size_t record_bytes_;  ///< of SpoolContent
+    const SpoolFingerprints* content_;
     SpoolFileHeader header_;
     Origin origin_;
     std::uint64_t seed_{};
@@ -129,6 +128,7 @@ private:
     std::uint64_t gaps_counted_to_{};  ///< damage before it is in damaged_ already
     SpoolLedger ledger_;               ///< of records that were not taken
     SpoolScan scan_;
+    RecordTally unusable_;  ///< in frames that the constructor found
     bool is_adopted_{};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;  ///< from, end; until adopt()
     std::optional<std::uint64_t> cut_at_;  ///< octets to which adopt() cuts the file

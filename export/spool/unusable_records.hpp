@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "export/spool/spool_segment.hpp"
+#include "export/spool_content.hpp"
 
 namespace tributary {
 

@@ -266,6 +266,7 @@ struct RecordLayout {
                 .fragments = fragments_at != 0,
                 .tcp_analysis = tcp_analysis_at != 0};
     }
+    friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
 /// A record of at most `kBytes` bytes, as cache and ring hold it.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "flowcache/record/flow_record.hpp"
+
 namespace tributary {
 
 /// Takes ended records from a flow cache: a ring towards the export thread, a vector in a test.
@@ -31,8 +33,10 @@ public:
     /// @thread     the export thread
     [[nodiscard]] virtual std::size_t drain(std::span<std::byte> out,
                                             std::size_t max_records) noexcept = 0;
+    /// Of its records; it never changes.
+    [[nodiscard]] virtual const RecordLayout& layout() const noexcept = 0;
     /// Size of one record, one of kRecordSizes.
-    [[nodiscard]] virtual std::size_t record_bytes() const noexcept = 0;
+    [[nodiscard]] std::size_t record_bytes() const noexcept { return record_size(layout()); }
 };
 
 }  // namespace tributary

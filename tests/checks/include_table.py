@@ -40,7 +40,7 @@ TABLE = {
     # the only room that may include rte_ethdev, rte_mbuf and rte_mempool
     "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
     "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
-                         "export/ipfix", "export/threads", "flowcache", *INPUT),
+                         "export/threads", "flowcache", *INPUT),
                         (FMT, LOG, JSON, r"sysexits\.h", r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
     "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
                           "export/threads", "export/transport"),

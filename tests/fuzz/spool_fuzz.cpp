@@ -31,7 +31,7 @@ using namespace tributary;
 
 namespace {
 
-constexpr SpoolContent kMessages{.fingerprint = 7};
+const SpoolContent kMessages{.fingerprint = 7};
 constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
 constexpr std::size_t kMostChanges = 8;
 

@@ -130,7 +130,7 @@ struct GroupExport {
     void start(RecordSource& source) {
         worker = std::make_unique<ExportWorker>(
             options, MeteringProcess{}, std::vector<RecordSource*>{&source}, counters,
-            [this](const CollectorEvent& event) { events.push_back(event.kind); });
+            [this](const CollectorEvent& event) { events.push_back(event.kind); }, factory);
     }
     /// Works for a while of uptime, and lets the collectors read.
     void run(milliseconds lasting) {
@@ -172,6 +172,7 @@ struct GroupExport {
     std::vector<TcpCollector> collectors;
     ExportOptions options = without_options_records();
     RecordQueue queue;
+    CollectorFactory factory = make_collector;
     ExportCounters counters;
     std::vector<CollectorEventKind> events;
     std::unique_ptr<ExportWorker> worker;

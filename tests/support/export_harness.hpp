@@ -58,7 +58,8 @@ inline const std::byte* bytes_of(const Record& record) {
 /// The queue of a worker, with as many records as a test puts into it.
 class RecordQueue final : public RecordSource {
 public:
-    explicit RecordQueue(const RecordLayout& layout = {}) : record_bytes_(record_size(layout)) {}
+    explicit RecordQueue(const RecordLayout& layout = {})
+        : layout_(layout), record_bytes_(record_size(layout)) {}
 
     void put(const Record& record) { records_.push_back(record); }
     void put_many(std::size_t count) {
@@ -77,9 +78,10 @@ public:
         }
         return count;
     }
-    [[nodiscard]] std::size_t record_bytes() const noexcept override { return record_bytes_; }
+    [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
 
 private:
+    RecordLayout layout_;
     std::size_t record_bytes_;
     std::deque<Record> records_;
 };

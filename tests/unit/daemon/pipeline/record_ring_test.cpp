@@ -43,7 +43,7 @@ bool are_same(const Records& a, const Records& b) {
 
 TEST_CASE("RecordRing: takes what it has room for, and keeps the order over its end",
           "[daemon][unit]") {
-    RecordRing<112> ring(8, {}, PageUse::offline);
+    RecordRing<112> ring({}, 8, {}, PageUse::offline);
     CHECK(ring.push(numbered(0, 5)) == 5);
     CHECK(ring.push(numbered(5, 10)) == 2);
     CHECK(ring.push(numbered(7, 8)) == 0);
@@ -56,7 +56,7 @@ TEST_CASE("RecordRing: takes what it has room for, and keeps the order over its 
 
 TEST_CASE("RingSink: hands over when it is told to or has a batch, and refuses when both are full",
           "[daemon][unit]") {
-    RecordRing<112> ring(8, {}, PageUse::offline);
+    RecordRing<112> ring({}, 8, {}, PageUse::offline);
     RingSink<112> sink(ring, WhenRingFull::refuse);
     CHECK(sink.hand_over());
     CHECK(sink.try_push(numbered(0)));
@@ -87,7 +87,7 @@ TEST_CASE("RingSink: hands over when it is told to or has a batch, and refuses w
 TEST_CASE("RecordRing: two threads, every record arrives once, whole and in order",
           "[daemon][unit][threads]") {
     constexpr std::uint64_t kRecords = 200'000;
-    RecordRing<112> ring(256, {}, PageUse::offline);
+    RecordRing<112> ring({}, 256, {}, PageUse::offline);
     std::thread producer([&ring] {
         RingSink<112> sink(ring, WhenRingFull::wait);
         for (std::uint64_t number = 0; number < kRecords; ++number) {

@@ -38,11 +38,12 @@ public:
         left_ -= count;
         return count;
     }
-    [[nodiscard]] std::size_t record_bytes() const noexcept override { return record_size({}); }
+    [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
 
 private:
     std::size_t left_ = 0;
     std::uint16_t next_ = 0;
+    RecordLayout layout_;
 };
 
 /// An export whose steps find only some memory; collectors in the test have all they need.

@@ -21,7 +21,7 @@ namespace {
 /// The records of one round of options, as decoded with their templates.
 struct Round {
     explicit Round(const MeteringProcess& metering, std::size_t limit = 1400,
-                   const OptionsNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
+                   const ExportNumbers& numbers = {}, std::vector<TemplateKeys> keys = {},
                    ExportOptions options = {}) {
         options.observation_domain = 42;
         OptionsEncoder encoder(options, metering, limit);
@@ -68,14 +68,14 @@ struct Round {
 }  // namespace
 
 TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[export][unit]") {
-    const OptionsNumbers numbers{.metering = {.ignored_packets = 3,
-                                              .ignored_octets = 180,
-                                              .dropped_packets = 0x1'0000'0001,
-                                              .lost = {}},
-                                 .not_sent = {.records = 5, .packets = 50, .octets = 5000},
-                                 .exported_octets = 12'345,
-                                 .exported_messages = 9,
-                                 .exported_records = 77};
+    const ExportNumbers numbers{.metering = {.ignored_packets = 3,
+                                             .ignored_octets = 180,
+                                             .dropped_packets = 0x1'0000'0001,
+                                             .lost = {}},
+                                .not_sent = {.records = 5, .packets = 50, .octets = 5000},
+                                .exported_octets = 12'345,
+                                .exported_messages = 9,
+                                .exported_records = 77};
     const Round round({}, 1400, numbers);
     REQUIRE(round.records.size() == 3);
     const IpfixRecord exporting = round.with(kNotSentFlows).at(0);
@@ -98,11 +98,11 @@ TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[exp
 }
 
 TEST_CASE("OptionsEncoder: the NICs' drops are left out where they are unknown", "[export][unit]") {
-    const OptionsNumbers numbers{.metering = {.ignored_packets = 3,
-                                              .ignored_octets = 180,
-                                              .dropped_packets = std::nullopt,
-                                              .lost = {}},
-                                 .not_sent = {}};
+    const ExportNumbers numbers{.metering = {.ignored_packets = 3,
+                                             .ignored_octets = 180,
+                                             .dropped_packets = std::nullopt,
+                                             .lost = {}},
+                                .not_sent = {}};
     const Round round({.layout = {}, .knows_drops = false}, 1400, numbers);
     REQUIRE(round.records.size() == 3);
     const IpfixRecord metering = round.with(kIgnoredPackets).at(0);

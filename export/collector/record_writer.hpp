@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "export/collector/collector.hpp"
+#include "export/export_counters.hpp"
+#include "export/export_time.hpp"
+#include "export/message.hpp"
+#include "export/metering_process.hpp"
+#include "export/options.hpp"
+#include "export/record_accounting.hpp"
+
+namespace tributary {
+
+/// Writes records as IPFIX messages, templates first, to whoever wants to read them: a collector of
+/// one session, whose transport is a function.
+/// @thread  any one
+class RecordWriter {
+public:
+    /// @param message  whole
+    /// @return  false: no more messages
+    using Write = std::function<bool(MessageView message)>;
+
+    /// @param options  of the export: how records are encoded
+    /// @errors  ExportError
+    RecordWriter(const ExportOptions& options, const RecordLayout& layout, Write write);
+
+    /// @param records  whole ones of the layout, back to back, aligned to 8
+    /// @return  false: `write` has returned false, and the rest is for nobody
+    [[nodiscard]] bool add(std::span<const std::byte> records, Timestamp now);
+    /// Writes what is left.
+    void end(Timestamp now);
+
+private:
+    ExportOptions options_;
+    MeteringProcess metering_;
+    CollectorEventHandler no_handler_;
+    ExportCounters counters_{0, 1};
+    RecordAccounting accounting_{counters_, 1};
+    bool is_over_{};  ///< `write` has returned false
+    std::unique_ptr<Collector> collector_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix/ipfix_format.hpp"
+
+#include <utility>
+
+#include "export/ipfix/encoder_options.hpp"
+#include "export/ipfix/template_ids.hpp"
+
+namespace tributary {
+namespace {
+
+bool splits(const CollectorOptions& collector, const RecordLayout& layout) noexcept {
+    return collector.direction == FlowDirection::uniflow && layout.reverse_at != 0;
+}
+
+/// The metering process as this collector gets it described.
+MeteringProcess metering_for(MeteringProcess metering, const CollectorOptions& collector) {
+    const auto as_sent = [&collector](const RecordLayout& layout) {
+        return splits(collector, layout) ? BiflowSplitter(layout).layout() : layout;
+    };
+    metering.layout = as_sent(metering.layout);
+    for (RecordLayout& layout : metering.further_layouts) {
+        layout = as_sent(layout);
+    }
+    return metering;
+}
+
+template <class Encodings>
+std::vector<const IpfixEncoder*> encoders_of(const Encodings& encodings) {
+    std::vector<const IpfixEncoder*> encoders;
+    for (const auto& each : encodings) {
+        encoders.push_back(&each->encoder);
+    }
+    return encoders;
+}
+
+}  // namespace
+
+IpfixFormat::IpfixFormat(const ExportOptions& options, const CollectorOptions& collector,
+                         const MeteringProcess& metering, std::size_t message_limit)
+    : encodings_(make_encodings(encoder_options(options, collector, metering), collector, metering,
+                                message_limit)),
+      templates_(encoder_options(options, collector, metering), collector.transport,
+                 metering_for(metering, collector), message_limit, encoders_of(encodings_)) {}
+
+IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
+                                                   const CollectorOptions& collector,
+                                                   const MeteringProcess& metering,
+                                                   std::size_t message_limit) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    const std::vector<std::uint16_t> ids = first_template_ids(layouts);
+    Encodings made;
+    for (std::size_t index = 0; index < layouts.size(); ++index) {
+        std::optional<BiflowSplitter> splitter;
+        if (splits(collector, layouts[index])) {
+            splitter.emplace(layouts[index]);
+        }
+        const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
+        made.push_back(std::unique_ptr<Encoding>(
+            new Encoding{splitter, IpfixEncoder(own, sent, message_limit, ids[index])}));
+    }
+    return made;
+}
+
+AppendResult IpfixFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {
+    Encoding& encoding = *encodings_[open.layout];
+    if (!encoding.splitter) {
+        return encoding.encoder.append(record);
+    }
+    const BiflowSplitter::Uniflows uniflows = encoding.splitter->split(record);
+    return uniflows.second == nullptr
+               ? encoding.encoder.append(uniflows.first)
+               : encoding.encoder.append_pair(uniflows.first, uniflows.second);
+}
+
+void IpfixFormat::close(OutgoingMessage& open) {
+    const EncodedMessage closed = encodings_[open.layout]->encoder.close();
+    open.octets.assign(closed.octets.begin(), closed.octets.end());
+    open.data_records = closed.records;
+    open.latest_end = closed.latest_end;
+}
+
+void IpfixFormat::discard(OutgoingMessage& open) noexcept {
+    static_cast<void>(encodings_[open.layout]->encoder.close());
+}
+
+void IpfixFormat::stamp(OutgoingMessage& message, ExportTime now) noexcept {
+    if (message.kind != MessageKind::ahead) {
+        templates_.count_data();
+    }
+    numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
+}
+
+SpoolContent IpfixFormat::spool_content() const {
+    SpoolContent content{.fingerprint = encodings_.front()->encoder.fingerprint()};
+    for (std::size_t index = 1; index < encodings_.size(); ++index) {
+        content.further.push_back({.fingerprint = encodings_[index]->encoder.fingerprint()});
+    }
+    return content;
+}
+
+bool IpfixFormat::readmit(const OutgoingMessage& message) noexcept {
+    return encodings_[message.layout]->encoder.announce_for(message.octets) == message.data_records;
+}
+
+}  // namespace tributary

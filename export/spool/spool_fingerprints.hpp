@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "export/outgoing_message.hpp"
+#include "export/spool_content.hpp"
+
+namespace tributary {
+
+/// The fingerprints of a spool's content, ready to compare with those of files and frames.
+class SpoolFingerprints {
+public:
+    explicit SpoolFingerprints(const SpoolContent& content);
+
+    /// In the header of files that are written.
+    [[nodiscard]] std::uint64_t of_files() const noexcept { return layouts_.front().fingerprint; }
+    /// In the frames of a layout that are written.
+    [[nodiscard]] std::uint32_t mark_of(std::size_t layout) const noexcept {
+        return static_cast<std::uint32_t>(layouts_[layout].fingerprint);
+    }
+    /// Whether files with this fingerprint can be sent, of former versions too.
+    [[nodiscard]] bool reads_file(std::uint64_t fingerprint) const noexcept;
+    /// The layout of frames with this mark; nothing: they cannot be sent.
+    [[nodiscard]] std::optional<std::size_t> layout_of_mark(std::uint32_t mark) const noexcept;
+    /// Whether the octets that were read are a message, or whole records of its layout.
+    [[nodiscard]] bool is_content(const OutgoingMessage& read) const noexcept;
+    /// Of the first layout; 0: the frames hold messages.
+    [[nodiscard]] std::size_t record_bytes() const noexcept {
+        return layouts_.front().record_bytes;
+    }
+
+private:
+    struct Former {
+        std::uint64_t fingerprint;
+        std::size_t layout;
+    };
+
+    std::vector<SpoolLayout> layouts_;  ///< in the version that is written
+    std::vector<Former> former_;        ///< of the earlier versions that can be sent
+    bool (*is_message_)(MessageView octets) noexcept;
+};
+
+}  // namespace tributary

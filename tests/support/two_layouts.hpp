@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "export/metering_process.hpp"
+#include "flowcache/record/flow_record.hpp"
+#include "tests/support/export_harness.hpp"
+
+// Records of two layouts, for exports that have both: uniflows with the default fields, and biflows
+// with the groups extremes and layer2.
+namespace tributary::test {
+
+inline const RecordLayout kSecondLayout =
+    RecordLayout::of({.extremes = true, .layer2 = true}, FlowDirection::biflow);
+
+inline MeteringProcess two_layouts() {
+    MeteringProcess metering;
+    metering.further_layouts = {kSecondLayout};
+    return metering;
+}
+
+/// A biflow of the second layout: 10 packets of 1000 octets there, 3 of 300 back, and a VLAN for
+/// each third, whose template is another one.
+inline Record biflow_of(std::uint16_t number) {
+    Record record = record_of(number, number % 2 == 0 ? 4 : 6);
+    record.core.key.vlan = {static_cast<std::uint16_t>(number % 3 == 0 ? 100 : 0)};
+    auto& reverse = record.group<ReverseGroup>(kSecondLayout.reverse_at);
+    reverse.packets = 3;
+    reverse.octets = 300;
+    reverse.start = record.core.start;
+    reverse.end = record.core.end;
+    for (const std::uint16_t at : {kSecondLayout.extremes_at, kSecondLayout.reverse_extremes_at}) {
+        record.group<ExtremesGroup>(at) = {.minimum_ip_total_length = 100,
+                                           .maximum_ip_total_length = 100,
+                                           .minimum_ttl = 60,
+                                           .maximum_ttl = 64};
+    }
+    for (const std::uint16_t at : {kSecondLayout.layer2_at, kSecondLayout.reverse_layer2_at}) {
+        record.group<Layer2Group>(at).layer2_octets = 1400;
+        record.group<Layer2Group>(at).has_mac_addresses = true;
+    }
+    return record;
+}
+
+}  // namespace tributary::test

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues whose records have different layouts, through one export worker.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "export/collector/export_worker.hpp"
+#include "export/ipfix/record_shape.hpp"
+#include "export/ipfix/template_ids.hpp"
+#include "tests/support/collector_group_harness.hpp"
+#include "tests/support/ipfix_decoder.hpp"
+#include "tests/support/plain_collector.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/two_layouts.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+constexpr std::uint32_t kPackets = 2;
+constexpr std::uint32_t kMinimumTtl = 52;
+
+/// An export to a file and to a TCP collector of two queues, whose records differ.
+struct MixedExport {
+    explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1)
+        : collectors(count) {
+        options.mode = mode;
+        options.collectors.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            options.collectors[i].transport = TransportKind::tcp;
+            options.collectors[i].host = "127.0.0.1";
+            options.collectors[i].port = collectors[i].port();
+        }
+    }
+    void write_file_too(const std::string& path) {
+        CollectorOptions& file = options.collectors.emplace_back();
+        file.transport = TransportKind::file;
+        file.path = path;
+    }
+    void start() {
+        counters = std::make_unique<ExportCounters>(2, options.collectors.size());
+        worker = std::make_unique<ExportWorker>(options, metering,
+                                                std::vector<RecordSource*>{&uniflows, &biflows},
+                                                *counters, CollectorEventHandler{}, factory);
+    }
+    /// One record of each queue at a time, so that the layouts alternate.
+    void put_and_run(std::uint16_t first, std::uint16_t end) {
+        for (std::uint16_t number = first; number < end; ++number) {
+            uniflows.put(record_of(number));
+            biflows.put(biflow_of(number));
+            static_cast<void>(worker->step(at(uptime)));
+        }
+    }
+    void run(milliseconds lasting) {
+        for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
+            for (int steps = 0; worker->step(at(uptime)); ++steps) {
+                REQUIRE(steps < 10'000);
+            }
+            hear();
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+    }
+    void finish() {
+        for (int calls = 0; !worker->finish(at(uptime)); ++calls) {
+            REQUIRE(calls < 100'000);
+            uptime += milliseconds{10};
+            hear();
+        }
+        worker->close();
+        hear();
+    }
+    void hear() {
+        for (TcpCollector& collector : collectors) {
+            collector.hear();
+        }
+    }
+    [[nodiscard]] RecordTally exported(std::size_t queue) const {
+        return counters->queues[queue].exported.read();
+    }
+
+    std::vector<TcpCollector> collectors;
+    ExportOptions options;
+    MeteringProcess metering = two_layouts();
+    RecordQueue uniflows;
+    RecordQueue biflows{kSecondLayout};
+    CollectorFactory factory = make_collector;
+    std::unique_ptr<ExportCounters> counters;
+    std::unique_ptr<ExportWorker> worker;
+    milliseconds uptime{0};
+};
+
+}  // namespace
+
+TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one sequence",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = (directory / "flows.ipfix").string();
+    constexpr std::uint16_t kFlows = 1000;
+    MixedExport mixed;
+    mixed.write_file_too(path);
+    mixed.start();
+    mixed.run(milliseconds{500});
+    mixed.put_and_run(0, kFlows);
+    mixed.run(milliseconds{2000});
+    mixed.finish();
+    CHECK(mixed.exported(0) == RecordTally{kFlows, 10 * kFlows, 1000 * kFlows});
+    CHECK(mixed.exported(1) == RecordTally{kFlows, 13 * kFlows, 1300 * kFlows});
+
+    std::uint64_t uniflows = 0;
+    std::uint64_t biflows = 0;
+    std::set<std::uint16_t> ids;
+    std::size_t data_messages = 0;
+    for (const IpfixMessage& message : decode_file(path)) {  // it checks the sequence
+        data_messages += message.records.empty() ? 0 : 1;
+        for (const IpfixRecord& record : message.records) {
+            if (record.is_option) {
+                continue;
+            }
+            ids.insert(record.template_id);
+            const bool is_second = record.template_id >= kFurtherTemplateIds;
+            REQUIRE(record.number(kPackets) == 10);
+            REQUIRE(record.has(kMinimumTtl) == is_second);
+            REQUIRE(record.has(kReversed + kPackets) == is_second);
+            if (is_second) {
+                REQUIRE(record.number(kReversed + kPackets) == 3);
+                REQUIRE(record.number(kSourcePort) == biflows);
+                ++biflows;
+            } else {
+                REQUIRE(record.number(kSourcePort) == uniflows);
+                ++uniflows;
+            }
+        }
+    }
+    CHECK(uniflows == kFlows);
+    CHECK(biflows == kFlows);
+    CHECK(ids.size() == 5);     // IPv4; and IPv4 and IPv6, each with a VLAN and without
+    CHECK(data_messages < 20);  // alternating layouts do not end messages
+    CHECK(mixed.collectors[0].ports.size() == 2 * std::size_t{kFlows});
+}
+
+TEST_CASE("ExportWorker: a collector without biflows gets the uniflows of a further layout",
+          "[export][unit]") {
+    MixedExport mixed;
+    mixed.options.collectors[0].direction = FlowDirection::uniflow;
+    mixed.start();
+    mixed.run(milliseconds{500});
+    mixed.put_and_run(0, 100);
+    mixed.run(milliseconds{2000});
+    mixed.finish();
+    CHECK(mixed.collectors[0].ports.size() == 300);
+    CHECK(mixed.exported(1) == RecordTally{100, 1300, 130'000});
+    CHECK_FALSE(mixed.collectors[0].elements.contains(kReversed + kPackets));
+}
+
+TEST_CASE("ExportWorker: what waits in two layouts goes to the other collector, of any kind",
+          "[export][unit]") {
+    PlainReceiver receiver;
+    MixedExport mixed(ExportMode::failover, 2);
+    mixed.factory = PlainAmong{{{1, &receiver}}};
+    mixed.start();
+    mixed.run(milliseconds{500});
+    mixed.put_and_run(0, 200);
+    mixed.collectors[0].go_away();
+    mixed.run(milliseconds{3000});
+    mixed.put_and_run(200, 300);
+    mixed.run(milliseconds{1000});
+    mixed.finish();
+    CHECK(mixed.collectors[0].ports.size() + receiver.ports.size() == 600);
+    CHECK(std::ranges::count(receiver.layouts, 0U) >= 100);
+    CHECK(std::ranges::count(receiver.layouts, 1U) >= 100);
+    CHECK(mixed.exported(0).records == 300);
+    CHECK(mixed.exported(1).records == 300);
+}
+
+TEST_CASE("ExportWorker: the group's spool keeps two layouts, and gives up the one that is gone",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const auto exports = [&directory](PlainReceiver& receiver) {
+        auto made = std::make_unique<MixedExport>(ExportMode::failover, 1);
+        made->options.spool = {.directory = directory.path()};
+        made->options.drain_timeout = milliseconds{200};
+        made->factory = PlainAmong{{{0, &receiver}}};
+        return made;
+    };
+    PlainReceiver away;
+    away.is_there = false;
+    const auto first = exports(away);
+    first->start();
+    first->put_and_run(0, 200);
+    first->run(milliseconds{6000});
+    first->put_and_run(200, 250);
+    first->finish();
+    CHECK(first->counters->group_spool.spooled.read() == RecordTally{500, 5750, 575'000});
+    first->worker.reset();
+
+    PlainReceiver heir;
+    const auto next = exports(heir);
+    const bool is_gone = GENERATE(false, true);
+    if (is_gone) {
+        next->metering.further_layouts.clear();
+    }
+    const auto counters = std::make_unique<ExportCounters>(1, 1);
+    ExportWorker worker(next->options, next->metering, {&next->uniflows}, *counters, {},
+                        next->factory);
+    for (milliseconds uptime{0}; uptime < milliseconds{4000}; uptime += milliseconds{50}) {
+        static_cast<void>(worker.step(at(uptime)));
+    }
+    CHECK(std::ranges::count(heir.layouts, 0U) == 250);
+    CHECK(std::ranges::count(heir.layouts, 1U) == (is_gone ? 0 : 250));
+    const CollectorCounters& spool = counters->group_spool;
+    CHECK(spool.inherited.read() == RecordTally{500, 5750, 575'000});
+    CHECK(spool.read_lost(ExportLoss::spool_unusable) ==
+          (is_gone ? RecordTally{250, 3250, 325'000} : RecordTally{}));
+    CHECK(spool.read_lost(ExportLoss::spool_damaged) == RecordTally{});
+    CHECK(spool.records.read().records == (is_gone ? 250 : 500));
+    for (int calls = 0; !worker.finish(at(milliseconds{5000 + calls})); ++calls) {
+        REQUIRE(calls < 10'000);
+    }
+}
+
+TEST_CASE("ExportWorker: a source of a layout that is not known is refused", "[export][unit]") {
+    ExportOptions options = without_options_records();
+    options.collectors.resize(1);
+    options.collectors[0].host = "127.0.0.1";
+    ExportCounters counters(1, 1);
+    RecordQueue biflows(kSecondLayout);
+    CHECK_THROWS_AS(ExportWorker(options, {}, {&biflows}, counters, {}), ExportError);
+}
+
+TEST_CASE("first_template_ids: ranges never meet, and do not depend on the first layout",
+          "[export][unit]") {
+    const RecordLayout plain;
+    const FieldGroups groups{.extremes = true,
+                             .layer2 = true,
+                             .tcp_counts = true,
+                             .flow_label = true,
+                             .mpls = true,
+                             .tunnel = true,
+                             .fragments = true,
+                             .tcp_analysis = true};
+    const RecordLayout largest = RecordLayout::of(groups, FlowDirection::biflow);
+    CHECK(shape_count(largest) == 8640);
+    using Ids = std::vector<std::uint16_t>;
+    CHECK(first_template_ids(std::vector{plain}) == Ids{256});
+    CHECK(first_template_ids(std::vector{largest}) == Ids{256});
+    CHECK(first_template_ids(std::vector{plain, plain, largest, plain}) ==
+          Ids{256, 0x4000, 0x4100, 0x6300});
+    CHECK(first_template_ids(std::vector{largest, plain, largest, plain}) ==
+          Ids{256, 0x4000, 0x4100, 0x6300});
+    std::vector<RecordLayout> many(6, largest);
+    CHECK(first_template_ids(many).back() + 8640 <= 0xFF00);
+    many.push_back(largest);
+    CHECK_THROWS_AS(first_template_ids(many), ExportError);
+}
