@@ -108,7 +108,7 @@ RecordTally take_all(Spool& spool, const SpoolContent& content) {
     }
     demand(!spool.has_untaken());
     for (const Spool::Account& account : spool.take_damaged()) {
-        demand(account.is_damaged);
+        demand(account.is_damaged || account.is_unusable);  // of another layout
         sum += account.tally;
     }
     return sum;
