@@ -143,11 +143,11 @@ public:
     };
 
 private:
-    [[nodiscard]] bool is_chosen() const noexcept {
-        return kGroupBytes >= sizeof(TcpState) && at_ != 0;
-    }
+    static constexpr std::size_t kStateBytes = sizeof(TcpState);
+
+    [[nodiscard]] bool is_chosen() const noexcept { return kGroupBytes >= kStateBytes && at_ != 0; }
     [[nodiscard]] bool is_biflow() const noexcept {
-        return kGroupBytes >= 2 * sizeof(TcpState) && reverse_at_ != 0;
+        return kGroupBytes >= 2 * kStateBytes && reverse_at_ != 0;
     }
     [[nodiscard]] TcpState& state_at(HotEntry& hot, std::uint16_t at) const noexcept {
         return groups_.of(hot).template get<TcpState>(at);

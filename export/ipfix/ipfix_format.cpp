@@ -28,6 +28,7 @@ MeteringProcess metering_for(MeteringProcess metering, const CollectorOptions& c
 template <class Encodings>
 std::vector<const IpfixEncoder*> encoders_of(const Encodings& encodings) {
     std::vector<const IpfixEncoder*> encoders;
+    encoders.reserve(encodings.size());
     for (const auto& each : encodings) {
         encoders.push_back(&each->encoder);
     }
