@@ -96,6 +96,14 @@ public:
                    "the cache takes another for a flow's holder");
         }
     }
+    /// The same of all flows that run.
+    void check_all() {
+        for (std::size_t entry = 0; entry < held_.size(); ++entry) {
+            if (held_[entry].is_running) {
+                check({static_cast<EntryIndex>(entry), held_[entry].generation});
+            }
+        }
+    }
     /// Flows that `kAll` holds.
     [[nodiscard]] std::size_t count() const {
         return static_cast<std::size_t>(
@@ -142,8 +150,8 @@ private:
         }
     }
     [[nodiscard]] bool is_known(FlowHandle flow) const {
-        const Held& held = held_[flow.entry];
-        return held.is_running && held.generation == flow.generation;
+        return flow.entry < held_.size() && held_[flow.entry].is_running &&
+               held_[flow.entry].generation == flow.generation;
     }
     void on_record(std::size_t holder, FlowHandle flow, FlowEndReason reason,
                    std::span<const std::byte> record) {
