@@ -378,21 +378,23 @@ private:
         }
         index_.remove({.bucket = hot.bucket, .distance = hot.distance}, entry);
         due_.clear(entry);
-        tell_flow_ended(entry, reason);
+        const FlowHandle flow{entry, hot.generation};
+        hot.make_handles_stale();
+        if (holders_.are_possible()) [[unlikely]] {
+            tell_flow_ended(flow, reason);
+        }
         if (has_left) {
             entries_.free(entry);
         } else {
             entries_.append_waiting(entry);
         }
     }
-    /// The flow of an entry ends: it is no packet's of this burst, and nobody's, any more.
-    void tell_flow_ended(EntryIndex entry, FlowEndReason reason) noexcept {
-        HotEntry& hot = entries_.hot(entry);
-        const FlowHandle flow{entry, hot.generation};
-        hot.make_handles_stale();
-        if (!holders_.are_possible()) {
-            return;
-        }
+    /// A flow has ended: it is no packet's of this burst, and nobody's, any more. Never inlined, so
+    /// that an end without holders is short.
+    ///
+    /// @param flow  its stale handle
+    [[gnu::noinline]] void tell_flow_ended(FlowHandle flow, FlowEndReason reason) noexcept {
+        HotEntry& hot = entries_.hot(flow.entry);
         // The entry may be another flow's, or the same one's again, before the burst is over.
         for (KeyedPacket& packet : burst_) {
             packet.entry = packet.entry == &hot ? nullptr : packet.entry;
