@@ -47,7 +47,8 @@ struct RecordBatch {
     std::optional<SpoolPlace> place;  ///< where it is on disk, too
 };
 
-/// Gets batches one by one. It may move out what it takes over.
+/// Gets batches one by one. The handler may move entries and records out of a batch; the caller
+/// discards the batch afterwards.
 using RecordBatchHandler = std::function<void(RecordBatch&)>;
 
 /// The content of a message.

@@ -46,7 +46,8 @@ namespace tributary {
 // Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends due flows
 // (entries_for() is why these are found in time). If none is due, EvictionCursor chooses.
 
-/// @tparam HookedGroups  the groups with hooks (GroupHooks), of which a layout chooses
+/// @tparam HookedGroups  all groups with hooks (GroupHooks); the layout says which of them records
+///                       have
 template <std::size_t kRecordBytes, class HookedGroups = StandardHookedGroups>
 class FlowCache {
 public:

@@ -16,8 +16,8 @@
 
 namespace tributary {
 
-/// Writes records as IPFIX messages, templates first, to whoever wants to read them: a collector of
-/// one session, whose transport is a function.
+/// Hands records as IPFIX messages, templates first, to a function of the caller's: a collector of
+/// one session, whose transport is that function.
 /// @thread  any one
 class RecordWriter {
 public:
@@ -30,7 +30,7 @@ public:
     RecordWriter(const ExportOptions& options, const RecordLayout& layout, Write write);
 
     /// @param records  whole ones of the layout, back to back, aligned to 8
-    /// @return  false: `write` has returned false, and the rest is for nobody
+    /// @return  false: `write` has returned false; the remaining records are discarded
     [[nodiscard]] bool add(std::span<const std::byte> records, Timestamp now);
     /// Writes what is left.
     void end(Timestamp now);

@@ -34,4 +34,13 @@ ExportOptions encoder_options(const ExportOptions& options, const CollectorOptio
     return own;
 }
 
+ElementChoice element_choice(const ExportOptions& options) {
+    return {.partial = options.partial,
+            .ntop = options.ntop_elements,
+            .selector = options.selector,
+            .tcp_control_bits = options.tcp_control_bits,
+            .enterprise = options.enterprise_elements,
+            .cert = options.cert_elements};
+}
+
 }  // namespace tributary

@@ -11,4 +11,7 @@ namespace tributary {
                                             const CollectorOptions& collector,
                                             const MeteringProcess& metering);
 
+/// The elements of these options.
+[[nodiscard]] ElementChoice element_choice(const ExportOptions& options);
+
 }  // namespace tributary

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/ipfix/record_shape.hpp"
 
@@ -13,20 +14,6 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kMessageHeader = MessageBuilder::kMessageHeader;
-
-std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
-    std::vector<WireTemplate> made;
-    for (const RecordTemplate& each : templates) {
-        WireTemplate& wire = made.emplace_back();
-        wire.id = each.id;
-        for (const TemplateField& field : each.fields) {
-            wire.fields.push_back({.element = field.element,
-                                   .octets = octets_of(field.encoding),
-                                   .of_enterprise = field.of_enterprise});
-        }
-    }
-    return made;
-}
 
 FixbufSession::Settings settings_of(const ExportOptions& options, std::size_t message_limit) {
     return {.observation_domain = options.observation_domain,
@@ -52,14 +39,7 @@ TemplateKeys keys_of(const RecordTemplate& made) {
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit, std::uint16_t first_id)
     : layout_(layout),
-      templates_(make_templates(layout, options.timestamps,
-                                {.partial = options.partial,
-                                 .ntop = options.ntop_elements,
-                                 .selector = options.selector,
-                                 .tcp_control_bits = options.tcp_control_bits,
-                                 .enterprise = options.enterprise_elements,
-                                 .cert = options.cert_elements},
-                                first_id)),
+      templates_(make_templates(layout, options.timestamps, element_choice(options), first_id)),
       message_(options.observation_domain, message_limit) {
     encode_templates(settings_of(options, message_limit));
     fingerprint_ = make_fingerprint(options.observation_domain);

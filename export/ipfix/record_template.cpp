@@ -130,4 +130,18 @@ std::vector<RecordTemplate> make_templates(const RecordLayout& layout, Timestamp
     return templates;
 }
 
+std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
+    std::vector<WireTemplate> made;
+    for (const RecordTemplate& each : templates) {
+        WireTemplate& wire = made.emplace_back();
+        wire.id = each.id;
+        for (const TemplateField& field : each.fields) {
+            wire.fields.push_back({.element = field.element,
+                                   .octets = octets_of(field.encoding),
+                                   .of_enterprise = field.of_enterprise});
+        }
+    }
+    return made;
+}
+
 }  // namespace tributary

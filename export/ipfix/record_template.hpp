@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "export/ipfix/fixbuf_session.hpp"
 #include "export/ipfix/record_elements.hpp"
 #include "export/ipfix/template_ids.hpp"
 #include "export/options.hpp"
@@ -34,5 +35,9 @@ struct RecordTemplate {
                                                          TimestampUnit timestamps,
                                                          const ElementChoice& choice = {},
                                                          std::uint16_t first_id = kFirstTemplateId);
+
+/// The same templates for libfixbuf.
+[[nodiscard]] std::vector<WireTemplate> wire_templates(
+    const std::vector<RecordTemplate>& templates);
 
 }  // namespace tributary

@@ -63,7 +63,7 @@ private:
 
     void add(std::span<const MessageView> group, std::size_t first) noexcept {
         for (std::size_t i = 0; i < group.size(); ++i) {
-            // sendmmsg() only reads what it sends; its interface has no const.
+            // sendmmsg() does not change the octets, although iovec has no const.
             parts_[first + i] = {.iov_base = const_cast<std::byte*>(group[i].data()),
                                  .iov_len = group[i].size()};
         }
@@ -89,7 +89,7 @@ private:
     std::size_t count_{};
 };
 
-/// Whether an error may mean that the kernel cannot split what it is given into datagrams.
+/// Whether an error of sendmmsg() may mean that the kernel cannot split messages into datagrams.
 bool refuses_segments(int error) noexcept {
     return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP;
 }

@@ -337,16 +337,7 @@ inline constexpr std::array<std::size_t, 8> kRecordSizes{
     456,  // biflow with all but tcp-analysis
     584,  // biflow with all
 };
-static_assert(RecordLayout::of({.extremes = true,
-                                .layer2 = true,
-                                .tcp_counts = true,
-                                .flow_label = true,
-                                .mpls = true,
-                                .tunnel = true,
-                                .fragments = true,
-                                .tcp_analysis = true},
-                               FlowDirection::biflow)
-                  .bytes == kRecordSizes.back());
+static_assert(RecordLayout::of(kEveryGroup, FlowDirection::biflow).bytes == kRecordSizes.back());
 
 [[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {
     for (const std::size_t size : kRecordSizes) {

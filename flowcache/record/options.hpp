@@ -22,6 +22,15 @@ struct FieldGroups {
     bool tcp_analysis{};  ///< what docs/tcp-records.md defines
     friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
 };
+/// Records with all groups.
+inline constexpr FieldGroups kEveryGroup{.extremes = true,
+                                         .layer2 = true,
+                                         .tcp_counts = true,
+                                         .flow_label = true,
+                                         .mpls = true,
+                                         .tunnel = true,
+                                         .fragments = true,
+                                         .tcp_analysis = true};
 
 /// All of them.
 inline constexpr std::array kFieldGroups{&FieldGroups::extremes,   &FieldGroups::layer2,

@@ -113,17 +113,24 @@ private:
     IpfixDecoder decoder_;
 };
 
+/// Makes the options' collectors these.
+inline void export_by_tcp(ExportOptions& options, const std::vector<TcpCollector>& collectors) {
+    options.collectors.resize(collectors.size());
+    for (std::size_t i = 0; i < collectors.size(); ++i) {
+        options.collectors[i].transport = TransportKind::tcp;
+        options.collectors[i].host = "127.0.0.1";
+        options.collectors[i].port = collectors[i].port();
+    }
+}
+
 /// A worker with one queue that exports to several collectors.
 struct GroupExport {
     explicit GroupExport(ExportMode mode, std::size_t count = 2, std::size_t buffer = 1U << 22U)
         : collectors(count), counters(1, count) {
         options.mode = mode;
-        options.collectors.resize(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            options.collectors[i].transport = TransportKind::tcp;
-            options.collectors[i].host = "127.0.0.1";
-            options.collectors[i].port = collectors[i].port();
-            options.collectors[i].buffer = buffer;
+        export_by_tcp(options, collectors);
+        for (CollectorOptions& collector : options.collectors) {
+            collector.buffer = buffer;
         }
     }
     void start() { start(queue); }

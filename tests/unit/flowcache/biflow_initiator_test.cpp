@@ -121,15 +121,7 @@ TEST_CASE("FlowCache: handles keep their direction after the directions changed 
 namespace {
 
 using AllGroups = FlowRecord<584>;
-constexpr RecordLayout kAll = RecordLayout::of({.extremes = true,
-                                                .layer2 = true,
-                                                .tcp_counts = true,
-                                                .flow_label = true,
-                                                .mpls = true,
-                                                .tunnel = true,
-                                                .fragments = true,
-                                                .tcp_analysis = true},
-                                               FlowDirection::biflow);
+constexpr RecordLayout kAll = RecordLayout::of(kEveryGroup, FlowDirection::biflow);
 
 /// Packets in which every value of a group differs from packet to packet and from one
 /// direction to the other; in tunnels, over IPv4 and IPv6. SYN alone comes from port 40000 only.

@@ -17,6 +17,16 @@ using Ids = std::vector<std::uint32_t>;
 
 constexpr std::uint64_t kPlenty = 100'000;
 
+/// One input with two queues.
+Config two_queues() {
+    Config config;
+    config.inputs.resize(1);
+    config.inputs[0].device = "net_null0";
+    config.inputs[0].queues = 2;
+    config.flows.max_flows = 1U << 20U;
+    return config;
+}
+
 /// CPUs 0 .. n-1, spread over the nodes in blocks, each a core.
 Topology machine(std::uint32_t cpus, std::uint32_t nodes, std::uint64_t free_pages = kPlenty) {
     Topology topology;
@@ -267,11 +277,7 @@ TEST_CASE("plan: as it is printed", "[daemon][unit]") {
 }
 
 TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]") {
-    Config config;
-    config.inputs.resize(1);
-    config.inputs[0].device = "net_null0";
-    config.inputs[0].queues = 2;
-    config.flows.max_flows = 1U << 20U;
+    const Config config = two_queues();
     const std::vector<NodeMemory> memory = memory_of(plan_probe(config), config);
     REQUIRE(memory.size() == 1);
     CHECK_FALSE(memory[0].node.has_value());
@@ -281,11 +287,7 @@ TEST_CASE("plan: the memory of a configuration, in whole pages", "[daemon][unit]
 }
 
 TEST_CASE("plan: the memory of each part is what pages are reserved for", "[daemon][unit]") {
-    Config config;
-    config.inputs.resize(1);
-    config.inputs[0].device = "net_null0";
-    config.inputs[0].queues = 2;
-    config.flows.max_flows = 1U << 20U;
+    const Config config = two_queues();
     const ProbePlan probe = plan_probe(config);
     const std::vector<MemoryPart> parts = memory_parts(probe, config);
     REQUIRE(parts.size() == 4);

@@ -31,12 +31,7 @@ struct MixedExport {
     explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1)
         : collectors(count) {
         options.mode = mode;
-        options.collectors.resize(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            options.collectors[i].transport = TransportKind::tcp;
-            options.collectors[i].host = "127.0.0.1";
-            options.collectors[i].port = collectors[i].port();
-        }
+        export_by_tcp(options, collectors);
     }
     void write_file_too(const std::string& path) {
         CollectorOptions& file = options.collectors.emplace_back();
@@ -116,7 +111,7 @@ TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one
     std::uint64_t biflows = 0;
     std::set<std::uint16_t> ids;
     std::size_t data_messages = 0;
-    for (const IpfixMessage& message : decode_file(path)) {  // it checks the sequence
+    for (const IpfixMessage& message : decode_file(path)) {
         data_messages += message.records.empty() ? 0 : 1;
         for (const IpfixRecord& record : message.records) {
             if (record.is_option) {
@@ -236,15 +231,7 @@ TEST_CASE("ExportWorker: a source of a layout that is not known is refused", "[e
 TEST_CASE("first_template_ids: ranges never meet, and do not depend on the first layout",
           "[export][unit]") {
     const RecordLayout plain;
-    const FieldGroups groups{.extremes = true,
-                             .layer2 = true,
-                             .tcp_counts = true,
-                             .flow_label = true,
-                             .mpls = true,
-                             .tunnel = true,
-                             .fragments = true,
-                             .tcp_analysis = true};
-    const RecordLayout largest = RecordLayout::of(groups, FlowDirection::biflow);
+    const RecordLayout largest = RecordLayout::of(kEveryGroup, FlowDirection::biflow);
     CHECK(shape_count(largest) == 8640);
     using Ids = std::vector<std::uint16_t>;
     CHECK(first_template_ids(std::vector{plain}) == Ids{256});

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/fixbuf_session.hpp"
 #include "export/ipfix/ntp_time.hpp"
 #include "export/ipfix/record_template.hpp"
@@ -23,27 +24,7 @@ using namespace tributary::test;
 namespace {
 
 std::vector<RecordTemplate> templates_of(const ExportOptions& options, const RecordLayout& layout) {
-    return make_templates(layout, options.timestamps,
-                          {.partial = options.partial,
-                           .ntop = options.ntop_elements,
-                           .selector = options.selector,
-                           .tcp_control_bits = options.tcp_control_bits,
-                           .enterprise = options.enterprise_elements,
-                           .cert = options.cert_elements});
-}
-
-std::vector<WireTemplate> wire_templates(const std::vector<RecordTemplate>& templates) {
-    std::vector<WireTemplate> made;
-    for (const RecordTemplate& each : templates) {
-        WireTemplate& wire = made.emplace_back();
-        wire.id = each.id;
-        for (const TemplateField& field : each.fields) {
-            wire.fields.push_back({.element = field.element,
-                                   .octets = octets_of(field.encoding),
-                                   .of_enterprise = field.of_enterprise});
-        }
-    }
-    return made;
+    return make_templates(layout, options.timestamps, element_choice(options));
 }
 
 template <class Value>
