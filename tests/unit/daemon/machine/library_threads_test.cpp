@@ -51,7 +51,11 @@ public:
         rd_kafka_conf_set(conf, "log_level", "0", error.data(), error.size());
         producer_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error.data(), error.size());
     }
-    ~Producer() { rd_kafka_destroy(producer_); }
+    ~Producer() {
+        rd_kafka_destroy(producer_);
+        // They are joined, and leave /proc a moment later: the next test must not find them.
+        CHECK(test::wait_until([] { return librdkafkas().empty(); }));
+    }
     Producer(const Producer&) = delete;
     Producer& operator=(const Producer&) = delete;
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "export/threads/helper_thread.hpp"
+#include "tests/support/wait_until.hpp"
 
 namespace tributary {
 namespace {
@@ -88,12 +89,8 @@ TEST_CASE("read_process_threads: helpers, and threads that a library has started
     CHECK(theirs->cpus == ours->cpus);
     CHECK(theirs->cpu_time.value() < 60ms);
     // The kernel lets join() return a moment before the thread leaves /proc.
-    const auto patience = std::chrono::steady_clock::now() + 10s;
-    bool is_listed = true;
-    while (is_listed && std::chrono::steady_clock::now() < patience) {
-        is_listed = find(read_process_threads(now()), "lib thread") != nullptr;
-    }
-    CHECK_FALSE(is_listed);
+    CHECK(test::wait_until(
+        [] { return find(read_process_threads(now()), "lib thread") == nullptr; }));
 }
 
 }  // namespace
