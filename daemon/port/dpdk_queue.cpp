@@ -9,7 +9,6 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -134,16 +133,9 @@ void DpdkQueue::resume() noexcept {
     hold_.store(Hold::none, std::memory_order_release);
 }
 
-void DpdkQueue::release(const FrameBurst& burst) noexcept {
-    const PacketMask taken = burst.kept | burst.forwarded;
-    std::size_t count = count_;
-    if (taken != 0) [[unlikely]] {
-        count = 0;
-        for (PacketMask left = mask_of_all(burst.frames) & ~taken; left != 0; left &= left - 1) {
-            buffers_[count++] = buffers_[static_cast<std::size_t>(std::countr_zero(left))];
-        }
-    }
-    rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
+void DpdkQueue::release(const FrameBurst& /*burst*/) noexcept {
+    // Those that keep or forward a frame have a reference of their own.
+    rte_pktmbuf_free_bulk(buffers_.data(), count_);
     count_ = 0;
 }
 
@@ -161,22 +153,15 @@ KeptPacket DpdkQueue::keep(FrameBurst& burst, std::size_t index) noexcept {
     if (!kept_->try_keep(packet->nb_segs)) {
         return {};
     }
-    add_holder(burst, index);
+    rte_pktmbuf_refcnt_update(packet, 1);
     burst.kept |= mask_of(index);
     return {*kept_, packet, packet->nb_segs, burst.frames[index]};
 }
 
 rte_mbuf* DpdkQueue::forward(FrameBurst& burst, std::size_t index) noexcept {
-    add_holder(burst, index);
+    rte_pktmbuf_refcnt_update(buffers_[index], 1);
     burst.forwarded |= mask_of(index);
     return buffers_[index];
-}
-
-/// The first one that holds a frame beyond release() holds it in place of the queue.
-void DpdkQueue::add_holder(const FrameBurst& burst, std::size_t index) noexcept {
-    if (((burst.kept | burst.forwarded) & mask_of(index)) != 0) {
-        rte_pktmbuf_refcnt_update(buffers_[index], 1);
-    }
 }
 
 Timestamp DpdkQueue::time_of(const rte_mbuf& packet) noexcept {

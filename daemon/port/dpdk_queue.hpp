@@ -42,7 +42,8 @@ public:
 
     /// Takes up to kBurstPackets packets; release() must come before the next call.
     [[nodiscard]] FrameBurst receive() noexcept;
-    /// Gives the last burst's buffers back, but for those that are kept or forwarded.
+    /// Gives the last burst's buffers back. Those that are kept or forwarded stay with their
+    /// holders.
     void release(const FrameBurst& burst) noexcept;
 
     [[nodiscard]] FrameDetails details(const FrameBurst& burst,
@@ -50,10 +51,13 @@ public:
     [[nodiscard]] std::span<const std::byte> segment(const FrameBurst& burst, std::size_t index,
                                                      std::size_t number) const noexcept override;
     [[nodiscard]] KeptPacket keep(FrameBurst& burst, std::size_t index) noexcept override;
-    /// Marks a frame of the last burst as forwarded.
+    /// Marks a frame of the last burst as forwarded. No port may send it with MBUF_FAST_FREE, which
+    /// ignores references: until release() the queue has one too, so that other stages can look at
+    /// the frame.
     ///
-    /// @return  its first mbuf, for the caller to transmit or free. If it is kept too, its octets
-    ///          must not be changed
+    /// @return  its first mbuf, with a reference for the caller to transmit or free. If it is kept
+    ///          too, its octets must not be changed
+    /// @cost    an atomic subtraction in release()
     [[nodiscard]] rte_mbuf* forward(FrameBurst& burst, std::size_t index) noexcept;
     /// @thread  any, its counts
     [[nodiscard]] const KeptBuffers& kept() const noexcept { return *kept_; }
@@ -89,7 +93,6 @@ private:
     };
 
     [[nodiscard]] FrameBurst receive_nothing() noexcept;
-    void add_holder(const FrameBurst& burst, std::size_t index) noexcept;
     void release_if_requested() noexcept;
     [[nodiscard]] bool is_full(const PacketView& packet) const noexcept {
         return packet.captured.size() >= octets_of_cut_frame_;
