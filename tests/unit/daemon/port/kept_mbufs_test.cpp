@@ -7,9 +7,9 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,8 +80,8 @@ public:
             rte_mbuf* const segment = rte_pktmbuf_alloc(pool_->get());
             REQUIRE(segment != nullptr);
             const std::vector<std::byte> octets = packet.octets(number);
-            std::memcpy(rte_pktmbuf_append(segment, packet.segments[number]), octets.data(),
-                        octets.size());
+            char* const place = rte_pktmbuf_append(segment, packet.segments[number]);
+            std::ranges::copy(octets, reinterpret_cast<std::byte*>(place));
             if (head == nullptr) {
                 head = segment;
             } else {
