@@ -20,12 +20,21 @@ constexpr std::uint32_t kThreadCache = 256;
 // (rte_mempool.h).
 constexpr std::uint32_t kBeyondRing = 2 * kBurstPackets + kThreadCache * 3 / 2;
 
+std::uint32_t kept_buffers_of(const PortOptions& port) { return port.queues * port.kept_buffers; }
+
+/// Buffers beside those of kept packets.
 std::uint32_t buffers_for(const PortOptions& port) {
-    const std::uint32_t kept = port.queues * port.kept_buffers;
-    if (port.mempool_size != 0) {
-        return port.mempool_size + kept;
-    }
-    return port.queues * (port.descriptors + kBeyondRing) + kept;
+    return port.mempool_size != 0 ? port.mempool_size
+                                  : port.queues * (port.descriptors + kBeyondRing);
+}
+
+/// Buffers in each thread's cache. The caches must not hold all of a small pool, also while stages
+/// hold all that they may keep.
+///
+/// @param buffers  beside those of kept packets
+std::uint32_t cached_of(std::uint32_t buffers, std::uint32_t threads) {
+    constexpr std::uint32_t kPartOfPool = 4;
+    return std::min(kThreadCache, buffers / (kPartOfPool * threads));
 }
 
 std::string node_text(const NumaNode& node) {
@@ -45,20 +54,24 @@ std::vector<PoolSize> plan_pools(std::span<const PortOptions> ports,
                                  std::span<const NumaNode> nodes) {
     std::vector<PoolSize> pools;
     std::vector<std::uint32_t> threads;
+    std::vector<std::uint32_t> kept;
     for (std::size_t i = 0; i < ports.size(); ++i) {
         auto pool = std::find_if(pools.begin(), pools.end(),
                                  [&](const PoolSize& p) { return p.node == nodes[i]; });
         if (pool == pools.end()) {
             pool = pools.insert(pools.end(), PoolSize{.node = nodes[i]});
             threads.push_back(0);
+            kept.push_back(0);
         }
+        const auto place = static_cast<std::size_t>(pool - pools.begin());
         pool->buffers += buffers_for(ports[i]);
         pool->octets = std::max(pool->octets, buffer_octets(ports[i]));
-        threads[static_cast<std::size_t>(pool - pools.begin())] += ports[i].queues;
+        threads[place] += ports[i].queues;
+        kept[place] += kept_buffers_of(ports[i]);
     }
     for (std::size_t i = 0; i < pools.size(); ++i) {
-        // The threads' caches must not hold all of a small pool.
-        pools[i].cached = std::min(kThreadCache, pools[i].buffers / (4 * threads[i]));
+        pools[i].cached = cached_of(pools[i].buffers, threads[i]);
+        pools[i].buffers += kept[i];
     }
     return pools;
 }
@@ -77,10 +90,11 @@ const PacketPool& pool_of_node(std::span<const std::unique_ptr<PacketPool>> pool
 }
 
 PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
-    const std::uint32_t buffers = buffers_for(port_of(input));
+    const PortOptions port = port_of(input);
+    const std::uint32_t buffers = buffers_for(port);
     return {.node = node,
-            .buffers = buffers,
-            .cached = std::min(kThreadCache, buffers / (4U * input.queues)),
+            .buffers = buffers + kept_buffers_of(port),
+            .cached = cached_of(buffers, port.queues),
             .octets = input.trim_length};
 }
 
