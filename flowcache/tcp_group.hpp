@@ -109,7 +109,7 @@ public:
             }
             note(packets.size() > kState && prefetch_state(packets[kState]));
             if ((expanded_ >> (kState - kLossState) & 1U) != 0) [[unlikely]] {
-                hooks_.analysis_.prefetch_loss_state(hooks_.state_for(packets[kLossState]));
+                prefetch_loss_state(packets[kLossState]);
             }
         }
 
@@ -136,6 +136,14 @@ public:
                 prefetch_to_write(&hooks_.state_for(packet));
             }
             return will_touch;
+        }
+        /// @param packet  one that had a candidate. Where flows can be held, it has none any more
+        /// if
+        ///                that flow has ended since
+        [[gnu::always_inline]] void prefetch_loss_state(const KeyedPacket& packet) const noexcept {
+            if (packet.entry != nullptr) {
+                hooks_.analysis_.prefetch_loss_state(hooks_.state_for(packet));
+            }
         }
 
         const TcpAnalysisHooks& hooks_;

@@ -484,6 +484,23 @@ TEST_CASE("FlowCache: an accounted packet leads to its flow, or to none once tha
     }
 }
 
+TEST_CASE("FlowCache: a flow ends while states of later packets of the burst are prefetched",
+          "[flowcache][unit]") {
+    FlowCacheOptions options = biflow::kOptions;
+    options.max_flows = 1;
+    options.tcp_analysis = true;
+    options.flow_holders = true;
+    CacheHarness<272> harness(options,
+                              RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow));
+    harness.packet(tcp_packet(1, tcp_flag::kAck), at_ms(0));
+    std::vector<TimedPacket> packets(12, {tcp_packet(1, tcp_flag::kAck), at_ms(1), at_ms(1)});
+    packets[2].fields = tcp_packet(2, tcp_flag::kAck);  // evicts the flow of those behind it
+    harness.packets(packets);
+    CHECK(harness.counters.packets.read() == 13);
+    CHECK(harness.sink.records.size() == 2);
+    CHECK(harness.cache.begun() == 0b1100);
+}
+
 TEST_CASE("FlowCache: the flow behind a packet is the one that a search finds",
           "[flowcache][unit]") {
     FlowCacheOptions options = biflow::kOptions;
