@@ -79,7 +79,8 @@ public:
           update_(options, layout, entries_.groups(), memory, counters),
           holders_(take<FlowHolders::Mask>(memory,
                                            FlowHolders::masks_for(options, entries_for(options)))),
-          eviction_(most_empty_entries(options)) {}
+          eviction_(most_empty_entries(options)),
+          layout_(layout) {}
 
     /// Prepares packets for this cache. It is valid as long as the cache is.
     [[nodiscard]] KeyedBurst burst() const noexcept {
@@ -169,7 +170,40 @@ public:
     [[nodiscard]] bool is_running(FlowHandle handle) const noexcept {
         return entries_.is_running(handle);
     }
+    /// Copies the record that a flow has so far; the reason of its end is `none`.
+    ///
+    /// @return  false: the flow has ended, or is between two records
+    /// @cost    a compact flow is expanded
+    [[nodiscard]] bool copy_record(FlowHandle flow, Record& record) noexcept {
+        if (!is_running(flow) || update_.is_empty(entries_.hot(flow.entry))) {
+            return false;
+        }
+        update_.write_expanded(entries_, flow.entry, record);
+        return true;
+    }
+    [[nodiscard]] const RecordLayout& layout() const noexcept { return layout_; }
+    /// Entries, entries_for() the options.
+    [[nodiscard]] std::size_t capacity() const noexcept { return entries_.capacity(); }
 
+    /// Bytes that allow_holders() needs for a cache of these options.
+    [[nodiscard]] static std::size_t holder_bytes_needed(const FlowCacheOptions& options) noexcept {
+        return sizeof(FlowHolders::Mask) * entries_for(options);
+    }
+    /// From now on flows can be held, as with `flow_holders`. Without effect if they already can
+    /// be. Between two bursts.
+    ///
+    /// @param memory  holder_bytes_needed() zeros that outlive the cache
+    void allow_holders(std::span<std::byte> memory) noexcept {
+        if (!holders_.are_possible()) {
+            holders_ = FlowHolders(take<FlowHolders::Mask>(memory, entries_.capacity()));
+        }
+    }
+    /// Works on having room for so many more holders.
+    ///
+    /// @return  whether there is room; if not, call it again, now or after another burst
+    [[nodiscard]] bool make_room_for_holders(std::size_t holders) noexcept {
+        return holders_.make_room_for(holders);
+    }
     /// From now on the holder may hold flows, and gets the notices of those. Between two bursts, or
     /// in a notice.
     ///
@@ -499,6 +533,7 @@ private:
     std::span<KeyedPacket> burst_;  ///< of the last account()
     PacketMask begun_ = 0;          ///< of these: began their flow
     EvictionCursor eviction_;
+    RecordLayout layout_;
 };
 
 }  // namespace tributary

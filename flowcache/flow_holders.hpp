@@ -23,8 +23,9 @@ namespace tributary {
 /// notices.
 ///
 /// In a notice a holder may hold and let go any flow, add and remove holders, and ask the cache
-/// for handles and whether a flow runs. FlowCache::add() and end() refuse in a notice. It must not
-/// account packets, expire flows or scan the cache: the cache is in the middle of that.
+/// for handles, for records of flows that go on, and whether a flow runs. FlowCache::add() and
+/// end() refuse in a notice. It must not account packets, expire flows or scan the cache: the cache
+/// is in the middle of that.
 ///
 /// @thread  the thread that owns the cache
 /// @cost    as packets wait meanwhile, a notice may not allocate, lock or make a system call
@@ -81,15 +82,24 @@ public:
     /// Whether flows can be held at all.
     [[nodiscard]] bool are_possible() const noexcept { return !masks_.empty(); }
 
+    /// Works on having room for so many more: those that were removed count until they are swept.
+    ///
+    /// @return  whether there is room; if not, call it again
+    /// @cost    of sweep_some() at the most
+    [[nodiscard]] bool make_room_for(std::size_t holders) noexcept {
+        if (room() < holders) {
+            sweep_some();
+        }
+        return room() >= holders;
+    }
     /// @param holder  outlives its removal
     /// @return        nothing: flows cannot be held, or there are kMost, counting those that were
     ///                removed and are not swept yet
     [[nodiscard]] std::optional<HolderId> add(FlowHolder& holder) noexcept {
-        const auto taken = static_cast<Mask>(present_ | leaving_);
-        const auto number = static_cast<std::size_t>(std::countr_one(taken));
-        if (!are_possible() || number >= kMost) {
+        if (room() == 0) {
             return std::nullopt;
         }
+        const auto number = static_cast<std::size_t>(std::countr_one(taken()));
         holders_[number] = &holder;
         present_ |= static_cast<Mask>(1U << number);
         return HolderId{static_cast<std::uint8_t>(number)};
@@ -147,6 +157,11 @@ public:
     }
 
 private:
+    /// Numbers of present holders, and of those that are not swept yet.
+    [[nodiscard]] Mask taken() const noexcept { return static_cast<Mask>(present_ | leaving_); }
+    [[nodiscard]] std::size_t room() const noexcept {
+        return are_possible() ? kMost - static_cast<std::size_t>(std::popcount(taken())) : 0;
+    }
     [[gnu::noinline]] void sweep() noexcept {
         const auto count = std::min<std::size_t>(kSweep, sweep_until_ - swept_);
         for (Mask& mask : masks_.subspan(swept_, count)) {

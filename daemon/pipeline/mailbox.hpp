@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <variant>
 
 #include "flowcache/cache_scan.hpp"
@@ -77,6 +78,7 @@ struct SetFilter {
 /// Calls other stages from now on; the former are not called any more.
 struct SetStages {
     StageSpan stages;
+    std::span<std::byte> holder_memory{};  ///< for a cache whose flows cannot be held yet
 };
 /// Ends some flows.
 struct EndFlows {

@@ -122,10 +122,9 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
 
 bool Pipeline::set_stages(std::size_t queue, StageList stages) {
     QueueWorker& worker = *parts_.queues[queue];
-    check_stages(stages, worker.stage_room());
+    InputCommand command = worker.prepare(stages);
     std::vector<StageList>& lists = worker.stage_lists;
     lists.push_back(std::move(stages));
-    InputCommand command = SetStages{lists.back().stages()};
     if (!send_command(queue, command)) {
         return false;
     }

@@ -99,12 +99,15 @@ public:
     /// @cost         a thread that polls answers within microseconds
     [[nodiscard]] bool send_command(std::size_t queue, InputCommand& command);
     /// Has a queue's input thread call other stages from some burst on. The former are destroyed
-    /// here when it has confirmed that; packets that they kept may come back later.
+    /// here when it has confirmed that; packets that they kept may come back later. Flows that they
+    /// held are let go. Where these stages are the first that need flows, the flows of the queue's
+    /// cache can be held from then on.
     ///
     /// @return  false: the thread did not answer within kCommandPatience. All stages stay until the
     ///          next change that it confirms, or until the pipeline is gone; which are called is
     ///          not known
-    /// @errors  StartupError(78): as check_stages(); nothing has changed
+    /// @errors  StartupError(78): as check_stages(); MemoryShortage, std::bad_alloc. Nothing has
+    ///          changed
     /// @thread  main, between start() and stop()
     [[nodiscard]] bool set_stages(std::size_t queue, StageList stages);
     /// A thread that does not answer for so long counts as hanging, as in StallDetector.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/queue_worker.hpp"
 
+#include <cstddef>
 #include <cstring>
-#include <string>
+#include <iterator>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -23,13 +26,25 @@ public:
           sink_(ring_, parts.when_ring_full),
           cache_(parts.flows, parts.layout, hasher, memory_.bytes(), cache_counters),
           loop_(reader, cache_, sink_, clock),
-          name_(parts.name) {}
+          parts_(parts) {}
 
     void call_stages(StageList stages) override {
-        check_stages(stages, stage_room());
-        loop_.set_stages(stages.stages());
-        stage_lists.clear();
+        const SetStages command = prepare(stages);
         stage_lists.push_back(std::move(stages));
+        while (!set_stages(command)) {
+        }
+        stage_lists.erase(stage_lists.begin(), std::prev(stage_lists.end()));
+    }
+    [[nodiscard]] SetStages prepare(const StageList& stages) override {
+        check_stages(stages, stage_room());
+        const bool lacks_memory =
+            stages.need_flows() > 0 && !parts_.flows.flow_holders && !holder_memory_;
+        if (lacks_memory) {
+            holder_memory_.emplace(Cache::holder_bytes_needed(parts_.flows), parts_.numa_node,
+                                   parts_.pages);
+        }
+        return {.stages = stages.stages(),
+                .holder_memory = holder_memory_ ? holder_memory_->bytes() : std::span<std::byte>{}};
     }
 
     std::size_t step() noexcept override {
@@ -64,14 +79,22 @@ public:
         return reader_.counters();
     }
     [[nodiscard]] const KeptBuffers* kept() const noexcept override { return reader_.kept(); }
-    [[nodiscard]] StageRoom stage_room() const override {
-        return {.queue = name_,
-                .has_octets = reader_.has_octets(),
-                .kept = reader_.kept() == nullptr ? 0 : reader_.kept()->most()};
-    }
 
 private:
     using Cache = FlowCache<kRecordBytes>;
+
+    [[nodiscard]] StageRoom stage_room() const {
+        return {.queue = parts_.name,
+                .has_octets = reader_.has_octets(),
+                .kept = reader_.kept() == nullptr ? 0 : reader_.kept()->most()};
+    }
+    /// @return  false: as of MeterLoop::set_stages()
+    [[nodiscard]] bool set_stages(const SetStages& command) noexcept {
+        if (!command.holder_memory.empty()) {
+            cache_.allow_holders(command.holder_memory);
+        }
+        return loop_.set_stages(command.stages);
+    }
     /// Entries that a command may visit before a burst, at a few dozen nanoseconds each. Beside the
     /// hundreds of nanoseconds of a burst that is little; after an empty poll there is time for
     /// more.
@@ -105,8 +128,9 @@ private:
         mailbox.finish();
     }
     void carry_out(SetStages& command) noexcept {
-        loop_.set_stages(command.stages);
-        mailbox.finish();
+        if (set_stages(command)) {
+            mailbox.finish();
+        }
     }
     void carry_out(EndFlows& command) noexcept {
         command.is_through =
@@ -138,11 +162,12 @@ private:
 
     PacketReader& reader_;
     NumaMemory memory_;
+    std::optional<NumaMemory> holder_memory_;  ///< where flows can be held since a reload
     RecordRing<kRecordBytes> ring_;
     RingSink<kRecordBytes> sink_;
     Cache cache_;
     MeterLoop<Cache, RingSink<kRecordBytes>> loop_;
-    std::string name_;
+    const QueueParts parts_;
     int steps_of_part_ = 0;          ///< of the present command
     std::size_t last_received_ = 0;  ///< packets of the last burst
     std::uint64_t ended_ = 0;        ///< flows, at the last has_work()
@@ -172,9 +197,11 @@ std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept {
 
 std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader, const QueueParts& parts,
                                                FlowHasher hasher, StageList stages) {
+    QueueParts with_stages = parts;
+    with_stages.flows.flow_holders = parts.flows.flow_holders || stages.need_flows() > 0;
     std::unique_ptr<QueueWorker> worker =
         with_record_size(parts.layout, [&](auto size) -> std::unique_ptr<QueueWorker> {
-            return std::make_unique<SizedQueueWorker<size()>>(reader, parts, hasher);
+            return std::make_unique<SizedQueueWorker<size()>>(reader, with_stages, hasher);
         });
     worker->call_stages(std::move(stages));
     return worker;

@@ -71,14 +71,18 @@ public:
     /// Calls these stages from the next step() on, and destroys the former. While the input thread
     /// runs, Pipeline::set_stages() does it instead.
     ///
-    /// @errors  StartupError(78): as check_stages(); the former stages stay
+    /// @errors  as of prepare(); the former stages stay
     /// @thread  main, before the first step() and between steps
     virtual void call_stages(StageList stages) = 0;
+    /// The command with which the input thread calls these stages. Where they are the first that
+    /// need flows, the memory for that is made.
+    ///
+    /// @errors  StartupError(78): as check_stages(); MemoryShortage; std::bad_alloc
+    /// @thread  main
+    [[nodiscard]] virtual SetStages prepare(const StageList& stages) = 0;
     /// The packets that stages keep; nullptr: none can be kept.
     /// @thread  any
     [[nodiscard]] virtual const KeptBuffers* kept() const noexcept = 0;
-    /// @thread  any
-    [[nodiscard]] virtual StageRoom stage_room() const = 0;
 
     CacheCounters cache_counters;
     PublishedClock clock;
@@ -88,15 +92,17 @@ public:
     std::vector<StageList> stage_lists;
 };
 
-/// The memory of such a queue's cache and ring, in octets each.
+/// The memory of such a queue's cache and ring, in octets each. Stages that need flows add that of
+/// `flow_holders`, which is in it if it is set.
 /// @thread  any; pure
 [[nodiscard]] std::array<std::size_t, 2> queue_memory(const QueueParts& parts) noexcept;
 
-/// Builds a queue with the record size that holds `parts.layout`.
+/// Builds a queue with the record size that holds `parts.layout`. Its flows can be held if one of
+/// the stages needs flows, or `flow_holders` is set.
 ///
 /// @param reader  outlives the worker
 /// @param stages  called from the first burst on
-/// @errors        std::bad_alloc; StartupError(78): as check_stages()
+/// @errors        std::bad_alloc, also MemoryShortage; StartupError(78): as check_stages()
 [[nodiscard]] std::unique_ptr<QueueWorker> make_queue_worker(PacketReader& reader,
                                                              const QueueParts& parts,
                                                              FlowHasher hasher,

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "daemon/base/startup_error.hpp"
+#include "flowcache/running_flows.hpp"
 
 namespace tributary {
 
@@ -20,6 +21,12 @@ void check_stages(const StageList& stages, const StageRoom& room) {
                             "none; set its input's parse to full or trimmed",
                             room.queue, needs.name));
         }
+    }
+    if (stages.need_flows() > RunningFlows::kMostHolders) {
+        throw StartupError(
+            EX_CONFIG,
+            fmt::format("queue {}: {} of its stages need flows, and at most {} of one queue can",
+                        room.queue, stages.need_flows(), RunningFlows::kMostHolders));
     }
     if (stages.kept() > room.kept) {
         throw StartupError(

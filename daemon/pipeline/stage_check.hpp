@@ -15,8 +15,8 @@ struct StageRoom {
     std::uint32_t kept{};  ///< buffers for packets that its stages keep, as stated at the start
 };
 
-/// Refuses stages that cannot work on a queue: they need octets that do not come, or keep more
-/// packets than there are buffers for.
+/// Refuses stages that cannot work on a queue: they need octets that do not come, keep more packets
+/// than there are buffers for, or are too many that need flows.
 ///
 /// @errors  StartupError(78)
 /// @thread  any

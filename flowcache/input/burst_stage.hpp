@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -12,6 +13,7 @@
 
 #include "flowcache/input/frame_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/running_flows.hpp"
 
 namespace tributary {
 
@@ -31,6 +33,7 @@ struct StageNeeds {
     StageOrder order{};
     bool octets = false;     ///< of the packets, which unified headers do not bring
     std::uint32_t kept = 0;  ///< most buffers that its packets hold at a time
+    bool flows = false;      ///< those behind its packets, some of which it may hold: RunningFlows
 };
 
 /// What one input thread does with each burst beside accounting it. A stage belongs to one queue.
@@ -45,6 +48,17 @@ public:
 
     [[nodiscard]] const StageNeeds& needs() const noexcept { return needs_; }
 
+    /// Called once before the first burst, if the stage needs flows. It may add a holder.
+    ///
+    /// @param flows  valid until detach()
+    /// @thread       the input thread, between two bursts; main, before the first one
+    virtual void attach(RunningFlows& /*flows*/) noexcept {}
+    /// Called once after the last burst, if the stage needs flows: other stages follow, or all
+    /// flows have ended. Then its holder is removed, and gets no notice of the flows that it still
+    /// holds.
+    ///
+    /// @thread  the input thread, between two bursts
+    virtual void detach() noexcept {}
     /// Called once for each burst, also for an empty one, after its packets are accounted.
     ///
     /// @param burst    all frames; the stage may keep some, and mark those that it forwards
@@ -61,6 +75,12 @@ private:
 /// Stages as an input thread calls them.
 using StageSpan = std::span<const std::unique_ptr<BurstStage>>;
 
+/// How many of these stages need flows.
+[[nodiscard]] inline std::size_t need_flows(StageSpan stages) noexcept {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        stages, [](const std::unique_ptr<BurstStage>& stage) { return stage->needs().flows; }));
+}
+
 /// The stages of one queue, in their order.
 class StageList {
 public:
@@ -75,6 +95,8 @@ public:
 
     /// Valid as long as the list, also when it is moved.
     [[nodiscard]] StageSpan stages() const noexcept { return stages_; }
+    /// Stages that need flows.
+    [[nodiscard]] std::size_t need_flows() const noexcept { return tributary::need_flows(stages_); }
     /// Most buffers that the packets of all stages hold at a time.
     [[nodiscard]] std::uint64_t kept() const noexcept {
         return std::accumulate(stages_.begin(), stages_.end(), std::uint64_t{0},

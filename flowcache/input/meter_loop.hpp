@@ -10,6 +10,7 @@
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/record_stream.hpp"
+#include "flowcache/running_flows.hpp"
 #include "parsers/packet.hpp"
 
 namespace tributary {
@@ -40,7 +41,12 @@ class MeterLoop {
 public:
     /// All of them outlive the loop.
     MeterLoop(PacketReader& reader, Cache& cache, Sink& sink, PublishedClock& clock) noexcept
-        : keyed_(cache.burst()), reader_(reader), cache_(cache), sink_(sink), clock_(clock) {}
+        : keyed_(cache.burst()),
+          reader_(reader),
+          cache_(cache),
+          sink_(sink),
+          clock_(clock),
+          flows_(cache) {}
 
     /// One burst, start to finish: receive, filter and parse; account; stages; release; expire.
     ///
@@ -59,16 +65,52 @@ public:
         return parsed.received;
     }
 
-    /// From the next step() on these stages are called, in their order.
+    /// From the next step() on these stages are called, in their order. They are attached here, and
+    /// those before them detached; what these held is let go.
     ///
-    /// @param stages  outlive the loop, or its next set_stages()
+    /// @param stages  outlive the loop, or its next set_stages(). At most
+    ///                RunningFlows::kMostHolders of them need flows, and then the cache's flows can
+    ///                be held
+    /// @return        false: nothing has changed yet, because too many stages came and went lately,
+    ///                and flows are still marked as theirs. Call it again
     /// @thread        the one that calls step(), or before the first one
-    void set_stages(StageSpan stages) noexcept { stages_ = stages; }
+    [[nodiscard]] bool set_stages(StageSpan stages) noexcept {
+        const std::size_t holders = need_flows(stages);
+        if (!cache_.make_room_for_holders(holders)) {
+            return false;
+        }
+        detach_stages();
+        flows_.replace_holders(holders);
+        stages_ = stages;
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            if (stage->needs().flows) {
+                stage->attach(flows_);
+            }
+        }
+        return true;
+    }
 
-    /// Ends all records, after the last step(). Call it until it returns true.
-    [[nodiscard]] bool drain() noexcept { return cache_.end_all(clock_.read(), sink_); }
+    /// Ends all records, after the last step(), and then detaches the stages. Call it until it
+    /// returns true.
+    [[nodiscard]] bool drain() noexcept {
+        const bool is_through = cache_.end_all(clock_.read(), sink_);
+        if (is_through) {
+            detach_stages();
+        }
+        return is_through;
+    }
 
 private:
+    void detach_stages() noexcept {
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            if (stage->needs().flows) {
+                stage->detach();
+            }
+        }
+        flows_.replace_holders(0);
+        stages_ = {};
+    }
+
     /// Entries that expiry may visit per step. Twice a burst: even if every packet opens a flow,
     /// they are ended faster than they come.
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
@@ -79,6 +121,7 @@ private:
     Cache& cache_;
     Sink& sink_;
     PublishedClock& clock_;
+    CacheFlows<Cache> flows_;  ///< for the stages
 };
 
 }  // namespace tributary

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flowcache/input/meter_loop.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <vector>
 
 #include "flowcache/input/frame_reader.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/flow_follower.hpp"
+#include "tests/support/following_stage.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/test_stage.hpp"
 
@@ -56,8 +60,12 @@ PacketView seen(const Frame& frame, Timestamp time) {
     return view;
 }
 
+constexpr FlowCacheOptions kOptions{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
+
 struct Fixture {
-    FlowCacheOptions options{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
+    explicit Fixture(const FlowCacheOptions& cache_options = kOptions) : options(cache_options) {}
+
+    FlowCacheOptions options;
     std::vector<std::byte> memory = std::vector<std::byte>(FlowCache<80>::bytes_needed(options));
     CacheCounters counters;
     PublishedClock clock;
@@ -135,7 +143,7 @@ TEST_CASE("MeterLoop: no step allocates", "[flowcache][unit]") {
                                                  seen_by_stage += burst.frames.size();
                                              })
                                  : StageList{};
-    fixture.worker.set_stages(stages.stages());
+    REQUIRE(fixture.worker.set_stages(stages.stages()));
     const std::size_t before = allocations();
     for (int burst = 0; burst < 50; ++burst) {
         fixture.worker.step();
@@ -180,7 +188,7 @@ TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see 
     add("second table", StageOrder::tables, 0);
     add("triggers", StageOrder::triggers, 0);
     const StageList stages(std::move(made));
-    fixture.worker.set_stages(stages.stages());
+    REQUIRE(fixture.worker.set_stages(stages.stages()));
     fixture.source.add_burst({seen(udp, at_ms(1)), seen(arp, at_ms(1)), seen(udp, at_ms(1))});
     CHECK(fixture.worker.step() == 3);
     const std::vector<std::string> order{"inspection", "first table", "second table", "triggers",
@@ -190,8 +198,103 @@ TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see 
     CHECK(fixture.source.marks == 7);
     CHECK(fixture.worker.step() == 0);
     CHECK(calls.size() == 14);  // an empty burst too
-    fixture.worker.set_stages({});
+    REQUIRE(fixture.worker.set_stages({}));
     fixture.worker.step();
     CHECK(calls.size() == 14);
     CHECK(fixture.source.marks == 0);
+}
+
+namespace {
+
+/// As many of them as can need flows, and what becomes of them. Each holds all flows that begin.
+struct HoldingStages {
+    static constexpr std::size_t kCount = RunningFlows::kMostHolders;
+
+    explicit HoldingStages(std::size_t entries) {
+        std::vector<std::unique_ptr<BurstStage>> made;
+        for (std::size_t n = 0; n < kCount; ++n) {
+            followers.push_back(std::make_unique<FlowFollower>(1, entries));
+            made.push_back(std::make_unique<FollowingStage>(*followers.back()));
+        }
+        list = StageList(std::move(made));
+    }
+    [[nodiscard]] bool are_attached() const {
+        const auto count = std::ranges::count_if(
+            followers, [](const auto& follower) { return follower->is_attached(); });
+        CHECK((count == 0 || count == kCount));
+        return count == kCount;
+    }
+    /// What each of them held.
+    [[nodiscard]] std::uint64_t held() const {
+        for (const auto& follower : followers) {
+            INFO(follower->fault);
+            CHECK(follower->fault.empty());
+            CHECK(follower->flows_held == followers.front()->flows_held);
+        }
+        return followers.front()->flows_held;
+    }
+
+    std::vector<std::unique_ptr<FlowFollower>> followers;
+    StageList list;
+};
+
+}  // namespace
+
+TEST_CASE("MeterLoop: stages that need flows are attached and detached, once, with all they hold",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kFlows = 4096;
+    Fixture fixture({.max_flows = kFlows, .flow_holders = true});
+    std::vector<Frame> frames;
+    for (std::uint16_t port = 0; port < kFlows; ++port) {
+        frames.push_back(ethernet().ipv4().udp(port, 53).build());
+    }
+    for (std::size_t first = 0; first < frames.size(); first += kBurstPackets) {
+        std::vector<PacketView> packets;
+        for (std::size_t n = 0; n < kBurstPackets; ++n) {
+            packets.push_back(seen(frames[first + n], at_ms(5000)));
+        }
+        fixture.source.add_burst(std::move(packets));
+    }
+    HoldingStages first(kFlows);
+    HoldingStages second(kFlows);
+    HoldingStages third(kFlows);
+    bool without_need = false;
+    const StageList plain = one_stage({.name = "plain"}, [&](auto&, auto) { without_need = true; });
+
+    REQUIRE(fixture.worker.set_stages(first.list.stages()));
+    CHECK(first.are_attached());
+    for (std::size_t burst = 0; burst < kFlows / kBurstPackets; ++burst) {
+        fixture.worker.step();
+    }
+    CHECK(first.held() == kFlows);
+    // The second ones find ids while the first one's flows are still marked; the third do not, and
+    // the second go on.
+    REQUIRE(fixture.worker.set_stages(second.list.stages()));
+    CHECK_FALSE(first.are_attached());
+    CHECK(second.are_attached());
+    CHECK_FALSE(fixture.worker.set_stages(third.list.stages()));
+    CHECK(second.are_attached());
+    CHECK_FALSE(third.are_attached());
+    int steps = 0;
+    while (!fixture.worker.set_stages(third.list.stages())) {
+        fixture.worker.step();
+        ++steps;
+    }
+    CHECK(steps <= 4);  // 1024 entries each
+    CHECK_FALSE(second.are_attached());
+    CHECK(third.are_attached());
+    while (!fixture.worker.set_stages(plain.stages())) {
+    }
+    fixture.worker.step();
+    CHECK(without_need);
+    while (!fixture.worker.set_stages(first.list.stages())) {
+    }
+    CHECK(first.are_attached());
+    CHECK(fixture.worker.drain());
+    CHECK_FALSE(first.are_attached());
+    CHECK(fixture.sink.records.size() == kFlows);
+    CHECK(first.held() == kFlows);
+    CHECK(second.held() == 0);
+    CHECK(third.held() == 0);
+    CHECK(first.followers.front()->record_ends == 0);  // it held them until others followed
 }
