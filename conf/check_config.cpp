@@ -75,9 +75,11 @@ void check_unified_headers(const Config& config, const std::string& parse, const
     };
     const FieldGroups& fields = config.export_.fields;
     const std::string not_carried = "be without it (unified headers do not carry it)";
-    demand(!fields.flow_label, "export.fields", " has flow-label", not_carried);
-    demand(!fields.mpls, "export.fields", " has mpls", not_carried);
-    demand(!fields.tunnel, "export.fields", " has tunnel", not_carried);
+    fields.for_each([&](FieldGroupId id) {
+        const FieldGroup& group = field_group(id);
+        demand(group.in_unified_headers, "export.fields", " has " + std::string(group.name),
+               not_carried);
+    });
     demand(config.flows.tunnel == TunnelMode::outer, "flows.tunnel", " is inner",
            "be outer (the sender of unified headers decides: tributary preparse --set "
            "flows.tunnel=inner)");

@@ -20,11 +20,11 @@ bool is_sampled(const Config& config) {
 }
 
 void warn_of_records(const Config& config, Warnings& warnings) {
-    if (config.export_.fields.tunnel && config.flows.tunnel == TunnelMode::outer) {
+    if (config.export_.fields.has<TunnelGroup>() && config.flows.tunnel == TunnelMode::outer) {
         warnings.emplace_back(
             "export.fields has tunnel, but flows.tunnel is outer: records tell no tunnels then");
     }
-    if (config.export_.fields.tcp_analysis && !config.flows.tcp_analysis) {
+    if (config.export_.fields.has<TcpAnalysisGroup>() && !config.flows.tcp_analysis) {
         warnings.emplace_back(
             "export.fields has tcp-analysis or elements of it, but flows.tcp-analysis is false: "
             "records do not have them then");

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -249,30 +250,19 @@ Key<CollectorOptions> profile_key() {
     return key;
 }
 
-/// The words of export.fields that are groups.
-const std::vector<Word<bool FieldGroups::*>>& group_words() {
-    static const std::vector<Word<bool FieldGroups::*>> words{
-        {"extremes", &FieldGroups::extremes},
-        {"layer2", &FieldGroups::layer2},
-        {"tcp-counts", &FieldGroups::tcp_counts},
-        {"flow-label", &FieldGroups::flow_label},
-        {"mpls", &FieldGroups::mpls},
-        {"tunnel", &FieldGroups::tunnel},
-        {"fragments", &FieldGroups::fragments},
-        {"tcp-analysis", &FieldGroups::tcp_analysis}};
-    return words;
-}
-
 /// Applies one word of export.fields. @return  whether it is a known one
 bool take_field(std::string_view text, FieldGroups& whole, PartialGroups& partial) {
-    if (const auto* word = find_word(group_words(), text)) {
-        whole.*(word->meaning) = true;
+    if (const auto group = find_field_group(text)) {
+        whole.set(*group);
         return true;
     }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (kGroupElements.at(index).name == text) {
-            partial.groups.*(kGroupElements.at(index).group) = true;
-            partial.elements.set(index);
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        const std::span<const FieldElement> elements = field_group(id).elements;
+        const auto found = std::ranges::find_if(elements, [text](const FieldElement& element) {
+            return element.may_be_chosen && text == element.name;
+        });
+        if (found != elements.end()) {
+            partial.add(id, static_cast<std::size_t>(found - elements.begin()));
             return true;
         }
     }
@@ -287,17 +277,8 @@ bool accept_fields(const YamlNode& node, ExportOptions& options) {
             return false;
         }
     }
-    options.fields = whole;
-    for (const auto& word : group_words()) {
-        const auto group = word.meaning;
-        options.partial.groups.*group = options.partial.groups.*group && !(whole.*group);
-        options.fields.*group = whole.*group || options.partial.groups.*group;
-    }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (!(options.partial.groups.*(kGroupElements.at(index).group))) {
-            options.partial.elements.reset(index);  // its whole group is exported
-        }
-    }
+    options.fields = whole | options.partial.groups;
+    whole.for_each([&options](FieldGroupId id) { options.partial.remove(id); });
     return node.kind == YamlNode::Kind::list || node.kind == YamlNode::Kind::null;
 }
 
@@ -306,24 +287,36 @@ std::string fields_yaml(const ExportOptions& options) {
     const auto add = [&text](std::string_view word) {
         text += (text.empty() ? "" : ", ") + std::string(word);
     };
-    for (const auto& word : group_words()) {
-        if (options.fields.*(word.meaning) && !(options.partial.groups.*(word.meaning))) {
-            add(word.text);
+    (options.fields - options.partial.groups).for_each([&add](FieldGroupId id) {
+        add(field_group(id).name);
+    });
+    options.partial.groups.for_each([&](FieldGroupId id) {
+        const std::span<const FieldElement> elements = field_group(id).elements;
+        for (std::size_t index = 0; index < elements.size(); ++index) {
+            if (options.partial.has(id, index)) {
+                add(elements[index].name);
+            }
         }
-    }
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        if (options.partial.elements[index]) {
-            add(kGroupElements.at(index).name);
-        }
-    }
+    });
     return "[" + text + "]";
 }
 
+/// The groups, "extremes, layer2 or ..".
+std::string groups_text() {
+    std::string text;
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        const bool is_last = id + 1 == field_group_count();
+        text += id == 0 ? "" : (is_last ? " or " : ", ");
+        text += field_group(id).name;
+    }
+    return text;
+}
+
 Rule<ExportOptions> export_fields() {
-    return {.limits = "a list of none or some of " + words_text(group_words()) +
-                      ", or of their elements by name",
-            .accept = accept_fields,
-            .yaml = fields_yaml};
+    return {
+        .limits = "a list of none or some of " + groups_text() + ", or of their elements by name",
+        .accept = accept_fields,
+        .yaml = fields_yaml};
 }
 
 }  // namespace

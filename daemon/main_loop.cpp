@@ -285,18 +285,16 @@ void MainLoop::take_log_level(Reload& reload) {
 /// @errors  ConfigError: a wanted group is not stored in the records
 ExportOptions MainLoop::exported_of_stored(ExportOptions wanted) const {
     wanted.fields = effective_groups(wanted.fields, config_.flows);
-    for (const auto group : kFieldGroups) {
-        const bool is_stored = probe_.stored.*group;
-        if (wanted.fields.*group && !is_stored) {
-            throw ConfigError(
-                "export.fields has a group that was not stored since the start; that needs a "
-                "restart, and nothing has changed");
-        }
-        if (is_stored && !(wanted.fields.*group)) {
-            wanted.fields.*group = true;
-            wanted.partial.groups.*group = true;
-        }
+    if (!(wanted.fields - probe_.stored).empty()) {
+        throw ConfigError(
+            "export.fields has a group that was not stored since the start; that needs a restart, "
+            "and nothing has changed");
     }
+    (probe_.stored - wanted.fields).for_each([&wanted](FieldGroupId id) {
+        wanted.fields.set(id);
+        wanted.partial.remove(id);
+        wanted.partial.groups.set(id);  // and none of its elements
+    });
     return wanted;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,75 +30,31 @@ inline constexpr std::size_t kMostCollectors = 16;
 inline constexpr std::uint16_t kIpfixPort = 4739;
 inline constexpr std::uint16_t kIpfixTlsPort = 4740;
 
-/// An element of a group of fields, by its name in IANA's registry or in kEnterpriseElements.
-struct GroupElement {
-    std::string_view name;
-    bool FieldGroups::*group;
-};
-
-/// All of them. A group may be chosen whole, or elements of it by their names.
-inline constexpr std::array kGroupElements{
-    GroupElement{"minimumIpTotalLength", &FieldGroups::extremes},
-    GroupElement{"maximumIpTotalLength", &FieldGroups::extremes},
-    GroupElement{"minimumTTL", &FieldGroups::extremes},
-    GroupElement{"maximumTTL", &FieldGroups::extremes},
-    GroupElement{"sourceMacAddress", &FieldGroups::layer2},
-    GroupElement{"destinationMacAddress", &FieldGroups::layer2},
-    GroupElement{"layer2OctetDeltaCount", &FieldGroups::layer2},
-    GroupElement{"dot1qVlanId", &FieldGroups::layer2},
-    GroupElement{"dot1qCustomerVlanId", &FieldGroups::layer2},
-    GroupElement{"tcpSynTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"tcpFinTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"tcpRstTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"tcpPshTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"tcpAckTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"tcpUrgTotalCount", &FieldGroups::tcp_counts},
-    GroupElement{"flowLabelIPv6", &FieldGroups::flow_label},
-    GroupElement{"mplsTopLabelStackSection", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection2", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection3", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection4", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection5", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection6", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection7", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection8", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection9", &FieldGroups::mpls},
-    GroupElement{"mplsLabelStackSection10", &FieldGroups::mpls},
-    GroupElement{"tunnelType", &FieldGroups::tunnel},
-    GroupElement{"tunnelId", &FieldGroups::tunnel},
-    GroupElement{"tunnelSourceIPv4Address", &FieldGroups::tunnel},
-    GroupElement{"tunnelDestinationIPv4Address", &FieldGroups::tunnel},
-    GroupElement{"tunnelSourceIPv6Address", &FieldGroups::tunnel},
-    GroupElement{"tunnelDestinationIPv6Address", &FieldGroups::tunnel},
-    GroupElement{"layer2SegmentId", &FieldGroups::tunnel},
-    GroupElement{"fragmentFlags", &FieldGroups::fragments},
-    GroupElement{"segments", &FieldGroups::tcp_analysis},
-    GroupElement{"dataSegments", &FieldGroups::tcp_analysis},
-    GroupElement{"retransmissions", &FieldGroups::tcp_analysis},
-    GroupElement{"retransmittedOctets", &FieldGroups::tcp_analysis},
-    GroupElement{"duplicates", &FieldGroups::tcp_analysis},
-    GroupElement{"outOfOrder", &FieldGroups::tcp_analysis},
-    GroupElement{"zeroWindow", &FieldGroups::tcp_analysis},
-    GroupElement{"keepAlives", &FieldGroups::tcp_analysis},
-    GroupElement{"flowSize", &FieldGroups::tcp_analysis},
-    GroupElement{"flowDurationNanoseconds", &FieldGroups::tcp_analysis},
-    GroupElement{"tcpAnalysisOverflow", &FieldGroups::tcp_analysis},
-    GroupElement{"tcpHandshakeNanoseconds", &FieldGroups::tcp_analysis},
-    GroupElement{"tcpSequenceNumber", &FieldGroups::tcp_analysis},
-    GroupElement{"tcpWindowSize", &FieldGroups::tcp_analysis},
-};
-
 /// Groups of which only some elements are exported.
 struct PartialGroups {
     FieldGroups groups;
-    std::bitset<kGroupElements.size()> elements;  ///< of these groups, in that order
+    /// The exported ones of these groups, by FieldGroupId: a bit for each element of its row.
+    std::array<std::uint64_t, kMostFieldGroups> elements{};
+
+    [[nodiscard]] bool has(FieldGroupId group, std::size_t element) const noexcept {
+        return (elements.at(group) >> element & 1U) != 0;
+    }
+    void add(FieldGroupId group, std::size_t element) noexcept {
+        groups.set(group);
+        elements.at(group) |= std::uint64_t{1} << element;
+    }
+    /// The group is exported whole, or not at all.
+    void remove(FieldGroupId group) noexcept {
+        groups.set(group, false);
+        elements.at(group) = 0;
+    }
     friend bool operator==(const PartialGroups&, const PartialGroups&) = default;
 };
 
 /// The exported elements, of the groups that records have.
 struct ElementChoice {
     PartialGroups partial;
-    bool ntop{};      ///< ntop's elements beside tributary's own (kNtopElements)
+    bool ntop{};      ///< ntop's elements beside tributary's own
     bool selector{};  ///< selectorId, which identifies the sampling of a record's input
     std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
     bool enterprise = true;              ///< tributary's own elements and ntop's

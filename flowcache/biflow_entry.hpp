@@ -66,8 +66,8 @@ public:
     }
 
 private:
-    /// Where the field groups of both directions begin, without the analysis of TCP: they lie from
-    /// the first group to the first reverse one, and from there to the end.
+    /// Where the field groups of both directions begin, without those that have a state: they lie
+    /// from the first group to the first reverse one, and from there to the end.
     [[nodiscard]] std::uint16_t first_group() const noexcept {
         return static_cast<std::uint16_t>(layout_.forward_span_at + sizeof(PacketSpan));
     }
@@ -87,10 +87,9 @@ private:
         back.tcp_control_bits = std::exchange(hot_.tcp_control_bits, back.tcp_control_bits);
         back.ip_class_of_service =
             std::exchange(hot_.ip_class_of_service, back.ip_class_of_service);
-        if (layout_.tcp_analysis_at != 0) {
-            swap_bytes(layout_.tcp_analysis_at, layout_.reverse_tcp_analysis_at,
-                       sizeof(TcpAnalysisGroup));
-        }
+        // Groups with a state lie in front of group `reverse`, the two directions side by side.
+        const std::size_t states = (layout_.reverse_at - sizeof(FlowRecordCore)) / 2;
+        swap_bytes(sizeof(FlowRecordCore), sizeof(FlowRecordCore) + states, states);
         const std::size_t bytes = (layout_.bytes - first_group()) / std::size_t{2};
         swap_bytes(first_group(), first_group() + bytes, bytes);
         turn_tunnel();
@@ -98,11 +97,11 @@ private:
     /// The tunnel of the direction from the initiator is set before its packets come, because it
     /// may be part of the key. The other direction's tunnel is not.
     void turn_tunnel() const noexcept {
-        if (layout_.tunnel_at == 0) {
+        if (layout_.at<TunnelGroup>() == 0) {
             return;
         }
-        auto& there = groups_.get<TunnelGroup>(layout_.tunnel_at);
-        auto& back = groups_.get<TunnelGroup>(layout_.reverse_tunnel_at);
+        auto& there = groups_.get<TunnelGroup>(layout_.at<TunnelGroup>());
+        auto& back = groups_.get<TunnelGroup>(layout_.back_at<TunnelGroup>());
         if (counts_.packets == 0) {
             there = swapped(back, true);
         }

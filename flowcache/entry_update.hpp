@@ -258,7 +258,7 @@ public:
         hot.end_was_seen = 0;
         if (is_biflow()) {
             const GroupBytes groups = groups_.of(hot);
-            const std::uint16_t at = layout_.tunnel_at;
+            const std::uint16_t at = layout_.at<TunnelGroup>();
             const TunnelGroup tunnel = at != 0 ? groups.get<TunnelGroup>(at) : TunnelGroup{};
             const Timestamp forward_end = forward_span(hot).end;
             const Timestamp reverse_end = reverse_of(hot).end;
@@ -317,8 +317,8 @@ private:
                           const TunnelGroup& tunnel) const noexcept {
         groups_.clear(hot, layout_.reverse_at);
         reverse_of(hot).biflow_direction = direction;
-        if (layout_.tunnel_at != 0) {
-            groups_.of(hot).template get<TunnelGroup>(layout_.tunnel_at) = tunnel;
+        if (layout_.at<TunnelGroup>() != 0) {
+            groups_.of(hot).template get<TunnelGroup>(layout_.at<TunnelGroup>()) = tunnel;
         }
     }
 

@@ -21,7 +21,7 @@ namespace tributary {
 /// Whether records are of uniflows with the analysis of TCP and no other group, so that flows may
 /// become CompactTcp.
 [[nodiscard]] constexpr bool is_tcp_analysis_alone(const RecordLayout& layout) noexcept {
-    return layout.groups() == FieldGroups{.tcp_analysis = true} && layout.reverse_at == 0;
+    return layout.groups() == groups_of<TcpAnalysisGroup>() && layout.reverse_at == 0;
 }
 
 /// Where the groups of a cache's entries lie. Mostly behind each HotEntry, in the same memory page,

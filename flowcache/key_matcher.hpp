@@ -16,7 +16,7 @@ public:
     /// @param tunnel_in_key  needs a layout with the group `tunnel`
     KeyMatcher(FlowHasher hasher, const RecordLayout& layout, bool tunnel_in_key) noexcept
         : hasher_(hasher),
-          tunnel_at_(tunnel_in_key ? layout.tunnel_at : std::uint16_t{0}),
+          tunnel_at_(tunnel_in_key ? layout.at<TunnelGroup>() : std::uint16_t{0}),
           version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0) {}
 
     /// The hash of a packet.

@@ -13,56 +13,6 @@ namespace tributary {
 // How packets become a record. The first packet starts it. Each packet, the first included, is
 // added to the HotEntry and to the chosen groups.
 
-inline void add_packet(ExtremesGroup& group, const PacketFields& fields) noexcept {
-    group.minimum_ttl = std::min(group.minimum_ttl, fields.ttl);
-    group.maximum_ttl = std::max(group.maximum_ttl, fields.ttl);
-    group.minimum_ip_total_length = std::min(group.minimum_ip_total_length, fields.ip_bytes);
-    group.maximum_ip_total_length = std::max(group.maximum_ip_total_length, fields.ip_bytes);
-}
-
-inline void start_group(Layer2Group& group, const PacketFields& fields) noexcept {
-    group = {.dot1q_vlan = fields.outer_vlan,
-             .dot1q_customer_vlan = fields.customer_vlan,
-             .vlan_tags = fields.vlan_tags};
-    if (fields.mac_addresses != nullptr) {
-        std::memcpy(group.destination_mac.data(), fields.mac_addresses, 6);
-        std::memcpy(group.source_mac.data(), fields.mac_addresses + 6, 6);
-        group.has_mac_addresses = true;
-    }
-}
-
-inline void start_group(MplsGroup& group, const PacketFields& fields) noexcept {
-    group = {.labels = fields.mpls_labels};
-    const std::size_t sections = std::min<std::size_t>(fields.mpls_labels, MplsGroup::kSections);
-    for (std::size_t i = 0; i < sections; ++i) {
-        std::memcpy(group.sections[i].data(), fields.mpls_stack + 4 * i, 3);
-    }
-}
-
-/// The tunnel around a packet, as record and key hold it.
-[[nodiscard]] inline TunnelGroup tunnel_of(const PacketFields& fields) noexcept {
-    const TunnelFields& tunnel = fields.tunnel;
-    TunnelGroup group{.id = tunnel.id, .kind = tunnel.kind, .ip_version = tunnel.ip_version};
-    if (tunnel.addresses != nullptr) {
-        const std::size_t octets = tunnel.ip_version == 4 ? 4 : 16;
-        std::memcpy(group.source.data(), tunnel.addresses, octets);
-        std::memcpy(group.destination.data(), tunnel.addresses + octets, octets);
-    }
-    return group;
-}
-
-inline void add_packet(TcpCountsGroup& group, const PacketFields& fields) noexcept {
-    const auto has = [&fields](std::uint16_t flag) {
-        return static_cast<std::uint32_t>((fields.tcp_control_bits & flag) != 0);
-    };
-    group.syn += has(tcp_flag::kSyn);
-    group.fin += has(tcp_flag::kFin);
-    group.rst += has(tcp_flag::kRst);
-    group.psh += has(tcp_flag::kPsh);
-    group.ack += has(tcp_flag::kAck);
-    group.urg += has(tcp_flag::kUrg);
-}
-
 /// The groups of one record in the making, which a layout's offsets lead into.
 class GroupBytes {
 public:
@@ -79,51 +29,55 @@ private:
     std::byte* bytes_;
 };
 
-/// Begins the groups of a record with its first packet, which they do not count yet.
+/// Begins a group that is not compiled in.
+inline void start_added_group(std::byte& group, const FieldGroup& row,
+                              const PacketFields& fields) noexcept {
+    std::memset(&group, 0, row.octets);
+    if (row.begin != nullptr) {
+        row.begin(&group, fields);
+    }
+}
+/// Begins the groups of a record with its first packet, which they do not count yet. Those with
+/// hooks begin by these.
 inline void start_groups(GroupBytes groups, const RecordLayout& layout,
                          const PacketFields& fields) noexcept {
-    if (layout.extremes_at != 0) {
-        groups.get<ExtremesGroup>(layout.extremes_at) = {};
-    }
-    if (layout.layer2_at != 0) {
-        start_group(groups.get<Layer2Group>(layout.layer2_at), fields);
-    }
-    if (layout.tcp_counts_at != 0) {
-        groups.get<TcpCountsGroup>(layout.tcp_counts_at) = {};
-    }
-    if (layout.flow_label_at != 0) {
-        groups.get<FlowLabelGroup>(layout.flow_label_at) = {fields.flow_label};
-    }
-    if (layout.mpls_at != 0) {
-        start_group(groups.get<MplsGroup>(layout.mpls_at), fields);
-    }
-    if (layout.tunnel_at != 0) {
-        groups.get<TunnelGroup>(layout.tunnel_at) = tunnel_of(fields);
-    }
-    if (layout.fragments_at != 0) {
-        groups.get<FragmentsGroup>(layout.fragments_at) = {};
+    StandardFieldGroups::for_each([&]<class Group>() {
+        if (kFieldGroup<Group>.has_state || layout.at<Group>() == 0) {
+            return;
+        }
+        auto& group = groups.get<Group>(layout.at<Group>());
+        if constexpr (requires { group.begin(fields); }) {
+            group.begin(fields);
+        } else {
+            group = {};
+        }
+    });
+    for (FieldGroupId id = kStandardFieldGroups; id < field_group_count(); ++id) {
+        if (layout.places[id] != 0) {
+            start_added_group(groups.get<std::byte>(layout.places[id]), field_group(id), fields);
+        }
     }
 }
 
 /// Whether a layout has a group that start_groups() and add_to_groups() change.
 [[nodiscard]] inline bool has_groups_to_add_to(const RecordLayout& layout) noexcept {
-    return layout.groups() != FieldGroups{.tcp_analysis = layout.tcp_analysis_at != 0};
+    return !(layout.groups() - kGroupsWithState).empty();
 }
 /// Adds one packet to the groups of its record.
 inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
                           const KeyedPacket& keyed) noexcept {
-    if (layout.extremes_at != 0) {
-        add_packet(groups.get<ExtremesGroup>(layout.extremes_at), *keyed.fields);
-    }
-    if (layout.layer2_at != 0) {
-        groups.get<Layer2Group>(layout.layer2_at).layer2_octets += keyed.packet->wire_bytes;
-    }
-    if (layout.tcp_counts_at != 0) {
-        add_packet(groups.get<TcpCountsGroup>(layout.tcp_counts_at), *keyed.fields);
-    }
-    if (layout.fragments_at != 0) {
-        groups.get<FragmentsGroup>(layout.fragments_at).fragment_flags |=
-            keyed.fields->fragment_flags;
+    StandardFieldGroups::for_each([&]<class Group>() {
+        if constexpr (requires(Group group) { group.add(*keyed.packet, *keyed.fields); }) {
+            if (layout.at<Group>() != 0) {
+                groups.get<Group>(layout.at<Group>()).add(*keyed.packet, *keyed.fields);
+            }
+        }
+    });
+    for (FieldGroupId id = kStandardFieldGroups; id < field_group_count(); ++id) {
+        if (layout.places[id] != 0 && field_group(id).add != nullptr) {
+            field_group(id).add(&groups.get<std::byte>(layout.places[id]), *keyed.packet,
+                                *keyed.fields);
+        }
     }
 }
 

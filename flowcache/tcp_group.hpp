@@ -32,15 +32,16 @@ public:
 
     TcpAnalysisHooks(const HookedCache<kGroupBytes>& cache, std::span<std::byte>& memory) noexcept
         : groups_(cache.groups),
-          at_(cache.layout.tcp_analysis_at),
-          reverse_at_(cache.layout.reverse_tcp_analysis_at),
+          at_(cache.layout.template at<TcpAnalysisGroup>()),
+          reverse_at_(cache.layout.template back_at<TcpAnalysisGroup>()),
           counters_(cache.counters),
           analysis_(cache.options, take<TcpLossState>(memory, loss_states_for(cache.options)),
                     cache.counters),
           limits_(cache.options, analysis_.shortest_time()) {
-        constexpr auto kBoth = RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
-        static_assert(kBoth.tcp_analysis_at < kBoth.reverse_at &&
-                      kBoth.reverse_tcp_analysis_at < kBoth.reverse_at);
+        constexpr auto kBoth =
+            RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow);
+        static_assert(kBoth.at<TcpAnalysisGroup>() < kBoth.reverse_at &&
+                      kBoth.back_at<TcpAnalysisGroup>() < kBoth.reverse_at);
     }
 
     void set_timeouts(const Timeouts& timeouts) noexcept {

@@ -69,11 +69,12 @@ struct RecordedSegments {
 
     void add(const FlowRecordCore& record, const RecordLayout& layout) {
         tally += record.tally();
-        if (layout.tcp_analysis_at == 0) {
+        if (layout.at<TcpAnalysisGroup>() == 0) {
             return;
         }
         TcpAnalysisGroup group;
-        std::memcpy(&group, reinterpret_cast<const std::byte*>(&record) + layout.tcp_analysis_at,
+        std::memcpy(&group,
+                    reinterpret_cast<const std::byte*>(&record) + layout.at<TcpAnalysisGroup>(),
                     sizeof group);
         segments += group.segments;
         data_segments += group.data_segments;

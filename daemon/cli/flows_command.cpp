@@ -41,20 +41,23 @@ int exit_code(ListingStatus status) {
     return EX_SOFTWARE;
 }
 
-/// @return  the word's index in kTcpCounts; their number: not among them
-std::size_t tcp_count_of(const std::string& word) {
-    return static_cast<std::size_t>(std::ranges::find(kTcpCounts, word, &TcpCount::word) -
-                                    kTcpCounts.begin());
-}
-
 FlowOrder order_of(const std::string& word) {
-    if (tcp_count_of(word) < kTcpCounts.size()) {
-        return FlowOrder::tcp_count;
+    if (ListedCounts().find(word)) {
+        return FlowOrder::count;
     }
     return word == "octets"  ? FlowOrder::octets
            : word == "rate"  ? FlowOrder::rate
            : word == "flows" ? FlowOrder::flows
                              : FlowOrder::packets;
+}
+
+/// The words of --sort.
+std::vector<std::string> orders() {
+    std::vector<std::string> words{"octets", "packets", "rate", "flows"};
+    for (const ListedCount& count : ListedCounts()) {
+        words.emplace_back(count.element->measure);
+    }
+    return words;
 }
 
 Timestamp time_of(const char* option, const std::string& text, Timestamp now) {
@@ -97,11 +100,8 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
             "most octets or packets first, most octets per second, of groups most flows, or of "
             "TCP\n"
             "analysis most segments, retransmissions, duplicates, out-of-order, zero-windows")
-        ->check(CLI::IsMember({"octets", "packets", "rate", "flows", "segments", "retransmissions",
-                               "duplicates", "out-of-order", "zero-windows"}))
-        ->option_text(
-            "octets|packets|rate|flows|segments|retransmissions|duplicates|out-of-order|"
-            "zero-windows");
+        ->check(CLI::IsMember(orders()))
+        ->option_text(CLI::detail::join(orders(), "|"));
     command.add_option("--top", arguments.top, "only the N first by --sort, or by octets")
         ->check([](const std::string& count) {
             const auto number = parse_number(count, UINT32_MAX);
@@ -126,7 +126,7 @@ void add_listing_options(CLI::App& command, ListingArguments& arguments) {
 const FlowListingOptions& listing_options(const CLI::App& command, ListingArguments& arguments) {
     if (command.count("--sort") != 0) {
         arguments.options.order = order_of(arguments.order);
-        arguments.options.tcp_count = tcp_count_of(arguments.order);
+        arguments.options.count = ListedCounts().find(arguments.order).value_or(0);
     }
     if (arguments.options.order == FlowOrder::flows && command.count("--by") == 0) {
         throw CLI::ValidationError(

@@ -9,24 +9,12 @@ namespace tributary {
 
 BiflowSplitter::BiflowSplitter(const RecordLayout& biflows)
     : biflows_(biflows), uniflows_(RecordLayout::of(biflows.groups())) {
-    const auto add = [this](std::uint16_t RecordLayout::*forward,
-                            std::uint16_t RecordLayout::*reverse, std::size_t octets) {
-        if (biflows_.*forward != 0) {
-            groups_.push_back({.forward = biflows_.*forward,
-                               .reverse = biflows_.*reverse,
-                               .uniflow = uniflows_.*forward,
-                               .octets = static_cast<std::uint16_t>(octets)});
-        }
-    };
-    using L = RecordLayout;
-    add(&L::tcp_analysis_at, &L::reverse_tcp_analysis_at, sizeof(TcpAnalysisGroup));
-    add(&L::extremes_at, &L::reverse_extremes_at, sizeof(ExtremesGroup));
-    add(&L::layer2_at, &L::reverse_layer2_at, sizeof(Layer2Group));
-    add(&L::tcp_counts_at, &L::reverse_tcp_counts_at, sizeof(TcpCountsGroup));
-    add(&L::flow_label_at, &L::reverse_flow_label_at, sizeof(FlowLabelGroup));
-    add(&L::mpls_at, &L::reverse_mpls_at, sizeof(MplsGroup));
-    add(&L::tunnel_at, &L::reverse_tunnel_at, sizeof(TunnelGroup));
-    add(&L::fragments_at, &L::reverse_fragments_at, sizeof(FragmentsGroup));
+    biflows_.groups().for_each([this](FieldGroupId id) {
+        groups_.push_back({.forward = biflows_.places.at(id),
+                           .reverse = biflows_.reverse_places.at(id),
+                           .uniflow = uniflows_.places.at(id),
+                           .octets = field_group(id).octets});
+    });
 }
 
 BiflowSplitter::Uniflows BiflowSplitter::split(const std::byte* record) noexcept {

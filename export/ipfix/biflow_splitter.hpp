@@ -37,7 +37,7 @@ private:
         std::uint16_t octets{};
     };
     struct alignas(8) Uniflow {
-        std::array<std::byte, kRecordSizes.back()> bytes{};
+        std::array<std::byte, kLargestRecord> bytes{};
     };
 
     void take_groups(Uniflow& to, const std::byte* record,

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "export/ipfix/core_elements.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_memory.hpp"
 #include "export/ipfix/ipfix_template.hpp"
@@ -73,20 +74,20 @@ fbInfoElement_t element_of(const char* name, std::uint32_t enterprise, std::uint
 
 /// @param enterprise  of tributary's own ones
 void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
-    for (const EnterpriseElement& own : kEnterpriseElements) {
-        fbInfoElement_t element = element_of(
-            own.name, enterprise, static_cast<std::uint16_t>(own.number), own.type, own.octets);
+    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
+        fbInfoElement_t element =
+            element_of(own.element->name, enterprise, own.element->number, own.type, own.octets);
         element.flags |= FB_IE_F_REVERSIBLE;  // libfixbuf adds the reverse element
         fbInfoModelAddElement(model, &element);
     }
-    const auto add_ntops = [model](const char* name, std::uint16_t number) {
-        fbInfoElement_t element =
-            element_of(name, kNtopEnterprise, number, IpfixType::unsigned32, 4);
-        fbInfoModelAddElement(model, &element);
-    };
-    for (const NtopElement& ntops : kNtopElements) {
-        add_ntops(ntops.in, ntops.in_number);
-        add_ntops(ntops.out, ntops.out_number);
+    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+        const auto add = [&](const char* name, std::uint16_t number) {
+            fbInfoElement_t element =
+                element_of(name, kNtopEnterprise, number, ntops.type, ntops.octets);
+            fbInfoModelAddElement(model, &element);
+        };
+        add(ntops.element->name, ntops.element->number);
+        add(ntops.element->reverse_name, ntops.element->reverse_number);
     }
     fbInfoElement_t flags = element_of(kCertElement.name, kCertEnterprise, kCertElement.number,
                                        IpfixType::unsigned8, 1);

@@ -14,7 +14,7 @@ namespace tributary {
 
 /// One field of a template, as it is on the wire.
 struct WireField {
-    /// IANA's name, one of kEnterpriseElements, kNtopElements, kCertElement, or a ReverseName.
+    /// Its name in the registry of its owner, or that of its reverse element.
     const char* element;
     std::uint16_t octets{};  ///< kVariableLength for strings
     bool of_enterprise{};    ///< its specifier has an enterprise number

@@ -34,15 +34,39 @@ TemplateKeys keys_of(const RecordTemplate& made) {
     return keys;
 }
 
+/// The data records in a set; what is left behind the last one is padding.
+std::size_t records_in(const RecordTemplate& made, MessageView set) {
+    std::size_t records = 0;
+    for (auto octets = made.octets_at(set); octets; octets = made.octets_at(set)) {
+        set = set.subspan(*octets);
+        ++records;
+    }
+    return records;
+}
+
 }  // namespace
 
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit, std::uint16_t first_id)
     : layout_(layout),
+      shapes_(layout),
       templates_(make_templates(layout, options.timestamps, element_choice(options), first_id)),
       message_(options.observation_domain, message_limit) {
+    check_sizes(message_limit);
     encode_templates(settings_of(options, message_limit));
     fingerprint_ = make_fingerprint(options.observation_domain);
+}
+
+/// A record that no message can hold would stop all behind it.
+void IpfixEncoder::check_sizes(std::size_t message_limit) const {
+    for (const RecordTemplate& each : templates_) {
+        if (kMessageHeader + MessageBuilder::kSetHeader + each.record_octets + each.text_octets >
+            message_limit) {
+            throw ExportError("an IPFIX message of at most " + std::to_string(message_limit) +
+                              " octets cannot hold each record of template " +
+                              std::to_string(each.id));
+        }
+    }
 }
 
 void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
@@ -87,11 +111,11 @@ std::optional<std::uint32_t> IpfixEncoder::announce_for(MessageView message) noe
         if (shape >= templates_.size()) {
             return std::nullopt;
         }
-        const std::size_t of_record = templates_[shape].record_octets;
-        if (octets - kSetHeader < of_record) {
+        const auto in_set = records_in(templates_[shape], sets.first(octets).subspan(kSetHeader));
+        if (in_set == 0) {
             return std::nullopt;
         }
-        records += (octets - kSetHeader) / of_record;
+        records += in_set;
         announce(static_cast<std::size_t>(shape));
         sets = sets.subspan(octets);
     }
@@ -107,16 +131,15 @@ void IpfixEncoder::announce(std::size_t shape) noexcept {
 }
 
 AppendResult IpfixEncoder::append(const std::byte* record) noexcept {
-    return add(record, shape_index(record, layout_)) ? AppendResult::added
-                                                     : AppendResult::message_full;
+    return add(record, shapes_.index_of(record)) ? AppendResult::added : AppendResult::message_full;
 }
 
 AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* second) noexcept {
-    const std::size_t shape = shape_index(first, layout_);
-    const std::size_t second_shape = shape_index(second, layout_);
+    const std::size_t shape = shapes_.index_of(first);
+    const std::size_t second_shape = shapes_.index_of(second);
     // The second one may need a set of its own.
-    const std::size_t octets = templates_[shape].record_octets + MessageBuilder::kSetHeader +
-                               templates_[second_shape].record_octets;
+    const std::size_t octets = templates_[shape].octets_of(first) + MessageBuilder::kSetHeader +
+                               templates_[second_shape].octets_of(second);
     const bool are_added = message_.has_room(templates_[shape].id, octets) && add(first, shape) &&
                            add(second, second_shape);
     return are_added ? AppendResult::added : AppendResult::message_full;
@@ -125,7 +148,7 @@ AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* 
 /// @return  false: the message has no room for the record, and nothing has changed
 bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
     const RecordTemplate& chosen = templates_[shape];
-    std::byte* const written = message_.append(chosen.id, chosen.record_octets);
+    std::byte* const written = message_.append(chosen.id, chosen.octets_of(record));
     if (written == nullptr) {
         return false;
     }

@@ -78,12 +78,14 @@ public:
     [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
 
 private:
+    void check_sizes(std::size_t message_limit) const;
     void encode_templates(const FixbufSession::Settings& settings);
     [[nodiscard]] bool add(const std::byte* record, std::size_t shape) noexcept;
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 
     RecordLayout layout_;
+    RecordShapes shapes_;
     std::vector<RecordTemplate> templates_;  ///< by shape
     MessageBuilder message_;
     std::vector<std::vector<std::byte>> announced_;  ///< messages, those of the plain shapes first

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,7 +72,10 @@ struct IpfixElement {
     IpfixType type{};                ///< octet_array when the element is unknown
     TributaryElement own{};          ///< none: it is none of our own by name and number
     TributaryElement own_reverse{};  ///< none: it is not the reverse of one either
-    bool is_padding{};               ///< paddingOctets: no value of the record
+    /// Places among the ListedCounts, as itself and as a reverse element; nothing: it is none.
+    std::optional<std::uint8_t> listed{};
+    std::optional<std::uint8_t> listed_reverse{};
+    bool is_padding{};  ///< paddingOctets: no value of the record
 };
 
 /// One field specifier of a template.

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "export/ipfix/core_elements.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_memory.hpp"
 #include "export/ipfix/ipfix_template.hpp"
@@ -36,13 +37,10 @@ std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
 }
 
 /// Those that some records have.
-FieldGroups groups_of(const MeteringProcess& metering) {
+FieldGroups all_groups(const MeteringProcess& metering) {
     FieldGroups groups;
     for (const RecordLayout& layout : metering.layouts()) {
-        const FieldGroups chosen = layout.groups();
-        for (const auto group : kFieldGroups) {
-            groups.*group = groups.*group || chosen.*group;
-        }
+        groups = groups | layout.groups();
     }
     return groups;
 }
@@ -111,7 +109,7 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       tunnel_in_key_(metering.tunnel_in_key),
-      groups_(groups_of(metering)),
+      groups_(all_groups(metering)),
       has_reverse_(std::ranges::any_of(
           metering.layouts(), [](const RecordLayout& each) { return each.reverse_at != 0; })),
       has_own_(options.enterprise_elements),
@@ -286,31 +284,32 @@ void OptionsEncoder::append_types(Messages& out) {
                         .put(kNoUnits)
                         .put(name));
     };
-    for (const EnterpriseElement& element : kEnterpriseElements) {
-        const auto number = static_cast<std::uint16_t>(element.number);
-        if (!(groups_.*element.group) || !has_own_) {
+    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
+        const FieldElement& element = *own.element;
+        if (!groups_.has(own.group) || !has_own_) {
             continue;
         }
-        describe(element.name, number, element.type, enterprise_number_);
+        describe(element.name, element.number, own.type, enterprise_number_);
         if (has_reverse_) {
-            describe(ReverseName(element.name).c_str(),
-                     static_cast<std::uint16_t>(number | kReverseBit), element.type,
+            describe(reverse_name_of(element),
+                     static_cast<std::uint16_t>(element.number | kReverseBit), own.type,
                      enterprise_number_);
         }
     }
-    for (const NtopElement& element : kNtopElements) {
+    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+        const FieldElement& element = *ntops.element;
         if (has_ntop_) {
-            describe(element.in, element.in_number, IpfixType::unsigned32, kNtopEnterprise);
+            describe(element.name, element.number, ntops.type, kNtopEnterprise);
         }
         if (has_ntop_ && has_reverse_) {
-            describe(element.out, element.out_number, IpfixType::unsigned32, kNtopEnterprise);
+            describe(element.reverse_name, element.reverse_number, ntops.type, kNtopEnterprise);
         }
     }
     if (has_cert_) {
         describe(kCertElement.name, kCertElement.number, IpfixType::unsigned8, kCertEnterprise);
     }
     if (has_cert_ && has_reverse_) {
-        describe(ReverseName(kCertElement.name).c_str(),
+        describe(reverse_name_of(kCertElement),
                  static_cast<std::uint16_t>(kCertElement.number | kReverseBit),
                  IpfixType::unsigned8, kCertEnterprise);
     }

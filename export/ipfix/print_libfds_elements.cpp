@@ -27,6 +27,10 @@ std::string_view data_type(IpfixType type) {
             return "ipv4Address";
         case IpfixType::ipv6_address:
             return "ipv6Address";
+        case IpfixType::mac_address:
+            return "macAddress";
+        case IpfixType::string:
+            return "string";
         default:
             return "octetArray";
     }
@@ -46,16 +50,16 @@ int main() {
                  "        <name>tributary</name>\n"
                  "        <biflow mode=\"split\"/>\n"
                  "    </scope>\n";
-    for (const EnterpriseElement& element : kEnterpriseElements) {
+    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
         std::cout << "    <element>\n"
                      "        <id>"
-                  << static_cast<unsigned>(element.number)
+                  << own.element->number
                   << "</id>\n"
                      "        <name>"
-                  << element.name
+                  << own.element->name
                   << "</name>\n"
                      "        <dataType>"
-                  << data_type(element.type)
+                  << data_type(own.type)
                   << "</dataType>\n"
                      "        <status>current</status>\n"
                      "    </element>\n";

@@ -4,91 +4,22 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <optional>
+#include <span>
 #include <string_view>
 
-#include "export/ipfix/element_table.hpp"
+#include "export/ipfix/core_elements.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
 
 namespace tributary {
 namespace {
 
-using element_table::Condition;
-using element_table::Element;
-using element_table::Group;
-using element_table::kElements;
-using element_table::kReverseNames;
-
-std::optional<std::size_t> chosen(std::size_t at) {
-    return at == 0 ? std::nullopt : std::optional<std::size_t>(at);
-}
-
-/// Where the group lies in a record; nothing when it was not chosen.
-std::optional<std::size_t> place_of(Group group, const RecordLayout& layout, bool is_biflow) {
-    switch (group) {
-        case Group::biflow:
-            return chosen(layout.reverse_at);
-        case Group::extremes:
-            return chosen(layout.extremes_at);
-        case Group::layer2:
-            return chosen(layout.layer2_at);
-        case Group::tcp_counts:
-            return chosen(layout.tcp_counts_at);
-        case Group::flow_label:
-            return chosen(layout.flow_label_at);
-        case Group::mpls:
-            return chosen(layout.mpls_at);
-        case Group::tunnel:
-            return chosen(layout.tunnel_at);
-        case Group::fragments:
-            return chosen(layout.fragments_at);
-        case Group::tcp_analysis:
-        case Group::tcp_flags:
-        case Group::ntop:
-            return chosen(layout.tcp_analysis_at);
-        case Group::tcp_handshake:
-            return is_biflow ? chosen(layout.tcp_analysis_at) : std::nullopt;
-        case Group::common:
-        case Group::core:
-        case Group::selector:
-        case Group::cert:
-            break;
-    }
-    return 0;
-}
-
-/// Where the group lies in the reverse direction's part of a record; nothing when it has none
-/// there.
-std::optional<std::size_t> reverse_place_of(Group group, const RecordLayout& layout) {
-    switch (group) {
-        case Group::common:
-        case Group::biflow:
-        case Group::selector:
-            return std::nullopt;
-        case Group::core:
-        case Group::cert:
-            return layout.reverse_at - kReverseShift;
-        default:
-            return place_of(group, layout.reversed(), true);
-    }
-}
-
-bool applies(Condition condition, TunnelShape tunnel) {
-    const bool is_vxlan =
-        tunnel == TunnelShape::vxlan_over_ipv4 || tunnel == TunnelShape::vxlan_over_ipv6;
-    const bool over_ipv6 =
-        tunnel == TunnelShape::over_ipv6 || tunnel == TunnelShape::vxlan_over_ipv6;
-    switch (condition) {
-        case Condition::over_ipv4:
-            return tunnel != TunnelShape::none && !over_ipv6;
-        case Condition::over_ipv6:
-            return over_ipv6;
-        case Condition::vxlan:
-            return is_vxlan;
-        default:
-            return tunnel != TunnelShape::none;
-    }
-}
+/// All that decides which fields the records of a shape have.
+struct Template {
+    const RecordShape& shape;
+    const RecordLayout& layout;
+    TimestampUnit timestamps;
+    const ElementChoice& choice;
+};
 
 bool applies(Condition condition, TimestampUnit timestamps) {
     switch (condition) {
@@ -101,7 +32,8 @@ bool applies(Condition condition, TimestampUnit timestamps) {
     }
 }
 
-bool applies(Condition condition, const RecordShape& shape, TimestampUnit timestamps) {
+bool applies(Condition condition, const Template& made) {
+    const RecordShape& shape = made.shape;
     switch (condition) {
         case Condition::always:
             return true;
@@ -115,132 +47,145 @@ bool applies(Condition condition, const RecordShape& shape, TimestampUnit timest
             return shape.icmp && shape.ipv6;
         case Condition::vlan:
             return shape.vlan;
-        case Condition::one_tag:
-            return shape.dot1q_tags >= 1;
-        case Condition::two_tags:
-            return shape.dot1q_tags >= 2;
-        case Condition::mac_addresses:
-            return !shape.no_mac_addresses;
-        case Condition::mpls_labels:
-            return shape.mpls_labels;
-        case Condition::tcp:
-            return shape.tcp != TcpShape::none;
-        case Condition::tcp_size:
-            return shape.tcp == TcpShape::with_size;
-        case Condition::any_tunnel:
-        case Condition::over_ipv4:
-        case Condition::over_ipv6:
-        case Condition::vxlan:
-            return applies(condition, shape.tunnel);
+        case Condition::biflow:
+            return made.layout.reverse_at != 0;
         case Condition::milliseconds:
         case Condition::microseconds:
         case Condition::nanoseconds:
             break;
     }
-    return applies(condition, timestamps);
+    return applies(condition, made.timestamps);
 }
 
-KeyRole key_role_of(const Element& element) {
-    if (element.group == Group::tunnel) {
-        return element.condition == Condition::vxlan
-                   ? KeyRole::none  // it has the same value as tunnelId
-                   : KeyRole::with_tunnel_in_key;
-    }
-    constexpr std::size_t kKey = offsetof(FlowRecordCore, key);
-    const bool is_in_key = element.group == Group::common && element.offset >= kKey &&
-                           element.offset < kKey + sizeof(FlowKey);
-    return is_in_key ? KeyRole::always : KeyRole::none;
+/// Whether an element was chosen, if its group is in the record.
+bool is_chosen(FieldGroupId group, std::size_t index, const PartialGroups& partial) {
+    return !partial.groups.has(group) || partial.has(group, index);
 }
 
-/// Whether an element was chosen, if its group has a place.
-bool is_chosen(const Element& element, const PartialGroups& partial) {
-    if (partial == PartialGroups{}) {
-        return true;
-    }
-    const auto* const found =
-        std::ranges::find(kGroupElements, std::string_view(element.name), &GroupElement::name);
-    return found == kGroupElements.end() || !(partial.groups.*(found->group)) ||
-           partial.elements[static_cast<std::size_t>(found - kGroupElements.begin())];
+/// Whether another group of the record exports an element of this name.
+bool is_in_other_group(std::string_view name, FieldGroupId own, const Template& made) {
+    bool is_found = false;
+    made.layout.groups().for_each([&](FieldGroupId id) {
+        const std::span<const FieldElement> elements = field_group(id).elements;
+        for (std::size_t index = 0; index < elements.size(); ++index) {
+            is_found = is_found || (id != own && name == elements[index].name &&
+                                    is_chosen(id, index, made.choice.partial));
+        }
+    });
+    return is_found;
 }
 
-/// Whether records of this layout have an element, if its group has a place.
-bool is_in_record(const Element& element, const RecordLayout& layout, const ElementChoice& choice) {
-    if (element.group == Group::ntop) {
-        return choice.ntop && choice.enterprise;
-    }
-    if (element.group == Group::cert) {
-        return choice.cert;
-    }
-    if (!choice.enterprise && tributary_element(element.name) != TributaryElement::none) {
+bool is_exported(FieldGroupId group, std::size_t index, const Template& made) {
+    const FieldElement& element = field_group(group).elements[index];
+    if (element.owner != ElementOwner::iana && !made.choice.enterprise) {
         return false;
     }
-    if (element.group == Group::selector) {
-        return choice.selector;
+    if (element.owner == ElementOwner::ntop) {
+        return made.choice.ntop;
     }
-    if (element.group == Group::tcp_flags) {
-        // In each record, except the elements that group tcp-counts has already.
-        return layout.tcp_counts_at == 0 || !is_chosen(element, choice.partial);
+    return element.may_be_chosen ? is_chosen(group, index, made.choice.partial)
+                                 : !is_in_other_group(element.name, group, made);
+}
+
+bool is_exported(const CoreElement& each, const Template& made) {
+    switch (each.part) {
+        case CorePart::biflow:
+            return made.layout.reverse_at != 0;
+        case CorePart::selector:
+            return made.choice.selector;
+        case CorePart::cert:
+            return made.choice.cert;
+        case CorePart::common:
+        case CorePart::direction:
+            break;
     }
-    return is_chosen(element, choice.partial);
+    return true;
 }
 
 /// @source  RFC 7125 §3 and RFC 7011 §6.2: tcpControlBits may be of one octet, the lower one
-Encoding encoding_of(const Element& element, const ElementChoice& choice) {
+Encoding encoding_of(const FieldElement& element, const ElementChoice& choice) {
     static_assert(std::endian::native == std::endian::little);
     const bool is_reduced =
         choice.tcp_control_bits == 1 && std::string_view(element.name) == "tcpControlBits";
     return is_reduced ? Encoding::octets1 : element.encoding;
 }
 
-/// The name of an element in the other direction of a biflow.
-const char* reverse_name_of(std::size_t element) {
-    const auto* const of_ntop = std::ranges::find(
-        kNtopElements, std::string_view(kElements.at(element).name), &NtopElement::in);
-    return of_ntop != kNtopElements.end() ? of_ntop->out : kReverseNames.at(element).c_str();
+KeyRole key_role_of(const CoreElement& each) {
+    const bool is_in_key = each.element.in_key && each.part != CorePart::selector;
+    return is_in_key ? KeyRole::always : KeyRole::none;
 }
 
-/// Appends the reverse direction's fields, which are those of the first in the same order.
-void append_reverse_fields(std::vector<TemplateField>& fields, RecordShape shape,
-                           const RecordLayout& layout, TimestampUnit timestamps,
-                           const ElementChoice& choice) {
-    shape.tunnel = shape.reverse_tunnel();
-    for (std::size_t index = 0; index < kElements.size(); ++index) {
-        const Element& element = kElements[index];
-        const auto place = reverse_place_of(element.group, layout);
-        if (place && applies(element.condition, shape, timestamps) &&
-            is_in_record(element, layout, choice)) {
-            fields.push_back({.element = reverse_name_of(index),
-                              .of_enterprise = true,
-                              .key = KeyRole::none,
-                              .encoding = encoding_of(element, choice),
-                              .from = static_cast<std::uint16_t>(*place + element.offset)});
+/// Appends the fields of one direction, and those of both to the forward one.
+class Fields {
+public:
+    Fields(std::vector<TemplateField>& to, const Template& made, bool is_reverse)
+        : to_(to), made_(made), is_reverse_(is_reverse) {}
+
+    void append_core(bool behind_groups) {
+        for (const CoreElement& each : kCoreElements) {
+            const bool is_of_direction =
+                each.part == CorePart::direction || each.part == CorePart::cert;
+            if ((each.part == CorePart::cert) == behind_groups &&
+                (is_of_direction || !is_reverse_) && applies(each.element.condition, made_) &&
+                is_exported(each, made_)) {
+                append(each.element, place_of(each.part), key_role_of(each));
+            }
         }
     }
-}
+    void append_groups() {
+        made_.layout.groups().for_each([this](FieldGroupId id) { append_group(id); });
+    }
 
-bool is_of_enterprise(const Element& element) {
-    return element.group == Group::ntop || element.group == Group::cert ||
-           tributary_element(element.name) != TributaryElement::none;
-}
+private:
+    void append_group(FieldGroupId id) {
+        const FieldGroup& group = field_group(id);
+        const bool has_own_back = is_reverse_ && group.variant_of_both == nullptr;
+        const auto& variants = has_own_back ? made_.shape.reverse_variants : made_.shape.variants;
+        const std::size_t place =
+            is_reverse_ ? made_.layout.reverse_places.at(id) : made_.layout.places.at(id);
+        for (std::size_t index = 0; index < group.elements.size(); ++index) {
+            const FieldElement& element = group.elements[index];
+            if ((element.variants >> variants.at(id) & 1U) != 0 &&
+                applies(element.condition, made_) && is_exported(id, index, made_)) {
+                append(element, place,
+                       element.in_key ? KeyRole::with_tunnel_in_key : KeyRole::none);
+            }
+        }
+    }
+    void append(const FieldElement& element, std::size_t place, KeyRole key) {
+        to_.push_back({.element = is_reverse_ ? reverse_name_of(element) : element.name,
+                       .of_enterprise = is_reverse_ || element.owner != ElementOwner::iana,
+                       .key = is_reverse_ ? KeyRole::none : key,
+                       .encoding = encoding_of(element, made_.choice),
+                       .from = static_cast<std::uint16_t>(place + element.offset),
+                       .text_octets = element.text_octets});
+    }
+    [[nodiscard]] std::size_t place_of(CorePart part) const noexcept {
+        if (part == CorePart::biflow) {
+            return made_.layout.reverse_at;
+        }
+        return is_reverse_ ? made_.layout.reverse_at - kReverseShift : 0;
+    }
+
+    std::vector<TemplateField>& to_;
+    const Template& made_;
+    bool is_reverse_;
+};
 
 }  // namespace
 
 std::vector<TemplateField> fields_of(const RecordShape& shape, const RecordLayout& layout,
                                      TimestampUnit timestamps, const ElementChoice& choice) {
     std::vector<TemplateField> fields;
-    for (const Element& element : kElements) {
-        const auto place = place_of(element.group, layout, layout.reverse_at != 0);
-        if (place && applies(element.condition, shape, timestamps) &&
-            is_in_record(element, layout, choice)) {
-            fields.push_back({.element = element.name,
-                              .of_enterprise = is_of_enterprise(element),
-                              .key = key_role_of(element),
-                              .encoding = encoding_of(element, choice),
-                              .from = static_cast<std::uint16_t>(*place + element.offset)});
+    const Template made{shape, layout, timestamps, choice};
+    for (const bool is_reverse : {false, true}) {
+        if (is_reverse && !shape.has_reverse) {
+            break;
         }
-    }
-    if (shape.has_reverse()) {
-        append_reverse_fields(fields, shape, layout, timestamps, choice);
+        Fields direction(fields, made, is_reverse);
+        direction.append_core(false);
+        direction.append_groups();
+        direction.append_core(true);
     }
     return fields;
 }

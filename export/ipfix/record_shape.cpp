@@ -1,147 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix/record_shape.hpp"
 
-#include <algorithm>
-
 namespace tributary {
 namespace {
 
-// An index is a number with one digit for each property, the lowest first; the bases below are the
-// numbers of values of a digit. The properties of a group that was not chosen have no digit, so
-// that there are no more shapes, and no more template ids, than the layout can produce.
-constexpr std::size_t kTagCounts = 3;
-constexpr auto kTunnelShapes = static_cast<std::size_t>(TunnelShape::count);
-constexpr auto kTcpShapes = static_cast<std::size_t>(TcpShape::count);
-
-/// Calls `digit(property, base)` for each property of the shape that has a digit.
-template <class Shape, class Digit>
-void for_each_digit(Shape& shape, const RecordLayout& layout, Digit digit) noexcept {
-    digit(shape.ipv6, 2);
-    digit(shape.icmp, 2);
-    digit(shape.vlan, 2);
-    if (layout.layer2_at != 0) {
-        digit(shape.dot1q_tags, kTagCounts);
-        digit(shape.no_mac_addresses, 2);
-    }
-    if (layout.mpls_at != 0) {
-        digit(shape.mpls_labels, 2);
-    }
-    if (layout.tunnel_at != 0) {
-        digit(shape.tunnel, kTunnelShapes);
-    }
-    if (layout.tcp_analysis_at != 0) {
-        digit(shape.tcp, kTcpShapes);
-    }
-    if (layout.reverse_at != 0) {
-        digit(shape.reverse, 1 + (layout.reverse_tunnel_at != 0 ? kTunnelShapes : 1));
-    }
-}
-
-TunnelShape tunnel_shape(const TunnelGroup& tunnel) noexcept {
-    const bool over_ipv6 = tunnel.ip_version == 6;
-    switch (tunnel.kind) {
-        case TunnelKind::none:
-            return TunnelShape::none;
-        case TunnelKind::vxlan:
-            return over_ipv6 ? TunnelShape::vxlan_over_ipv6 : TunnelShape::vxlan_over_ipv4;
-        default:
-            return over_ipv6 ? TunnelShape::over_ipv6 : TunnelShape::over_ipv4;
-    }
-}
-
-std::uint8_t tags_of(const Layer2Group& layer2) noexcept {
-    return std::min<std::uint8_t>(layer2.vlan_tags, kTagCounts - 1);
-}
-
-/// The group of type `Group` that lies at `at`.
-template <class Group>
-const Group& group(const std::byte* record, std::uint16_t at) noexcept {
-    return *reinterpret_cast<const Group*>(record + at);
-}
-
-TcpShape tcp_shape(const TcpAnalysisGroup& tcp) noexcept {
-    return tcp.has_size() ? TcpShape::with_size : TcpShape::plain;
-}
-
-/// Makes the shape of a biflow's first direction that of both.
-void add_reverse(RecordShape& shape, const std::byte* record, const RecordLayout& layout) noexcept {
-    shape.reverse = 1;
-    if (layout.reverse_layer2_at != 0) {
-        const auto& layer2 = group<Layer2Group>(record, layout.reverse_layer2_at);
-        shape.dot1q_tags = std::max(shape.dot1q_tags, tags_of(layer2));
-        shape.no_mac_addresses = shape.no_mac_addresses && !layer2.has_mac_addresses;
-    }
-    if (layout.reverse_mpls_at != 0) {
-        shape.mpls_labels =
-            shape.mpls_labels || group<MplsGroup>(record, layout.reverse_mpls_at).labels != 0;
-    }
-    if (shape.tcp != TcpShape::none) {
-        shape.tcp = std::max(
-            shape.tcp, tcp_shape(group<TcpAnalysisGroup>(record, layout.reverse_tcp_analysis_at)));
-    }
-    if (layout.reverse_tunnel_at != 0) {
-        const TunnelShape tunnel =
-            tunnel_shape(group<TunnelGroup>(record, layout.reverse_tunnel_at));
-        shape.reverse = static_cast<std::uint8_t>(1 + static_cast<unsigned>(tunnel));
-    }
-}
+// The weights of what every record has.
+constexpr std::size_t kIcmp = 2;
+constexpr std::size_t kVlan = 4;
 
 }  // namespace
 
-std::size_t RecordShape::index(const RecordLayout& layout) const noexcept {
-    std::size_t index = 0;
-    std::size_t weight = 1;
-    for_each_digit(*this, layout, [&](auto property, std::size_t base) {
-        index += static_cast<std::size_t>(property) * weight;
-        weight *= base;
+RecordShapes::RecordShapes(const RecordLayout& layout) noexcept : reverse_at_(layout.reverse_at) {
+    std::size_t weight = kPlainShapes;
+    std::size_t back_weight = 1;
+    layout.groups().for_each([&](FieldGroupId id) {
+        const FieldGroup& group = field_group(id);
+        if (group.variants <= 1) {
+            return;
+        }
+        const bool has_own_back = reverse_at_ != 0 && group.variant_of_both == nullptr;
+        digits_[digit_count_] = {.group = &group,
+                                 .id = id,
+                                 .at = layout.places[id],
+                                 .back_at = layout.reverse_places[id],
+                                 .weight = weight,
+                                 .back_weight = has_own_back ? back_weight : 0};
+        ++digit_count_;
+        weight *= group.variants;
+        back_weight *= has_own_back ? group.variants : 1;
     });
-    return index;
+    reverse_weight_ = weight;
+    count_ = reverse_at_ != 0 ? weight * (1 + back_weight) : weight;
 }
 
-RecordShape RecordShape::at(std::size_t index, const RecordLayout& layout) noexcept {
-    RecordShape shape;
-    for_each_digit(shape, layout, [&index]<class Property>(Property& property, std::size_t base) {
-        property = static_cast<Property>(index % base);
-        index /= base;
-    });
+std::size_t RecordShapes::index_of(const std::byte* record) const noexcept {
+    const FlowKey& key = reinterpret_cast<const FlowRecordCore*>(record)->key;
+    const bool ipv6 = key.ip_version != 4;
+    const bool icmp = key.protocol == (ipv6 ? ip_protocol::kIcmpV6 : ip_protocol::kIcmp);
+    std::size_t index = (ipv6 ? 1 : 0) + (icmp ? kIcmp : 0) + (key.vlan.value != 0 ? kVlan : 0);
+    const bool has_reverse =
+        reverse_at_ != 0 &&
+        reinterpret_cast<const ReverseGroup*>(record + reverse_at_)->packets != 0;
+    std::size_t reverse = has_reverse ? 1 : 0;
+    for (const Digit& digit : digits()) {
+        std::uint8_t variant = digit.group->variant_of(record + digit.at, key.protocol);
+        if (has_reverse) {
+            const std::uint8_t back = digit.group->variant_of(record + digit.back_at, key.protocol);
+            variant =
+                digit.back_weight != 0 ? variant : digit.group->variant_of_both(variant, back);
+            reverse += digit.back_weight * back;
+        }
+        index += digit.weight * variant;
+    }
+    return index + reverse * reverse_weight_;
+}
+
+RecordShape RecordShapes::at(std::size_t index) const noexcept {
+    RecordShape shape{.ipv6 = index % 2 != 0,
+                      .icmp = index / kIcmp % 2 != 0,
+                      .vlan = index / kVlan % 2 != 0,
+                      .has_reverse = index >= reverse_weight_};
+    for (const Digit& digit : digits()) {
+        const std::size_t base = digit.group->variants;
+        shape.variants.at(digit.id) = static_cast<std::uint8_t>(index / digit.weight % base);
+        if (shape.has_reverse && digit.back_weight != 0) {
+            shape.reverse_variants.at(digit.id) =
+                static_cast<std::uint8_t>((index / reverse_weight_ - 1) / digit.back_weight % base);
+        }
+    }
     return shape;
-}
-
-RecordShape RecordShape::of(const std::byte* record, const RecordLayout& layout) noexcept {
-    const FlowKey& key = group<FlowRecordCore>(record, 0).key;
-    RecordShape shape;
-    shape.ipv6 = key.ip_version != 4;
-    shape.icmp = key.protocol == (shape.ipv6 ? ip_protocol::kIcmpV6 : ip_protocol::kIcmp);
-    shape.vlan = key.vlan.value != 0;
-    if (layout.layer2_at != 0) {
-        const auto& layer2 = group<Layer2Group>(record, layout.layer2_at);
-        shape.dot1q_tags = tags_of(layer2);
-        shape.no_mac_addresses = !layer2.has_mac_addresses;
-    }
-    if (layout.mpls_at != 0) {
-        shape.mpls_labels = group<MplsGroup>(record, layout.mpls_at).labels != 0;
-    }
-    if (layout.tunnel_at != 0) {
-        shape.tunnel = tunnel_shape(group<TunnelGroup>(record, layout.tunnel_at));
-    }
-    if (layout.tcp_analysis_at != 0 && key.protocol == ip_protocol::kTcp) {
-        shape.tcp = tcp_shape(group<TcpAnalysisGroup>(record, layout.tcp_analysis_at));
-    }
-    if (layout.reverse_at != 0 && group<ReverseGroup>(record, layout.reverse_at).packets != 0) {
-        add_reverse(shape, record, layout);
-    }
-    return shape;
-}
-
-std::size_t shape_index(const std::byte* record, const RecordLayout& layout) noexcept {
-    return RecordShape::of(record, layout).index(layout);
-}
-
-std::size_t shape_count(const RecordLayout& layout) noexcept {
-    const RecordShape any;
-    std::size_t count = 1;
-    for_each_digit(any, layout, [&count](auto, std::size_t base) { count *= base; });
-    return count;
 }
 
 }  // namespace tributary

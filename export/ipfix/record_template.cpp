@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix/record_template.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/ntp_time.hpp"
 #include "export/ipfix/record_shape.hpp"
 
@@ -50,8 +52,23 @@ std::uint64_t to_segment(std::uint32_t vni) noexcept {
     return kVxlan << 56U | vni;
 }
 
-std::byte* encode_value(Encoding encoding, const std::byte* from, std::byte* out) noexcept {
-    switch (encoding) {
+/// The length of a BoundedText, also of one that was read from a damaged disk.
+std::uint8_t text_length(const TemplateField& field, const std::byte* record) noexcept {
+    return std::min(std::to_integer<std::uint8_t>(record[field.from]), field.text_octets);
+}
+
+/// @source  RFC 7011 §7: below 255 octets the length in front is one octet
+std::byte* put_text(std::byte* out, const TemplateField& field, const std::byte* record) noexcept {
+    const std::uint8_t length = text_length(field, record);
+    *out = std::byte{length};
+    std::memcpy(out + 1, record + field.from + 1, length);
+    return out + 1 + length;
+}
+
+std::byte* encode_value(const TemplateField& field, const std::byte* record,
+                        std::byte* out) noexcept {
+    const std::byte* const from = record + field.from;
+    switch (field.encoding) {
         case Encoding::octets1:
             return copy<1>(out, from);
         case Encoding::octets3:
@@ -78,53 +95,57 @@ std::byte* encode_value(Encoding encoding, const std::byte* from, std::byte* out
             return put(out, std::uint64_t{get<std::uint32_t>(from)});
         case Encoding::vxlan_segment:
             return put(out, to_segment(get<std::uint32_t>(from)));
+        case Encoding::text:
+            return put_text(out, field, record);
     }
     return out;
 }
 
 }  // namespace
 
-std::uint16_t octets_of(Encoding encoding) noexcept {
-    switch (encoding) {
-        case Encoding::octets1:
-            return 1;
-        case Encoding::unsigned2:
-            return 2;
-        case Encoding::octets3:
-            return 3;
-        case Encoding::octets4:
-        case Encoding::unsigned4:
-            return 4;
-        case Encoding::octets6:
-            return 6;
-        case Encoding::octets16:
-            return 16;
-        case Encoding::unsigned8:
-        case Encoding::milliseconds:
-        case Encoding::ntp_microseconds:
-        case Encoding::ntp_nanoseconds:
-        case Encoding::selector:
-        case Encoding::vxlan_segment:
-            break;
-    }
-    return 8;
-}
-
 void RecordTemplate::write(const std::byte* record, std::byte* out) const noexcept {
     for (const TemplateField& field : fields) {
-        out = encode_value(field.encoding, record + field.from, out);
+        out = encode_value(field, record, out);
     }
+}
+
+std::size_t RecordTemplate::octets_with_text(const std::byte* record) const noexcept {
+    std::size_t octets = record_octets;
+    for (const TemplateField& field : fields) {
+        if (field.encoding == Encoding::text) {
+            octets += text_length(field, record);
+        }
+    }
+    return octets;
+}
+
+std::optional<std::size_t> RecordTemplate::octets_at(MessageView records) const noexcept {
+    std::size_t octets = record_octets;
+    std::size_t at = 0;
+    for (const TemplateField& field : fields) {
+        if (field.encoding != Encoding::text) {
+            at += tributary::octets_of(field.encoding);
+        } else if (at < records.size()) {
+            const auto length = std::to_integer<std::size_t>(records[at]);
+            octets += length;
+            at += 1 + length;
+        }
+    }
+    return octets <= records.size() ? std::optional(octets) : std::nullopt;
 }
 
 std::vector<RecordTemplate> make_templates(const RecordLayout& layout, TimestampUnit timestamps,
                                            const ElementChoice& choice, std::uint16_t first_id) {
     std::vector<RecordTemplate> templates;
-    for (std::size_t index = 0; index < shape_count(layout); ++index) {
+    const RecordShapes shapes(layout);
+    for (std::size_t index = 0; index < shapes.count(); ++index) {
         RecordTemplate& made = templates.emplace_back();
         made.id = static_cast<std::uint16_t>(first_id + index);
-        made.fields = fields_of(RecordShape::at(index, layout), layout, timestamps, choice);
+        made.fields = fields_of(shapes.at(index), layout, timestamps, choice);
         for (const TemplateField& field : made.fields) {
-            made.record_octets += octets_of(field.encoding);
+            const bool is_text = field.encoding == Encoding::text;
+            made.record_octets += is_text ? 1 : octets_of(field.encoding);
+            made.text_octets += field.text_octets;
         }
     }
     return templates;

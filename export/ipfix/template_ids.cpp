@@ -14,7 +14,7 @@ std::vector<std::uint16_t> first_template_ids(std::span<const RecordLayout> layo
     std::size_t next = kFirstTemplateId;
     std::size_t end = kFurtherTemplateIds;
     for (const RecordLayout& layout : layouts) {
-        const std::size_t shapes = shape_count(layout);
+        const std::size_t shapes = RecordShapes(layout).count();
         if (shapes > end - next) {
             throw ExportError("the " + std::to_string(layouts.size()) +
                               " kinds of records need more template ids than there are");

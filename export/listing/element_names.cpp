@@ -3,8 +3,10 @@
 
 #include <fixbuf/public.h>
 
+#include <optional>
 #include <string_view>
 
+#include "export/ipfix/core_elements.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_memory.hpp"
 #include "export/ipfix/reverse_elements.hpp"
@@ -25,13 +27,28 @@ bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) !
 
 /// The element of tributary's own with this number under its enterprise; for a reverse element the
 /// forward one.
-const EnterpriseElement* own_element(std::uint32_t enterprise, std::uint16_t number) noexcept {
-    return enterprise != 0 ? enterprise_element(static_cast<std::uint16_t>(number & ~kReverseBit))
-                           : nullptr;
+std::optional<EnterpriseElement> own_element(std::uint32_t enterprise,
+                                             std::uint16_t number) noexcept {
+    return enterprise != 0
+               ? tributary::own_element(static_cast<std::uint16_t>(number & ~kReverseBit))
+               : std::nullopt;
 }
 
-std::string own_name(const EnterpriseElement& own, std::uint16_t number) {
-    return is_reverse(number) ? ReverseName(own.name).c_str() : own.name;
+std::string name_of(const FieldElement& element, std::uint16_t number) {
+    return is_reverse(number) ? reverse_name_of(element) : element.name;
+}
+
+/// The name of the element of ntop's with this number; nullptr: there is none here.
+const char* ntop_name(std::uint16_t number) {
+    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+        if (ntops.element->number == number) {
+            return ntops.element->name;
+        }
+        if (ntops.element->reverse_number == number) {
+            return ntops.element->reverse_name;
+        }
+    }
+    return nullptr;
 }
 
 std::string number_name(const IpfixElement& element) {
@@ -76,18 +93,16 @@ std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterp
         return Entry{known->ref.name, to_type(known->type)};
     }
     if (enterprise == kNtopEnterprise) {
-        if (const char* const name = ntop_element(number)) {
+        if (const char* const name = ntop_name(number)) {
             return Entry{name, IpfixType::unsigned32};
         }
     }
     if (enterprise == kCertEnterprise && (number & ~kReverseBit) == kCertElement.number) {
-        return Entry{
-            is_reverse(number) ? ReverseName(kCertElement.name).c_str() : kCertElement.name,
-            IpfixType::unsigned8};
+        return Entry{name_of(kCertElement, number), IpfixType::unsigned8};
     }
-    const EnterpriseElement* const own = own_element(enterprise, number);
-    if (enterprise == kDocumentationEnterprise && own != nullptr) {
-        return Entry{own_name(*own, number), own->type};
+    const auto own = own_element(enterprise, number);
+    if (enterprise == kDocumentationEnterprise && own) {
+        return Entry{name_of(*own->element, number), own->type};
     }
     return std::nullopt;
 }
@@ -138,14 +153,36 @@ bool ElementNames::rename(IpfixElement& element, const std::string& name) {
     return true;
 }
 
+/// @param is_own  it is one of tributary's by number and name
+void ElementNames::set_places(IpfixElement& element, bool is_own) const {
+    const auto find = [this](ElementOwner owner, std::uint16_t number) {
+        const auto place = counts_.find(owner, number);
+        return place ? std::optional(static_cast<std::uint8_t>(*place)) : std::nullopt;
+    };
+    element.listed.reset();
+    element.listed_reverse.reset();
+    if (element.enterprise == 0) {
+        element.listed = find(ElementOwner::iana, element.number);
+    } else if (element.enterprise == kReverseEnterprise) {
+        element.listed_reverse = find(ElementOwner::iana, element.number);
+    } else if (is_own && is_reverse(element.number)) {
+        element.listed_reverse = find(ElementOwner::tributary,
+                                      static_cast<std::uint16_t>(element.number & ~kReverseBit));
+    } else if (is_own) {
+        element.listed = find(ElementOwner::tributary, element.number);
+    }
+}
+
 /// An element of tributary's has its meaning by its described name, also where that is already used
 /// for the same element of another enterprise.
-void ElementNames::give_meaning(IpfixElement& element, std::string_view description) {
-    const EnterpriseElement* const own = own_element(element.enterprise, element.number);
-    const bool is_own = own != nullptr && own_name(*own, element.number) == description;
-    const TributaryElement number = is_own ? own->number : TributaryElement::none;
+void ElementNames::give_meaning(IpfixElement& element, std::string_view description) const {
+    const auto own = own_element(element.enterprise, element.number);
+    const bool is_own = own && name_of(*own->element, element.number) == description;
+    const TributaryElement number =
+        is_own ? static_cast<TributaryElement>(own->element->number) : TributaryElement::none;
     element.own = is_reverse(element.number) ? TributaryElement::none : number;
     element.own_reverse = is_reverse(element.number) ? number : TributaryElement::none;
+    set_places(element, is_own);
 }
 
 void ElementNames::learn(const IpfixRecord& record) {
@@ -182,10 +219,10 @@ void ElementNames::describe(const Description& description) {
         ++refused_names_;
         return;
     }
-    const EnterpriseElement* const own = own_element(description.enterprise, number);
+    const auto own = own_element(description.enterprise, number);
     const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
-        (own != nullptr && name == own_name(*own, number)) || (entry && name == entry->name);
+        (own && name == name_of(*own->element, number)) || (entry && name == entry->name);
     if ((is_known && rename(*element, name)) ||
         rename(*element, std::to_string(description.enterprise) + '/' + name)) {
         element->type = description.type;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "export/ipfix/ipfix_template.hpp"
+#include "export/listing/listed_counts.hpp"
 
 namespace tributary {
 
@@ -85,12 +86,14 @@ private:
 
     [[nodiscard]] IpfixElement* element(Key key);
     [[nodiscard]] bool rename(IpfixElement& element, const std::string& name);
-    static void give_meaning(IpfixElement& element, std::string_view description);
+    void give_meaning(IpfixElement& element, std::string_view description) const;
+    void set_places(IpfixElement& element, bool is_own) const;
     void describe(const Description& description);
 
     std::shared_ptr<const ElementRegistry> registry_;  ///< of all inputs that are read
     // Ordered, because an input could choose numbers that one bucket of a hash table has to take.
     std::map<Key, IpfixElement> elements_;
+    ListedCounts counts_;
     std::set<std::string> taken_;  ///< the names of all elements
     std::size_t unregistered_{};   ///< of the elements
     std::uint64_t refused_names_{};

@@ -101,7 +101,7 @@ struct Match {
     }
     bool operator()(ReasonCondition wanted) const { return flow.core.end_reason == wanted.reason; }
     bool operator()(const MeasureCondition& wanted) const {
-        const std::optional<WideCount> value = wanted.measure->value(flow);
+        const std::optional<WideCount> value = wanted.measure.value(flow);
         return value && compare(*value, wanted.comparison, wanted.number);
     }
 };

@@ -62,7 +62,7 @@ enum class Comparison : std::uint8_t { equal, unequal, less, at_most, more, at_l
 
 /// A flow that does not have the measure does not match.
 struct MeasureCondition {
-    const FlowMeasure* measure{};
+    FlowMeasure measure{};
     Comparison comparison{};
     std::uint64_t number{};
 };

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/listing/flow_words.hpp"
 #include "export/listing/ip_text.hpp"
 
@@ -33,9 +34,7 @@ std::string port_text(const FlowKey& key, L4Port port) {
     return has_ports(key) ? std::to_string(port.value) : std::string();
 }
 
-template <TcpCountsView FlowView::*kDirection, TcpCountsView::Count kCount>
-std::string tcp_text(const FlowView& flow) {
-    const std::optional<std::uint64_t>& count = flow.*kDirection.*kCount;
+std::string count_text(const std::optional<std::uint64_t>& count) {
     return count ? std::to_string(*count) : std::string();
 }
 
@@ -49,7 +48,6 @@ std::string tunnel_address_text(const FlowView& flow, const IpAddress& address) 
 }
 
 using Flow = const FlowView&;
-using Tcp = TcpCountsView;
 
 constexpr std::array kColumns{
     CsvColumn{"flowStartMilliseconds", [](Flow flow) { return milliseconds_text(flow.start()); }},
@@ -109,35 +107,43 @@ constexpr std::array kColumns{
               [](Flow flow) { return tunnel_address_text(flow, flow.tunnel.source); }},
     CsvColumn{"tunnelDestinationIPAddress",
               [](Flow flow) { return tunnel_address_text(flow, flow.tunnel.destination); }},
-    CsvColumn{"retransmissions", &tcp_text<&FlowView::tcp, &Tcp::retransmissions>},
-    CsvColumn{"duplicates", &tcp_text<&FlowView::tcp, &Tcp::duplicates>},
-    CsvColumn{"outOfOrder", &tcp_text<&FlowView::tcp, &Tcp::out_of_order>},
-    CsvColumn{"zeroWindow", &tcp_text<&FlowView::tcp, &Tcp::zero_windows>},
-    CsvColumn{"reverseRetransmissions", &tcp_text<&FlowView::reverse_tcp, &Tcp::retransmissions>},
-    CsvColumn{"reverseDuplicates", &tcp_text<&FlowView::reverse_tcp, &Tcp::duplicates>},
-    CsvColumn{"reverseOutOfOrder", &tcp_text<&FlowView::reverse_tcp, &Tcp::out_of_order>},
-    CsvColumn{"reverseZeroWindow", &tcp_text<&FlowView::reverse_tcp, &Tcp::zero_windows>},
 };
 
 }  // namespace
 
 std::string flow_csv_header() {
     std::string line;
-    for (const CsvColumn& column : kColumns) {
+    const auto add = [&line](std::string_view name) {
         line += line.empty() ? "" : ",";
-        line += column.name;
+        line += name;
+    };
+    for (const CsvColumn& column : kColumns) {
+        add(column.name);
+    }
+    const ListedCounts counts;
+    for (const bool is_reverse : {false, true}) {
+        for (std::size_t place = 0; place < counts.size(); ++place) {
+            const FieldElement& element = *counts.at(place).element;
+            if (counts.has_column(place)) {
+                add(is_reverse ? reverse_name_of(element) : element.name);
+            }
+        }
     }
     return line;
 }
 
 std::string flow_csv(const FlowView& flow) {
     std::string line;
-    bool is_first = true;
     for (const CsvColumn& column : kColumns) {
-        line += is_first ? "" : ",";
-        line += column.text(flow);
-        is_first = false;
+        line += column.text(flow) + ',';
     }
+    const ListedCounts counts;
+    for (const ListedValues& values : {flow.counts, flow.reverse_counts}) {
+        for (std::size_t place = 0; place < counts.size(); ++place) {
+            line += counts.has_column(place) ? count_text(values.at(place)) + ',' : "";
+        }
+    }
+    line.pop_back();
     return line;
 }
 

@@ -138,7 +138,7 @@ private:
 
     /// Conditions that begin with a word of their own.
     std::optional<FlowCondition> parse_own() {
-        if (const FlowMeasure* const measure = find_measure(words_.word())) {
+        if (const auto measure = find_measure(words_.word())) {
             words_.advance();
             return parse_measure(*measure);
         }
@@ -167,7 +167,7 @@ private:
     }
 
     FlowCondition parse_measure(const FlowMeasure& measure) {
-        MeasureCondition condition{.measure = &measure};
+        MeasureCondition condition{.measure = measure};
         if (const auto comparison = parse_comparison(words_.word())) {
             condition.comparison = *comparison;
             words_.advance();

@@ -96,9 +96,9 @@ constexpr std::array kKinds{
     throw GroupFieldError("--by: '" + printable(text) + "': " + why);
 }
 
-void add_counts(const TcpCountsView& counts, TcpSums& sums) noexcept {
+void add_counts(const ListedValues& counts, CountSums& sums) noexcept {
     for (std::size_t index = 0; index < sums.size(); ++index) {
-        if (const auto& count = counts.*kTcpCounts[index].count) {
+        if (const auto& count = counts.at(index)) {
             sums[index] = sums[index].value_or(0) + *count;
         }
     }
@@ -170,9 +170,9 @@ std::string group_field_names() {
     return names;
 }
 
-std::optional<WideCount> FlowGroup::tcp_count(std::size_t index) const noexcept {
-    const std::optional<WideCount>& forward = tcp.at(index);
-    const std::optional<WideCount>& reverse = reverse_tcp.at(index);
+std::optional<WideCount> FlowGroup::count(std::size_t place) const noexcept {
+    const std::optional<WideCount>& forward = counts.at(place);
+    const std::optional<WideCount>& reverse = reverse_counts.at(place);
     return forward || reverse ? std::optional(forward.value_or(0) + reverse.value_or(0))
                               : std::nullopt;
 }
@@ -183,8 +183,8 @@ void FlowGroup::add(const FlowView& flow) noexcept {
     octets += flow.core.octets;
     reverse_packets += flow.reverse.packets;
     reverse_octets += flow.reverse.octets;
-    add_counts(flow.tcp, tcp);
-    add_counts(flow.reverse_tcp, reverse_tcp);
+    add_counts(flow.counts, counts);
+    add_counts(flow.reverse_counts, reverse_counts);
     if (flow.is_timed()) {
         start = std::min(start, flow.start());
         end = std::max(end, flow.end());

@@ -44,8 +44,8 @@ struct GroupField {
 /// The names that parse_group_fields() accepts, for help.
 [[nodiscard]] std::string group_field_names();
 
-/// Sums of the counts of kTcpCounts, over the flows that have them; nothing: none has.
-using TcpSums = std::array<std::optional<WideCount>, kTcpCounts.size()>;
+/// Sums of the listed counts, over the flows that have them; nothing: none has.
+using CountSums = std::array<std::optional<WideCount>, kMostListedCounts>;
 
 /// The sums over flows that agree in all fields.
 struct FlowGroup {
@@ -55,14 +55,14 @@ struct FlowGroup {
     WideCount octets{};
     WideCount reverse_packets{};
     WideCount reverse_octets{};
-    TcpSums tcp{};
-    TcpSums reverse_tcp{};
+    CountSums counts{};
+    CountSums reverse_counts{};
     Timestamp start = Timestamp::max();  ///< of those that have times
     Timestamp end = Timestamp::min();
 
     void add(const FlowView& flow) noexcept;
     /// Of both directions; nothing: neither is known.
-    [[nodiscard]] std::optional<WideCount> tcp_count(std::size_t index) const noexcept;
+    [[nodiscard]] std::optional<WideCount> count(std::size_t place) const noexcept;
     [[nodiscard]] bool is_timed() const noexcept { return start <= end; }
     [[nodiscard]] bool has_reverse() const noexcept { return reverse_packets != 0; }
 };

@@ -24,8 +24,8 @@ enum class FlowOrder : std::uint8_t {
     packets,  ///< the same
     rate,     ///< octets per second; shorter flows count as one of a second
     flows,    ///< of groups; of flows the same as as_read
-    /// One of kTcpCounts, of both directions; flows without it last.
-    tcp_count,
+    /// One of the ListedCounts, of both directions; flows without it last.
+    count,
 };
 
 enum class ListingFormat : std::uint8_t {
@@ -40,7 +40,7 @@ struct FlowListingOptions {
     std::vector<std::string> files;
     ListingFormat format{};
     FlowOrder order = FlowOrder::as_read;
-    std::size_t tcp_count{};  ///< which of kTcpCounts, for that order
+    std::size_t count{};  ///< which of the ListedCounts, for that order
     std::optional<std::size_t>
         top;  ///< only so many flows or groups; by octets when the order is as_read
     FlowFilter filter;

@@ -22,45 +22,53 @@ Value rate_of(const FlowView& flow) noexcept {
                  : std::nullopt;
 }
 
-template <TcpCountsView::Count kCount>
-Value tcp_of(const FlowView& flow) noexcept {
-    const std::optional<std::uint64_t>& forward = flow.tcp.*kCount;
-    const std::optional<std::uint64_t>& reverse = flow.reverse_tcp.*kCount;
+Value listed_count(const FlowView& flow, std::size_t place) noexcept {
+    const std::optional<std::uint64_t>& forward = flow.counts.at(place);
+    const std::optional<std::uint64_t>& reverse = flow.reverse_counts.at(place);
     return forward || reverse ? Value(WideCount{forward.value_or(0)} + reverse.value_or(0))
                               : std::nullopt;
 }
 
-constexpr std::array<FlowMeasure, 13> kMeasures{{
+using Flow = const FlowView&;
+
+constexpr std::array<FlowMeasure, 8> kOfEveryFlow{{
     {"packets", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.packets(); }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.packets(); }},
     {"octets", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.octets(); }},
-    {"duration", MeasureUnit::nanoseconds, &duration_of},
-    {"rate", MeasureUnit::count, &rate_of},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.octets(); }},
+    {"duration", MeasureUnit::nanoseconds,
+     [](Flow flow, std::size_t) noexcept -> Value { return duration_of(flow); }},
+    {"rate", MeasureUnit::count,
+     [](Flow flow, std::size_t) noexcept -> Value { return rate_of(flow); }},
     {"tos", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.core.ip_class_of_service; }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.core.ip_class_of_service; }},
     {"dscp", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.dscp(); }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.dscp(); }},
     {"interface", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.core.key.ingress_interface.value; }},
-    {"segments", MeasureUnit::count, &tcp_of<&TcpCountsView::segments>},
-    {"retransmissions", MeasureUnit::count, &tcp_of<&TcpCountsView::retransmissions>},
-    {"duplicates", MeasureUnit::count, &tcp_of<&TcpCountsView::duplicates>},
-    {"out-of-order", MeasureUnit::count, &tcp_of<&TcpCountsView::out_of_order>},
-    {"zero-windows", MeasureUnit::count, &tcp_of<&TcpCountsView::zero_windows>},
+     [](Flow flow, std::size_t) noexcept -> Value {
+         return flow.core.key.ingress_interface.value;
+     }},
     {"reverse-packets", MeasureUnit::count,
-     [](const FlowView& flow) noexcept -> Value { return flow.reverse.packets; }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.reverse.packets; }},
 }};
 
 }  // namespace
 
-std::span<const FlowMeasure> flow_measures() noexcept { return kMeasures; }
+std::vector<FlowMeasure> flow_measures() {
+    std::vector<FlowMeasure> measures(kOfEveryFlow.begin(), kOfEveryFlow.end() - 1);
+    const ListedCounts counts;
+    for (std::size_t place = 0; place < counts.size(); ++place) {
+        measures.push_back(
+            {counts.at(place).element->measure, MeasureUnit::count, &listed_count, place});
+    }
+    measures.push_back(kOfEveryFlow.back());
+    return measures;
+}
 
-const FlowMeasure* find_measure(std::string_view name) noexcept {
-    const auto* const found =
-        std::find_if(kMeasures.begin(), kMeasures.end(),
-                     [name](const FlowMeasure& measure) { return measure.name == name; });
-    return found != kMeasures.end() ? found : nullptr;
+std::optional<FlowMeasure> find_measure(std::string_view name) {
+    const std::vector<FlowMeasure> measures = flow_measures();
+    const auto found = std::ranges::find(measures, name, &FlowMeasure::name);
+    return found != measures.end() ? std::optional(*found) : std::nullopt;
 }
 
 }  // namespace tributary

@@ -44,19 +44,20 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
            address_text(std::span(tunnel.destination).first(octets));
 }
 
-/// A count of one direction; "-" where the record does not have it, or no segment was analysed.
-std::string tcp_text(const TcpCountsView& tcp, TcpCountsView::Count count) {
-    const std::optional<std::uint64_t>& value = tcp.*count;
-    return value && tcp.segments != 0U ? std::to_string(*value) : "-";
+/// A count of one direction; "-" where the record does not have it, or it was not measured.
+std::string count_text(const ListedValues& values, const ListedCounts& counts, std::size_t place) {
+    const std::size_t by = counts.at(place).measured_by;
+    const bool is_measured = by == place || values.at(by) != 0U;
+    return values.at(place) && is_measured ? std::to_string(*values.at(place)) : "-";
 }
 
 /// For instance "3", or of both directions "3/0".
-std::string tcp_text(const FlowView& flow, TcpCountsView::Count count) {
-    std::string forward = tcp_text(flow.tcp, count);
-    if (!flow.has_reverse() || !(flow.reverse_tcp.*count)) {
+std::string count_text(const FlowView& flow, const ListedCounts& counts, std::size_t place) {
+    const std::string forward = count_text(flow.counts, counts, place);
+    if (!flow.has_reverse() || !flow.reverse_counts.at(place)) {
         return forward;
     }
-    return forward + '/' + tcp_text(flow.reverse_tcp, count);
+    return forward + '/' + count_text(flow.reverse_counts, counts, place);
 }
 
 }  // namespace
@@ -116,8 +117,11 @@ void FlowTable::add(const FlowView& flow) {
     rows_.push_back(to_row(flow));
     unused_[vlan] = unused_[vlan] && flow.core.key.vlan.value == 0;
     unused_[tunnel] = unused_[tunnel] && flow.tunnel.kind == TunnelKind::none;
-    for (const auto& [column, count] : kTcpCounts) {
-        unused_[column] = unused_[column] && !(flow.tcp.*count) && !(flow.reverse_tcp.*count);
+    for (std::size_t place = 0; place < counts_.size(); ++place) {
+        const bool is_there = flow.counts.at(place) || flow.reverse_counts.at(place);
+        if (is_there && counts_.has_column(place)) {
+            unused_.reset(first_count + place);
+        }
     }
     unused_ &= flow.has_reverse() ? ~kReverseColumns : ~std::bitset<columns>();
     if (rows_.size() >= rows_per_block_) {
@@ -126,10 +130,6 @@ void FlowTable::add(const FlowView& flow) {
 }
 
 void FlowTable::flush() {
-    static constexpr std::array<const char*, columns> kTitles{
-        "Start",      "Duration", "Proto",      "Source",    "Destination", "VLAN", "Tunnel",
-        "Flags",      "ToS",      "Packets",    "Octets",    "Retrans",     "Dups", "OutOfOrder",
-        "ZeroWindow", "RevFlags", "RevPackets", "RevOctets", "End"};
     const auto widen = [this](const Row& row) {
         for (std::size_t column = 0; column < columns; ++column) {
             widths_[column] = std::max(widths_[column], row[column].size());
@@ -138,7 +138,9 @@ void FlowTable::flush() {
     std::for_each(rows_.begin(), rows_.end(), widen);
     if (unused_in_header_ != unused_) {
         Row header;
-        std::copy(kTitles.begin(), kTitles.end(), header.begin());
+        for (std::size_t column = 0; column < columns; ++column) {
+            header[column] = title_of(column);
+        }
         widen(header);
         print(header);
         unused_in_header_ = unused_;
@@ -149,7 +151,22 @@ void FlowTable::flush() {
     rows_.clear();
 }
 
-FlowTable::Row FlowTable::to_row(const FlowView& view) {
+const char* FlowTable::title_of(std::size_t column) const {
+    static constexpr std::array<const char*, first_count> kFirst{
+        "Start",  "Duration", "Proto", "Source",  "Destination", "VLAN",
+        "Tunnel", "Flags",    "ToS",   "Packets", "Octets"};
+    static constexpr std::array kLast{"RevFlags", "RevPackets", "RevOctets", "End"};
+    if (column < first_count) {
+        return kFirst.at(column);
+    }
+    if (column >= reverse_flags) {
+        return kLast.at(column - reverse_flags);
+    }
+    const std::size_t place = column - first_count;
+    return place < counts_.size() ? counts_.at(place).element->column : "";
+}
+
+FlowTable::Row FlowTable::to_row(const FlowView& view) const {
     const FlowRecordCore& flow = view.core;
     const std::uint16_t reverse_bits = view.reverse.tcp_control_bits;
     Row row;
@@ -164,8 +181,8 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) {
     row[tos] = std::to_string(flow.ip_class_of_service);
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
-    for (const auto& [column, count] : kTcpCounts) {
-        row[column] = tcp_text(view, count);
+    for (std::size_t place = 0; place < counts_.size(); ++place) {
+        row[first_count + place] = count_text(view, counts_, place);
     }
     row[reverse_flags] = view.has_reverse() ? tcp_flags_text(flow.key.protocol, reverse_bits) : "-";
     row[reverse_packets] = std::to_string(view.reverse.packets);
@@ -183,7 +200,7 @@ void FlowTable::print(const Row& row) {
         if (unused_[column]) {
             continue;
         }
-        const bool right = (kTcpColumns | kNumbers)[column];
+        const bool right = (kCountColumns | kNumbers)[column];
         const std::string padding(widths_[column] - row[column].size(), ' ');
         line += right ? padding + row[column] : row[column] + padding;
         line += column + 1 < columns ? "  " : "";

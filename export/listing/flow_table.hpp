@@ -21,7 +21,7 @@ namespace tributary {
 /// need while memory stays bounded. Later blocks can only widen a column. The columns VLAN and
 /// Tunnel appear with the first block that has one, and those of the reverse direction with the
 /// first that has a biflow of two directions: its start and duration are those of both. The columns
-/// of analysed TCP appear with the first flow that has their count; a biflow has both directions in
+/// of ListedCounts appear with the first flow that has the count; a biflow has both directions in
 /// each, "3/0".
 class FlowTable {
 public:
@@ -48,11 +48,8 @@ private:
         tos,
         packets,
         octets,
-        retransmissions,
-        duplicates,
-        out_of_order,
-        zero_windows,
-        reverse_flags,
+        first_count,  ///< of the ListedCounts, by their place
+        reverse_flags = first_count + kMostListedCounts,
         reverse_packets,
         reverse_octets,
         end_reason,
@@ -62,28 +59,21 @@ private:
     static constexpr std::bitset<columns> kReverseColumns =
         1U << reverse_flags | 1U << reverse_packets | 1U << reverse_octets;
 
-    static constexpr std::bitset<columns> kTcpColumns =
-        1U << retransmissions | 1U << duplicates | 1U << out_of_order | 1U << zero_windows;
-    struct TcpColumn {
-        Column column;
-        TcpCountsView::Count count;
-    };
-    static constexpr std::array<TcpColumn, 4> kTcpCounts{
-        {{retransmissions, &TcpCountsView::retransmissions},
-         {duplicates, &TcpCountsView::duplicates},
-         {out_of_order, &TcpCountsView::out_of_order},
-         {zero_windows, &TcpCountsView::zero_windows}}};
+    static constexpr std::bitset<columns> kCountColumns = ((1U << kMostListedCounts) - 1)
+                                                          << first_count;
 
-    [[nodiscard]] static Row to_row(const FlowView& view);
+    [[nodiscard]] Row to_row(const FlowView& view) const;
+    [[nodiscard]] const char* title_of(std::size_t column) const;
     void print(const Row& row);
 
     std::ostream& out_;
+    ListedCounts counts_;
     std::size_t rows_per_block_;
     std::vector<Row> rows_;
     std::array<std::size_t, columns> widths_{};
     /// Columns that no row so far needs.
     std::bitset<columns> unused_ =
-        kReverseColumns | kTcpColumns | std::bitset<columns>(1U << vlan | 1U << tunnel);
+        kReverseColumns | kCountColumns | std::bitset<columns>(1U << vlan | 1U << tunnel);
     std::optional<std::bitset<columns>> unused_in_header_;  ///< nothing: it is not printed yet
 };
 

@@ -188,25 +188,13 @@ void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noe
     }
 }
 
-void view_tcp(TcpCountsView& tcp, TributaryElement element, Bytes bytes) noexcept {
-    switch (element) {
-        case TributaryElement::segments:
-            tcp.segments = read_unsigned(bytes);
-            return;
-        case TributaryElement::retransmissions:
-            tcp.retransmissions = read_unsigned(bytes);
-            return;
-        case TributaryElement::duplicates:
-            tcp.duplicates = read_unsigned(bytes);
-            return;
-        case TributaryElement::out_of_order:
-            tcp.out_of_order = read_unsigned(bytes);
-            return;
-        case TributaryElement::zero_window:
-            tcp.zero_windows = read_unsigned(bytes);
-            return;
-        default:
-            return;
+/// Keeps the counts that listings show.
+void view_counts(FlowView& flow, const IpfixElement& element, Bytes bytes) noexcept {
+    if (element.listed) {
+        flow.counts.at(*element.listed) = read_unsigned(bytes);
+    }
+    if (element.listed_reverse) {
+        flow.reverse_counts.at(*element.listed_reverse) = read_unsigned(bytes);
     }
 }
 
@@ -254,12 +242,11 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
         if (value.empty()) {
             continue;  // of variable length: unknown, rather than 0
         }
+        view_counts(flow, field, value);
         if (field.enterprise == kReverseEnterprise) {
             view_measures(flow.reverse, field.number, value);
         } else if (field.enterprise != 0) {
             view_tunnel(flow.tunnel, field.own, value);
-            view_tcp(flow.tcp, field.own, value);
-            view_tcp(flow.reverse_tcp, field.own_reverse, value);
         } else if (field.number == flow_end_reason) {
             flow.core.end_reason = static_cast<FlowEndReason>(
                 std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));

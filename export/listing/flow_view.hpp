@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "export/ipfix/ipfix_template.hpp"
+#include "export/listing/listed_counts.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -13,24 +14,13 @@ namespace tributary {
 /// Sums of 64-bit counts, which an input may fill to the last bit.
 __extension__ typedef unsigned __int128 WideCount;
 
-/// Counts of analysed TCP of one direction; none: the record does not have that element.
-struct TcpCountsView {
-    std::optional<std::uint64_t> segments;
-    std::optional<std::uint64_t> retransmissions;
-    std::optional<std::uint64_t> duplicates;
-    std::optional<std::uint64_t> out_of_order;
-    std::optional<std::uint64_t> zero_windows;
-
-    using Count = std::optional<std::uint64_t> TcpCountsView::*;
-};
-
 /// The parts of a data record by which flows are listed, sorted and filtered.
 struct FlowView {
     FlowRecordCore core;
     ReverseGroup reverse;  ///< packets 0: a uniflow, or a biflow of which one direction was seen
     TunnelGroup tunnel;    ///< kind none: the record names no tunnel
-    TcpCountsView tcp;
-    TcpCountsView reverse_tcp;
+    ListedValues counts{};
+    ListedValues reverse_counts{};
 
     [[nodiscard]] bool has_reverse() const noexcept { return reverse.packets != 0; }
     /// Of both directions.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/listing/flow_table.hpp"
 
 namespace tributary {
@@ -34,24 +35,6 @@ std::string sum_text(const std::optional<WideCount>& sum) {
     return sum ? count_text(*sum) : std::string();
 }
 
-template <std::size_t kIndex>
-std::string tcp_text(const FlowGroup& group) {
-    return sum_text(group.tcp[kIndex]);
-}
-
-template <std::size_t kIndex>
-std::string reverse_tcp_text(const FlowGroup& group) {
-    return sum_text(group.reverse_tcp[kIndex]);
-}
-
-template <std::size_t... kIndices>
-constexpr auto tcp_numbers(std::index_sequence<kIndices...> /*indices*/) {
-    return std::array{
-        GroupNumber{kTcpCounts[kIndices].element, &tcp_text<kIndices>}...,
-        GroupNumber{kTcpCounts[kIndices].reverse_element, &reverse_tcp_text<kIndices>}...};
-}
-constexpr auto kTcpNumbers = tcp_numbers(std::make_index_sequence<kTcpCounts.size()>{});
-
 using Group = const FlowGroup&;
 
 constexpr std::array kNumbers{
@@ -68,15 +51,44 @@ constexpr std::array kNumbers{
                 [](Group group) { return milliseconds_text(group, group.end); }},
 };
 
+/// Whether some flow of the group has one of the counts that belong together.
+bool has_one_of(const FlowGroup& group, const ListedCounts& listed, std::size_t measured_by) {
+    for (std::size_t place = 0; place < listed.size(); ++place) {
+        if (listed.at(place).measured_by == measured_by && group.count(place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Empty when the group does not have it.
 template <class Visit>
 void for_each_number(const FlowGroup& group, Visit visit) {
     for (const GroupNumber& number : kNumbers) {
         visit(number.element, number.text(group));
     }
-    for (const GroupNumber& number : kTcpNumbers) {
-        visit(number.element, number.text(group));
+    const ListedCounts counts;
+    for (std::size_t place = 0; place < counts.size(); ++place) {
+        visit(counts.at(place).element->name, sum_text(group.counts.at(place)));
     }
+    for (std::size_t place = 0; place < counts.size(); ++place) {
+        visit(reverse_name_of(*counts.at(place).element), sum_text(group.reverse_counts.at(place)));
+    }
+}
+
+/// The places of the counts that a table shows: all of a field group of which some flow has one.
+std::vector<std::size_t> shown_counts(const ListedCounts& listed, const GroupRows& groups) {
+    std::vector<std::size_t> shown;
+    for (std::size_t place = 0; place < listed.size(); ++place) {
+        const bool is_there =
+            std::any_of(groups.begin(), groups.end(), [&](const FlowGroup* group) {
+                return has_one_of(*group, listed, listed.at(place).measured_by);
+            });
+        if (is_there) {
+            shown.push_back(place);
+        }
+    }
+    return shown;
 }
 
 std::string title_of(const GroupField& field) {
@@ -85,7 +97,7 @@ std::string title_of(const GroupField& field) {
     return title;
 }
 
-Cells table_row(const FlowGroup& group, bool reverse, bool tcp) {
+Cells table_row(const FlowGroup& group, bool reverse, const std::vector<std::size_t>& counts) {
     Cells row{group.is_timed() ? time_text(group.start) : "-",
               group.is_timed() ? seconds_text(group.end - group.start) : "-"};
     row.insert(row.end(), group.values.begin(), group.values.end());
@@ -96,8 +108,8 @@ Cells table_row(const FlowGroup& group, bool reverse, bool tcp) {
         row.push_back(count_text(group.reverse_packets));
         row.push_back(count_text(group.reverse_octets));
     }
-    for (std::size_t index = 0; tcp && index < kTcpCounts.size(); ++index) {
-        const std::optional<WideCount> sum = group.tcp_count(index);
+    for (const std::size_t place : counts) {
+        const std::optional<WideCount> sum = group.count(place);
         row.push_back(sum ? count_text(*sum) : "-");
     }
     return row;
@@ -109,9 +121,8 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
                        std::ostream& out) {
     const bool reverse = std::any_of(groups.begin(), groups.end(),
                                      [](const FlowGroup* group) { return group->has_reverse(); });
-    const bool tcp = std::any_of(groups.begin(), groups.end(), [](const FlowGroup* group) {
-        return group->tcp != TcpSums{} || group->reverse_tcp != TcpSums{};
-    });
+    const ListedCounts listed;
+    const std::vector<std::size_t> counts = shown_counts(listed, groups);
     Cells header{"Start", "Duration"};
     std::vector<bool> right{false, true};
     for (const GroupField& field : fields) {
@@ -122,14 +133,14 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
     if (reverse) {
         header.insert(header.end(), {"RevPackets", "RevOctets"});
     }
-    for (std::size_t index = 0; tcp && index < kTcpCounts.size(); ++index) {
-        header.emplace_back(kTcpCounts.at(index).title);
+    for (const std::size_t place : counts) {
+        header.emplace_back(listed.at(place).element->column);
     }
     right.resize(header.size(), true);
     std::vector<std::size_t> widths(header.size());
     std::vector<Cells> rows{std::move(header)};
     for (const FlowGroup* const group : groups) {
-        rows.push_back(table_row(*group, reverse, tcp));
+        rows.push_back(table_row(*group, reverse, counts));
     }
     for (const Cells& row : rows) {
         for (std::size_t column = 0; column < widths.size(); ++column) {

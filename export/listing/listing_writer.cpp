@@ -27,16 +27,16 @@ WideCount rank_of_count(const std::optional<WideCount>& count) {
     return count ? *count + 1 : WideCount{0};
 }
 
-std::optional<WideCount> tcp_count_of(const FlowView& flow, std::size_t index) {
+std::optional<WideCount> count_of(const FlowView& flow, std::size_t place) {
     FlowGroup alone;
     alone.add(flow);
-    return alone.tcp_count(index);
+    return alone.count(place);
 }
 
 WideCount rank_of(const FlowView& flow, const FlowListingOptions& options) {
     switch (options.order) {
-        case FlowOrder::tcp_count:
-            return rank_of_count(tcp_count_of(flow, options.tcp_count));
+        case FlowOrder::count:
+            return rank_of_count(count_of(flow, options.count));
         case FlowOrder::packets:
             return flow.packets();
         case FlowOrder::rate:
@@ -54,8 +54,8 @@ WideCount rank_of(const FlowGroup& group, const FlowListingOptions& options) {
     constexpr std::uint64_t kScale = 1'000'000'000'000;
     const std::int64_t lasts = group.is_timed() ? (group.end - group.start).count() : 0;
     switch (options.order) {
-        case FlowOrder::tcp_count:
-            return rank_of_count(group.tcp_count(options.tcp_count));
+        case FlowOrder::count:
+            return rank_of_count(group.count(options.count));
         case FlowOrder::packets:
             return group.packets + group.reverse_packets;
         case FlowOrder::rate:

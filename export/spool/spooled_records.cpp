@@ -47,22 +47,47 @@ bool is_span(Timestamp start, Timestamp end) noexcept {
 
 bool is_ip_version(std::uint8_t version) noexcept { return version == 4 || version == 6; }
 
-/// @param at  of group tunnel; 0: it was not chosen
-bool is_tunnel(const std::byte* record, std::uint16_t at) noexcept {
-    if (at == 0) {
-        return true;
+/// Whether the groups of one direction can be ones of a record.
+bool are_plausible(const std::byte* record, const RecordLayout::Places& places) noexcept {
+    bool are_good = true;
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        const auto is_plausible = field_group(id).is_plausible;
+        are_good = are_good && (places.at(id) == 0 || is_plausible == nullptr ||
+                                is_plausible(record + places.at(id)));
     }
-    const auto& tunnel = *reinterpret_cast<const TunnelGroup*>(record + at);
-    return tunnel.kind == TunnelKind::none ||
-           (tunnel.kind <= TunnelKind::gtp_u && is_ip_version(tunnel.ip_version));
+    return are_good;
 }
+
+/// The offsets in a layout as spools have known them since there are spools: in this order.
+std::array<std::uint16_t, 19> known_offsets(const RecordLayout& layout) noexcept {
+    std::array<std::uint16_t, 19> offsets{layout.at<TcpAnalysisGroup>(),
+                                          layout.back_at<TcpAnalysisGroup>(), layout.reverse_at,
+                                          layout.forward_span_at};
+    std::size_t next = 4;
+    for (const RecordLayout::Places& places : {layout.places, layout.reverse_places}) {
+        for (FieldGroupId id = 0; id < kFieldGroupId<TcpAnalysisGroup>; ++id) {
+            offsets.at(next++) = places.at(id);
+        }
+    }
+    offsets.at(next) = layout.bytes;
+    return offsets;
+}
+static_assert(kFieldGroupId<TcpAnalysisGroup> == 7, "known_offsets() is of these groups");
 
 }  // namespace
 
 std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
-    static_assert(std::has_unique_object_representations_v<RecordLayout>);
-    const std::uint64_t of_layout =
-        XXH3_64bits_withSeed(&layout, sizeof layout, record_size(layout));
+    const auto known = known_offsets(layout);
+    std::uint64_t of_layout = XXH3_64bits_withSeed(known.data(), sizeof known, record_size(layout));
+    for (FieldGroupId id = kFieldGroupId<TcpAnalysisGroup> + 1; id < field_group_count(); ++id) {
+        if (layout.places.at(id) != 0) {  // without further groups it is as it was without them
+            const std::array<std::uint16_t, 2> places{layout.places.at(id),
+                                                      layout.reverse_places.at(id)};
+            const std::string_view name = field_group(id).name;
+            of_layout = XXH3_64bits_withSeed(places.data(), sizeof places, of_layout);
+            of_layout = XXH3_64bits_withSeed(name.data(), name.size(), of_layout);
+        }
+    }
     return XXH3_64bits_withSeed(kMeasures.data(), sizeof kMeasures, of_layout);
 }
 
@@ -70,13 +95,13 @@ bool is_plausible(const std::byte* record, const RecordLayout& layout) noexcept 
     const auto& core = *reinterpret_cast<const FlowRecordCore*>(record);
     const auto reason = static_cast<std::size_t>(core.end_reason);
     bool is_good = is_ip_version(core.key.ip_version) && is_span(core.start, core.end) &&
-                   reason < kFlowEndReasonCount && is_tunnel(record, layout.tunnel_at);
+                   reason < kFlowEndReasonCount && are_plausible(record, layout.places);
     if (layout.reverse_at != 0) {
         const auto& reverse = *reinterpret_cast<const ReverseGroup*>(record + layout.reverse_at);
         is_good = is_good && (reverse.packets == 0 ||
                               (is_span(reverse.start, reverse.end) &&
                                reverse.biflow_direction <= BiflowDirection::reverse_initiator &&
-                               is_tunnel(record, layout.reverse_tunnel_at)));
+                               are_plausible(record, layout.reverse_places)));
     }
     return is_good;
 }

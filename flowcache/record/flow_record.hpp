@@ -8,15 +8,17 @@
 #include <limits>
 #include <type_traits>
 
+#include "flowcache/fields/field_groups.hpp"
 #include "flowcache/record/counter.hpp"
 #include "flowcache/record/flow_key.hpp"
 #include "flowcache/record/options.hpp"
 
 namespace tributary {
 
-// A flow record is one block of bytes: FlowRecordCore, then the chosen field groups in the order of
-// RecordLayout. Which groups there are is decided once at start; cache, ring and encoder are
-// instantiated per size (kRecordSizes), not per layout, and find a group by its offset:
+// A flow record is one block of bytes: FlowRecordCore, then the chosen field groups (the table in
+// flowcache/fields/field_groups.hpp) in the order of RecordLayout. Which groups there are is
+// decided once at start; cache, ring and encoder are instantiated per size (kRecordSizes), not per
+// layout, and find a group by its offset:
 //
 //     0                80              80 + ...
 //     | FlowRecordCore | tcp-analysis? | reverse tcp-analysis? | reverse? | extremes? | ...
@@ -91,180 +93,69 @@ struct PacketSpan {
     Timestamp end;
 };
 
-/// Group `tcp-analysis`: the analysis of one direction's segments; as here unless TCP.
-/// docs/tcp-records.md defines each member. It comes first of the groups, and is a cache line where
-/// it is the only one of a uniflow. The cache has the flow's TcpState there while that runs.
-struct TcpAnalysisGroup {
-    static constexpr std::uint32_t kNoSize = std::numeric_limits<std::uint32_t>::max();
-
-    std::uint64_t retransmitted_octets{};
-    std::int64_t duration{};  ///< ns from SYN to FIN; where has_size()
-    std::uint32_t segments{};
-    std::uint32_t data_segments{};
-    std::uint32_t retransmissions{};
-    std::uint32_t duplicates{};
-    std::uint32_t out_of_order{};
-    std::uint32_t keep_alives{};
-    std::uint32_t flow_size = kNoSize;  ///< octets between SYN and FIN, modulo 2^32
-    std::uint32_t handshake{};  ///< biflows: ns from the other direction's step of the handshake to
-                                ///< this direction's answer; 0: unknown
-    std::uint32_t sequence{};   ///< of the first segment
-    std::uint16_t window{};     ///< of the first segment, as on the wire
-    std::uint16_t zero_windows{};  ///< this and the rest: 65535 means 65535 or more
-    std::uint16_t syn{};
-    std::uint16_t fin{};
-    std::uint16_t rst{};
-    std::uint16_t overflow{};  ///< segments that could not be judged safely
-
-    [[nodiscard]] bool has_size() const noexcept { return flow_size != kNoSize || duration != 0; }
-};
-static_assert(sizeof(TcpAnalysisGroup) == 64 && std::is_trivially_copyable_v<TcpAnalysisGroup>);
-
-/// Group `extremes`.
-struct ExtremesGroup {
-    std::uint32_t minimum_ip_total_length = std::numeric_limits<std::uint32_t>::max();
-    std::uint32_t maximum_ip_total_length{};
-    std::uint8_t minimum_ttl = std::numeric_limits<std::uint8_t>::max();
-    std::uint8_t maximum_ttl{};
-    std::array<std::uint8_t, 6> padding{};
-};
-
-/// Group `layer2`; addresses and tags are those of the record's first packet.
-struct Layer2Group {
-    std::uint64_t layer2_octets{};  ///< PacketView::wire_bytes
-    std::array<std::byte, 6> destination_mac{};
-    std::array<std::byte, 6> source_mac{};
-    VlanId dot1q_vlan{};           ///< meaningful when vlan_tags >= 1
-    VlanId dot1q_customer_vlan{};  ///< meaningful when vlan_tags >= 2
-    std::uint8_t vlan_tags{};
-    bool has_mac_addresses{};  ///< the link layer has them, and the input path carries them
-    std::array<std::uint8_t, 6> padding{};
-};
-
-/// Group `tcp-counts`: packets with each flag.
-struct TcpCountsGroup {
-    std::uint32_t syn{};
-    std::uint32_t fin{};
-    std::uint32_t rst{};
-    std::uint32_t psh{};
-    std::uint32_t ack{};
-    std::uint32_t urg{};
-};
-
-/// Group `flow-label`: that of the first packet.
-struct FlowLabelGroup {
-    std::uint32_t flow_label{};
-    std::array<std::uint8_t, 4> padding{};
-};
-
-/// Group `mpls`: the first label stack of the record's first packet, from the top.
-struct MplsGroup {
-    static constexpr std::size_t kSections = 10;  ///< as many as there are elements, IE 70-79
-    /// Label (20 bits), traffic class (3) and bottom-of-stack bit each, as on the wire; zeros below
-    /// the bottom.
-    std::array<std::array<std::byte, 3>, kSections> sections{};
-    std::uint8_t labels{};  ///< entries in the stack, which may be more than the sections
-    std::uint8_t padding{};
-};
-
-/// Group `tunnel`: the tunnel right around the record's packets. It has no padding that is not
-/// zero, so that it is hashed and compared as bytes where it is part of the key.
-struct TunnelGroup {
-    IpAddress source{};  ///< outer addresses: network byte order; IPv4 in the first four bytes
-    IpAddress destination{};
-    std::uint32_t id{};         ///< VNI, GRE key, ERSPAN session id or TEID; 0 where there is none
-    TunnelKind kind{};          ///< none: the packets are in no tunnel
-    std::uint8_t ip_version{};  ///< 4 or 6, of the outer addresses
-    std::array<std::uint8_t, 2> padding{};
-    friend bool operator==(const TunnelGroup& a, const TunnelGroup& b) noexcept {
-        return std::memcmp(&a, &b, sizeof a) == 0;
-    }
-};
-static_assert(std::has_unique_object_representations_v<TunnelGroup>);
-
-/// Group `fragments`.
-struct FragmentsGroup {
-    std::uint8_t fragment_flags{};  ///< of fragment_flag, OR over all packets
-    std::array<std::uint8_t, 7> padding{};
-};
-
 /// Where each chosen group lies in a record. Offset 0 means: not chosen.
 struct RecordLayout {
-    std::uint16_t tcp_analysis_at{};
-    std::uint16_t reverse_tcp_analysis_at{};  ///< chosen, and for biflows
-    std::uint16_t reverse_at{};               ///< chosen for biflows
-    std::uint16_t forward_span_at{};          ///< the same: the first direction's times, which only
-                                              ///< the cache reads
-    std::uint16_t extremes_at{};
-    std::uint16_t layer2_at{};
-    std::uint16_t tcp_counts_at{};
-    std::uint16_t flow_label_at{};
-    std::uint16_t mpls_at{};
-    std::uint16_t tunnel_at{};
-    std::uint16_t fragments_at{};
-    std::uint16_t reverse_extremes_at{};  ///< this and the rest: chosen, and for biflows
-    std::uint16_t reverse_layer2_at{};
-    std::uint16_t reverse_tcp_counts_at{};
-    std::uint16_t reverse_flow_label_at{};
-    std::uint16_t reverse_mpls_at{};
-    std::uint16_t reverse_tunnel_at{};
-    std::uint16_t reverse_fragments_at{};
+    using Places = std::array<std::uint16_t, kMostFieldGroups>;  ///< by FieldGroupId
+
+    Places places{};             ///< of the groups; of a biflow those of the initiator's direction
+    Places reverse_places{};     ///< of the same groups of the other direction: biflows
+    std::uint16_t reverse_at{};  ///< of ReverseGroup: biflows
+    std::uint16_t forward_span_at{};  ///< biflows: the first direction's times, which only the
+                                      ///< cache reads
     std::uint16_t bytes =
         sizeof(FlowRecordCore);  ///< all groups included, before rounding up to a size
 
+    /// @param groups  of the table of field groups
     [[nodiscard]] static constexpr RecordLayout of(
         const FieldGroups& groups, FlowDirection direction = FlowDirection::uniflow) noexcept {
         RecordLayout layout;
         const bool biflow = direction == FlowDirection::biflow;
-        const auto place = [&layout](bool chosen, std::size_t size) {
-            const std::uint16_t at = chosen ? layout.bytes : std::uint16_t{0};
-            layout.bytes = static_cast<std::uint16_t>(layout.bytes + (chosen ? size : 0));
-            return at;
+        const auto place = [&layout](std::uint16_t& at, std::size_t octets) {
+            at = layout.bytes;
+            layout.bytes = static_cast<std::uint16_t>(layout.bytes + octets);
         };
-        layout.tcp_analysis_at = place(groups.tcp_analysis, sizeof(TcpAnalysisGroup));
-        layout.reverse_tcp_analysis_at =
-            place(biflow && groups.tcp_analysis, sizeof(TcpAnalysisGroup));
-        layout.reverse_at = place(biflow, sizeof(ReverseGroup));
-        layout.forward_span_at = place(biflow, sizeof(PacketSpan));
-        layout.extremes_at = place(groups.extremes, sizeof(ExtremesGroup));
-        layout.layer2_at = place(groups.layer2, sizeof(Layer2Group));
-        layout.tcp_counts_at = place(groups.tcp_counts, sizeof(TcpCountsGroup));
-        layout.flow_label_at = place(groups.flow_label, sizeof(FlowLabelGroup));
-        layout.mpls_at = place(groups.mpls, sizeof(MplsGroup));
-        layout.tunnel_at = place(groups.tunnel, sizeof(TunnelGroup));
-        layout.fragments_at = place(groups.fragments, sizeof(FragmentsGroup));
-        layout.reverse_extremes_at = place(biflow && groups.extremes, sizeof(ExtremesGroup));
-        layout.reverse_layer2_at = place(biflow && groups.layer2, sizeof(Layer2Group));
-        layout.reverse_tcp_counts_at = place(biflow && groups.tcp_counts, sizeof(TcpCountsGroup));
-        layout.reverse_flow_label_at = place(biflow && groups.flow_label, sizeof(FlowLabelGroup));
-        layout.reverse_mpls_at = place(biflow && groups.mpls, sizeof(MplsGroup));
-        layout.reverse_tunnel_at = place(biflow && groups.tunnel, sizeof(TunnelGroup));
-        layout.reverse_fragments_at = place(biflow && groups.fragments, sizeof(FragmentsGroup));
+        const auto place_all = [&](Places& places, bool has_state) {
+            groups.for_each([&](FieldGroupId id) {
+                const FieldGroup& group = field_group(id);
+                if (group.has_state == has_state) {
+                    place(places[id], group.octets);
+                }
+            });
+        };
+        place_all(layout.places, true);
+        if (biflow) {
+            place_all(layout.reverse_places, true);
+            place(layout.reverse_at, sizeof(ReverseGroup));
+            place(layout.forward_span_at, sizeof(PacketSpan));
+        }
+        place_all(layout.places, false);
+        if (biflow) {
+            place_all(layout.reverse_places, false);
+        }
         return layout;
+    }
+    /// The offset of a group that is compiled in.
+    template <class Group>
+    [[nodiscard]] constexpr std::uint16_t at() const noexcept {
+        return places[kFieldGroupId<Group>];
+    }
+    /// The same of a biflow's other direction.
+    template <class Group>
+    [[nodiscard]] constexpr std::uint16_t back_at() const noexcept {
+        return reverse_places[kFieldGroupId<Group>];
     }
     /// The groups of a biflow's other direction in the places of the first's. The result has no
     /// reverse groups.
     [[nodiscard]] constexpr RecordLayout reversed() const noexcept {
-        return {.tcp_analysis_at = reverse_tcp_analysis_at,
-                .extremes_at = reverse_extremes_at,
-                .layer2_at = reverse_layer2_at,
-                .tcp_counts_at = reverse_tcp_counts_at,
-                .flow_label_at = reverse_flow_label_at,
-                .mpls_at = reverse_mpls_at,
-                .tunnel_at = reverse_tunnel_at,
-                .fragments_at = reverse_fragments_at,
-                .bytes = bytes};
+        return {.places = reverse_places, .bytes = bytes};
     }
     /// Those that were chosen.
     [[nodiscard]] constexpr FieldGroups groups() const noexcept {
-        return {.extremes = extremes_at != 0,
-                .layer2 = layer2_at != 0,
-                .tcp_counts = tcp_counts_at != 0,
-                .flow_label = flow_label_at != 0,
-                .mpls = mpls_at != 0,
-                .tunnel = tunnel_at != 0,
-                .fragments = fragments_at != 0,
-                .tcp_analysis = tcp_analysis_at != 0};
+        FieldGroups chosen;
+        for (FieldGroupId id = 0; id < kMostFieldGroups; ++id) {
+            chosen.set(id, places[id] != 0);
+        }
+        return chosen;
     }
     friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
@@ -327,7 +218,7 @@ template <std::size_t kBytes>
 /// The sizes that are instantiated; a layout takes the first one that holds it. With a stride
 /// between entries that is known only at run time, packets took 1.11 times as long at 16,384 flows,
 /// and 1.05 times at a million.
-inline constexpr std::array<std::size_t, 8> kRecordSizes{
+inline constexpr std::array<std::size_t, 9> kRecordSizes{
     80,   // uniflow without groups
     144,  // biflow without groups, or uniflow with tcp-analysis
     152,  // uniflow with the common groups (extremes, layer2, tcp-counts)
@@ -335,17 +226,20 @@ inline constexpr std::array<std::size_t, 8> kRecordSizes{
     272,  // biflow with tcp-analysis
     280,  // biflow with the common groups
     456,  // biflow with all but tcp-analysis
-    584,  // biflow with all
+    584,  // biflow with all that are compiled in
+    840,  //   and with further groups
 };
-static_assert(RecordLayout::of(kEveryGroup, FlowDirection::biflow).bytes == kRecordSizes.back());
+inline constexpr std::size_t kLargestRecord = kRecordSizes.back();
+static_assert(RecordLayout::of(kEveryGroup, FlowDirection::biflow).bytes <= kLargestRecord);
 
+/// @param layout  of at most kLargestRecord octets
 [[nodiscard]] constexpr std::size_t record_size(const RecordLayout& layout) noexcept {
     for (const std::size_t size : kRecordSizes) {
         if (layout.bytes <= size) {
             return size;
         }
     }
-    return kRecordSizes.back();
+    return kLargestRecord;
 }
 
 }  // namespace tributary

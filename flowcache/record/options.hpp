@@ -1,43 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 
+#include "flowcache/fields/field_groups.hpp"
 #include "parsers/parse_options.hpp"
 
 namespace tributary {
-
-/// Groups of fields that a record carries beside the default ones (`export.fields`). A group that
-/// is not chosen costs nothing per packet and no memory.
-struct FieldGroups {
-    bool extremes{};    ///< minimum/maximumTTL, minimum/maximumIpTotalLength
-    bool layer2{};      ///< MAC addresses, layer2OctetDeltaCount, dot1qVlanId, dot1qCustomerVlanId
-    bool tcp_counts{};  ///< tcpSynTotalCount .. tcpUrgTotalCount (IE 218-223)
-    bool flow_label{};  ///< flowLabelIPv6 (IE 31)
-    bool mpls{};        ///< mplsTopLabelStackSection .. mplsLabelStackSection10 (IE 70-79)
-    bool tunnel{};      ///< outer addresses and the tunnel's id
-    bool fragments{};   ///< fragmentFlags (IE 197)
-    bool tcp_analysis{};  ///< what docs/tcp-records.md defines
-    friend bool operator==(const FieldGroups&, const FieldGroups&) = default;
-};
-/// Records with all groups.
-inline constexpr FieldGroups kEveryGroup{.extremes = true,
-                                         .layer2 = true,
-                                         .tcp_counts = true,
-                                         .flow_label = true,
-                                         .mpls = true,
-                                         .tunnel = true,
-                                         .fragments = true,
-                                         .tcp_analysis = true};
-
-/// All of them.
-inline constexpr std::array kFieldGroups{&FieldGroups::extremes,   &FieldGroups::layer2,
-                                         &FieldGroups::tcp_counts, &FieldGroups::flow_label,
-                                         &FieldGroups::mpls,       &FieldGroups::tunnel,
-                                         &FieldGroups::fragments,  &FieldGroups::tcp_analysis};
-static_assert(sizeof(FieldGroups) == kFieldGroups.size() * sizeof(bool));
 
 /// The directions in one record.
 enum class FlowDirection : std::uint8_t {
@@ -92,10 +62,20 @@ struct FlowCacheOptions {
 /// Group tunnel follows `flows.tunnel` alone: with `inner` a record carries its tunnel, because the
 /// outer header is in no other record; with `outer` tunnels are not parsed, so there is nothing to
 /// carry.
-[[nodiscard]] constexpr FieldGroups effective_groups(FieldGroups asked,
-                                                     const FlowCacheOptions& options) noexcept {
-    asked.tunnel = options.tunnel == TunnelMode::inner;
-    asked.tcp_analysis = options.tcp_analysis;
+[[nodiscard]] inline FieldGroups effective_groups(FieldGroups asked,
+                                                  const FlowCacheOptions& options) noexcept {
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        switch (field_group(id).chosen_by) {
+            case ChosenBy::fields:
+                break;
+            case ChosenBy::tunnel:
+                asked.set(id, options.tunnel == TunnelMode::inner);
+                break;
+            case ChosenBy::tcp_analysis:
+                asked.set(id, options.tcp_analysis);
+                break;
+        }
+    }
     return asked;
 }
 

@@ -137,14 +137,14 @@ public:
     /// @param first  of the records, which are all of one shape
     FixbufFraming(const std::byte* first, std::size_t message_octets)
         : message_octets_(message_octets),
-          shape_(shape_index(first, {})),
+          shape_(shapes_.index_of(first)),
           written_(templates_[shape_].record_octets),
           messages_(templates_[shape_].id,
                     {{const_cast<char*>(kWhole), static_cast<std::uint16_t>(written_.size()), 0}},
                     message_octets, kWhole) {}
     /// @return  false: there is no room in the message
     [[nodiscard]] bool append(const std::byte* record) {
-        const std::size_t shape = shape_index(record, {});
+        const std::size_t shape = shapes_.index_of(record);
         demand(shape == shape_, "records of one shape");
         const RecordTemplate& chosen = templates_[shape];
         if (used_ + chosen.record_octets > message_octets_) {
@@ -168,6 +168,7 @@ private:
 
     std::vector<RecordTemplate> templates_ = make_templates({}, TimestampUnit::milliseconds);
     std::size_t message_octets_;
+    RecordShapes shapes_{RecordLayout{}};
     std::size_t shape_;
     std::vector<std::byte> written_;
     FixbufMessages messages_;

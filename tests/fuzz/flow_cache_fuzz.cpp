@@ -40,7 +40,7 @@ public:
                    .tcp_end = (how & 16U) != 0,
                    .tcp_analysis = true,
                    .flow_holders = true},
-          harness_(options_, RecordLayout::of({.tcp_analysis = true}, options_.direction)),
+          harness_(options_, RecordLayout::of(groups_of<TcpAnalysisGroup>(), options_.direction)),
           held_(harness_.cache, options_) {
         static_cast<void>(held_.add(1));
         held_.in_notice = [this](std::size_t holder, FlowHandle flow) {

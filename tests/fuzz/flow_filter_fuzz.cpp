@@ -55,8 +55,8 @@ FlowView make_flow(const std::uint8_t* octets) {
     flow.core.start = tributary::kFirstTimestamp;
     flow.core.end = flow.core.start + std::chrono::milliseconds(milliseconds);
     if ((choice & 32U) != 0) {
-        flow.tcp.segments = choice;
-        flow.reverse_tcp.retransmissions = milliseconds;
+        flow.counts[0] = choice;
+        flow.reverse_counts[1] = milliseconds;
     }
     flow.core.key.ip_version = (choice & 1U) != 0 ? 4 : 6;
     flow.tunnel.ip_version = (choice & 2U) != 0 ? 4 : 6;

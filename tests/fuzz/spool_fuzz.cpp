@@ -32,7 +32,7 @@ using namespace tributary;
 namespace {
 
 const SpoolContent kMessages{.fingerprint = 7};
-constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
+constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
 constexpr std::size_t kMostChanges = 8;
 
 void demand(bool holds, std::source_location where = std::source_location::current()) {

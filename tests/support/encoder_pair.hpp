@@ -20,13 +20,9 @@
 namespace tributary::test {
 
 inline constexpr Timestamp kNow{std::chrono::seconds{1'600'000'001}};
-inline constexpr FieldGroups kAllGroups{.extremes = true,
-                                        .layer2 = true,
-                                        .tcp_counts = true,
-                                        .flow_label = true,
-                                        .mpls = true,
-                                        .tunnel = true,
-                                        .fragments = true};
+inline constexpr FieldGroups kAllGroups =
+    groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup, FlowLabelGroup, MplsGroup, TunnelGroup,
+              FragmentsGroup>();
 
 /// An encoder, and a decoder that gets its templates at once.
 struct EncoderPair {
@@ -96,15 +92,37 @@ inline Octets octets(std::initializer_list<int> values) {
     return made;
 }
 
-/// Makes the group `tunnel` at `at` one of the shape.
-inline void set_tunnel(Record& record, std::uint16_t at, TunnelShape shape, std::uint32_t id) {
-    const bool is_vxlan =
-        shape == TunnelShape::vxlan_over_ipv4 || shape == TunnelShape::vxlan_over_ipv6;
-    const bool over_ipv6 = shape == TunnelShape::over_ipv6 || shape == TunnelShape::vxlan_over_ipv6;
-    if (shape != TunnelShape::none) {
+/// The number of a record's shape.
+inline std::size_t shape_index(const std::byte* record, const RecordLayout& layout) {
+    return RecordShapes(layout).index_of(record);
+}
+inline RecordShape shape_of(const std::byte* record, const RecordLayout& layout) {
+    const RecordShapes shapes(layout);
+    return shapes.at(shapes.index_of(record));
+}
+inline std::size_t shape_count(const RecordLayout& layout) { return RecordShapes(layout).count(); }
+inline RecordShape shape_at(std::size_t index, const RecordLayout& layout) {
+    return RecordShapes(layout).at(index);
+}
+/// Tags in group layer2, at most 2.
+inline unsigned tags_of(const RecordShape& shape) {
+    return shape.variant<Layer2Group>() % Layer2Group::kTagCounts;
+}
+inline bool has_mac_addresses(const RecordShape& shape) {
+    return shape.variant<Layer2Group>() < Layer2Group::kNoMacAddresses;
+}
+inline bool is_vxlan(std::uint8_t variant) {
+    return variant == TunnelGroup::vxlan_over_ipv4 || variant == TunnelGroup::vxlan_over_ipv6;
+}
+
+/// Makes the group `tunnel` at `at` one of the variant.
+inline void set_tunnel(Record& record, std::uint16_t at, std::uint8_t variant, std::uint32_t id) {
+    const bool over_ipv6 =
+        variant == TunnelGroup::over_ipv6 || variant == TunnelGroup::vxlan_over_ipv6;
+    if (variant != TunnelGroup::no_tunnel) {
         record.group<TunnelGroup>(at) = {
             .id = id,
-            .kind = is_vxlan ? TunnelKind::vxlan : TunnelKind::geneve,
+            .kind = is_vxlan(variant) ? TunnelKind::vxlan : TunnelKind::geneve,
             .ip_version = static_cast<std::uint8_t>(over_ipv6 ? 6 : 4)};
     }
 }
@@ -116,7 +134,10 @@ inline std::uint8_t protocol_of(const RecordShape& shape, const RecordLayout& la
     if (shape.icmp) {
         return shape.ipv6 ? 58 : 1;
     }
-    return layout.tcp_analysis_at != 0 && shape.tcp == TcpShape::none ? kUdp : kTcp;
+    return layout.at<TcpAnalysisGroup>() != 0 &&
+                   shape.variant<TcpAnalysisGroup>() == TcpAnalysisGroup::not_tcp
+               ? kUdp
+               : kTcp;
 }
 
 /// A record of the shape; `number` makes flows differ.
@@ -125,25 +146,26 @@ inline Record record_of_shape(const RecordShape& shape, const RecordLayout& layo
     Record record = record_of(number, shape.ipv6 ? 6 : 4);
     record.core.key.protocol = protocol_of(shape, layout);
     record.core.key.vlan = {static_cast<std::uint16_t>(shape.vlan ? 100 : 0)};
-    if (layout.layer2_at != 0) {
-        auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
-        layer2.vlan_tags = shape.dot1q_tags;
-        layer2.has_mac_addresses = !shape.no_mac_addresses;
+    if (layout.at<Layer2Group>() != 0) {
+        auto& layer2 = record.group<Layer2Group>(layout.at<Layer2Group>());
+        layer2.vlan_tags = static_cast<std::uint8_t>(tags_of(shape));
+        layer2.has_mac_addresses = has_mac_addresses(shape);
     }
-    if (layout.mpls_at != 0) {
-        record.group<MplsGroup>(layout.mpls_at).labels = shape.mpls_labels ? 1 : 0;
+    if (layout.at<MplsGroup>() != 0) {
+        record.group<MplsGroup>(layout.at<MplsGroup>()).labels = shape.variant<MplsGroup>();
     }
-    if (layout.tcp_analysis_at != 0) {
-        record.group<TcpAnalysisGroup>(layout.tcp_analysis_at) = {
-            .duration = shape.tcp == TcpShape::with_size ? 1 : 0};
+    if (layout.at<TcpAnalysisGroup>() != 0) {
+        record.group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>()) = {
+            .duration = shape.variant<TcpAnalysisGroup>() == TcpAnalysisGroup::with_size ? 1 : 0};
     }
-    if (layout.reverse_tcp_analysis_at != 0) {
-        record.group<TcpAnalysisGroup>(layout.reverse_tcp_analysis_at) = {};
+    if (layout.back_at<TcpAnalysisGroup>() != 0) {
+        record.group<TcpAnalysisGroup>(layout.back_at<TcpAnalysisGroup>()) = {};
     }
-    set_tunnel(record, layout.tunnel_at, shape.tunnel, number);
-    if (shape.has_reverse()) {
+    set_tunnel(record, layout.at<TunnelGroup>(), shape.variant<TunnelGroup>(), number);
+    if (shape.has_reverse) {
         record.group<ReverseGroup>(layout.reverse_at).packets = 1;
-        set_tunnel(record, layout.reverse_tunnel_at, shape.reverse_tunnel(), number);
+        set_tunnel(record, layout.back_at<TunnelGroup>(), shape.reverse_variant<TunnelGroup>(),
+                   number);
     }
     return record;
 }

@@ -45,9 +45,9 @@ inline Record record_of(std::uint16_t number, std::uint8_t ip_version = 4) {
 /// A record with group mpls only: packets with one label. Its template is not sent before the first
 /// such record.
 inline Record labelled_record(std::uint16_t number) {
-    const RecordLayout layout = RecordLayout::of({.mpls = true});
+    const RecordLayout layout = RecordLayout::of(groups_of<MplsGroup>());
     Record record = record_of(number);
-    record.group<MplsGroup>(layout.mpls_at).labels = 1;
+    record.group<MplsGroup>(layout.at<MplsGroup>()).labels = 1;
     return record;
 }
 

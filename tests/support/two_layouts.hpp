@@ -13,7 +13,7 @@
 namespace tributary::test {
 
 inline const RecordLayout kSecondLayout =
-    RecordLayout::of({.extremes = true, .layer2 = true}, FlowDirection::biflow);
+    RecordLayout::of(groups_of<ExtremesGroup, Layer2Group>(), FlowDirection::biflow);
 
 inline MeteringProcess two_layouts() {
     MeteringProcess metering;
@@ -31,13 +31,15 @@ inline Record biflow_of(std::uint16_t number) {
     reverse.octets = 300;
     reverse.start = record.core.start;
     reverse.end = record.core.end;
-    for (const std::uint16_t at : {kSecondLayout.extremes_at, kSecondLayout.reverse_extremes_at}) {
+    for (const std::uint16_t at :
+         {kSecondLayout.at<ExtremesGroup>(), kSecondLayout.back_at<ExtremesGroup>()}) {
         record.group<ExtremesGroup>(at) = {.minimum_ip_total_length = 100,
                                            .maximum_ip_total_length = 100,
                                            .minimum_ttl = 60,
                                            .maximum_ttl = 64};
     }
-    for (const std::uint16_t at : {kSecondLayout.layer2_at, kSecondLayout.reverse_layer2_at}) {
+    for (const std::uint16_t at :
+         {kSecondLayout.at<Layer2Group>(), kSecondLayout.back_at<Layer2Group>()}) {
         record.group<Layer2Group>(at).layer2_octets = 1400;
         record.group<Layer2Group>(at).has_mac_addresses = true;
     }

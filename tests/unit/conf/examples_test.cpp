@@ -42,7 +42,7 @@ TEST_CASE("examples: the 100G probe has a core for each queue", "[conf][unit]") 
     REQUIRE(config.inputs.size() == 2);
     CHECK(config.inputs[1].interface_index == 102);
     CHECK(config.cores.input_cores.size() == 16);
-    CHECK(config.export_.fields == FieldGroups{true, false, true});
+    CHECK(config.export_.fields == groups_of<ExtremesGroup, TcpCountsGroup>());
 }
 
 TEST_CASE("examples: the af_packet one needs no NIC", "[conf][unit]") {

@@ -225,10 +225,10 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
     };
     CHECK(fields("[]") == FieldGroups{});
     CHECK(fields("") == FieldGroups{});
-    CHECK(fields("[extremes]") == FieldGroups{.extremes = true});
-    CHECK(fields("[tcp-counts, layer2]") == FieldGroups{.layer2 = true, .tcp_counts = true});
-    CHECK(fields("[flow-label, fragments]") == FieldGroups{.flow_label = true, .fragments = true});
-    CHECK(fields("[mpls, tunnel]") == FieldGroups{.mpls = true, .tunnel = true});
+    CHECK(fields("[extremes]") == groups_of<ExtremesGroup>());
+    CHECK(fields("[tcp-counts, layer2]") == groups_of<Layer2Group, TcpCountsGroup>());
+    CHECK(fields("[flow-label, fragments]") == groups_of<FlowLabelGroup, FragmentsGroup>());
+    CHECK(fields("[mpls, tunnel]") == groups_of<MplsGroup, TunnelGroup>());
     const std::string rest =
         "; must be a list of none or some of extremes, layer2, tcp-counts, flow-label, mpls, "
         "tunnel, fragments or tcp-analysis, or of their elements by name (fields that records have "
@@ -239,9 +239,9 @@ TEST_CASE("field groups: any subset", "[conf][unit]") {
     };
     const ExportOptions options =
         partial("[tcpRstTotalCount, extremes, tcpSynTotalCount, minimumTTL]");
-    CHECK(options.fields == FieldGroups{.extremes = true, .tcp_counts = true});
-    CHECK(options.partial.groups == FieldGroups{.tcp_counts = true});
-    CHECK(options.partial.elements.count() == 2);
+    CHECK(options.fields == groups_of<ExtremesGroup, TcpCountsGroup>());
+    CHECK(options.partial.groups == groups_of<TcpCountsGroup>());
+    CHECK(options.partial.elements.at(kFieldGroupId<TcpCountsGroup>) == 0b101);  // SYN and RST
     CHECK(partial("[extremes]").partial == PartialGroups{});
     CHECK(refusal("export: {fields: [packetDeltaCount]}") ==
           "probe.yaml:1: export.fields is [packetDeltaCount]" + rest);

@@ -244,7 +244,7 @@ TEST_CASE("load_config: offline, inputs and collectors are ignored unread", "[co
             .config;
     CHECK(config.inputs.empty());
     CHECK(config.export_.collectors.empty());
-    CHECK(config.export_.fields.layer2);
+    CHECK(config.export_.fields.has<Layer2Group>());
 }
 
 TEST_CASE("load_config: telemetry is served on the loopback address, if not elsewhere",
@@ -314,7 +314,7 @@ telemetry: {listen: "192.0.2.26:26"}
     CHECK(config.export_.flush_interval == std::chrono::seconds(12));
     CHECK(config.export_.drain_timeout == std::chrono::seconds(13));
     CHECK(config.export_.timestamps == TimestampUnit::nanoseconds);
-    CHECK(config.export_.fields == FieldGroups{.tcp_counts = true});
+    CHECK(config.export_.fields == groups_of<TcpCountsGroup>());
     CHECK(config.export_.enterprise_number == 4711);
     const CollectorOptions& collector = config.export_.collectors.at(0);
     CHECK(collector.host == "h");

@@ -19,8 +19,7 @@ TEST_CASE("--set: changes what the file says, and what it does not say", "[conf]
 TEST_CASE("--set: the value is YAML", "[conf][unit]") {
     const Config config =
         load("", {"export.fields=[extremes, layer2]", "flows={max-flows: 7}"}).config;
-    CHECK(config.export_.fields ==
-          FieldGroups{.extremes = true, .layer2 = true, .tcp_counts = false});
+    CHECK(config.export_.fields == groups_of<ExtremesGroup, Layer2Group>());
     CHECK(config.flows.max_flows == 7);
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("FlowCache: IPv6 biflows have the initiator's addresses", "[flowcache]
 TEST_CASE("FlowCache: each direction has its own groups, which begin with its first packet",
           "[flowcache][unit]") {
     const RecordLayout layout =
-        RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true, .flow_label = true},
+        RecordLayout::of(groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup, FlowLabelGroup>(),
                          FlowDirection::biflow);
     CacheHarness<456> harness(kOptions, layout);
     PacketFields there = request(0x002);
@@ -144,8 +144,8 @@ TEST_CASE("FlowCache: each direction has its own groups, which begin with its fi
     harness.packet(there, at_ms(1000), at_ms(1000), 118);
     auto one_direction = end_all(harness, at_ms(1000));
     REQUIRE(one_direction.size() == 1);
-    CHECK(one_direction[0].group<ExtremesGroup>(layout.reverse_extremes_at).maximum_ttl == 0);
-    CHECK(one_direction[0].group<Layer2Group>(layout.reverse_layer2_at).vlan_tags == 0);
+    CHECK(one_direction[0].group<ExtremesGroup>(layout.back_at<ExtremesGroup>()).maximum_ttl == 0);
+    CHECK(one_direction[0].group<Layer2Group>(layout.back_at<Layer2Group>()).vlan_tags == 0);
 
     CacheHarness<456> both(kOptions, layout);
     both.packet(there, at_ms(1000), at_ms(1000), 118);
@@ -154,17 +154,18 @@ TEST_CASE("FlowCache: each direction has its own groups, which begin with its fi
     auto records = end_all(both, at_ms(1002));
     REQUIRE(records.size() == 1);
     auto& record = records[0];
-    CHECK(record.group<ExtremesGroup>(layout.extremes_at).maximum_ttl == 64);
-    CHECK(record.group<ExtremesGroup>(layout.extremes_at).minimum_ip_total_length == 100);
-    CHECK(record.group<ExtremesGroup>(layout.reverse_extremes_at).minimum_ttl == 55);
-    CHECK(record.group<ExtremesGroup>(layout.reverse_extremes_at).maximum_ip_total_length == 1000);
-    CHECK(record.group<Layer2Group>(layout.layer2_at).layer2_octets == 118);
-    CHECK(record.group<Layer2Group>(layout.reverse_layer2_at).layer2_octets == 2036);
-    CHECK(record.group<Layer2Group>(layout.reverse_layer2_at).dot1q_vlan.value == 5);
-    CHECK(record.group<TcpCountsGroup>(layout.tcp_counts_at).ack == 0);
-    CHECK(record.group<TcpCountsGroup>(layout.reverse_tcp_counts_at).ack == 2);
-    CHECK(record.group<FlowLabelGroup>(layout.flow_label_at).flow_label == 7);
-    CHECK(record.group<FlowLabelGroup>(layout.reverse_flow_label_at).flow_label == 9);
+    CHECK(record.group<ExtremesGroup>(layout.at<ExtremesGroup>()).maximum_ttl == 64);
+    CHECK(record.group<ExtremesGroup>(layout.at<ExtremesGroup>()).minimum_ip_total_length == 100);
+    CHECK(record.group<ExtremesGroup>(layout.back_at<ExtremesGroup>()).minimum_ttl == 55);
+    CHECK(record.group<ExtremesGroup>(layout.back_at<ExtremesGroup>()).maximum_ip_total_length ==
+          1000);
+    CHECK(record.group<Layer2Group>(layout.at<Layer2Group>()).layer2_octets == 118);
+    CHECK(record.group<Layer2Group>(layout.back_at<Layer2Group>()).layer2_octets == 2036);
+    CHECK(record.group<Layer2Group>(layout.back_at<Layer2Group>()).dot1q_vlan.value == 5);
+    CHECK(record.group<TcpCountsGroup>(layout.at<TcpCountsGroup>()).ack == 0);
+    CHECK(record.group<TcpCountsGroup>(layout.back_at<TcpCountsGroup>()).ack == 2);
+    CHECK(record.group<FlowLabelGroup>(layout.at<FlowLabelGroup>()).flow_label == 7);
+    CHECK(record.group<FlowLabelGroup>(layout.back_at<FlowLabelGroup>()).flow_label == 9);
 }
 
 TEST_CASE("FlowCache: a biflow's deadlines are those of both directions", "[flowcache][unit]") {
@@ -185,7 +186,7 @@ TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[f
     FlowCacheOptions options = kOptions;
     options.tunnel = TunnelMode::inner;
     options.tunnel_in_key = true;
-    const RecordLayout layout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
+    const RecordLayout layout = RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
     CacheHarness<280> harness(options, layout);
     const std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},
                                          std::byte{10}, {}, {}, std::byte{2}};
@@ -207,9 +208,9 @@ TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[f
     for (auto& record : records) {
         CHECK(record.core.packets == 1);
         CHECK(reverse_of(record).packets == 2);
-        const auto& tunnel = record.group<TunnelGroup>(layout.tunnel_at);
+        const auto& tunnel = record.group<TunnelGroup>(layout.at<TunnelGroup>());
         CHECK(tunnel.source[3] == std::byte{1});
-        CHECK(record.group<TunnelGroup>(layout.reverse_tunnel_at) == swapped(tunnel, true));
+        CHECK(record.group<TunnelGroup>(layout.back_at<TunnelGroup>()) == swapped(tunnel, true));
     }
 }
 

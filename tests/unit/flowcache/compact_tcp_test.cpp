@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr RecordLayout kCompact = RecordLayout::of({.tcp_analysis = true});
-constexpr RecordLayout kExpanded = RecordLayout::of({.tcp_counts = true, .tcp_analysis = true});
+constexpr RecordLayout kCompact = RecordLayout::of(groups_of<TcpAnalysisGroup>());
+constexpr RecordLayout kExpanded = RecordLayout::of(groups_of<TcpCountsGroup, TcpAnalysisGroup>());
 static_assert(is_tcp_analysis_alone(kCompact) && !is_tcp_analysis_alone(kExpanded));
 
 /// What both kinds of records have.
@@ -32,7 +32,7 @@ Told told(Record record, const RecordLayout& layout) {
     Told told;
     std::memcpy(told.data(), &record.core, sizeof record.core);
     std::memcpy(told.data() + sizeof record.core,
-                &record.template group<TcpAnalysisGroup>(layout.tcp_analysis_at),
+                &record.template group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>()),
                 sizeof(TcpAnalysisGroup));
     return told;
 }
@@ -107,7 +107,7 @@ public:
     }
     [[nodiscard]] TcpAnalysisGroup last() {
         auto record = compact_.sink.records.back();
-        return record.group<TcpAnalysisGroup>(kCompact.tcp_analysis_at);
+        return record.group<TcpAnalysisGroup>(kCompact.at<TcpAnalysisGroup>());
     }
 
 private:

@@ -238,7 +238,7 @@ TEST_CASE("FlowCache: end_all waits for a full sink and then goes on", "[flowcac
 
 TEST_CASE("FlowCache: groups hold the values of their elements", "[flowcache][unit]") {
     const RecordLayout layout =
-        RecordLayout::of({.extremes = true, .layer2 = true, .tcp_counts = true});
+        RecordLayout::of(groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup>());
     CacheHarness<152> harness(kSmall, layout);
     const std::array<std::byte, 12> macs{std::byte{1}, {}, {}, {}, {}, std::byte{2},
                                          std::byte{3}, {}, {}, {}, {}, std::byte{4}};
@@ -257,19 +257,19 @@ TEST_CASE("FlowCache: groups hold the values of their elements", "[flowcache][un
     CHECK(harness.cache.end_all(at_ms(1001), harness.sink));
 
     auto& record = harness.sink.records.at(0);
-    const auto& extremes = record.group<ExtremesGroup>(layout.extremes_at);
+    const auto& extremes = record.group<ExtremesGroup>(layout.at<ExtremesGroup>());
     CHECK(extremes.minimum_ttl == 3);
     CHECK(extremes.maximum_ttl == 64);
     CHECK(extremes.minimum_ip_total_length == 60);
     CHECK(extremes.maximum_ip_total_length == 1500);
-    const auto& layer2 = record.group<Layer2Group>(layout.layer2_at);
+    const auto& layer2 = record.group<Layer2Group>(layout.at<Layer2Group>());
     CHECK(layer2.layer2_octets == 82 + 1522);
     CHECK(layer2.destination_mac[0] == std::byte{1});
     CHECK(layer2.source_mac[5] == std::byte{4});
     CHECK(layer2.dot1q_vlan == VlanId{5});
     CHECK(layer2.dot1q_customer_vlan == VlanId{6});
     CHECK(layer2.vlan_tags == 2);
-    const auto& counts = record.group<TcpCountsGroup>(layout.tcp_counts_at);
+    const auto& counts = record.group<TcpCountsGroup>(layout.at<TcpCountsGroup>());
     CHECK(counts.syn == 1);
     CHECK(counts.ack == 1);
     CHECK(counts.psh == 1);

@@ -332,7 +332,7 @@ TEST_CASE("KeyMatcher: what IPv4 leaves of an address does not count", "[flowcac
 }
 
 TEST_CASE("KeyMatcher: the tunnel changes the hash where it is in the key", "[flowcache][unit]") {
-    constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true});
+    constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TunnelGroup>());
     const KeyMatcher with(FlowHasher(1), kLayout, true);
     const KeyMatcher without(FlowHasher(1), kLayout, false);
     PacketFields fields = GENERATE(ipv4_packet(), ipv6_packet());
@@ -368,7 +368,8 @@ TEST_CASE("KeyMatcher: both directions of a biflow have one hash, those of unifl
 
 TEST_CASE("KeyMatcher: both directions of a biflow in a tunnel have one hash",
           "[flowcache][unit]") {
-    constexpr RecordLayout kLayout = RecordLayout::of({.tunnel = true}, FlowDirection::biflow);
+    constexpr RecordLayout kLayout =
+        RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
     const KeyMatcher identity(FlowHasher(1), kLayout, true);
     std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},
                                    std::byte{10}, {}, {}, std::byte{2}};

@@ -262,9 +262,9 @@ TEST_CASE(
 
 TEST_CASE("FlowHolder: a record with groups is told as it is exported, also when it waits",
           "[flowcache][unit]") {
-    constexpr RecordLayout kLayout = RecordLayout::of(
-        {.extremes = true, .layer2 = true, .tcp_counts = true, .tcp_analysis = true},
-        FlowDirection::biflow);
+    constexpr RecordLayout kLayout =
+        RecordLayout::of(groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup, TcpAnalysisGroup>(),
+                         FlowDirection::biflow);
     FlowCacheOptions options = biflow::kOptions;
     options.tcp_analysis = true;
     options.flow_holders = true;

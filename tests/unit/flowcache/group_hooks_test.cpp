@@ -70,8 +70,8 @@ public:
     }
     MarkHooks(const HookedCache<kGroupBytes>& cache, std::span<std::byte>& memory) noexcept
         : groups_(cache.groups),
-          places_{kBehindGroups ? cache.layout.bytes : cache.layout.tcp_analysis_at,
-                  cache.layout.reverse_tcp_analysis_at},
+          places_{kBehindGroups ? cache.layout.bytes : cache.layout.template at<TcpAnalysisGroup>(),
+                  cache.layout.template back_at<TcpAnalysisGroup>()},
           pool_(take<PooledMark>(memory, kPooled)) {}
 
     void begin(HotEntry& hot) noexcept {
@@ -151,12 +151,12 @@ struct MarksBesideTcp {
 
 constexpr FlowCacheOptions kOptions{
     .max_flows = 8, .idle_timeout = 10s, .active_timeout = 15s, .flow_holders = true};
-constexpr RecordLayout kLayout = RecordLayout::of({.tcp_analysis = true});
+constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
 constexpr RecordLayout kBiflowLayout =
-    RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
+    RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow);
 
 template <class Record>
-MarkGroup mark_of(const Record& record, std::uint16_t place = kLayout.tcp_analysis_at) {
+MarkGroup mark_of(const Record& record, std::uint16_t place = kLayout.at<TcpAnalysisGroup>()) {
     MarkGroup group;
     std::memcpy(&group, reinterpret_cast<const std::byte*>(&record) + place, sizeof group);
     return group;
@@ -255,7 +255,7 @@ TEST_CASE("GroupHooks: each direction of a biflow has its state", "[flowcache][u
     CHECK(harness.cache.end_all(at_ms(16'005), harness.sink));
     CHECK(journal().calls == "bpPpPPPwrpwf");
     REQUIRE(harness.sink.records.size() == 2);
-    const std::uint16_t reverse = kBiflowLayout.reverse_tcp_analysis_at;
+    const std::uint16_t reverse = kBiflowLayout.back_at<TcpAnalysisGroup>();
     CHECK(mark_of(harness.sink.records[0]) == MarkGroup{2, 2, 0, 1, ns(5)});
     CHECK(mark_of(harness.sink.records[0], reverse) == MarkGroup{4, 4, 0, 3, ns(9990)});
     CHECK(mark_of(harness.sink.records[1]) == MarkGroup{1, 3, 1, 2, ns(16'000)});
@@ -291,7 +291,8 @@ TEST_CASE("GroupHooks: two groups with hooks leave each other alone", "[flowcach
     REQUIRE(both.sink.records.size() == 1);
     REQUIRE(tcp_alone.sink.records.size() == 1);
     CHECK(std::memcmp(&both.sink.records[0], &tcp_alone.sink.records[0], kLayout.bytes) == 0);
-    CHECK(both.sink.records[0].group<TcpAnalysisGroup>(kLayout.tcp_analysis_at).retransmissions ==
-          1);
+    CHECK(both.sink.records[0]
+              .group<TcpAnalysisGroup>(kLayout.at<TcpAnalysisGroup>())
+              .retransmissions == 1);
     CHECK(mark_of(both.sink.records[0], kLayout.bytes) == MarkGroup{6, 6, 0, 5, ns(480)});
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr FlowCacheOptions kUniflows{
     .max_flows = 64, .idle_timeout = 10s, .active_timeout = 60s, .tcp_analysis = true};
-constexpr RecordLayout kLayout = RecordLayout::of({.tcp_analysis = true});
+constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
 using Harness = CacheHarness<144>;
 
 constexpr FlowCacheOptions kBiflows{.max_flows = 64,
@@ -26,7 +26,7 @@ constexpr FlowCacheOptions kBiflows{.max_flows = 64,
                                     .direction = FlowDirection::biflow,
                                     .tcp_analysis = true};
 constexpr RecordLayout kBiflowLayout =
-    RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow);
+    RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow);
 using BiflowHarness = CacheHarness<272>;
 
 /// The segment of a flow that begins at this sequence number.
@@ -46,7 +46,7 @@ PacketFields segment(std::uint32_t sequence, std::uint32_t payload,
 
 template <class Record>
 TcpAnalysisGroup& tcp_of(Record& record, const RecordLayout& layout = kLayout) {
-    return record.template group<TcpAnalysisGroup>(layout.tcp_analysis_at);
+    return record.template group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>());
 }
 
 }  // namespace

@@ -310,12 +310,10 @@ TEST_CASE("plan: the memory of each part is what pages are reserved for", "[daem
 
 TEST_CASE("plan: a flow takes the memory that docs/install.md names", "[daemon][unit]") {
     const auto bytes_per_flow = [](bool all_fields, bool tcp_analysis, FlowDirection direction) {
-        FieldGroups groups;
-        for (bool FieldGroups::*const group : kFieldGroups) {
-            groups.*group = all_fields;
-        }
+        FieldGroups groups = all_fields ? kEveryGroup : FieldGroups{};
         FlowCacheOptions flows{.max_flows = 1U << 20U, .direction = direction};
-        flows.tcp_analysis = groups.tcp_analysis = tcp_analysis;
+        flows.tcp_analysis = tcp_analysis;
+        groups.set(kFieldGroupId<TcpAnalysisGroup>, tcp_analysis);
         const QueueParts parts{.flows = flows, .layout = RecordLayout::of(groups, direction)};
         return (queue_memory(parts).front() + flows.max_flows - 1) / flows.max_flows;
     };

@@ -32,17 +32,17 @@ Record with_all_groups(const RecordLayout& layout, std::uint8_t ip_version = 4) 
     for (const bool is_back : {false, true}) {
         const RecordLayout half = is_back ? layout.reversed() : layout;
         const std::uint8_t by = is_back ? 2 : 1;
-        record.group<ExtremesGroup>(half.extremes_at) = {.minimum_ip_total_length = 40U * by,
-                                                         .maximum_ip_total_length = 1000U * by};
-        record.group<Layer2Group>(half.layer2_at) = {.layer2_octets = std::uint64_t{2000} * by,
-                                                     .has_mac_addresses = true};
-        record.group<TcpCountsGroup>(half.tcp_counts_at) = {.syn = by, .ack = 7U * by};
-        record.group<FlowLabelGroup>(half.flow_label_at) = {.flow_label = 5U * by};
-        record.group<MplsGroup>(half.mpls_at).labels = 1;
-        record.group<TunnelGroup>(half.tunnel_at).kind = TunnelKind::gre;
-        record.group<TunnelGroup>(half.tunnel_at).ip_version = 6;
-        record.group<TunnelGroup>(half.tunnel_at).id = by;
-        record.group<FragmentsGroup>(half.fragments_at) = {.fragment_flags = by};
+        record.group<ExtremesGroup>(half.at<ExtremesGroup>()) = {
+            .minimum_ip_total_length = 40U * by, .maximum_ip_total_length = 1000U * by};
+        record.group<Layer2Group>(half.at<Layer2Group>()) = {
+            .layer2_octets = std::uint64_t{2000} * by, .has_mac_addresses = true};
+        record.group<TcpCountsGroup>(half.at<TcpCountsGroup>()) = {.syn = by, .ack = 7U * by};
+        record.group<FlowLabelGroup>(half.at<FlowLabelGroup>()) = {.flow_label = 5U * by};
+        record.group<MplsGroup>(half.at<MplsGroup>()).labels = 1;
+        record.group<TunnelGroup>(half.at<TunnelGroup>()).kind = TunnelKind::gre;
+        record.group<TunnelGroup>(half.at<TunnelGroup>()).ip_version = 6;
+        record.group<TunnelGroup>(half.at<TunnelGroup>()).id = by;
+        record.group<FragmentsGroup>(half.at<FragmentsGroup>()) = {.fragment_flags = by};
     }
     return record;
 }
@@ -50,18 +50,18 @@ Record with_all_groups(const RecordLayout& layout, std::uint8_t ip_version = 4) 
 }  // namespace
 
 TEST_CASE("BiflowSplitter: each direction has its own analysed TCP", "[export][unit]") {
-    const FieldGroups groups{.tcp_analysis = true};
+    const FieldGroups groups = groups_of<TcpAnalysisGroup>();
     const RecordLayout layout = RecordLayout::of(groups, FlowDirection::biflow);
     const RecordLayout half = RecordLayout::of(groups);
     BiflowSplitter splitter(layout);
     Record biflow = record_of(4711);
     biflow.core.key.protocol = 6;
     biflow.group<ReverseGroup>(layout.reverse_at).packets = 3;
-    biflow.group<TcpAnalysisGroup>(layout.tcp_analysis_at).retransmissions = 5;
-    biflow.group<TcpAnalysisGroup>(layout.reverse_tcp_analysis_at).retransmissions = 6;
+    biflow.group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>()).retransmissions = 5;
+    biflow.group<TcpAnalysisGroup>(layout.back_at<TcpAnalysisGroup>()).retransmissions = 6;
     const BiflowSplitter::Uniflows uniflows = splitter.split(bytes_of(biflow));
     const auto retransmissions = [&half](const std::byte* record) {
-        return reinterpret_cast<const TcpAnalysisGroup*>(record + half.tcp_analysis_at)
+        return reinterpret_cast<const TcpAnalysisGroup*>(record + half.at<TcpAnalysisGroup>())
             ->retransmissions;
     };
     REQUIRE(uniflows.second != nullptr);
@@ -136,9 +136,9 @@ TEST_CASE("IpfixEncoder: a pair is in one message, whatever the limit", "[export
 
 TEST_CASE("export: one collector has biflows, the other one their uniflows", "[export][unit]") {
     const TemporaryDirectory directory;
-    const RecordLayout layout = RecordLayout::of({.extremes = true}, FlowDirection::biflow);
+    const RecordLayout layout = RecordLayout::of(groups_of<ExtremesGroup>(), FlowDirection::biflow);
     ExportOptions options;
-    options.fields.extremes = true;
+    options.fields = groups_of<ExtremesGroup>();
     options.collectors.resize(2);
     for (CollectorOptions& collector : options.collectors) {
         collector.transport = TransportKind::file;

@@ -151,7 +151,7 @@ TEST_CASE("ExportWorker: records of two queues share messages and have accounts 
 }
 
 TEST_CASE("ExportWorker: of a biflow both directions are accounted for", "[export][unit]") {
-    const RecordLayout layout = RecordLayout::of({.extremes = true}, FlowDirection::biflow);
+    const RecordLayout layout = RecordLayout::of(groups_of<ExtremesGroup>(), FlowDirection::biflow);
     Record record = record_of(1);
     record.group<ReverseGroup>(layout.reverse_at).packets = 3;
     record.group<ReverseGroup>(layout.reverse_at).octets = 4000;
@@ -231,6 +231,6 @@ TEST_CASE("ExportWorker: what cannot work is refused at construction", "[export]
     options.collectors[0].source_address = "192.0.2.77";
     CHECK_THROWS_AS(ExportWorker(options, {}, {&queue}, counters, {}), ExportError);
     options.collectors[0].source_address.clear();
-    const RecordLayout layout = RecordLayout::of({.layer2 = true});
+    const RecordLayout layout = RecordLayout::of(groups_of<Layer2Group>());
     CHECK_THROWS_AS(ExportWorker(options, {.layout = layout}, {&queue}, counters, {}), ExportError);
 }

@@ -293,13 +293,14 @@ TEST_CASE("File rotation: when the directory is gone, the export ends by name", 
 TEST_CASE("file rotation: in each file, types of elements come before their templates",
           "[export][unit]") {
     const TemporaryDirectory directory;
-    const RecordLayout layout = RecordLayout::of({.tunnel = true, .tcp_analysis = true});
+    const RecordLayout layout = RecordLayout::of(groups_of<TunnelGroup, TcpAnalysisGroup>());
     ExportOptions options;
     options.enterprise_number = 424'242;
     RotatingExport rotating(directory, each_minute(), options, {.layout = layout});
     Record record = record_of(1);
     record.core.key.protocol = 6;
-    record.group<TunnelGroup>(layout.tunnel_at) = {.kind = TunnelKind::geneve, .ip_version = 4};
+    record.group<TunnelGroup>(layout.at<TunnelGroup>()) = {.kind = TunnelKind::geneve,
+                                                           .ip_version = 4};
     for (int minute = 0; minute < 3; ++minute) {
         rotating.queue.put(record);
         rotating.run(std::chrono::minutes{minute});

@@ -232,7 +232,7 @@ TEST_CASE("first_template_ids: ranges never meet, and do not depend on the first
           "[export][unit]") {
     const RecordLayout plain;
     const RecordLayout largest = RecordLayout::of(kEveryGroup, FlowDirection::biflow);
-    CHECK(shape_count(largest) == 8640);
+    CHECK(RecordShapes(largest).count() == 8640);
     using Ids = std::vector<std::uint16_t>;
     CHECK(first_template_ids(std::vector{plain}) == Ids{256});
     CHECK(first_template_ids(std::vector{largest}) == Ids{256});

@@ -82,7 +82,7 @@ TEST_CASE("TCP export: while no collector listens, records wait in the buffer, t
 TEST_CASE("TCP export: a collector that never reads stops the draining, not the worker",
           "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
-    TcpExport tcp(port_of(listener), RecordLayout::of({.mpls = true}));
+    TcpExport tcp(port_of(listener), RecordLayout::of(groups_of<MplsGroup>()));
     tcp.queue.put_many(59'999);  // 3 MB: more than the kernel takes
     tcp.queue.put(labelled_record(1));
     tcp.run(milliseconds{0});
@@ -111,7 +111,7 @@ TEST_CASE(
     "whole",
     "[export][unit]") {
     const FileDescriptor listener = listen_on(0);
-    TcpExport tcp(port_of(listener), RecordLayout::of({.mpls = true}));
+    TcpExport tcp(port_of(listener), RecordLayout::of(groups_of<MplsGroup>()));
     tcp.queue.put(labelled_record(1));
     tcp.queue.put_many(59'998);
     tcp.queue.put(labelled_record(2));

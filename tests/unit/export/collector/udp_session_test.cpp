@@ -172,7 +172,7 @@ TEST_CASE("UDP export: templates again after so many packets", "[export][unit]")
 TEST_CASE("UDP export: a template that is not plain comes before its first record, then with all",
           "[export][unit]") {
     Listener listener;
-    UdpExport udp(port_of(listener.socket), RecordLayout::of({.mpls = true}));
+    UdpExport udp(port_of(listener.socket), RecordLayout::of(groups_of<MplsGroup>()));
     udp.run(milliseconds{0});
     CHECK(templates_in(listener.hear()) == 8);
     udp.run(milliseconds{200});
@@ -200,7 +200,7 @@ TEST_CASE("UDP export: a template that is not plain comes before its first recor
 TEST_CASE("UDP export: a listener that returns gets every template", "[export][unit]") {
     Listener listener;
     const std::uint16_t port = port_of(listener.socket);
-    UdpExport udp(port, RecordLayout::of({.mpls = true}));
+    UdpExport udp(port, RecordLayout::of(groups_of<MplsGroup>()));
     udp.open();
     udp.first.put(labelled_record(1));
     udp.run(milliseconds{500});
@@ -362,7 +362,7 @@ TEST_CASE("UDP export: types of elements come before their templates, again with
     Listener listener;
     ExportOptions options = UdpExport::options_for(port_of(listener.socket));
     options.options_interval = std::chrono::seconds{60};
-    const RecordLayout layout = RecordLayout::of({.tcp_analysis = true});
+    const RecordLayout layout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
     RecordQueue queue(layout);
     ExportCounters counters(1, 1);
     ExportWorker worker(options, {.layout = layout}, {&queue}, counters, {});

@@ -133,15 +133,15 @@ TEST_CASE("Biflow records: micro- and nanoseconds of both directions", "[export]
 
 TEST_CASE("Biflow records: extremes, tcp-counts and fragments of each direction",
           "[export][unit]") {
-    EncoderPair pair = biflow_pair({.extremes = true, .tcp_counts = true, .fragments = true});
+    EncoderPair pair = biflow_pair(groups_of<ExtremesGroup, TcpCountsGroup, FragmentsGroup>());
     const RecordLayout& at = pair.layout;
     Record record = answered(at);
-    record.group<ExtremesGroup>(at.extremes_at) = {40, 70'000, 63, 64};
-    record.group<ExtremesGroup>(at.reverse_extremes_at) = {52, 1500, 118, 119};
-    record.group<TcpCountsGroup>(at.tcp_counts_at) = {1, 2, 3, 4, 5, 6};
-    record.group<TcpCountsGroup>(at.reverse_tcp_counts_at) = {11, 12, 13, 14, 15, 16};
-    record.group<FragmentsGroup>(at.fragments_at).fragment_flags = 0x40;
-    record.group<FragmentsGroup>(at.reverse_fragments_at).fragment_flags = 0x20;
+    record.group<ExtremesGroup>(at.at<ExtremesGroup>()) = {40, 70'000, 63, 64};
+    record.group<ExtremesGroup>(at.back_at<ExtremesGroup>()) = {52, 1500, 118, 119};
+    record.group<TcpCountsGroup>(at.at<TcpCountsGroup>()) = {1, 2, 3, 4, 5, 6};
+    record.group<TcpCountsGroup>(at.back_at<TcpCountsGroup>()) = {11, 12, 13, 14, 15, 16};
+    record.group<FragmentsGroup>(at.at<FragmentsGroup>()).fragment_flags = 0x40;
+    record.group<FragmentsGroup>(at.back_at<FragmentsGroup>()).fragment_flags = 0x20;
     const IpfixRecord got = pair.round_trip(record);
     Elements expected{25, 26, 52, 53, 197, 218, 219, 220, 221, 222, 223};
     expected.merge(reversed(expected));
@@ -158,10 +158,10 @@ TEST_CASE("Biflow records: extremes, tcp-counts and fragments of each direction"
 }
 
 TEST_CASE("Biflow records: the flow label of each direction, of IPv6 alone", "[export][unit]") {
-    EncoderPair pair = biflow_pair({.flow_label = true});
+    EncoderPair pair = biflow_pair(groups_of<FlowLabelGroup>());
     Record record = answered(pair.layout, 6);
-    record.group<FlowLabelGroup>(pair.layout.flow_label_at).flow_label = 0xABCDE;
-    record.group<FlowLabelGroup>(pair.layout.reverse_flow_label_at).flow_label = 0x12345;
+    record.group<FlowLabelGroup>(pair.layout.at<FlowLabelGroup>()).flow_label = 0xABCDE;
+    record.group<FlowLabelGroup>(pair.layout.back_at<FlowLabelGroup>()).flow_label = 0x12345;
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.number(31) == 0xABCDE);
     CHECK(got.number(kReversed + 31) == 0x12345);
@@ -170,25 +170,26 @@ TEST_CASE("Biflow records: the flow label of each direction, of IPv6 alone", "[e
 
 TEST_CASE("Biflow records: MAC addresses, tags and labels that one direction has, both have",
           "[export][unit]") {
-    EncoderPair pair = biflow_pair({.layer2 = true, .mpls = true});
+    EncoderPair pair = biflow_pair(groups_of<Layer2Group, MplsGroup>());
     const RecordLayout& at = pair.layout;
     Record record = answered(at);
-    record.group<Layer2Group>(at.layer2_at).layer2_octets = 1140;
-    record.group<Layer2Group>(at.reverse_layer2_at).layer2_octets = 77;
+    record.group<Layer2Group>(at.at<Layer2Group>()).layer2_octets = 1140;
+    record.group<Layer2Group>(at.back_at<Layer2Group>()).layer2_octets = 77;
     IpfixRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{352, kReversed + 352});
     CHECK(got.number(352) == 1140);
     CHECK(got.number(kReversed + 352) == 77);
 
     const bool there = GENERATE(true, false);  // the one that has them
-    auto& layer2 = record.group<Layer2Group>(there ? at.layer2_at : at.reverse_layer2_at);
+    auto& layer2 =
+        record.group<Layer2Group>(there ? at.at<Layer2Group>() : at.back_at<Layer2Group>());
     layer2.source_mac.fill(std::byte{0x50});
     layer2.destination_mac.fill(std::byte{0xD0});
     layer2.has_mac_addresses = true;
     layer2.dot1q_vlan = {100};
     layer2.dot1q_customer_vlan = {200};
     layer2.vlan_tags = 2;
-    auto& mpls = record.group<MplsGroup>(there ? at.mpls_at : at.reverse_mpls_at);
+    auto& mpls = record.group<MplsGroup>(there ? at.at<MplsGroup>() : at.back_at<MplsGroup>());
     mpls.sections[0] = {std::byte{0x00}, std::byte{0x06}, std::byte{0x41}};
     mpls.labels = 1;
     got = pair.round_trip(record);
@@ -213,12 +214,12 @@ TEST_CASE("Biflow records: MAC addresses, tags and labels that one direction has
 
 TEST_CASE("Biflow records: each direction has the tunnel that is around it", "[export][unit]") {
     ExportOptions options;
-    options.fields.tunnel = true;
+    options.fields = groups_of<TunnelGroup>();
     options.enterprise_number = 4711;
     EncoderPair pair(options, 1400, FlowDirection::biflow);
     Record record = answered(pair.layout);
-    auto& there = record.group<TunnelGroup>(pair.layout.tunnel_at);
-    auto& back = record.group<TunnelGroup>(pair.layout.reverse_tunnel_at);
+    auto& there = record.group<TunnelGroup>(pair.layout.at<TunnelGroup>());
+    auto& back = record.group<TunnelGroup>(pair.layout.back_at<TunnelGroup>());
     there = {.id = 0x01020304, .kind = TunnelKind::gtp_u, .ip_version = 4};
     there.source[0] = std::byte{203};
     there.destination[0] = std::byte{204};
@@ -261,7 +262,7 @@ TEST_CASE("Biflow records: with all groups, every shape has its template and its
     std::size_t index = GENERATE(0U, 1U, 2U, 3U, 4U, 5U, 6U);  // in parts, to see where it fails
     for (; index < shape_count(pair.layout); index += 7) {
         CAPTURE(index);
-        const RecordShape shape = RecordShape::at(index, pair.layout);
+        const RecordShape shape = shape_at(index, pair.layout);
         const auto number = static_cast<std::uint16_t>(index);
         const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
         CHECK(got.template_id == 256 + index);
@@ -281,10 +282,10 @@ TEST_CASE("Biflow records: with all groups, every shape has its template and its
              {4U, 7U, 8U, 10U, 11U, 12U, 27U, 28U, 32U, 58U, 60U, 136U, 139U, 239U}) {
             there.erase(common);
         }
-        CHECK(back.erase(351) == (shape.reverse_tunnel() == TunnelShape::vxlan_over_ipv4 ||
-                                  shape.reverse_tunnel() == TunnelShape::vxlan_over_ipv6));
-        CHECK(back == (shape.has_reverse() ? there : Elements{}));
-        CHECK(got.has(kOwnReversed + 1) == (shape.reverse_tunnel() != TunnelShape::none));
+        CHECK(back.erase(351) == (is_vxlan(shape.reverse_variant<TunnelGroup>())));
+        CHECK(back == (shape.has_reverse ? there : Elements{}));
+        CHECK(got.has(kOwnReversed + 1) ==
+              (shape.reverse_variant<TunnelGroup>() != TunnelGroup::no_tunnel));
     }
     for (const IpfixMessage& message : pair.templates) {
         CHECK(message.octets <= 1400);
@@ -308,7 +309,7 @@ TEST_CASE("Biflow records: a message that is too short for the largest template 
 TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[export][unit]") {
     ExportOptions options;
     options.fields = kAllGroups;
-    options.fields.tcp_analysis = true;
+    options.fields.set(kFieldGroupId<TcpAnalysisGroup>);
     options.ntop_elements = true;
     options.timestamps = TimestampUnit::nanoseconds;
     // As docs/fields.md says; 832 is the least that the configuration lets through.
@@ -318,15 +319,15 @@ TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[e
     with_cert.cert_elements = true;
     CHECK_NOTHROW(EncoderPair(with_cert, 832, FlowDirection::biflow));
     EncoderPair pair(options, 832, FlowDirection::biflow);
-    RecordShape largest = RecordShape::at(shape_count(pair.layout) - 1, pair.layout);
+    RecordShape largest = shape_at(shape_count(pair.layout) - 1, pair.layout);
     largest.icmp = false;
-    largest.no_mac_addresses = false;
+    largest.variants.at(kFieldGroupId<Layer2Group>) = 2;  // two tags, and addresses
     Record record = record_of_shape(largest, pair.layout, 7);
     record.core.key.protocol = 6;
-    auto& there = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    auto& there = record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>());
     there.flow_size = 2;
     there.duration = 1;
-    record.group<TcpAnalysisGroup>(pair.layout.reverse_tcp_analysis_at) =
+    record.group<TcpAnalysisGroup>(pair.layout.back_at<TcpAnalysisGroup>()) =
         TcpAnalysisGroup{.segments = 3};
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.number(kOfEnterprise + 15) == 2);

@@ -12,8 +12,8 @@ using namespace tributary::test;
 
 TEST_CASE("Record elements: without those of enterprises, IANA's are all there is",
           "[export][unit]") {
-    const RecordLayout layout = RecordLayout::of({.tunnel = true, .tcp_analysis = true});
-    const RecordShape largest = RecordShape::at(shape_count(layout) - 1, layout);
+    const RecordLayout layout = RecordLayout::of(groups_of<TunnelGroup, TcpAnalysisGroup>());
+    const RecordShape largest = shape_at(shape_count(layout) - 1, layout);
     const auto of_enterprises = [&](bool has_own) {
         const auto fields = fields_of(largest, layout, TimestampUnit::milliseconds,
                                       {.partial = {}, .ntop = true, .enterprise = has_own});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "export/ipfix/encoder_options.hpp"
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_session.hpp"
 #include "export/ipfix/ntp_time.hpp"
 #include "export/ipfix/record_template.hpp"
@@ -177,7 +178,7 @@ std::vector<Case> cases() {
     all.selector = true;
     all.cert_elements = true;
     ExportOptions tcp = plain;
-    tcp.fields = {.layer2 = true, .tcp_analysis = true};
+    tcp.fields = groups_of<Layer2Group, TcpAnalysisGroup>();
     tcp.timestamps = TimestampUnit::nanoseconds;
     tcp.ntop_elements = true;
     tcp.tcp_control_bits = 1;
@@ -194,7 +195,7 @@ void append_all_shapes(Beside& beside, const RecordLayout& layout, ByChance& cha
     constexpr std::uint64_t kMost = 40;
     const std::size_t shapes = shape_count(layout);
     for (std::size_t index = 0; index < shapes; ++index) {
-        Record record = record_of_shape(RecordShape::at(index, layout), layout, 7);
+        Record record = record_of_shape(shape_at(index, layout), layout, 7);
         const std::size_t made = shape_index(bytes_of(record), layout);
         for (std::uint64_t left = 1 + chance.number() % kMost / (1 + shapes / 64); left > 0;
              --left) {

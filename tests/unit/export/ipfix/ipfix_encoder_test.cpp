@@ -190,7 +190,7 @@ TEST_CASE("IpfixEncoder: in a new session numbers begin anew, also of a message 
 
 TEST_CASE("IpfixEncoder: a template that is not plain is announced with its first record",
           "[export][unit]") {
-    EncoderPair pair({.mpls = true});
+    EncoderPair pair(groups_of<MplsGroup>());
     CHECK(pair.encoder.template_messages() == 1);
     const Record labelled = labelled_record(1);
     REQUIRE(pair.encoder.append(bytes_of(record_of(1))) == AppendResult::added);
@@ -204,7 +204,7 @@ TEST_CASE("IpfixEncoder: a template that is not plain is announced with its firs
 }
 
 TEST_CASE("IpfixEncoder: a record that found no room announces nothing", "[export][unit]") {
-    EncoderPair pair({.mpls = true}, TimestampUnit::milliseconds, 512);
+    EncoderPair pair(groups_of<MplsGroup>(), TimestampUnit::milliseconds, 512);
     const Record labelled = labelled_record(1);
     while (pair.encoder.append(bytes_of(record_of(1))) == AppendResult::added) {
     }

@@ -205,7 +205,7 @@ TEST_CASE("OptionsEncoder: a collector gets the sampling in its configured form"
 TEST_CASE("OptionsEncoder: a collector gets its configured records, and their templates alone",
           "[export][unit]") {
     const MeteringProcess metering{
-        .layout = RecordLayout::of(FieldGroups{.tcp_analysis = true}),
+        .layout = RecordLayout::of(groups_of<TcpAnalysisGroup>()),
         .interfaces = {{.index = 1, .name = "a", .description = "", .sampling = {}}}};
     const auto told = [&](const OptionsChoice& choice) {
         ExportOptions options;
@@ -305,9 +305,9 @@ TEST_CASE("OptionsEncoder: which fields are the key", "[export][unit]") {
 TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have them",
           "[export][unit]") {
     CHECK(Round({}).types.empty());
-    const FieldGroups tunnel{.tunnel = true};
+    const FieldGroups tunnel = groups_of<TunnelGroup>();
     CHECK(Round({.layout = RecordLayout::of(tunnel)}).types.size() == 6);
-    const FieldGroups tcp{.tcp_analysis = true};
+    const FieldGroups tcp = groups_of<TcpAnalysisGroup>();
     const auto of_tcp = Round({.layout = RecordLayout::of(tcp)}).types;
     REQUIRE(of_tcp.size() == 12);
     CHECK(of_tcp[0].text(kElementName) == "segments");
@@ -350,7 +350,7 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
 }
 
 TEST_CASE("IpfixEncoder: the announced templates have their key fields", "[export][unit]") {
-    const RecordLayout layout = RecordLayout::of({.mpls = true, .tunnel = true});
+    const RecordLayout layout = RecordLayout::of(groups_of<MplsGroup, TunnelGroup>());
     IpfixEncoder encoder({}, layout, 1400);
     const std::size_t plain = encoder.announced_keys().size();
     CHECK(plain == 8);
@@ -359,8 +359,8 @@ TEST_CASE("IpfixEncoder: the announced templates have their key fields", "[expor
     CHECK(encoder.announced_keys()[0].indicator == 0b1'0011'1111);
     CHECK(encoder.announced_keys()[0].tunnel == 0);
     Record record = record_of(1);
-    record.group<TunnelGroup>(layout.tunnel_at).kind = TunnelKind::vxlan;
-    record.group<TunnelGroup>(layout.tunnel_at).ip_version = 4;
+    record.group<TunnelGroup>(layout.at<TunnelGroup>()).kind = TunnelKind::vxlan;
+    record.group<TunnelGroup>(layout.at<TunnelGroup>()).ip_version = 4;
     REQUIRE(encoder.append(bytes_of(record)) == AppendResult::added);
     REQUIRE(encoder.announced_keys().size() == plain + 1);
     const TemplateKeys& keys = encoder.announced_keys().back();

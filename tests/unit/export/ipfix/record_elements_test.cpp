@@ -40,21 +40,21 @@ Elements expected_elements(const RecordShape& shape) {
     elements.merge(shape.ipv6 ? Elements{27, 28, 31} : Elements{8, 12});
     elements.merge(shape.icmp ? (shape.ipv6 ? Elements{139} : Elements{32}) : Elements{});
     elements.merge(shape.vlan ? Elements{58} : Elements{});
-    elements.merge(shape.dot1q_tags >= 1 ? Elements{243} : Elements{});
-    elements.merge(shape.dot1q_tags == 2 ? Elements{245} : Elements{});
-    elements.merge(shape.no_mac_addresses ? Elements{} : Elements{56, 80});
-    elements.merge(shape.mpls_labels ? Elements(mpls_sections) : Elements{});
-    switch (shape.tunnel) {
-        case TunnelShape::vxlan_over_ipv4:
+    elements.merge(tags_of(shape) >= 1 ? Elements{243} : Elements{});
+    elements.merge(tags_of(shape) == 2 ? Elements{245} : Elements{});
+    elements.merge(!has_mac_addresses(shape) ? Elements{} : Elements{56, 80});
+    elements.merge(shape.variant<MplsGroup>() != 0 ? Elements(mpls_sections) : Elements{});
+    switch (shape.variant<TunnelGroup>()) {
+        case TunnelGroup::vxlan_over_ipv4:
             elements.insert(kSegment);
             [[fallthrough]];
-        case TunnelShape::over_ipv4:
+        case TunnelGroup::over_ipv4:
             elements.merge(Elements{kTunnelType, kTunnelId, kSourceIpv4, kDestinationIpv4});
             break;
-        case TunnelShape::vxlan_over_ipv6:
+        case TunnelGroup::vxlan_over_ipv6:
             elements.insert(kSegment);
             [[fallthrough]];
-        case TunnelShape::over_ipv6:
+        case TunnelGroup::over_ipv6:
             elements.merge(Elements{kTunnelType, kTunnelId, kSourceIpv6, kDestinationIpv6});
             break;
         default:
@@ -70,12 +70,12 @@ TEST_CASE("Record elements: extremes, layer2 and tcp-counts of a doubly tagged T
     EncoderPair pair(kAllGroups);
     Record record = record_of(1);
     record.core.key.vlan = {100};
-    auto& extremes = record.group<ExtremesGroup>(pair.layout.extremes_at);
+    auto& extremes = record.group<ExtremesGroup>(pair.layout.at<ExtremesGroup>());
     extremes = {.minimum_ip_total_length = 40,
                 .maximum_ip_total_length = 70'000,
                 .minimum_ttl = 63,
                 .maximum_ttl = 64};
-    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    auto& layer2 = record.group<Layer2Group>(pair.layout.at<Layer2Group>());
     layer2.layer2_octets = 1140;
     layer2.destination_mac.fill(std::byte{0xD0});
     layer2.source_mac.fill(std::byte{0x50});
@@ -83,7 +83,7 @@ TEST_CASE("Record elements: extremes, layer2 and tcp-counts of a doubly tagged T
     layer2.dot1q_customer_vlan = {200};
     layer2.vlan_tags = 3;
     layer2.has_mac_addresses = true;
-    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {1, 2, 3, 4, 5, 6};
+    record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()) = {1, 2, 3, 4, 5, 6};
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.number(25) == 40);
     CHECK(got.number(26) == 70'000);
@@ -105,9 +105,9 @@ TEST_CASE("Record elements: extremes, layer2 and tcp-counts of a doubly tagged T
 }
 
 TEST_CASE("Record elements: tags that are not there are not exported", "[export][unit]") {
-    EncoderPair pair({.layer2 = true});
+    EncoderPair pair(groups_of<Layer2Group>());
     Record record = record_of(1);
-    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    auto& layer2 = record.group<Layer2Group>(pair.layout.at<Layer2Group>());
     IpfixRecord got = pair.round_trip(record);
     CHECK_FALSE(got.has(58));
     CHECK_FALSE(got.has(243));
@@ -121,9 +121,9 @@ TEST_CASE("Record elements: tags that are not there are not exported", "[export]
 
 TEST_CASE("Record elements: a link layer without MAC addresses has none exported",
           "[export][unit]") {
-    EncoderPair pair({.layer2 = true});
+    EncoderPair pair(groups_of<Layer2Group>());
     Record record = record_of(1);
-    auto& layer2 = record.group<Layer2Group>(pair.layout.layer2_at);
+    auto& layer2 = record.group<Layer2Group>(pair.layout.at<Layer2Group>());
     layer2.layer2_octets = 77;
     CHECK(beside_default(pair.round_trip(record)) == Elements{352});
     layer2.has_mac_addresses = true;
@@ -131,9 +131,9 @@ TEST_CASE("Record elements: a link layer without MAC addresses has none exported
 }
 
 TEST_CASE("Record elements: the flow label, of IPv6 alone", "[export][unit]") {
-    EncoderPair pair({.flow_label = true});
+    EncoderPair pair(groups_of<FlowLabelGroup>());
     Record record = record_of(1, 6);
-    record.group<FlowLabelGroup>(pair.layout.flow_label_at).flow_label = 0xABCDE;
+    record.group<FlowLabelGroup>(pair.layout.at<FlowLabelGroup>()).flow_label = 0xABCDE;
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.values.at(31) == octets({0x00, 0x0A, 0xBC, 0xDE}));
     CHECK(elements_of(pair.round_trip(record_of(1))) == default_ipv4);
@@ -141,10 +141,10 @@ TEST_CASE("Record elements: the flow label, of IPv6 alone", "[export][unit]") {
 
 TEST_CASE("Record elements: a label stack, from the top, with zeros below its bottom",
           "[export][unit]") {
-    EncoderPair pair({.mpls = true});
+    EncoderPair pair(groups_of<MplsGroup>());
     Record record = record_of(1);
     CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
-    auto& mpls = record.group<MplsGroup>(pair.layout.mpls_at);
+    auto& mpls = record.group<MplsGroup>(pair.layout.at<MplsGroup>());
     mpls.sections[0] = {std::byte{0x00}, std::byte{0x06}, std::byte{0x40}};
     mpls.sections[1] = {std::byte{0x00}, std::byte{0x0C}, std::byte{0x81}};
     mpls.labels = 2;
@@ -162,10 +162,10 @@ TEST_CASE("Record elements: a label stack, from the top, with zeros below its bo
 
 TEST_CASE("Record elements: a tunnel over IPv4, its kind, id and outer addresses",
           "[export][unit]") {
-    EncoderPair pair({.tunnel = true});
+    EncoderPair pair(groups_of<TunnelGroup>());
     Record record = record_of(1);
     CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
-    auto& tunnel = record.group<TunnelGroup>(pair.layout.tunnel_at);
+    auto& tunnel = record.group<TunnelGroup>(pair.layout.at<TunnelGroup>());
     tunnel = {.id = 0x01020304, .kind = TunnelKind::gtp_u, .ip_version = 4};
     tunnel.source[0] = std::byte{203};
     tunnel.source[3] = std::byte{1};
@@ -182,9 +182,9 @@ TEST_CASE("Record elements: a tunnel over IPv4, its kind, id and outer addresses
 }
 
 TEST_CASE("Record elements: a VXLAN over IPv6 has IANA's segment id too", "[export][unit]") {
-    EncoderPair pair({.tunnel = true});
+    EncoderPair pair(groups_of<TunnelGroup>());
     Record record = record_of(1);
-    auto& tunnel = record.group<TunnelGroup>(pair.layout.tunnel_at);
+    auto& tunnel = record.group<TunnelGroup>(pair.layout.at<TunnelGroup>());
     tunnel = {.id = 0xABCDEF, .kind = TunnelKind::vxlan, .ip_version = 6};
     tunnel.source.fill(std::byte{0x20});
     tunnel.destination.fill(std::byte{0x30});
@@ -202,11 +202,12 @@ TEST_CASE("Record elements: tributary's own are under the number that is configu
           "[export][unit]") {
     const std::uint32_t enterprise = GENERATE(32473U, 1U, 0xFFFF'FFFFU);
     ExportOptions options;
-    options.fields.tunnel = true;
+    options.fields = groups_of<TunnelGroup>();
     options.enterprise_number = enterprise;
     EncoderPair pair(options, 1400);
     Record record = record_of(1);
-    record.group<TunnelGroup>(pair.layout.tunnel_at) = {.kind = TunnelKind::gre, .ip_version = 4};
+    record.group<TunnelGroup>(pair.layout.at<TunnelGroup>()) = {.kind = TunnelKind::gre,
+                                                                .ip_version = 4};
     const std::uint16_t id = pair.round_trip(record).template_id;
     std::size_t own = 0;
     for (const IpfixField& field : pair.decoder.templates().at(id)) {
@@ -217,12 +218,12 @@ TEST_CASE("Record elements: tributary's own are under the number that is configu
 }
 
 TEST_CASE("Record elements: analysed TCP, and its size only where it is known", "[export][unit]") {
-    EncoderPair pair({.tcp_analysis = true});
+    EncoderPair pair(groups_of<TcpAnalysisGroup>());
     Record record = record_of(1);
     record.core.key.protocol = 17;
     CHECK(elements_of(pair.round_trip(record)) == default_ipv4);
     record.core.key.protocol = 6;
-    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>());
     tcp = {.retransmitted_octets = 5'000'000'000,
            .segments = 1,
            .data_segments = 2,
@@ -263,11 +264,11 @@ TEST_CASE("Record elements: analysed TCP, and its size only where it is known", 
 
 TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-counts",
           "[export][unit]") {
-    EncoderPair pair({.tcp_counts = true, .tcp_analysis = true});
+    EncoderPair pair(groups_of<TcpCountsGroup, TcpAnalysisGroup>());
     Record record = record_of(1);
     record.core.key.protocol = 6;
-    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at).syn = 70'000;
-    record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at).syn = 65'535;
+    record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()).syn = 70'000;
+    record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>()).syn = 65'535;
     const IpfixRecord got = pair.round_trip(record);
     CHECK(got.number(218) == 70'000);
     CHECK(got.values.at(218).size() == 4);
@@ -276,16 +277,15 @@ TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-count
 TEST_CASE("Record elements: flags that tcp-counts does not have come from analysed TCP",
           "[export][unit]") {
     ExportOptions options;
-    options.fields = {.tcp_counts = true, .tcp_analysis = true};
-    options.partial.groups.tcp_counts = true;
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        options.partial.elements[index] = kGroupElements.at(index).name == "tcpRstTotalCount";
-    }
+    options.fields = groups_of<TcpCountsGroup, TcpAnalysisGroup>();
+    constexpr std::size_t kRst = 2;
+    REQUIRE(kTcpCountsElements.at(kRst).name == std::string("tcpRstTotalCount"));
+    options.partial.add(kFieldGroupId<TcpCountsGroup>, kRst);
     EncoderPair pair(options, 1400);
     Record record = record_of(1);
     record.core.key.protocol = 6;
-    record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {.syn = 1, .rst = 2};
-    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.tcp_analysis_at);
+    record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()) = {.syn = 1, .rst = 2};
+    auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>());
     tcp.syn = 3;
     tcp.rst = 4;
     const IpfixRecord got = pair.round_trip(record);
@@ -294,9 +294,9 @@ TEST_CASE("Record elements: flags that tcp-counts does not have come from analys
 }
 
 TEST_CASE("Record elements: fragment flags are one octet", "[export][unit]") {
-    EncoderPair pair({.fragments = true});
+    EncoderPair pair(groups_of<FragmentsGroup>());
     Record record = record_of(1);
-    record.group<FragmentsGroup>(pair.layout.fragments_at).fragment_flags = 0x60;
+    record.group<FragmentsGroup>(pair.layout.at<FragmentsGroup>()).fragment_flags = 0x60;
     const IpfixRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{197});
     CHECK(got.values.at(197) == octets({0x60}));
@@ -308,7 +308,7 @@ TEST_CASE("Record elements: with all groups, every shape has its template and it
     EncoderPair pair(kAllGroups, TimestampUnit::milliseconds, limit);
     for (std::size_t index = 0; index < shape_count(pair.layout); ++index) {
         CAPTURE(index);
-        const RecordShape shape = RecordShape::at(index, pair.layout);
+        const RecordShape shape = shape_at(index, pair.layout);
         const auto number = static_cast<std::uint16_t>(index);
         const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
         CHECK(got.template_id == 256 + index);
@@ -328,7 +328,7 @@ TEST_CASE("elements: those that can be chosen alone are those of the groups", "[
         const RecordLayout layout = RecordLayout::of(groups, FlowDirection::biflow);
         for (std::size_t shape = 0; shape < shape_count(layout); ++shape) {
             for (const TemplateField& field :
-                 fields_of(RecordShape::at(shape, layout), layout, TimestampUnit::milliseconds)) {
+                 fields_of(shape_at(shape, layout), layout, TimestampUnit::milliseconds)) {
                 if (!std::string_view(field.element).starts_with("reverse")) {
                     elements.insert(field.element);
                 }
@@ -337,35 +337,39 @@ TEST_CASE("elements: those that can be chosen alone are those of the groups", "[
         return elements;
     };
     FieldGroups all = kAllGroups;
-    all.tcp_analysis = true;
+    all.set(kFieldGroupId<TcpAnalysisGroup>);
     std::set<std::string_view> in_groups = elements_of_layout(all);
     for (const std::string_view element : elements_of_layout({})) {
         in_groups.erase(element);
     }
     std::set<std::string_view> named;
-    for (const GroupElement& element : kGroupElements) {
-        named.insert(element.name);
-        FieldGroups group;  // NOLINT(misc-const-correctness): written through a member pointer
-        group.*element.group = true;
-        CHECK(elements_of_layout(group).contains(element.name));
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        FieldGroups group;
+        group.set(id);
+        const std::set<std::string_view> exported = elements_of_layout(group);
+        for (const FieldElement& element : field_group(id).elements) {
+            if (element.may_be_chosen) {
+                named.insert(element.name);
+                CHECK(exported.contains(element.name));
+            }
+        }
     }
     CHECK(named == in_groups);
 }
 
 TEST_CASE("elements: chosen alone, they come without the rest of their group", "[export][unit]") {
     ExportOptions options;
-    options.fields = {.extremes = true, .tcp_counts = true};
-    options.partial.groups.tcp_counts = true;
-    for (std::size_t index = 0; index < kGroupElements.size(); ++index) {
-        options.partial.elements[index] = kGroupElements.at(index).name == "tcpRstTotalCount";
-    }
+    options.fields = groups_of<ExtremesGroup, TcpCountsGroup>();
+    constexpr std::size_t kRst = 2;
+    REQUIRE(kTcpCountsElements.at(kRst).name == std::string("tcpRstTotalCount"));
+    options.partial.add(kFieldGroupId<TcpCountsGroup>, kRst);
     for (const FlowDirection direction : {FlowDirection::uniflow, FlowDirection::biflow}) {
         EncoderPair pair(options, 1400, direction);
         Record record = record_of(1);
-        record.group<TcpCountsGroup>(pair.layout.tcp_counts_at) = {.syn = 1, .rst = 5};
+        record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()) = {.syn = 1, .rst = 5};
         if (direction == FlowDirection::biflow) {
             record.group<ReverseGroup>(pair.layout.reverse_at).packets = 1;
-            record.group<TcpCountsGroup>(pair.layout.reverse_tcp_counts_at) = {.rst = 6};
+            record.group<TcpCountsGroup>(pair.layout.back_at<TcpCountsGroup>()) = {.rst = 6};
         }
         const IpfixRecord got = pair.round_trip(record);
         CHECK(got.number(220) == 5);

@@ -288,7 +288,7 @@ TEST_CASE("FlowFilter: a measure that a flow does not have, matches no compariso
     CHECK_FALSE(matches("retransmissions = 0", flow));
     CHECK_FALSE(matches("retransmissions != 0", flow));
     FlowView analysed;
-    analysed.reverse_tcp.retransmissions = 2;
+    analysed.reverse_counts.at(tributary::ListedCounts().find("retransmissions").value()) = 2;
     CHECK(matches("retransmissions > 1", analysed));
 }
 

@@ -124,12 +124,10 @@ TEST_CASE("FlowTable: a biflow in any row gives the columns of the reverse direc
 TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit]") {
     FlowView tcp;
     tcp.core.key.protocol = 6;
-    tcp.tcp = {
-        .segments = 9, .retransmissions = 1, .duplicates = 2, .out_of_order = 3, .zero_windows = 4};
+    tcp.counts = {9, 1, 2, 3, 4};  // segments, and what columns show
     FlowView biflow = tcp;
     biflow.reverse.packets = 1;
-    biflow.reverse_tcp = {
-        .segments = 1, .retransmissions = 0, .duplicates = 5, .out_of_order = 0, .zero_windows = 0};
+    biflow.reverse_counts = {1, 0, 5, 0, 0};
     const auto columns_of = [](const std::string& line) {
         std::istringstream words(line);
         std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
@@ -153,7 +151,7 @@ TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit
     CHECK(lines_of({FlowView{}}).at(0).find("Retrans") == std::string::npos);
 
     INFO("of a direction without a segment that was analysed nothing is known");
-    biflow.reverse_tcp.segments = 0;
+    biflow.reverse_counts.at(0) = 0;
     const std::vector<std::string> half = columns_of(lines_of({biflow}).at(1));
     CHECK(std::vector(half.begin() + at, half.begin() + at + 4) ==
           std::vector<std::string>{"1/-", "2/-", "3/-", "4/-"});
@@ -162,9 +160,9 @@ TEST_CASE("FlowTable: analysed TCP in any row gives its columns", "[export][unit
 TEST_CASE("FlowTable: counts that no record has give no column", "[export][unit]") {
     FlowView tcp;
     tcp.core.key.protocol = 6;
-    tcp.tcp.duplicates = 7;
+    tcp.counts.at(ListedCounts().find("duplicates").value()) = 7;
     FlowView other = tcp;
-    other.tcp = {};
+    other.counts = {};
     const std::vector<std::string> lines = lines_of({tcp, other});
     CHECK(lines.at(0).find("Dups") != std::string::npos);
     CHECK(lines.at(0).find("Retrans") == std::string::npos);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "export/listing/ipfix_reader.hpp"
@@ -28,6 +29,10 @@ FlowView view_of(const std::vector<Specifier>& fields, const IpfixBytes& data) {
     const IpfixRecord* record = reader.next();
     REQUIRE(record != nullptr);
     return view_flow(*record);
+}
+
+std::size_t place_of(std::string_view measure) {
+    return tributary::ListedCounts().find(measure).value();
 }
 
 }  // namespace
@@ -132,16 +137,17 @@ TEST_CASE("view_flow: the counts of analysed TCP in a listing, of both direction
                                    {kReverse | 9, 4, kOurs},
                                    {kReverse | 13, 2, kOurs}},
                                   IpfixBytes().u32(9).u32(1).u32(2).u32(3).u16(4).u32(5).u16(6));
-    CHECK(flow.tcp.segments == 9);
-    CHECK(flow.tcp.retransmissions == 1);
-    CHECK(flow.tcp.duplicates == 2);
-    CHECK(flow.tcp.out_of_order == 3);
-    CHECK(flow.tcp.zero_windows == 4);
-    CHECK(flow.reverse_tcp.retransmissions == 5);
-    CHECK(flow.reverse_tcp.zero_windows == 6);
-    CHECK_FALSE(flow.reverse_tcp.segments);
-    CHECK_FALSE(flow.reverse_tcp.duplicates);
-    CHECK_FALSE(view_of({{9, 4, 12345}}, IpfixBytes().u32(1)).tcp.retransmissions);
+    CHECK(flow.counts.at(place_of("segments")) == 9);
+    CHECK(flow.counts.at(place_of("retransmissions")) == 1);
+    CHECK(flow.counts.at(place_of("duplicates")) == 2);
+    CHECK(flow.counts.at(place_of("out-of-order")) == 3);
+    CHECK(flow.counts.at(place_of("zero-windows")) == 4);
+    CHECK(flow.reverse_counts.at(place_of("retransmissions")) == 5);
+    CHECK(flow.reverse_counts.at(place_of("zero-windows")) == 6);
+    CHECK_FALSE(flow.reverse_counts.at(place_of("segments")));
+    CHECK_FALSE(flow.reverse_counts.at(place_of("duplicates")));
+    CHECK_FALSE(
+        view_of({{9, 4, 12345}}, IpfixBytes().u32(1)).counts.at(place_of("retransmissions")));
 }
 
 TEST_CASE("view_flow: total counts of the reverse, whose times are not given", "[export][unit]") {

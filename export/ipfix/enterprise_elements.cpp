@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/ipfix/enterprise_elements.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "export/ipfix/reverse_elements.hpp"
+
+namespace tributary {
+
+std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner) {
+    std::vector<EnterpriseElement> found;
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        for (const FieldElement& element : field_group(id).elements) {
+            if (element.owner == owner) {
+                found.push_back({.element = &element,
+                                 .group = id,
+                                 .type = type_of(element.encoding),
+                                 .octets = octets_of(element.encoding)});
+            }
+        }
+    }
+    std::ranges::sort(found, {},
+                      [](const EnterpriseElement& each) { return each.element->number; });
+    return found;
+}
+
+std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept {
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        for (const FieldElement& element : field_group(id).elements) {
+            if (element.owner == ElementOwner::tributary && element.number == number) {
+                return EnterpriseElement{&element, id, type_of(element.encoding),
+                                         octets_of(element.encoding)};
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+IpfixType type_of(Encoding encoding) noexcept {
+    switch (encoding) {
+        case Encoding::octets1:
+            return IpfixType::unsigned8;
+        case Encoding::unsigned2:
+            return IpfixType::unsigned16;
+        case Encoding::unsigned4:
+            return IpfixType::unsigned32;
+        case Encoding::unsigned8:
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
+            return IpfixType::unsigned64;
+        case Encoding::octets4:
+            return IpfixType::ipv4_address;
+        case Encoding::octets6:
+            return IpfixType::mac_address;
+        case Encoding::octets16:
+            return IpfixType::ipv6_address;
+        case Encoding::milliseconds:
+            return IpfixType::date_time_milliseconds;
+        case Encoding::ntp_microseconds:
+            return IpfixType::date_time_microseconds;
+        case Encoding::ntp_nanoseconds:
+            return IpfixType::date_time_nanoseconds;
+        case Encoding::text:
+            return IpfixType::string;
+        case Encoding::octets3:
+            break;
+    }
+    return IpfixType::octet_array;
+}
+
+std::uint16_t octets_of(Encoding encoding) noexcept {
+    switch (encoding) {
+        case Encoding::octets1:
+            return 1;
+        case Encoding::unsigned2:
+            return 2;
+        case Encoding::octets3:
+            return 3;
+        case Encoding::octets4:
+        case Encoding::unsigned4:
+            return 4;
+        case Encoding::octets6:
+            return 6;
+        case Encoding::octets16:
+            return 16;
+        case Encoding::text:
+            return kVariableLength;
+        case Encoding::unsigned8:
+        case Encoding::milliseconds:
+        case Encoding::ntp_microseconds:
+        case Encoding::ntp_nanoseconds:
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
+            break;
+    }
+    return 8;
+}
+
+const char* reverse_name_of(const FieldElement& element) {
+    if (element.reverse_name != nullptr) {
+        return element.reverse_name;
+    }
+    // Templates are made at start and by reloads, in any thread; there are some hundred names.
+    static std::mutex mutex;
+    static std::map<std::string_view, ReverseName> names;
+    const std::lock_guard lock(mutex);
+    return names.try_emplace(element.name, std::string_view(element.name)).first->second.c_str();
+}
+
+}  // namespace tributary

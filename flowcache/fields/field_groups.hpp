@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "flowcache/fields/extremes.hpp"
+#include "flowcache/fields/field_group.hpp"
+#include "flowcache/fields/flow_label.hpp"
+#include "flowcache/fields/fragments.hpp"
+#include "flowcache/fields/layer2.hpp"
+#include "flowcache/fields/mpls.hpp"
+#include "flowcache/fields/tcp_analysis.hpp"
+#include "flowcache/fields/tcp_counts.hpp"
+#include "flowcache/fields/tunnel.hpp"
+
+namespace tributary {
+
+template <class... Groups>
+struct FieldGroupList {
+    static constexpr std::size_t kSize = sizeof...(Groups);
+    static constexpr std::array<const FieldGroup*, kSize> kRows{&kFieldGroup<Groups>...};
+
+    /// The place of a group in the list; kSize: it is not in it.
+    template <class Group>
+    [[nodiscard]] static constexpr std::size_t place_of() noexcept {
+        std::size_t place = 0;
+        static_cast<void>(((std::is_same_v<Group, Groups> || (++place, false)) || ...));
+        return place;
+    }
+    /// Calls `use.template operator()<Group>()` for each.
+    template <class Use>
+    static constexpr void for_each(Use use) {
+        (use.template operator()<Groups>(), ...);
+    }
+};
+
+/// **The table of field groups**: a row each. Their order is that of the elements in templates, and
+/// of export.fields when it is printed; spooled records and template ids depend on it too, so that
+/// new ones come last.
+using StandardFieldGroups =
+    FieldGroupList<ExtremesGroup, Layer2Group, TcpCountsGroup, FlowLabelGroup, MplsGroup,
+                   TunnelGroup, FragmentsGroup, TcpAnalysisGroup>;
+
+/// The number of a group: its place in the table.
+using FieldGroupId = std::size_t;
+inline constexpr std::size_t kStandardFieldGroups = StandardFieldGroups::kSize;
+inline constexpr std::size_t kMostFieldGroups = 16;  ///< with those that a program adds
+
+/// The number of a group that is compiled in.
+template <class Group>
+inline constexpr FieldGroupId kFieldGroupId = StandardFieldGroups::place_of<Group>();
+
+namespace detail {
+/// Rows behind the standard ones.
+struct AddedFieldGroups {
+    std::array<const FieldGroup*, kMostFieldGroups - kStandardFieldGroups> rows{};
+    std::size_t count = 0;
+};
+inline AddedFieldGroups added_field_groups;
+}  // namespace detail
+
+[[nodiscard]] inline std::size_t field_group_count() noexcept {
+    return kStandardFieldGroups + detail::added_field_groups.count;
+}
+/// @param id  below field_group_count()
+[[nodiscard]] constexpr const FieldGroup& field_group(FieldGroupId id) noexcept {
+    return id < kStandardFieldGroups ? *StandardFieldGroups::kRows[id]
+                                     : *detail::added_field_groups.rows[id - kStandardFieldGroups];
+}
+[[nodiscard]] inline std::optional<FieldGroupId> find_field_group(std::string_view name) noexcept {
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        if (field_group(id).name == name) {
+            return id;
+        }
+    }
+    return std::nullopt;
+}
+/// Adds a group that is not compiled into the cache: each packet costs two calls by pointer. It
+/// cannot have a state.
+///
+/// @param row  outlives all use of it
+/// @return     its number; nothing: there are kMostFieldGroups, or one with this name
+/// @thread     before any other thread runs
+inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
+    auto& added = detail::added_field_groups;
+    if (added.count == added.rows.size() || find_field_group(row.name) || row.has_state) {
+        return std::nullopt;
+    }
+    added.rows.at(added.count) = &row;
+    return kStandardFieldGroups + added.count++;
+}
+/// Removes the group that was added last. For tests.
+inline void remove_last_field_group() noexcept {
+    auto& added = detail::added_field_groups;
+    --added.count;
+    added.rows.at(added.count) = nullptr;
+}
+
+/// A set of groups: those that records carry beside their core (`export.fields`). A group that is
+/// not chosen costs nothing per packet and no memory.
+class FieldGroups {
+public:
+    constexpr FieldGroups() noexcept = default;
+
+    [[nodiscard]] constexpr bool has(FieldGroupId id) const noexcept {
+        return (bits_ >> id & 1U) != 0;
+    }
+    template <class Group>
+    [[nodiscard]] constexpr bool has() const noexcept {
+        return has(kFieldGroupId<Group>);
+    }
+    [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+    constexpr void set(FieldGroupId id, bool is_in = true) noexcept {
+        const auto bit = static_cast<std::uint16_t>(1U << id);
+        bits_ = static_cast<std::uint16_t>(is_in ? bits_ | bit : bits_ & ~bit);
+    }
+    /// Calls `use(id)` for each, in their order.
+    template <class Use>
+    constexpr void for_each(Use use) const {
+        for (unsigned left = bits_; left != 0; left &= left - 1) {
+            use(static_cast<FieldGroupId>(std::countr_zero(left)));
+        }
+    }
+
+    [[nodiscard]] friend constexpr FieldGroups operator|(FieldGroups a, FieldGroups b) noexcept {
+        a.bits_ |= b.bits_;
+        return a;
+    }
+    /// Those of `a` that are not in `b`.
+    [[nodiscard]] friend constexpr FieldGroups operator-(FieldGroups a, FieldGroups b) noexcept {
+        a.bits_ = static_cast<std::uint16_t>(a.bits_ & ~b.bits_);
+        return a;
+    }
+    friend constexpr bool operator==(const FieldGroups&, const FieldGroups&) noexcept = default;
+
+private:
+    std::uint16_t bits_ = 0;
+    static_assert(kMostFieldGroups <= 16);
+};
+
+/// The set of these groups, by their structs.
+template <class... Groups>
+[[nodiscard]] constexpr FieldGroups groups_of() noexcept {
+    FieldGroups set;
+    (set.set(kFieldGroupId<Groups>), ...);
+    return set;
+}
+/// All that are compiled in.
+inline constexpr FieldGroups kEveryGroup = [] {
+    FieldGroups set;
+    for (FieldGroupId id = 0; id < kStandardFieldGroups; ++id) {
+        set.set(id);
+    }
+    return set;
+}();
+/// Those with a state.
+inline constexpr FieldGroups kGroupsWithState = [] {
+    FieldGroups set;
+    for (FieldGroupId id = 0; id < kStandardFieldGroups; ++id) {
+        set.set(id, field_group(id).has_state);
+    }
+    return set;
+}();
+
+}  // namespace tributary
