@@ -43,6 +43,7 @@ struct Settings {
     bool check_only = false;
     std::uint64_t count = 0;
     double new_per_second = 0;  ///< with `count`
+    bool biflow = false;        ///< with `count`
     double packet_time = 30;    ///< with `count`, in nanoseconds
 };
 
@@ -173,8 +174,10 @@ void measure_all(const Settings& settings) {
 
 /// One cell for a program that counts instructions.
 void run_counted(const Settings& settings, bool source_only) {
-    const FlowTraffic traffic{.flows = settings.flows.front(),
-                              .new_per_second = settings.new_per_second};
+    const FlowTraffic traffic{
+        .flows = settings.flows.front(),
+        .new_per_second = settings.new_per_second,
+        .direction = settings.biflow ? FlowDirection::biflow : FlowDirection::uniflow};
     if (source_only) {
         FlowNic nic(traffic);
         nic.set_packet_time(settings.packet_time);
@@ -199,6 +202,7 @@ int run(int argc, char** argv) {
     app.add_option("--count", settings.count, "work on so many packets, untimed");
     app.add_option("--new", settings.new_per_second, "with --count: new flows per second, a share");
     app.add_option("--packet-time", settings.packet_time, "with --count: nanoseconds per packet");
+    app.add_flag("--biflow", settings.biflow, "with --count: biflows in place of uniflows");
     app.add_flag("--source", source_only, "with --count: the source alone");
     CLI11_PARSE(app, argc, argv);
     if (settings.count > 0) {
