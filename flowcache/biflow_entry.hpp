@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -13,6 +14,72 @@
 #include "flowcache/record_update.hpp"
 
 namespace tributary {
+
+/// The counts and times of one direction of a biflow, in its entry.
+struct DirectionCounts {
+    std::uint16_t& tcp_control_bits;
+    std::uint8_t& ip_class_of_service;
+    std::uint64_t& packets;
+    std::uint64_t& octets;
+    Timestamp& start;
+    Timestamp& end;
+};
+
+/// Where the entries of a cache of biflows have the counts and times of either direction. The
+/// direction of a packet chooses offsets, not a branch, which a branch predictor could not predict:
+/// with a branch, and a function for each direction, packets of biflows took 1.35 times as long.
+///
+/// The members of HotEntry and of ReverseGroup lie in the same order. A biflow is never compact,
+/// and its groups are never apart (is_tcp_analysis_alone()).
+class DirectionPlaces {
+public:
+    /// @param layout  of uniflows, too: then of() is not called
+    explicit DirectionPlaces(const RecordLayout& layout) noexcept
+        : places_{{{kHotCounts, place_of(layout.forward_span_at)},
+                   {place_of(layout.reverse_at),
+                    place_of(layout.reverse_at + offsetof(ReverseGroup, start))}}} {}
+
+    [[nodiscard, gnu::always_inline]] DirectionCounts of(HotEntry& hot,
+                                                         bool is_reverse) const noexcept {
+        const Place place = places_[is_reverse ? 1 : 0];
+        auto* const counts = reinterpret_cast<std::byte*>(&hot) + place.counts;
+        auto* const span = reinterpret_cast<std::byte*>(&hot) + place.span;
+        return {at<std::uint16_t>(counts, offsetof(ReverseGroup, tcp_control_bits)),
+                at<std::uint8_t>(counts, offsetof(ReverseGroup, ip_class_of_service)),
+                at<std::uint64_t>(counts, offsetof(ReverseGroup, packets)),
+                at<std::uint64_t>(counts, offsetof(ReverseGroup, octets)),
+                at<Timestamp>(span, offsetof(PacketSpan, start)),
+                at<Timestamp>(span, offsetof(PacketSpan, end))};
+    }
+
+private:
+    /// In bytes from the HotEntry.
+    struct Place {
+        std::uint16_t counts;
+        std::uint16_t span;
+    };
+    /// Where a ReverseGroup would begin whose counts are those of the HotEntry.
+    static constexpr std::uint16_t kHotCounts =
+        offsetof(HotEntry, tcp_control_bits) - offsetof(ReverseGroup, tcp_control_bits);
+    static_assert(kHotCounts + offsetof(ReverseGroup, ip_class_of_service) ==
+                      offsetof(HotEntry, ip_class_of_service) &&
+                  kHotCounts + offsetof(ReverseGroup, packets) ==
+                      offsetof(HotEntry, counts) + offsetof(EntryCounts, packets) &&
+                  kHotCounts + offsetof(ReverseGroup, octets) ==
+                      offsetof(HotEntry, counts) + offsetof(EntryCounts, octets) &&
+                  offsetof(ReverseGroup, start) + offsetof(PacketSpan, end) ==
+                      offsetof(ReverseGroup, end));
+
+    [[nodiscard]] static constexpr std::uint16_t place_of(std::size_t at) noexcept {
+        return static_cast<std::uint16_t>(sizeof(HotEntry) + at - sizeof(FlowRecordCore));
+    }
+    template <class Member>
+    [[nodiscard]] static Member& at(std::byte* begin, std::size_t offset) noexcept {
+        return *reinterpret_cast<Member*>(begin + offset);
+    }
+
+    std::array<Place, 2> places_;  ///< forward, reverse
+};
 
 /// The two directions of a biflow's entry. The HotEntry has the counts of the direction from the
 /// initiator; the times and field groups of that direction are in the groups. The groups have all

@@ -55,9 +55,11 @@ public:
           timeouts_(options),
           layout_(layout),
           reverse_layout_(layout.reversed()),
+          direction_places_(layout),
           adds_to_groups_(has_groups_to_add_to(layout)),
           groups_(groups),
-          hooks_(HookedCache<Entries::kGroupBytes>{options, layout, groups, counters}, memory) {}
+          hooks_(HookedCache<Entries::kGroupBytes>{options, layout, groups, counters}, memory),
+          has_groups_(adds_to_groups_ || hooks_.is_any_chosen()) {}
 
     void set_timeouts(const Timeouts& timeouts) noexcept {
         timeouts_ = timeouts;
@@ -140,12 +142,17 @@ public:
     /// @param before  of a uniflow: the time of the packet before, or the packet's own
     [[gnu::always_inline]] void add(HotEntry& hot, EntryCounts& counts, const KeyedPacket& packet,
                                     Timestamp before) noexcept {
-        if (is_biflow()) {
-            add_to_biflow(hot, packet);
-            return;
-        }
         // Read once: the compiler must assume that stores to the HotEntry change it.
         const Timestamp seen_at = packet.packet->seen_at;
+        if (is_biflow()) {
+            widen(hot, counts, seen_at, seen_at);
+            if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
+                [[unlikely]] {
+                directions(hot).note_syn_or_fin(packet);
+            }
+            add_to_direction(hot, packet, seen_at);
+            return;
+        }
         // The hooks come last, so that nothing has to be kept for later across them.
         add_counts(hot, counts, counts_of(packet));
         widen(hot, counts, seen_at, seen_at);
@@ -281,22 +288,37 @@ private:
             return layout_.reverse_at != 0;
         }
     }
-    [[gnu::noinline]] void add_to_biflow(HotEntry& hot, const KeyedPacket& packet) noexcept {
-        EntryCounts& counts = expanded(hot);
-        widen(hot, counts, packet.packet->seen_at, packet.packet->seen_at);
-        ReverseGroup& reverse = reverse_of(hot);
-        if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
-            [[unlikely]] {
-            directions(hot).note_syn_or_fin(packet);
+    /// Adds a packet to its direction of a biflow, which begins with its first one. Not inlined, so
+    /// that packets of uniflows have all registers. What groups need is found again for them, so
+    /// that this has registers enough without saving any.
+    [[gnu::noinline]] void add_to_direction(HotEntry& hot, const KeyedPacket& packet,
+                                            Timestamp seen_at) noexcept {
+        const DirectionCounts direction = direction_places_.of(hot, hot.is_reverse(packet));
+        const Timestamp before = direction.end;
+        if (direction.packets == 0) [[unlikely]] {
+            direction.ip_class_of_service = packet.fields->ip_class_of_service;
+            direction.start = seen_at;
+            direction.end = seen_at;
         }
-        if (hot.is_reverse(packet)) {
-            hooks_.packet(hot, true, packet, reverse.end);
-            add_to_direction(reverse, reverse, groups_.of(hot), reverse_layout_, packet);
-        } else {
-            PacketSpan& span = forward_span(hot);
-            hooks_.packet(hot, false, packet, span.end);
-            add_to_direction(HotCounts(hot, counts), span, groups_.of(hot), layout_, packet);
+        add_counts(direction, counts_of(packet));
+        widen(direction, seen_at, seen_at);
+        if (has_groups_) {
+            add_to_groups_of_direction(hot, packet, before);
         }
+    }
+    /// @param packet  was just counted
+    /// @param before  the latest time of its direction's packets before
+    [[gnu::noinline]] void add_to_groups_of_direction(HotEntry& hot, const KeyedPacket& packet,
+                                                      Timestamp before) noexcept {
+        const bool is_reverse = hot.is_reverse(packet);
+        if (adds_to_groups()) {
+            const RecordLayout& layout = is_reverse ? reverse_layout_ : layout_;
+            if (direction_places_.of(hot, is_reverse).packets == 1) [[unlikely]] {
+                start_groups(groups_.of(hot), layout, *packet.fields);
+            }
+            add_to_groups(groups_.of(hot), layout, packet);
+        }
+        hooks_.packet(hot, is_reverse, packet, before);
     }
     [[nodiscard]] BiflowEntry directions(HotEntry& hot) const noexcept {
         return {hot, expanded(hot), groups_.of(hot), layout_};
@@ -326,9 +348,11 @@ private:
     Timeouts timeouts_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
+    DirectionPlaces direction_places_;
     bool adds_to_groups_;
     typename Entries::Groups groups_;
     Hooks hooks_;
+    bool has_groups_;  ///< whether packets change more than their direction's counts and times
 };
 
 }  // namespace tributary

@@ -52,6 +52,7 @@ concept GroupHooks =
              const Timeouts& timeouts, HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
              std::span<const KeyedPacket> packets, Timestamp before, GroupBytes record) {
         { Hooks::bytes_needed(options) } noexcept -> std::same_as<std::size_t>;  // beside entries
+        { unchanged.is_chosen() } noexcept -> std::same_as<bool>;
         { hooks.set_timeouts(timeouts) } noexcept;
         { hooks.begin(hot) } noexcept;
         { hooks.packet(hot, is_reverse, packet, before) } noexcept;
@@ -69,6 +70,8 @@ concept GroupHooks =
 /// @tparam Hooks  the class that inherits
 template <class Hooks>
 struct PlainGroupHooks {
+    /// Whether the cache's records have the group. Otherwise its hooks need not be called.
+    [[nodiscard]] static constexpr bool is_chosen() noexcept { return true; }
     void set_timeouts(const Timeouts& /*timeouts*/) noexcept {}
 
     /// Whether the group keeps the counts of some entries in a form of its own, with
@@ -113,6 +116,9 @@ public:
 
     void set_timeouts(const Timeouts& timeouts) noexcept {
         (static_cast<Hooks&>(*this).set_timeouts(timeouts), ...);
+    }
+    [[nodiscard]] bool is_any_chosen() const noexcept {
+        return (static_cast<const Hooks&>(*this).is_chosen() || ...);
     }
     void begin(HotEntry& hot) noexcept { (static_cast<Hooks&>(*this).begin(hot), ...); }
     [[gnu::always_inline]] void packet(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,

@@ -91,20 +91,6 @@ inline void clear_counts(HotEntry& hot, EntryCounts& counts) noexcept {
     counts = {.packets = 0, .octets = 0, .start = Timestamp::max()};
 }
 
-/// The counts of the direction that a HotEntry counts, with the member names of ReverseGroup.
-struct HotCounts {
-    [[gnu::always_inline]] HotCounts(HotEntry& hot, EntryCounts& counts) noexcept
-        : packets(counts.packets),
-          octets(counts.octets),
-          tcp_control_bits(hot.tcp_control_bits),
-          ip_class_of_service(hot.ip_class_of_service) {}
-
-    std::uint64_t& packets;
-    std::uint64_t& octets;
-    std::uint16_t& tcp_control_bits;
-    std::uint8_t& ip_class_of_service;
-};
-
 /// What some packets of one direction add to its record.
 struct PacketCounts {
     std::uint64_t packets{};
@@ -116,7 +102,7 @@ struct PacketCounts {
     return {1, keyed.fields->ip_bytes, keyed.fields->tcp_control_bits};
 }
 
-/// @param direction  HotCounts or ReverseGroup
+/// @param direction  DirectionCounts or ReverseGroup
 template <class Direction>
 [[gnu::always_inline]] inline void add_counts(Direction&& direction,
                                               const PacketCounts& counts) noexcept {
@@ -133,35 +119,24 @@ template <class Direction>
     hot.tcp_control_bits |= counts.tcp_control_bits;
 }
 
+/// Without std::min() and std::max(), for which g++ 12 makes arguments in registers objects on the
+/// stack.
+///
 /// @param span  of any type with a start and an end
 template <class Span>
-void widen(Span& span, Timestamp first, Timestamp last) noexcept {
-    span.start = std::min(span.start, first);
-    span.end = std::max(span.end, last);
+[[gnu::always_inline]] inline void widen(Span& span, Timestamp first, Timestamp last) noexcept {
+    if (first < span.start) {
+        span.start = first;
+    }
+    if (last > span.end) {
+        span.end = last;
+    }
 }
 /// @param own  of the entry
 [[gnu::always_inline]] inline void widen(HotEntry& hot, EntryCounts& own, Timestamp first,
                                          Timestamp last) noexcept {
     own.start = std::min(own.start, first);
     hot.end = std::max(hot.end, last);
-}
-
-/// Adds a packet to one direction of a biflow, which begins with its first one.
-///
-/// @param counts, span  of the packet's direction: two parts of one entry, or the same
-template <class Counts, class Span>
-void add_to_direction(Counts&& counts, Span& span, GroupBytes groups, const RecordLayout& layout,
-                      const KeyedPacket& packet) noexcept {
-    const Timestamp seen_at = packet.packet->seen_at;
-    if (counts.packets == 0) {
-        counts.ip_class_of_service = packet.fields->ip_class_of_service;
-        span.start = seen_at;
-        span.end = seen_at;
-        start_groups(groups, layout, *packet.fields);
-    }
-    add_counts(counts, counts_of(packet));
-    widen(span, seen_at, seen_at);
-    add_to_groups(groups, layout, packet);
 }
 
 }  // namespace tributary

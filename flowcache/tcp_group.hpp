@@ -48,6 +48,7 @@ public:
         limits_ = CompactTcp::Limits(timeouts, analysis_.shortest_time());
     }
 
+    [[nodiscard]] bool is_chosen() const noexcept { return kGroupBytes >= kStateBytes && at_ != 0; }
     void begin(HotEntry& hot) noexcept { for_each_state(hot, &TcpAnalysis::begin); }
     [[gnu::always_inline]] void packet(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
                                        Timestamp before) noexcept {
@@ -154,7 +155,6 @@ public:
 private:
     static constexpr std::size_t kStateBytes = sizeof(TcpState);
 
-    [[nodiscard]] bool is_chosen() const noexcept { return kGroupBytes >= kStateBytes && at_ != 0; }
     [[nodiscard]] bool is_biflow() const noexcept {
         return kGroupBytes >= 2 * kStateBytes && reverse_at_ != 0;
     }
