@@ -114,11 +114,11 @@ struct RecordLayout {
             at = layout.bytes;
             layout.bytes = static_cast<std::uint16_t>(layout.bytes + octets);
         };
-        const auto place_all = [&](Places& places, bool has_state) {
+        const auto place_all = [&](Places& of_groups, bool has_state) {
             groups.for_each([&](FieldGroupId id) {
                 const FieldGroup& group = field_group(id);
                 if (group.has_state == has_state) {
-                    place(places[id], group.octets);
+                    place(of_groups[id], group.octets);
                 }
             });
         };
