@@ -212,7 +212,8 @@ void check_flows(const Config& config, const YamlNode& root, Faults& faults) {
         " is true, but flows.direction is uniflow; must be false (or flows.direction "
         "biflow)");
     section.demand("tunnel-in-key",
-                   !config.flows.tunnel_in_key || config.flows.tunnel != TunnelMode::outer,
+                   config.flows.key.extension != KeyExtension::tunnel ||
+                       config.flows.tunnel != TunnelMode::outer,
                    " is true, but flows.tunnel is outer; must be false (or flows.tunnel inner)");
 }
 
@@ -243,7 +244,7 @@ void check_offline(const Config& config, const YamlNode& root, Faults& faults) {
 }
 
 void check_preparse(const Config& config, const YamlNode& root) {
-    if (config.flows.tunnel_in_key) {
+    if (config.flows.key.extension == KeyExtension::tunnel) {
         refuse(place_of(root, "flows.tunnel-in-key"),
                "flows.tunnel-in-key is true, but tributary preparse makes no flows; must be false "
                "(unified headers do not carry tunnels, so no receiver can tell them apart)");

@@ -142,13 +142,20 @@ std::vector<Key<FlowCacheOptions>> flow_keys() {
         value("initiator-by-port", flag(&O::initiator_by_port),
               "the initiator of a biflow whose first packet has no SYN is the side with the higher "
               "port, for direction: biflow; otherwise it is the sender of that packet"),
-        value("vlan-in-key", flag(&O::vlan_in_key),
+        value("vlan-in-key",
+              flag<O>([](const O& flows) { return flows.key.vlan; },
+                      [](O& flows, bool is_in_key) { flows.key.vlan = is_in_key; }),
               "packets of different VLANs are different flows"),
         value("tunnel",
               choice(&O::tunnel, {{"outer", TunnelMode::outer}, {"inner", TunnelMode::inner}}),
               "the packet that is metered: the outermost, or the one inside IP in IP, GRE, ERSPAN, "
               "VXLAN, GENEVE and GTP-U tunnels, up to 8 of them; inner exports the group tunnel"),
-        value("tunnel-in-key", flag(&O::tunnel_in_key),
+        value("tunnel-in-key",
+              flag<O>([](const O& flows) { return flows.key.extension == KeyExtension::tunnel; },
+                      [](O& flows, bool is_in_key) {
+                          flows.key.extension =
+                              is_in_key ? KeyExtension::tunnel : KeyExtension::none;
+                      }),
               "packets of different tunnels are different flows, for tunnel: inner"),
         value("mac-addresses",
               choice(&O::mac_addresses, {{"inner", MacMode::inner}, {"outer", MacMode::outer}}),

@@ -141,8 +141,12 @@ Rule<Owner> seconds(std::chrono::milliseconds Owner::*member, std::chrono::milli
             .advice = time_advice};
 }
 
-template <class Owner>
-Rule<Owner> flag(bool Owner::*member) {
+/// A flag that is no member of its own.
+///
+/// @param get  bool(const Owner&)
+/// @param set  void(Owner&, bool)
+template <class Owner, class Get, class Set>
+Rule<Owner> flag(Get get, Set set) {
     return {.limits = "true or false",
             .accept =
                 [=](const YamlNode& node, Owner& owner) {
@@ -150,11 +154,16 @@ Rule<Owner> flag(bool Owner::*member) {
                     if (!is_scalar(node) || !value) {
                         return false;
                     }
-                    owner.*member = *value;
+                    set(owner, *value);
                     return true;
                 },
-            .yaml = [=](const Owner& owner) { return owner.*member ? "true" : "false"; },
+            .yaml = [=](const Owner& owner) { return get(owner) ? "true" : "false"; },
             .hint = likely_flag};
+}
+template <class Owner>
+Rule<Owner> flag(bool Owner::*member) {
+    return flag<Owner>([=](const Owner& owner) { return owner.*member; },
+                       [=](Owner& owner, bool value) { owner.*member = value; });
 }
 
 /// "a", "a or b", "a, b or c".

@@ -155,7 +155,7 @@ public:
             .queues = std::move(queues),
             .export_options = std::move(export_options),
             .metering = {.layout = layout,
-                         .tunnel_in_key = config.flows.tunnel_in_key,
+                         .key = config.flows.key,
                          .interfaces = {observed_captures(job, config)},
                          .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = [this] { return capture_clock(); },

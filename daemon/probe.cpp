@@ -281,7 +281,7 @@ private:
             .queues = std::move(input_queues),
             .export_options = exported(config_),
             .metering = {.layout = layout_,
-                         .tunnel_in_key = config_.flows.tunnel_in_key,
+                         .key = config_.flows.key,
                          .knows_drops = std::ranges::all_of(
                              ports_, [](const auto& port) { return port->is_missed_known(); }),
                          .interfaces = interfaces_,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "flowcache/record/counter.hpp"
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/key_descriptor.hpp"
 #include "flowcache/record/options.hpp"
 
 namespace tributary {
@@ -33,10 +35,12 @@ struct PreExportLosses {
 /// The process that makes the exported records.
 struct MeteringProcess {
     RecordLayout layout;  ///< of the records of flows
+    KeyDescriptor key{};  ///< of these flows
     /// Of further records, of other tables. An index of a layout is 0 for `layout`, and from 1 on
     /// for these.
     std::vector<RecordLayout> further_layouts{};
-    bool tunnel_in_key{};
+    /// The keys of those tables, in the same order. A table that has none here has the default key.
+    std::vector<KeyDescriptor> further_keys{};
     bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
     std::function<PreExportLosses()>
@@ -47,6 +51,13 @@ struct MeteringProcess {
         std::vector<RecordLayout> all{layout};
         all.insert(all.end(), further_layouts.begin(), further_layouts.end());
         return all;
+    }
+    /// @param index  of a layout
+    [[nodiscard]] KeyDescriptor key_of(std::size_t index) const {
+        if (index == 0) {
+            return key;
+        }
+        return index <= further_keys.size() ? further_keys[index - 1] : KeyDescriptor{};
     }
 };
 

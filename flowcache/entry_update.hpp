@@ -17,6 +17,7 @@
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/key_masks.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record_update.hpp"
 #include "flowcache/tcp_end.hpp"
@@ -52,6 +53,7 @@ public:
                 const typename Entries::Groups& groups, std::span<std::byte>& memory,
                 CacheCounters& counters) noexcept
         : options_(options),
+          masks_(options.key),
           timeouts_(options),
           layout_(layout),
           reverse_layout_(layout.reversed()),
@@ -77,11 +79,13 @@ public:
         hot.starts_swapped = 0;
         hot.finished = 0;
         if (hot.key.ip_version != 4) {
-            entries.ipv6(entry) = ipv6_addresses(first);
+            entries.ipv6(entry) = masks_.ipv6_addresses(*first.fields, first.is_swapped);
         }
         if (is_biflow()) {
             const PacketFields& fields = *first.fields;
-            const bool from_initiator = is_initiator(fields, options_.initiator_by_port);
+            const bool from_initiator = is_initiator(fields, options_.initiator_by_port) ||
+                                        !masks_.can_be_paired(fields.protocol) ||
+                                        has_equal_ends(whole_key(hot.key, entries.ipv6(entry)));
             hot.starts_swapped = first.is_swapped == from_initiator ? 1 : 0;
             clear_directions(hot, biflow_direction(fields, options_.initiator_by_port),
                              swapped(tunnel_of(fields), !from_initiator));
@@ -345,6 +349,7 @@ private:
     }
 
     FlowCacheOptions options_;
+    KeyMasks masks_;
     Timeouts timeouts_;
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction

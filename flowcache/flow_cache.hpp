@@ -69,7 +69,7 @@ public:
     FlowCache(const FlowCacheOptions& options, const RecordLayout& layout, FlowHasher hasher,
               std::span<std::byte> memory, CacheCounters& counters) noexcept
         : options_(options),
-          matcher_(hasher, layout, options.tunnel_in_key),
+          matcher_(hasher, layout, options.key),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
           entries_(memory, entries_for(options), layout, counters.entries),

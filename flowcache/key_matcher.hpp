@@ -3,21 +3,27 @@
 
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_hasher.hpp"
+#include "flowcache/record/key_descriptor.hpp"
+#include "flowcache/record/key_masks.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {
 
 /// Hashes a packet's key and compares it with a flow's: the whole key, and the tunnel around the
-/// packet where that is part of the key. The tunnel is not in FlowKey, because few configurations
-/// use it and it would double the key for all.
+/// packet where that is the key's extension. The tunnel is not in FlowKey, because few
+/// configurations use it and it would double the key for all.
 class KeyMatcher {
 public:
-    /// @param tunnel_in_key  needs a layout with the group `tunnel`
-    KeyMatcher(FlowHasher hasher, const RecordLayout& layout, bool tunnel_in_key) noexcept
+    /// @param layout  has the group `tunnel` if that is the key's extension
+    KeyMatcher(FlowHasher hasher, const RecordLayout& layout, const KeyDescriptor& key) noexcept
         : hasher_(hasher),
-          tunnel_at_(tunnel_in_key ? layout.at<TunnelGroup>() : std::uint16_t{0}),
-          version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0) {}
+          masks_(key),
+          tunnel_at_(key.extension == KeyExtension::tunnel ? layout.at<TunnelGroup>()
+                                                           : std::uint16_t{0}),
+          version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0),
+          adds_whole_addresses_(tunnel_at_ == 0 && masks_.is_whole()) {}
 
     /// The hash of a packet.
     [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
@@ -30,10 +36,14 @@ public:
     [[nodiscard]] bool goes_beyond(const ShortKey& key) const noexcept {
         return key.ip_version != version_of_key_alone_;
     }
-    /// @param hash  of the packet's key
+    /// @param hash    of the packet's key
+    /// @param packet  one whose key goes beyond the ShortKey
     [[nodiscard]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
+        if (adds_whole_addresses_) [[likely]] {
+            return hasher_(hash, swapped_addresses(*packet.fields, packet.is_swapped));
+        }
         if (packet.key.ip_version != 4) {
-            hash = hasher_(hash, ipv6_addresses(packet));
+            hash = hasher_(hash, masks_.ipv6_addresses(*packet.fields, packet.is_swapped));
         }
         if (tunnel_at_ != 0) {
             hash = hasher_(hash, swapped(tunnel_of(*packet.fields), packet.is_swapped));
@@ -53,15 +63,22 @@ private:
     template <class Entries>
     [[nodiscard]] bool is_same_beyond_key(const Entries& entries, HotEntry& hot,
                                           const KeyedPacket& packet) const noexcept {
+        if (adds_whole_addresses_) [[likely]] {
+            return entries.ipv6(entries.index_of(hot)) ==
+                   swapped_addresses(*packet.fields, packet.is_swapped);
+        }
         return (packet.key.ip_version == 4 ||
-                entries.ipv6(entries.index_of(hot)) == ipv6_addresses(packet)) &&
+                entries.ipv6(entries.index_of(hot)) ==
+                    masks_.ipv6_addresses(*packet.fields, packet.is_swapped)) &&
                (tunnel_at_ == 0 || entries.groups().of(hot).template get<TunnelGroup>(tunnel_at_) ==
                                        swapped(tunnel_of(*packet.fields), hot.is_reverse(packet)));
     }
 
     FlowHasher hasher_;
+    KeyMasks masks_;
     std::uint16_t tunnel_at_;            ///< 0: not in the key
     std::uint8_t version_of_key_alone_;  ///< IP version that needs the ShortKey alone; 0: none
+    bool adds_whole_addresses_;  ///< beyond the ShortKey there are whole IPv6 addresses alone
 };
 
 }  // namespace tributary

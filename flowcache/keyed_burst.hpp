@@ -12,6 +12,7 @@
 #include "flowcache/key_matcher.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/key_masks.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/prefetch.hpp"
 #include "parsers/packet.hpp"
@@ -64,8 +65,8 @@ public:
         : index_(index),
           entries_(entries),
           matcher_(matcher),
-          direction_(options.direction),
-          vlan_in_key_(options.vlan_in_key) {}
+          masks_(options.key),
+          kind_(kind_of(options)) {}
 
     KeyedBurst(const KeyedBurst&) = delete;
     KeyedBurst& operator=(const KeyedBurst&) = delete;
@@ -97,18 +98,38 @@ public:
     }
 
 private:
+    /// What the loop that makes keys has to do.
+    enum class Kind : std::uint8_t { uniflow, biflow, masked_uniflow, masked_biflow };
+
     static constexpr std::ptrdiff_t kGroup = 8;
     /// Packets between the two steps: memory takes 160 ns and more to answer, and parsing and
     /// keying a frame takes 5 ns.
     static constexpr std::ptrdiff_t kAhead = 5 * kGroup;
 
+    [[nodiscard]] static Kind kind_of(const FlowCacheOptions& options) noexcept {
+        const bool is_uniflow = options.direction == FlowDirection::uniflow;
+        if (KeyMasks(options.key).is_whole()) {
+            return is_uniflow ? Kind::uniflow : Kind::biflow;
+        }
+        return is_uniflow ? Kind::masked_uniflow : Kind::masked_biflow;
+    }
+
     /// Takes all packets through the first step, and all but the last `ahead` through the second.
     /// Never inlined, so that what each packet needs stays in registers.
     [[gnu::noinline]] void advance(std::ptrdiff_t ahead) noexcept {
-        if (direction_ == FlowDirection::uniflow) {
-            key_until<FlowDirection::uniflow>(end_);
-        } else {
-            key_until<FlowDirection::biflow>(end_);
+        switch (kind_) {
+            case Kind::uniflow:
+                key_until<FlowDirection::uniflow>(end_, masks_.whole());
+                break;
+            case Kind::biflow:
+                key_until<FlowDirection::biflow>(end_, masks_.whole());
+                break;
+            case Kind::masked_uniflow:
+                key_until<FlowDirection::uniflow>(end_, masks_);
+                break;
+            case Kind::masked_biflow:
+                key_until<FlowDirection::biflow>(end_, masks_);
+                break;
         }
         if (end_ - without_candidate_ <= ahead) {
             return;
@@ -122,13 +143,12 @@ private:
 
     // Each step works on copies of what it needs, which no store to a packet can change, so that
     // they stay in registers.
-    template <FlowDirection kDirection>
-    [[gnu::always_inline]] void key_until(KeyedPacket* end) noexcept {
-        const bool vlan_in_key = vlan_in_key_;
+    template <FlowDirection kDirection, class Masks>
+    [[gnu::always_inline]] void key_until(KeyedPacket* end, Masks masks) noexcept {
         const KeyMatcher matcher = matcher_;
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
-            key_packet(*packet, kDirection, vlan_in_key);
+            key_packet(*packet, kDirection, masks);
             FlowHash hash = matcher.hash_of_key(packet->key);
             if (matcher.goes_beyond(packet->key)) {
                 hash = extended(hash, *packet);
@@ -167,8 +187,8 @@ private:
     FlowIndex index_;
     EntryPlaces entries_;
     KeyMatcher matcher_;
-    FlowDirection direction_;
-    bool vlan_in_key_;
+    KeyMasks masks_;
+    Kind kind_;
 };
 
 /// What a burst adds to a cache's counters, in registers until a record may leave: no reader may

@@ -4,6 +4,7 @@
 #include "flowcache/entry_index.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_key.hpp"
+#include "flowcache/record/key_masks.hpp"
 #include "flowcache/record/options.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
@@ -28,19 +29,18 @@ static_assert(sizeof(KeyedPacket) == 64);
 
 /// Makes a packet's key from its view and its fields. For uniflows `is_swapped` is left alone: it
 /// is false from the start.
+///
+/// @param masks  WholeKeyMasks or KeyMasks
+template <class Masks>
 [[gnu::always_inline]] inline void key_packet(KeyedPacket& keyed, FlowDirection direction,
-                                              bool vlan_in_key) noexcept {
+                                              const Masks& masks) noexcept {
     const PacketFields& fields = *keyed.fields;
-    const bool is_swapped = direction == FlowDirection::biflow && needs_swap(fields);
+    const bool is_swapped = direction == FlowDirection::biflow && masks.needs_swap(fields);
     if (direction == FlowDirection::biflow) {
         keyed.is_swapped = is_swapped;
     }
-    write_key(keyed.key, fields, keyed.packet->ingress_interface, vlan_in_key, is_swapped);
-}
-
-/// The IPv6 addresses that belong to the packet's key.
-[[nodiscard]] inline AddressPair ipv6_addresses(const KeyedPacket& packet) noexcept {
-    return swapped_addresses(*packet.fields, packet.is_swapped);
+    write_key(keyed.key, masks.masked(words_of_packet(fields, keyed.packet->ingress_interface)),
+              is_swapped);
 }
 
 }  // namespace tributary

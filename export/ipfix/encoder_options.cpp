@@ -34,13 +34,14 @@ ExportOptions encoder_options(const ExportOptions& options, const CollectorOptio
     return own;
 }
 
-ElementChoice element_choice(const ExportOptions& options) {
+ElementChoice element_choice(const ExportOptions& options, const KeyDescriptor& key) {
     return {.partial = options.partial,
             .ntop = options.ntop_elements,
             .selector = options.selector,
             .tcp_control_bits = options.tcp_control_bits,
             .enterprise = options.enterprise_elements,
-            .cert = options.cert_elements};
+            .cert = options.cert_elements,
+            .key = key};
 }
 
 }  // namespace tributary

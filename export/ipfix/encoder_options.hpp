@@ -3,6 +3,7 @@
 
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
+#include "flowcache/record/key_descriptor.hpp"
 
 namespace tributary {
 
@@ -12,6 +13,9 @@ namespace tributary {
                                             const MeteringProcess& metering);
 
 /// The elements of these options.
-[[nodiscard]] ElementChoice element_choice(const ExportOptions& options);
+///
+/// @param key  of the records' table
+[[nodiscard]] ElementChoice element_choice(const ExportOptions& options,
+                                           const KeyDescriptor& key = {});
 
 }  // namespace tributary

@@ -26,10 +26,7 @@ TemplateKeys keys_of(const RecordTemplate& made) {
     constexpr std::size_t kBits = 64;
     TemplateKeys keys{.template_id = made.id};
     for (std::size_t field = 0; field < std::min(made.fields.size(), kBits); ++field) {
-        const std::uint64_t bit = std::uint64_t{1} << field;
-        const KeyRole role = made.fields[field].key;
-        keys.indicator |= role == KeyRole::always ? bit : 0;
-        keys.tunnel |= role == KeyRole::with_tunnel_in_key ? bit : 0;
+        keys.indicator |= std::uint64_t{made.fields[field].is_key} << field;
     }
     return keys;
 }
@@ -47,10 +44,12 @@ std::size_t records_in(const RecordTemplate& made, MessageView set) {
 }  // namespace
 
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
-                           std::size_t message_limit, std::uint16_t first_id)
+                           std::size_t message_limit, std::uint16_t first_id,
+                           const KeyDescriptor& key)
     : layout_(layout),
       shapes_(layout),
-      templates_(make_templates(layout, options.timestamps, element_choice(options), first_id)),
+      templates_(
+          make_templates(layout, options.timestamps, element_choice(options, key), first_id)),
       message_(options.observation_domain, message_limit) {
     check_sizes(message_limit);
     encode_templates(settings_of(options, message_limit));

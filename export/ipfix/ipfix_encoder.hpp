@@ -16,6 +16,7 @@
 #include "export/message_format.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/key_descriptor.hpp"
 
 namespace tributary {
 
@@ -30,7 +31,6 @@ struct EncodedMessage {
 struct TemplateKeys {
     std::uint16_t template_id{};
     std::uint64_t indicator{};  ///< flowKeyIndicator (IE 173): bit n for the field n, from 0
-    std::uint64_t tunnel{};     ///< the fields that are in the key with flows.tunnel-in-key
 };
 
 /// Makes IPFIX messages out of flow records, one message at a time:
@@ -49,9 +49,11 @@ class IpfixEncoder {
 public:
     /// @param message_limit  octets that no message exceeds, at most 65535
     /// @param first_id       of the layout's templates, see first_template_ids()
+    /// @param key            of the records' table
     /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
     IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
-                 std::size_t message_limit, std::uint16_t first_id = kFirstTemplateId);
+                 std::size_t message_limit, std::uint16_t first_id = kFirstTemplateId,
+                 const KeyDescriptor& key = {});
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     /// Appends two records that stay together in one message: both of them, or none.

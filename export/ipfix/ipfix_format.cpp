@@ -57,8 +57,8 @@ IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
             splitter.emplace(layouts[index]);
         }
         const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
-        made.push_back(std::unique_ptr<Encoding>(
-            new Encoding{splitter, IpfixEncoder(own, sent, message_limit, ids[index])}));
+        made.push_back(std::unique_ptr<Encoding>(new Encoding{
+            splitter, IpfixEncoder(own, sent, message_limit, ids[index], metering.key_of(index))}));
     }
     return made;
 }

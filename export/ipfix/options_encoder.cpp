@@ -108,7 +108,6 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                                std::size_t message_limit)
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
-      tunnel_in_key_(metering.tunnel_in_key),
       groups_(all_groups(metering)),
       has_reverse_(std::ranges::any_of(
           metering.layouts(), [](const RecordLayout& each) { return each.reverse_at != 0; })),
@@ -176,9 +175,7 @@ OptionsEncoder::Messages OptionsEncoder::encode_all(const ExportNumbers& numbers
 
 void OptionsEncoder::append_keys(Messages& out, std::span<const TemplateKeys> templates) {
     for (const TemplateKeys& keys : templates) {
-        append(out, Fields(OptionsKind::flow_keys)
-                        .put(keys.template_id)
-                        .put(keys.indicator | (tunnel_in_key_ ? keys.tunnel : 0)));
+        append(out, Fields(OptionsKind::flow_keys).put(keys.template_id).put(keys.indicator));
     }
 }
 

@@ -75,7 +75,6 @@ private:
 
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
-    bool tunnel_in_key_;
     FieldGroups groups_;  ///< their elements are described, if they are tributary's own
     bool has_reverse_;    ///< so are the reverse ones
     bool has_own_;        ///< tributary's own are

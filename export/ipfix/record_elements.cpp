@@ -87,7 +87,31 @@ bool is_exported(FieldGroupId group, std::size_t index, const Template& made) {
                                  : !is_in_other_group(element.name, group, made);
 }
 
+/// Whether a key has the member of FlowKey that is an element's value.
+bool is_in(const KeyDescriptor& key, const FieldElement& element) {
+    const bool is_ipv6 = element.condition == Condition::ipv6;
+    switch (element.offset - offsetof(FlowRecordCore, key)) {
+        case offsetof(FlowKey, source):
+            return (is_ipv6 ? key.source.ipv6 : key.source.ipv4) != 0;
+        case offsetof(FlowKey, destination):
+            return (is_ipv6 ? key.destination.ipv6 : key.destination.ipv4) != 0;
+        case offsetof(FlowKey, source_port):
+            return key.source_port;
+        case offsetof(FlowKey, destination_port):
+            return key.destination_port;
+        case offsetof(FlowKey, protocol):
+            return key.protocol;
+        case offsetof(FlowKey, ingress_interface):
+            return key.ingress_interface;
+        default:  // the IP version is in each key; a VLAN id of 0 is in no record (RecordShape)
+            return true;
+    }
+}
+
 bool is_exported(const CoreElement& each, const Template& made) {
+    if (each.element.in_key && !is_in(made.choice.key, each.element)) {
+        return false;
+    }
     switch (each.part) {
         case CorePart::biflow:
             return made.layout.reverse_at != 0;
@@ -110,11 +134,6 @@ Encoding encoding_of(const FieldElement& element, const ElementChoice& choice) {
     return is_reduced ? Encoding::octets1 : element.encoding;
 }
 
-KeyRole key_role_of(const CoreElement& each) {
-    const bool is_in_key = each.element.in_key && each.part != CorePart::selector;
-    return is_in_key ? KeyRole::always : KeyRole::none;
-}
-
 /// Appends the fields of one direction, and those of both to the forward one.
 class Fields {
 public:
@@ -128,7 +147,8 @@ public:
             if ((each.part == CorePart::cert) == behind_groups &&
                 (is_of_direction || !is_reverse_) && applies(each.element.condition, made_) &&
                 is_exported(each, made_)) {
-                append(each.element, place_of(each.part), key_role_of(each));
+                append(each.element, place_of(each.part),
+                       each.element.in_key && each.part != CorePart::selector);
             }
         }
     }
@@ -139,6 +159,7 @@ public:
 private:
     void append_group(FieldGroupId id) {
         const FieldGroup& group = field_group(id);
+        const bool has_tunnel_in_key = made_.choice.key.extension == KeyExtension::tunnel;
         const bool has_own_back = is_reverse_ && group.variant_of_both == nullptr;
         const auto& variants = has_own_back ? made_.shape.reverse_variants : made_.shape.variants;
         const std::size_t place =
@@ -147,15 +168,14 @@ private:
             const FieldElement& element = group.elements[index];
             if ((element.variants >> variants.at(id) & 1U) != 0 &&
                 applies(element.condition, made_) && is_exported(id, index, made_)) {
-                append(element, place,
-                       element.in_key ? KeyRole::with_tunnel_in_key : KeyRole::none);
+                append(element, place, element.in_key && has_tunnel_in_key);
             }
         }
     }
-    void append(const FieldElement& element, std::size_t place, KeyRole key) {
+    void append(const FieldElement& element, std::size_t place, bool is_key) {
         to_.push_back({.element = is_reverse_ ? reverse_name_of(element) : element.name,
                        .of_enterprise = is_reverse_ || element.owner != ElementOwner::iana,
-                       .key = is_reverse_ ? KeyRole::none : key,
+                       .is_key = is_key && !is_reverse_,
                        .encoding = encoding_of(element, made_.choice),
                        .from = static_cast<std::uint16_t>(place + element.offset),
                        .text_octets = element.text_octets});

@@ -10,15 +10,12 @@
 
 namespace tributary {
 
-/// Whether a field is part of the flow key.
-enum class KeyRole : std::uint8_t { none, always, with_tunnel_in_key };
-
 /// One field of a template: its element, and where its value comes from.
 struct TemplateField {
     /// Its name in the registry of its owner, or that of its reverse element.
     const char* element;
     bool of_enterprise;  ///< its specifier in a template has an enterprise number
-    KeyRole key;
+    bool is_key;         ///< it is a part of the flow key
     Encoding encoding;
     std::uint16_t from;          ///< offset in the record
     std::uint8_t text_octets{};  ///< with Encoding::text: most octets of the text

@@ -39,28 +39,53 @@ namespace tributary {
     return key;
 }
 
-/// Whether a flow may have another direction. Type and code stand in the destination port of ICMP
-/// and ICMPv6: swapped, they would be another flow's ports.
+/// Whether the other direction has the same key, so that it is not told apart.
+[[nodiscard]] inline bool has_equal_ends(const FlowKey& key) noexcept {
+    return key == swapped(key, true);
+}
+
+/// Whether a flow may have another direction, by its protocol, under a key of whole fields. Type
+/// and code stand in the destination port of ICMP and ICMPv6: swapped, they would be another flow's
+/// ports. KeyMasks::can_be_paired() is for any key.
 [[nodiscard]] constexpr bool can_be_paired(std::uint8_t protocol) noexcept {
     return protocol != ip_protocol::kIcmp && protocol != ip_protocol::kIcmpV6;
 }
 
-/// Whether a packet's key has to be swapped to be canonical: the canonical key's source is the
-/// smaller pair of address and port. A key that cannot be paired is never swapped. The order means
-/// nothing outside this machine: it is that of its integers.
+/// One end of a conversation, as integers of this machine.
+struct FlowEnd {
+    AddressWords address;
+    std::uint16_t port;
+};
+
+/// Whether a key with these ends has to be swapped to be canonical: the canonical key's source is
+/// the smaller pair of address and port. Equal ends are not swapped. The order means nothing
+/// outside this machine: it is that of its integers.
+///
+/// @thread  any; pure
+/// @cost    no branch
+[[nodiscard]] [[gnu::always_inline]] inline bool are_in_wrong_order(
+    const FlowEnd& source, const FlowEnd& destination) noexcept {
+    const auto less_port = static_cast<unsigned>(destination.port < source.port);
+    const auto less_low =
+        static_cast<unsigned>(destination.address.low < source.address.low) |
+        (static_cast<unsigned>(destination.address.low == source.address.low) & less_port);
+    const auto less =
+        static_cast<unsigned>(destination.address.high < source.address.high) |
+        (static_cast<unsigned>(destination.address.high == source.address.high) & less_low);
+    return less != 0;
+}
+
+/// Whether the key of a packet's whole fields has to be swapped to be canonical. One that cannot be
+/// paired is never swapped.
 ///
 /// @thread  any; pure
 /// @cost    no branch
 [[nodiscard]] inline bool needs_swap(const PacketFields& fields) noexcept {
-    const AddressWords source = words_of(fields.source, fields.ip_version);
-    const AddressWords destination = words_of(fields.destination, fields.ip_version);
-
-    const auto less_port = static_cast<unsigned>(fields.destination_port < fields.source_port);
-    const auto less_low = static_cast<unsigned>(destination.low < source.low) |
-                          (static_cast<unsigned>(destination.low == source.low) & less_port);
-    const auto less = static_cast<unsigned>(destination.high < source.high) |
-                      (static_cast<unsigned>(destination.high == source.high) & less_low);
-    return (less & static_cast<unsigned>(can_be_paired(fields.protocol))) != 0;
+    const FlowEnd source{words_of(fields.source, fields.ip_version), fields.source_port.value};
+    const FlowEnd destination{words_of(fields.destination, fields.ip_version),
+                              fields.destination_port.value};
+    return (static_cast<unsigned>(are_in_wrong_order(source, destination)) &
+            static_cast<unsigned>(can_be_paired(fields.protocol))) != 0;
 }
 
 /// Whether the ports show the initiator: clients take high ones.

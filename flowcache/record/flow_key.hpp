@@ -79,26 +79,29 @@ struct AddressPair {
 };
 static_assert(std::has_unique_object_representations_v<AddressPair>);
 
-/// The key of a packet, or of its other direction.
-///
-/// @param key        every byte of it is written
-/// @param is_swapped  source and destination change places
-/// @cost             no branch on `is_swapped`: a branch predictor cannot predict a packet's
-///                   direction
-inline void write_key(ShortKey& key, const PacketFields& fields, InterfaceIndex ingress_interface,
-                      bool vlan_in_key, bool is_swapped) noexcept {
-    constexpr std::uint64_t kPorts = 0xFFFF'FFFF;
-    constexpr std::uint64_t kVlan = std::uint64_t{0xFFFF} << 32U;
-    const auto turn = static_cast<int>(is_swapped);
+/// The ShortKey of a packet before masks, as words.
+[[nodiscard]] inline ShortKey::Words words_of_packet(const PacketFields& fields,
+                                                     InterfaceIndex ingress_interface) noexcept {
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     std::memcpy(&source, fields.source.data(), sizeof source);
     std::memcpy(&destination, fields.destination.data(), sizeof destination);
-    const std::uint64_t addresses = source | std::uint64_t{destination} << 32U;
-    const std::uint64_t word = fields.flow_word() & (vlan_in_key ? ~std::uint64_t{0} : ~kVlan);
-    const std::uint32_t ports = std::rotl(static_cast<std::uint32_t>(word & kPorts), 16 * turn);
-    key.set_words(
-        {std::rotl(addresses, 32 * turn), (word & ~kPorts) | ports, ingress_interface.value});
+    return {source | std::uint64_t{destination} << 32U, fields.flow_word(),
+            ingress_interface.value};
+}
+
+/// The key of a packet, or of its other direction.
+///
+/// @param key         every byte of it is written
+/// @param words       of the packet, masked
+/// @param is_swapped  source and destination change places
+/// @cost              no branch on `is_swapped`: a branch predictor cannot predict a packet's
+///                    direction
+inline void write_key(ShortKey& key, const ShortKey::Words& words, bool is_swapped) noexcept {
+    constexpr std::uint64_t kPorts = 0xFFFF'FFFF;
+    const auto turn = static_cast<int>(is_swapped);
+    const std::uint32_t ports = std::rotl(static_cast<std::uint32_t>(words[1] & kPorts), 16 * turn);
+    key.set_words({std::rotl(words[0], 32 * turn), (words[1] & ~kPorts) | ports, words[2]});
 }
 
 /// @param ipv6  read for IPv6 only

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "flowcache/fields/field_groups.hpp"
+#include "flowcache/record/key_descriptor.hpp"
 #include "parsers/parse_options.hpp"
 
 namespace tributary {
@@ -12,7 +13,7 @@ namespace tributary {
 /// The directions in one record.
 enum class FlowDirection : std::uint8_t {
     uniflow,  ///< one direction of a conversation
-    biflow,   ///< both (RFC 5103); ICMP and ICMPv6 are never paired
+    biflow,   ///< both (RFC 5103), where KeyMasks::can_be_paired()
 };
 
 /// The ports of later fragments, which do not carry any.
@@ -39,12 +40,11 @@ struct FlowCacheOptions {
         300};  ///< 1 .. 2^31 s; no relation to idle_timeout is required
     FlowDirection direction = FlowDirection::uniflow;
     bool initiator_by_port = false;  ///< biflow: of flows met in the middle, is_initiator()
-    bool vlan_in_key = true;         ///< the outer VLAN id parts flows
+    KeyDescriptor key{};             ///< what packets of one flow have in common
     bool tcp_end = false;            ///< a connection's end ends its record: TcpEnd
     std::chrono::seconds tcp_end_timeout{2};      ///< 1 .. 2^31 s: of a record whose end was seen;
                                                   ///< never longer than idle_timeout
     TunnelMode tunnel = TunnelMode::outer;        ///< which IP header the key is taken from
-    bool tunnel_in_key = false;                   ///< the tunnel around the packet parts flows
     MacMode mac_addresses = MacMode::inner;       ///< of which Ethernet frame, in tunnels
     FragmentMode fragments = FragmentMode::zero;  ///< ports of later fragments
     std::chrono::seconds fragment_timeout{0};     ///< 0 .. 2^31 s; 0: no limit by time

@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::span<const KeyedPacket> make(NextFlow next_flow, Timestamp now) noexcept {
         for (std::size_t i = 0; i < kBurstPackets; ++i) {
             describe(i, next_flow(), now);
-            key_packet(keyed_[i], FlowDirection::uniflow, true);
+            key_packet(keyed_[i], FlowDirection::uniflow, WholeKeyMasks(true));
         }
         return keyed_;
     }

@@ -102,7 +102,7 @@ private:
     [[nodiscard]] static FlowKey key_of(const PacketFields& fields, InterfaceIndex interface,
                                         bool is_swapped) {
         ShortKey key;
-        write_key(key, fields, interface, true, is_swapped);
+        write_key(key, words_of_packet(fields, interface), is_swapped);
         return whole_key(key, swapped_addresses(fields, is_swapped));
     }
     [[nodiscard]] static std::string bytes_of(const FlowKey& key) {

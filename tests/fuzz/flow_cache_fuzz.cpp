@@ -37,6 +37,7 @@ public:
                    .idle_timeout = std::chrono::seconds{10},
                    .active_timeout = std::chrono::seconds{(how & 4U) != 0 ? 5 : 60},
                    .direction = is_biflow(how) ? FlowDirection::biflow : FlowDirection::uniflow,
+                   .key = (how & 32U) != 0 ? masked_key() : KeyDescriptor{},
                    .tcp_end = (how & 16U) != 0,
                    .tcp_analysis = true,
                    .flow_holders = true},
@@ -118,6 +119,13 @@ public:
 private:
     static constexpr std::size_t kOthers = 3;
     [[nodiscard]] static bool is_biflow(unsigned how) { return (how & 8U) != 0; }
+    /// Under it four of the flows are one.
+    [[nodiscard]] static KeyDescriptor masked_key() {
+        KeyDescriptor key;
+        key.source = key.destination = {.ipv4 = 6, .ipv6 = 0};
+        key.source_port = key.destination_port = false;
+        return key;
+    }
 
     void packet(unsigned argument) {
         PacketFields fields = flow_packet(argument & 7U);

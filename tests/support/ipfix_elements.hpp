@@ -8,6 +8,7 @@ namespace tributary::test {
 // Information elements by IANA's numbers, for decoded records.
 inline constexpr std::uint32_t kSourcePort = 7;  ///< sourceTransportPort
 inline constexpr std::uint32_t kIngressInterface = 10;
+inline constexpr std::uint32_t kDestinationPort = 11;   ///< destinationTransportPort
 inline constexpr std::uint32_t kNetflowInterval = 34;   ///< samplingInterval
 inline constexpr std::uint32_t kNetflowAlgorithm = 35;  ///< samplingAlgorithm
 inline constexpr std::uint32_t kExportedOctets = 40;

@@ -86,8 +86,8 @@ TEST_CASE("times: seconds, where it matters with decimals", "[conf][unit]") {
 TEST_CASE("flags: true, false, yes and no only", "[conf][unit]") {
     CHECK(load("flows: {tcp-end: true}").config.flows.tcp_end);
     CHECK(load("flows: {tcp-end: yes}").config.flows.tcp_end);
-    CHECK_FALSE(load("flows: {vlan-in-key: false}").config.flows.vlan_in_key);
-    CHECK_FALSE(load("flows: {vlan-in-key: no}").config.flows.vlan_in_key);
+    CHECK_FALSE(load("flows: {vlan-in-key: false}").config.flows.key.vlan);
+    CHECK_FALSE(load("flows: {vlan-in-key: no}").config.flows.key.vlan);
     for (const std::string wrong : {"on", "True", "1", "y"}) {
         CHECK(refusal("flows: {tcp-end: " + wrong + "}") ==
               "probe.yaml:1: flows.tcp-end is " + wrong +

@@ -299,11 +299,11 @@ telemetry: {listen: "192.0.2.26:26"}
     CHECK(config.flows.active_timeout == std::chrono::seconds(9));
     CHECK(config.flows.direction == FlowDirection::biflow);
     CHECK(config.flows.initiator_by_port);
-    CHECK_FALSE(config.flows.vlan_in_key);
+    CHECK_FALSE(config.flows.key.vlan);
     CHECK(config.flows.tcp_end);
     CHECK(config.flows.tcp_end_timeout == std::chrono::seconds(10));
     CHECK(config.flows.tunnel == TunnelMode::inner);
-    CHECK(config.flows.tunnel_in_key);
+    CHECK(config.flows.key.extension == KeyExtension::tunnel);
     CHECK(config.flows.mac_addresses == MacMode::outer);
     CHECK(config.flows.mpls_pseudowires);
     CHECK(config.flows.llc_snap);

@@ -185,7 +185,7 @@ TEST_CASE("FlowCache: a biflow's deadlines are those of both directions", "[flow
 TEST_CASE("FlowCache: tunnels in the key are paired like the flows in them", "[flowcache][unit]") {
     FlowCacheOptions options = kOptions;
     options.tunnel = TunnelMode::inner;
-    options.tunnel_in_key = true;
+    options.key.extension = KeyExtension::tunnel;
     const RecordLayout layout = RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
     CacheHarness<280> harness(options, layout);
     const std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},

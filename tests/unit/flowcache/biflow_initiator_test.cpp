@@ -202,7 +202,7 @@ TEST_CASE(
     options.idle_timeout = 3s;
     options.active_timeout = std::chrono::seconds(seed % 2 == 0 ? 4 : 40);
     options.tunnel = TunnelMode::inner;
-    options.tunnel_in_key = seed < 3;
+    options.key.extension = seed < 3 ? KeyExtension::tunnel : KeyExtension::none;
     options.tcp_end = seed != 4;
     options.tcp_analysis = true;
     CacheHarness<584> guessing(options, kAll);

@@ -64,9 +64,10 @@ TEST_CASE("FlowCache: each part of the key separates flows", "[flowcache][unit]"
     CHECK(harness.counters.flows_created.read() == packets.size());
 }
 
-TEST_CASE("FlowCache: without vlan_in_key tags do not separate flows", "[flowcache][unit]") {
+TEST_CASE("FlowCache: without the VLAN in the key tags do not separate flows",
+          "[flowcache][unit]") {
     FlowCacheOptions options = kSmall;
-    options.vlan_in_key = false;
+    options.key.vlan = false;
     CacheHarness<> harness(options);
     PacketFields tagged = flow_packet(1);
     tagged.outer_vlan = VlanId{9};

@@ -41,7 +41,7 @@ PacketFields other_direction(PacketFields fields) {
 
 ShortKey key_of(const PacketFields& fields, bool is_swapped = false) {
     ShortKey key;
-    write_key(key, fields, {7}, true, is_swapped);
+    write_key(key, words_of_packet(fields, {7}), is_swapped);
     return key;
 }
 
@@ -51,8 +51,8 @@ FlowKey canonical(const PacketFields& fields) {
     KeyedPacket keyed;
     keyed.packet = &view;
     keyed.fields = &fields;
-    key_packet(keyed, FlowDirection::biflow, true);
-    return whole_key(keyed.key, ipv6_addresses(keyed));
+    key_packet(keyed, FlowDirection::biflow, WholeKeyMasks(true));
+    return whole_key(keyed.key, swapped_addresses(fields, keyed.is_swapped));
 }
 
 }  // namespace

@@ -43,17 +43,19 @@ PacketFields other_direction(PacketFields fields) {
 }
 
 /// A cache's KeyedPacket of a packet with these fields.
+constexpr KeyDescriptor kTunnelInKey{.extension = KeyExtension::tunnel};
+
 FlowHash hash_of(const KeyMatcher& identity, const PacketFields& fields,
                  FlowDirection direction = FlowDirection::uniflow) {
     const PacketView view{.ingress_interface = {7}};
     KeyedPacket keyed;
     keyed.packet = &view;
     keyed.fields = &fields;
-    key_packet(keyed, direction, true);
+    key_packet(keyed, direction, WholeKeyMasks(true));
     return identity.hash(keyed);
 }
 FlowHash hash_of(const PacketFields& fields, FlowDirection direction = FlowDirection::uniflow) {
-    return hash_of(KeyMatcher(FlowHasher(1), {}, false), fields, direction);
+    return hash_of(KeyMatcher(FlowHasher(1), {}, {}), fields, direction);
 }
 
 /// Changes each bit of some octets in turn, and requires the hash of the packet to change too.
@@ -150,7 +152,7 @@ struct Spread {
         : homes(FlowIndex::buckets_for(kFlows)), tags(32'768) {
         std::vector<FlowIndex::Bucket> memory(homes.size());
         FlowIndex index(memory);
-        const KeyMatcher identity(FlowHasher(seed), {}, false);
+        const KeyMatcher identity(FlowHasher(seed), {}, {});
         std::vector<IndexHome> looked_for(kFlows);
         for (EntryIndex entry = 0; entry < kFlows; ++entry) {
             looked_for[entry] = index.home(hash_of(identity, pattern.flow(entry)));
@@ -223,7 +225,7 @@ bool is_half(const Flips& flips) {
 
 TEST_CASE("FlowHasher: every bit of a key changes the hash", "[flowcache][unit]") {
     ShortKey key;
-    write_key(key, ipv4_packet(), {7}, true, false);
+    write_key(key, words_of_packet(ipv4_packet(), {7}), false);
     const FlowHasher hasher(GENERATE(0U, 1U, 2U));
     std::set<FlowHash> hashes{hasher(key)};
     for (std::size_t bit = 0; bit < 8 * sizeof key; ++bit) {
@@ -237,7 +239,7 @@ TEST_CASE("FlowHasher: every bit of a key changes the hash", "[flowcache][unit]"
 TEST_CASE("FlowHasher: the seed changes the hash of keys, values and extensions",
           "[flowcache][unit]") {
     ShortKey key;
-    write_key(key, ipv4_packet(), {7}, true, false);
+    write_key(key, words_of_packet(ipv4_packet(), {7}), false);
     constexpr std::uint64_t kSeeds = 256;
     std::set<FlowHash> of_key;
     std::set<FlowHash> of_value;
@@ -258,8 +260,8 @@ TEST_CASE("FlowHasher: flows that meet in a bucket under one seed part under ano
           "[flowcache][unit]") {
     // A thousandth of a million flows; of a hash that cannot be keyed they would meet again.
     constexpr std::size_t kBuckets = 1024;
-    const KeyMatcher one(FlowHasher(1), {}, false);
-    const KeyMatcher other(FlowHasher(2), {}, false);
+    const KeyMatcher one(FlowHasher(1), {}, {});
+    const KeyMatcher other(FlowHasher(2), {}, {});
     std::vector<std::uint32_t> counts(kBuckets);
     std::uint32_t met = 0;
     PacketFields fields = ipv4_packet();
@@ -317,7 +319,7 @@ TEST_CASE("FlowHasher: flows in a row lie in the index as if thrown at random",
 }
 
 TEST_CASE("KeyMatcher: every bit of IPv6 addresses changes the hash", "[flowcache][unit]") {
-    const KeyMatcher identity(FlowHasher(1), {}, false);
+    const KeyMatcher identity(FlowHasher(1), {}, {});
     PacketFields fields = ipv6_packet();
     check_each_bit(identity, fields, fields.source);
     check_each_bit(identity, fields, fields.destination);
@@ -333,8 +335,8 @@ TEST_CASE("KeyMatcher: what IPv4 leaves of an address does not count", "[flowcac
 
 TEST_CASE("KeyMatcher: the tunnel changes the hash where it is in the key", "[flowcache][unit]") {
     constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TunnelGroup>());
-    const KeyMatcher with(FlowHasher(1), kLayout, true);
-    const KeyMatcher without(FlowHasher(1), kLayout, false);
+    const KeyMatcher with(FlowHasher(1), kLayout, kTunnelInKey);
+    const KeyMatcher without(FlowHasher(1), kLayout, {});
     PacketFields fields = GENERATE(ipv4_packet(), ipv6_packet());
     const FlowHash outside = hash_of(with, fields);
     std::array<std::byte, 32> addresses{};
@@ -370,7 +372,7 @@ TEST_CASE("KeyMatcher: both directions of a biflow in a tunnel have one hash",
           "[flowcache][unit]") {
     constexpr RecordLayout kLayout =
         RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
-    const KeyMatcher identity(FlowHasher(1), kLayout, true);
+    const KeyMatcher identity(FlowHasher(1), kLayout, kTunnelInKey);
     std::array<std::byte, 8> outer{std::byte{10}, {}, {}, std::byte{1},
                                    std::byte{10}, {}, {}, std::byte{2}};
     std::array<std::byte, 8> turned = outer;

@@ -99,7 +99,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and can
     FlowCacheOptions options = kOptions;
     options.direction = direction;
     CacheHarness<144> harness(options, RecordLayout::of({}, direction));
-    const KeyMatcher identity(FlowHasher(7), {}, false);  // the harness's
+    const KeyMatcher identity(FlowHasher(7), {}, options.key);  // the harness's
     std::vector<FlowIndex::Bucket> buckets(FlowIndex::buckets_for(entries_for(options)));
     const FlowIndex index(buckets);  // as large as the harness's
     std::vector<PacketFields> fields;
@@ -120,7 +120,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and can
         KeyedPacket expected;
         expected.packet = &packets.views[i];
         expected.fields = &packets.fields[i];
-        key_packet(expected, direction, options.vlan_in_key);
+        key_packet(expected, direction, KeyMasks(options.key));
         CHECK(keyed[i].packet == &packets.views[i]);
         CHECK(keyed[i].fields == &packets.fields[i]);
         CHECK(keyed[i].key == expected.key);

@@ -139,6 +139,31 @@ TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one
     CHECK(mixed.collectors[0].ports.size() == 2 * std::size_t{kFlows});
 }
 
+TEST_CASE("ExportWorker: records of a further table have the elements of its key",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = (directory / "flows.ipfix").string();
+    MixedExport mixed;
+    KeyDescriptor key;
+    key.destination_port = false;
+    mixed.metering.further_keys = {key};
+    mixed.write_file_too(path);
+    mixed.start();
+    mixed.put_and_run(0, 10);
+    mixed.finish();
+    std::size_t records = 0;
+    for (const IpfixMessage& message : decode_file(path)) {
+        for (const IpfixRecord& record : message.records) {
+            if (!record.is_option) {
+                REQUIRE(record.has(kSourcePort));
+                REQUIRE(record.has(kDestinationPort) == (record.template_id < kFurtherTemplateIds));
+                ++records;
+            }
+        }
+    }
+    CHECK(records == 20);
+}
+
 TEST_CASE("ExportWorker: a collector without biflows gets the uniflows of a further layout",
           "[export][unit]") {
     MixedExport mixed;

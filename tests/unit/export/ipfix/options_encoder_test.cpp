@@ -293,13 +293,10 @@ TEST_CASE("OptionsEncoder: long names are cut between characters, and messages n
 }
 
 TEST_CASE("OptionsEncoder: which fields are the key", "[export][unit]") {
-    MeteringProcess metering{.layout = {}, .tunnel_in_key = false};
-    const std::vector<TemplateKeys> keys{{.template_id = 256, .indicator = 0x10F, .tunnel = 0x200}};
-    const IpfixRecord record = Round(metering, 1400, {}, keys).with(kFlowKeys).at(0);
+    const std::vector<TemplateKeys> keys{{.template_id = 256, .indicator = 0x10F}};
+    const IpfixRecord record = Round({}, 1400, {}, keys).with(kFlowKeys).at(0);
     CHECK(record.number(kTemplate) == 256);
     CHECK(record.number(kFlowKeys) == 0x10F);
-    metering.tunnel_in_key = true;
-    CHECK(Round(metering, 1400, {}, keys).with(kFlowKeys).at(0).number(kFlowKeys) == 0x30F);
 }
 
 TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have them",
@@ -351,20 +348,22 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
 
 TEST_CASE("IpfixEncoder: the announced templates have their key fields", "[export][unit]") {
     const RecordLayout layout = RecordLayout::of(groups_of<MplsGroup, TunnelGroup>());
-    IpfixEncoder encoder({}, layout, 1400);
+    const bool is_tunnel_in_key = GENERATE(false, true);
+    KeyDescriptor key;
+    key.extension = is_tunnel_in_key ? KeyExtension::tunnel : KeyExtension::none;
+    IpfixEncoder encoder({}, layout, 1400, kFirstTemplateId, key);
     const std::size_t plain = encoder.announced_keys().size();
     CHECK(plain == 8);
     // addresses, ports, protocol, version, interface; not ToS and flags
     CHECK(encoder.announced_keys()[0].template_id == 256);
     CHECK(encoder.announced_keys()[0].indicator == 0b1'0011'1111);
-    CHECK(encoder.announced_keys()[0].tunnel == 0);
     Record record = record_of(1);
     record.group<TunnelGroup>(layout.at<TunnelGroup>()).kind = TunnelKind::vxlan;
     record.group<TunnelGroup>(layout.at<TunnelGroup>()).ip_version = 4;
     REQUIRE(encoder.append(bytes_of(record)) == AppendResult::added);
     REQUIRE(encoder.announced_keys().size() == plain + 1);
     const TemplateKeys& keys = encoder.announced_keys().back();
-    CHECK(keys.indicator == 0b1'0011'1111);
-    CHECK(std::popcount(keys.tunnel) == 4);  // type, id and both addresses
-    CHECK((keys.tunnel & keys.indicator) == 0);
+    CHECK((keys.indicator & 0x1FF) == 0b1'0011'1111);
+    // type, id and both addresses
+    CHECK(std::popcount(keys.indicator >> 9U) == (is_tunnel_in_key ? 4 : 0));
 }
