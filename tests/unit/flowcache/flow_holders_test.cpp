@@ -490,8 +490,8 @@ TEST_CASE("FlowCache: a flow ends while states of later packets of the burst are
     options.max_flows = 1;
     options.tcp_analysis = true;
     options.flow_holders = true;
-    CacheHarness<272> harness(options,
-                              RecordLayout::of({.tcp_analysis = true}, FlowDirection::biflow));
+    CacheHarness<272> harness(
+        options, RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow));
     harness.packet(tcp_packet(1, tcp_flag::kAck), at_ms(0));
     std::vector<TimedPacket> packets(12, {tcp_packet(1, tcp_flag::kAck), at_ms(1), at_ms(1)});
     packets[2].fields = tcp_packet(2, tcp_flag::kAck);  // evicts the flow of those behind it

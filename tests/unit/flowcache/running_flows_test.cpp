@@ -123,7 +123,7 @@ TEST_CASE(
     }
     SECTION("flows that may be compact") {
         options.tcp_analysis = true;
-        check_follower<144>(options, RecordLayout::of({.tcp_analysis = true}));
+        check_follower<144>(options, RecordLayout::of(groups_of<TcpAnalysisGroup>()));
     }
     SECTION("biflows with all groups") {
         options.direction = FlowDirection::biflow;
