@@ -155,7 +155,7 @@ bool is_as_sent(const Capture& capture, const HeldPacket& held) {
 
 /// The way of one queue's kept packets to another thread. It has places for all that can be kept
 /// and checks nothing: that a place is free again, and that its reader is done with it, follows
-/// from a packet's being kept. ThreadSanitizer judges whether it does.
+/// from the room that KeptBuffers had for the packet.
 class HandOver {
 public:
     /// @thread  the input thread
