@@ -70,6 +70,29 @@ IpfixType type_of(Encoding encoding) noexcept {
     return IpfixType::octet_array;
 }
 
+const char* name_of(IpfixType type) noexcept {
+    switch (type) {
+        case IpfixType::unsigned8:
+            return "unsigned8";
+        case IpfixType::unsigned16:
+            return "unsigned16";
+        case IpfixType::unsigned32:
+            return "unsigned32";
+        case IpfixType::unsigned64:
+            return "unsigned64";
+        case IpfixType::ipv4_address:
+            return "ipv4Address";
+        case IpfixType::ipv6_address:
+            return "ipv6Address";
+        case IpfixType::mac_address:
+            return "macAddress";
+        case IpfixType::string:
+            return "string";
+        default:
+            return "octetArray";
+    }
+}
+
 std::uint16_t octets_of(Encoding encoding) noexcept {
     switch (encoding) {
         case Encoding::octets1:

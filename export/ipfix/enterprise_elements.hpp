@@ -37,6 +37,10 @@ struct EnterpriseElement {
 /// The abstract data type of an element of an enterprise with this encoding.
 [[nodiscard]] IpfixType type_of(Encoding encoding) noexcept;
 
+/// The type's name, for instance "unsigned32"; octetArray for those of no element of ours.
+/// @source  RFC 7012 §3.1
+[[nodiscard]] const char* name_of(IpfixType type) noexcept;
+
 /// The octets of a value on the wire; kVariableLength for strings.
 [[nodiscard]] std::uint16_t octets_of(Encoding encoding) noexcept;
 

@@ -27,7 +27,6 @@ enum class ChosenBy : std::uint8_t {
 struct FieldGroup {
     std::string_view name;  ///< in export.fields
     std::span<const FieldElement> elements{};
-    std::string_view text{};  ///< for docs/fields.md: Markdown, in front of the group's table
     ChosenBy chosen_by = ChosenBy::fields;
     bool in_unified_headers = true;  ///< they carry all that it is made of
     /// Name of an element with a measure. Where it is 0, nothing was measured, and the group's

@@ -64,13 +64,6 @@ inline constexpr std::array kMplsElements{
 
 template <>
 inline constexpr FieldGroup kFieldGroup<MplsGroup> = field_group_of<MplsGroup>(
-    {.name = "mpls",
-     .elements = kMplsElements,
-     .text = "In records whose first packet has a label stack. They have all ten elements then, "
-             "three octets each: label (20 bits), traffic class (3) and bottom-of-stack bit. "
-             "Sections below the bottom of the stack are 0. In a stack of more than ten labels no "
-             "section has the bottom bit. It is the first stack of the frame, and not part of the "
-             "key.",
-     .in_unified_headers = false});
+    {.name = "mpls", .elements = kMplsElements, .in_unified_headers = false});
 
 }  // namespace tributary

@@ -153,13 +153,11 @@ inline constexpr std::array kTcpAnalysisElements = [] {
 }();
 
 template <>
-inline constexpr FieldGroup kFieldGroup<TcpAnalysisGroup> = field_group_of<TcpAnalysisGroup>(
-    {.name = "tcp-analysis",
-     .elements = kTcpAnalysisElements,
-     .text = "With `flows.tcp-analysis: true`, in records of TCP alone; "
-             "[tcp-records.md](tcp-records.md) defines each.",
-     .chosen_by = ChosenBy::tcp_analysis,
-     .measured_by = "segments",
-     .has_state = true});
+inline constexpr FieldGroup kFieldGroup<TcpAnalysisGroup> =
+    field_group_of<TcpAnalysisGroup>({.name = "tcp-analysis",
+                                      .elements = kTcpAnalysisElements,
+                                      .chosen_by = ChosenBy::tcp_analysis,
+                                      .measured_by = "segments",
+                                      .has_state = true});
 
 }  // namespace tributary

@@ -105,18 +105,10 @@ inline constexpr std::array kTunnelElements = [] {
 }();
 
 template <>
-inline constexpr FieldGroup kFieldGroup<TunnelGroup> = field_group_of<TunnelGroup>(
-    {.name = "tunnel",
-     .elements = kTunnelElements,
-     .text =
-         "It comes with `flows.tunnel: inner`, chosen or not, because the outer header is in no "
-         "other record; with `tunnel: outer` there is none. It is in records whose first packet "
-         "came out of a tunnel, and describes the innermost one, the one right around the packet "
-         "that was metered. It is part of the key with `flows.tunnel-in-key`.\n\n"
-         "IANA has no elements for the outer addresses of a flow whose own addresses are the inner "
-         "ones, and a second `sourceIPv4Address` would be taken for the flow's. So these elements "
-         "are tributary's own.",
-     .chosen_by = ChosenBy::tunnel,
-     .in_unified_headers = false});
+inline constexpr FieldGroup kFieldGroup<TunnelGroup> =
+    field_group_of<TunnelGroup>({.name = "tunnel",
+                                 .elements = kTunnelElements,
+                                 .chosen_by = ChosenBy::tunnel,
+                                 .in_unified_headers = false});
 
 }  // namespace tributary

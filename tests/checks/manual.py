@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual pages: manual.py KEY-REFERENCE PAGE...; man and groff have nothing to say of them, they know every option that
-the documents show, and docs/configuration.md is what the program KEY-REFERENCE writes."""
+"""The manual pages: manual.py KEY-REFERENCE FIELD-REFERENCE PAGE...; man and groff have nothing to say of them, they know
+every option that the documents show, and docs/configuration.md and docs/fields.md are what these programs write."""
 import os
 import re
 import shutil
@@ -47,8 +47,15 @@ def reference_faults(program):
         yield "docs/configuration.md is not current: build/conf/key_reference conf/examples > docs/configuration.md"
 
 
-key_reference, *pages = sys.argv[1:]
-faults = list(reference_faults(key_reference))
+def field_faults(program):
+    page = os.path.join(tree.ROOT, "docs", "fields.md")
+    result = subprocess.run([program, page], capture_output=True, text=True, timeout=60)
+    if result.returncode != 0 or result.stdout != tree.read("docs/fields.md"):
+        yield "docs/fields.md is not current: build/export/ipfix/field_reference docs/fields.md writes it anew"
+
+
+key_reference, field_reference, *pages = sys.argv[1:]
+faults = list(reference_faults(key_reference)) + list(field_faults(field_reference))
 missing = [formatter[0] for formatter in FORMATTERS if shutil.which(formatter[0]) is None]
 if missing and not faults:
     print("SKIP: not installed: " + " ".join(missing))
