@@ -12,6 +12,7 @@
 #include "conf/check_collectors.hpp"
 #include "conf/config_error.hpp"
 #include "conf/config_section.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 namespace {
@@ -231,6 +232,12 @@ void check_export(const Config& config, const YamlNode& root, Faults& faults) {
                        faults.is_unread("flows.tcp-analysis"),
                    " is true, but flows.tcp-analysis is false; must be false (or "
                    "flows.tcp-analysis true)");
+    const RecordLayout layout = RecordLayout::of(
+        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    section.demand("fields", layout.bytes <= kLargestRecord,
+                   " needs records of " + std::to_string(layout.bytes) +
+                       " octets; must be groups of at most " + std::to_string(kLargestRecord) +
+                       " octets together, with the core's");
 }
 
 void check_read(const Config& config, const YamlNode& root, Faults& faults) {

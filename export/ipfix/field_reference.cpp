@@ -18,9 +18,11 @@ std::string table_of(const FieldGroup& group, ElementOwner owner) {
     std::string rows;
     for (const FieldElement& element : group.elements) {
         if (element.owner == owner) {
-            rows += std::string("| `") + element.name + "` | " + std::to_string(element.number) +
-                    " | " + (is_own ? std::string(name_of(type_of(element.encoding))) : octets_text(element)) +
-                    " | " + element.meaning + " |\n";
+            rows +=
+                std::string("| `") + element.name + "` | " + std::to_string(element.number) +
+                " | " +
+                (is_own ? std::string(name_of(type_of(element.encoding))) : octets_text(element)) +
+                " | " + element.meaning + " |\n";
         }
     }
     const char* const head = is_own ? "| element | enterprise's number | type | what it says |\n"

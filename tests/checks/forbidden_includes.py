@@ -21,7 +21,7 @@ OWNERS = {
 }
 # room: a room that it must never include, written apart too
 ABOVE = {
-    "parsers": "flowcache/record", "flowcache/record": "flowcache", "flowcache/tcp": "flowcache", "flowcache": "flowcache/input",
+    "parsers": "flowcache/record", "flowcache/fields": "flowcache/record", "flowcache/record": "flowcache", "flowcache/tcp": "flowcache", "flowcache": "flowcache/input",
     "flowcache/input": "export", "export": "export/transport", "export/threads": "export/transport", "export/transport": "export/ipfix", "export/ipfix": "export/spool",
     "export/spool": "export/collector", "export/collector": "export/listing", "export/listing": "export/collector",
     "daemon/base": "daemon/port", "conf": "daemon/pipeline", "daemon/log": "daemon/pipeline", "daemon/machine": "daemon/port",

@@ -39,9 +39,11 @@ public:
     FieldGroupId id;
 };
 
-Config configured(const std::string& yaml) {
-    std::istringstream text("inputs: [{device: \"af_packet:eth0\"}]\n" + yaml);
-    return load_config(text, "test.yaml").config;
+Config configured(const std::string& fields, const std::string& parse = "full") {
+    std::istringstream text("inputs: [{device: \"af_packet:eth0\", parse: " + parse +
+                            "}]\nexport: {collectors: [{host: 192.0.2.1}], fields: [" + fields +
+                            "]}\n");
+    return load_config(text, "test.yaml", {}, ConfigUse::probe, {}).config;
 }
 
 /// The records of a conversation: 3 small packets there with TTL 9, and back one small and two
@@ -67,12 +69,12 @@ std::vector<Record> conversation(const RecordLayout& layout, FlowDirection direc
     std::vector<Record> records;
     for (const auto& record : biflow::end_all(harness, at_ms(1'600'000'100'000))) {
         Record& copy = records.emplace_back();
-        std::memcpy(&copy, &record, sizeof record);
+        std::memcpy(static_cast<void*>(&copy), &record, sizeof record);
     }
     return records;
 }
 
-std::string text_of(const IpfixRecord& record, std::uint32_t element) {
+std::string text_of(const test::IpfixRecord& record, std::uint32_t element) {
     const Octets& octets = record.values.at(element);
     return {reinterpret_cast<const char*>(octets.data()), octets.size()};
 }
@@ -93,10 +95,10 @@ std::string export_to(const TemporaryDirectory& directory, const RecordLayout& l
     return (directory / "flows.ipfix").string();
 }
 
-std::vector<IpfixRecord> records_in(const std::string& path) {
-    std::vector<IpfixRecord> records;
+std::vector<test::IpfixRecord> records_in(const std::string& path) {
+    std::vector<test::IpfixRecord> records;
     for (const IpfixMessage& message : decode_file(path)) {
-        for (const IpfixRecord& record : message.records) {
+        for (const test::IpfixRecord& record : message.records) {
             if (record.has(7)) {  // sourceTransportPort: of a flow
                 records.push_back(record);
             }
@@ -108,31 +110,40 @@ std::vector<IpfixRecord> records_in(const std::string& path) {
 }  // namespace
 
 TEST_CASE("Added group: export.fields knows it and its elements", "[daemon][unit]") {
-    const auto refusal = [](const std::string& yaml) {
-        try {
-            static_cast<void>(configured(yaml));
-        } catch (const ConfigError& error) {
-            return std::string(error.what());
-        }
-        return std::string("accepted");
-    };
-    CHECK(refusal("export: {fields: [small-packets]}").find("tcp-analysis, or of") !=
-          std::string::npos);
+    CHECK_THROWS_WITH(configured("small-packets"), Catch::Contains("tcp-analysis, or of their"));
     const Added added;
-    CHECK(configured("export: {fields: [small-packets]}").export_.fields.has(added.id));
-    const ExportOptions one = configured("export: {fields: [firstTimeToLive]}").export_;
+    CHECK(configured("small-packets").export_.fields.has(added.id));
+    const ExportOptions one = configured("firstTimeToLive").export_;
     CHECK(one.fields.has(added.id));
     CHECK(one.partial.has(added.id, 1));
     CHECK_FALSE(one.partial.has(added.id, 0));
-    CHECK(refusal("export: {fields: [small]}").find("or small-packets, or of") !=
-          std::string::npos);
-    CHECK(refusal("inputs: [{device: \"net_memif0\", parse: unified-header}]\n"
-                  "export: {fields: [small-packets]}") != "accepted");
-    std::istringstream unified(
-        "inputs: [{device: \"net_memif0\", parse: unified-header}]\n"
-        "export: {fields: [small-packets]}\n");
-    CHECK_THROWS_WITH(load_config(unified, "test.yaml"),
+    CHECK_THROWS_WITH(configured("small"), Catch::Contains("or small-packets, or of their"));
+    CHECK_THROWS_WITH(configured("small-packets", "unified-header"),
                       Catch::Contains("export.fields has small-packets"));
+}
+
+TEST_CASE("Added group: records that are too large are refused", "[daemon][unit]") {
+    static constexpr FieldGroup kHuge{.name = "huge", .octets = 1000};
+    REQUIRE(add_field_group(kHuge));
+    CHECK_THROWS_WITH(configured("huge"),
+                      Catch::Contains("export.fields needs records of 1080 octets; must be groups "
+                                      "of at most 840 octets together"));
+    remove_last_field_group();
+    std::vector<FieldGroup> rows(kMostFieldGroups, kSmallPackets);
+    std::vector<std::string> names;
+    std::size_t added = 0;
+    for (std::size_t place = 0; place < rows.size(); ++place) {
+        names.push_back("group-" + std::to_string(place));
+    }
+    for (std::size_t place = 0; place < rows.size(); ++place) {
+        rows[place].name = names[place];
+        added += add_field_group(rows[place]) ? 1 : 0;
+    }
+    CHECK(added == kMostFieldGroups - kStandardFieldGroups);
+    for (; added > 0; --added) {
+        remove_last_field_group();
+    }
+    CHECK_FALSE(add_field_group(kFieldGroup<ExtremesGroup>));  // there is one of this name
 }
 
 TEST_CASE("Added group: packets of uniflows make its elements", "[daemon][unit]") {
@@ -144,7 +155,7 @@ TEST_CASE("Added group: packets of uniflows make its elements", "[daemon][unit]"
     const auto records =
         records_in(export_to(directory, layout, conversation(layout, FlowDirection::uniflow), {}));
     REQUIRE(records.size() == 2);
-    for (const IpfixRecord& record : records) {
+    for (const test::IpfixRecord& record : records) {
         const bool is_there = record.number(7) == 40000;
         CHECK(record.number(kSmall) == (is_there ? 3 : 1));
         CHECK(text_of(record, kFirst) == (is_there ? "ttl 9" : "ttl 250"));
