@@ -18,7 +18,7 @@ HEAD = """# The plain pipeline, before and after
 
 %s
 
-Made by `perf/before-after`. One core, IPv4 uniflows, packets of 64 octets, parser to cache with expiry. %d turns; in each,
+Made by `perf/before-after`. One core, IPv4, packets of 64 octets, parser to cache with expiry. %d turns; in each,
 every commit's program ran once in a process of its own, begun by another one each time. Figures are medians; a ratio is that
 of the packet rates of two runs of one turn, with the least and the greatest. Above 1 the present code is faster.
 
@@ -26,10 +26,10 @@ of the packet rates of two runs of one turn, with the least and the greatest. Ab
 
 
 def measure(program, flows):
-    """The pipeline's nanoseconds per packet by (flows, share of new flows per second)."""
+    """The pipeline's nanoseconds per packet by (flows, share of new flows per second, direction)."""
     command = [program, "--short", "--rounds", "1", "--packets", "16000000", "--flows", *flows]
     cells = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
-    return {"%d/%g" % (cell["flows"], cell["new_per_second"]): cell["ns"] for cell in cells}
+    return {"%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"]): cell["ns"] for cell in cells}
 
 
 def spread(values, form):
@@ -39,8 +39,8 @@ def spread(values, form):
 def rows_of(turns, commits):
     present = commits[-1]
     for cell in turns[0][present]:
-        flows, new = cell.split("/")
-        row = ["{:,}".format(int(flows)), "%g %%" % (100 * float(new))]
+        flows, new, direction = cell.split("/")
+        row = ["{:,}".format(int(flows)), "%g %%" % (100 * float(new)), direction]
         row += [spread([turn[commit][cell] for turn in turns], "%.1f") for commit in commits]
         row += [spread([turn[commit][cell] / turn[present][cell] for turn in turns], "%.3f") for commit in commits[:-1]]
         yield row
@@ -57,7 +57,7 @@ def main(directory, count, flows, *programs):
         print(json.dumps(figures), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
         json.dump(turns, out, indent=1)
-    header = ["flows", "new per second"] + ["%s: ns" % commit for commit in commits]
+    header = ["flows", "new per second", "direction"] + ["%s: ns" % commit for commit in commits]
     header += ["%s / %s" % (commits[-1], commit) for commit in commits[:-1]]
     with open(os.path.join(directory, "machine.txt")) as machine, open(os.path.join(directory, "before-after.md"), "w") as page:
         page.write(HEAD % (machine.read().strip(), len(turns)))

@@ -39,7 +39,7 @@ struct Settings {
     std::vector<std::uint32_t> flows{128, 16'384, 131'072, 1'000'000, 10'000'000, 20'000'000};
     std::uint64_t packets = 16'000'000;  ///< per round, and at least one per flow
     int rounds = 5;
-    bool is_short = false;  ///< IPv4, uniform, uniflow only
+    bool is_short = false;  ///< IPv4, uniform
     bool check_only = false;
     std::uint64_t count = 0;
     double new_per_second = 0;  ///< with `count`
@@ -143,8 +143,7 @@ std::vector<FlowTraffic> cells_of(std::uint32_t flows, bool is_short) {
     }
     if (is_short) {
         std::erase_if(cells, [](const FlowTraffic& cell) {
-            return cell.ip_version != 4 || cell.spread != Spread::uniform ||
-                   cell.direction != FlowDirection::uniflow;
+            return cell.ip_version != 4 || cell.spread != Spread::uniform;
         });
     }
     return cells;
@@ -195,7 +194,7 @@ int run(int argc, char** argv) {
     bool source_only = false;
     CLI::App app("The pipeline of one queue, fed from memory");
     app.add_flag("--check", settings.check_only, "only check that the records are right");
-    app.add_flag("--short", settings.is_short, "IPv4, uniform traffic, uniflows only");
+    app.add_flag("--short", settings.is_short, "IPv4, uniform traffic");
     app.add_option("--flows", settings.flows, "numbers of flows");
     app.add_option("--packets", settings.packets, "per round, and at least one per flow");
     app.add_option("--rounds", settings.rounds, "of which the median is taken");

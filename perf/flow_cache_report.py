@@ -111,11 +111,11 @@ def again_table(processes):
 
     rows = []
     for same in zip(*processes):
-        rows.append([count(same[0]["flows"]), "%.0f %%" % (100 * same[0]["new_per_second"]), str(len(same)),
+        rows.append([count(same[0]["flows"]), "%.0f %%" % (100 * same[0]["new_per_second"]), same[0]["direction"], str(len(same)),
                      spread([cell["mpps"] for cell in same], "%.1f"),
                      spread([cell["yardstick_mlines"] for cell in same], "%.1f"),
                      spread([100 * cell["ratio"] for cell in same], "%.0f %%")])
-    return table(["flows", "new/s", "processes", "Mpps", "yardstick, M lines/s", "ratio"], rows)
+    return table(["flows", "new/s", "records", "processes", "Mpps", "yardstick, M lines/s", "ratio"], rows)
 
 
 def lines(cells, ip_version, value, label, title, path):
