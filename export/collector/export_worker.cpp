@@ -2,6 +2,7 @@
 #include "export/collector/export_worker.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "export/export_error.hpp"
 
@@ -15,12 +16,13 @@ const ExportOptions& checked(const ExportOptions& options) {
     return options;
 }
 
-std::size_t index_of(const RecordLayout& layout, const std::vector<RecordLayout>& layouts) {
-    const auto found = std::ranges::find(layouts, layout);
-    if (found == layouts.end()) {
+/// The index of a source's layout.
+std::size_t layout_index(const RecordSource& source, const std::vector<RecordLayout>& layouts) {
+    const std::size_t table = source.table();
+    if (table >= layouts.size() || layouts[table] != source.layout()) {
         throw ExportError("a queue's records do not have the export fields");
     }
-    return static_cast<std::size_t>(found - layouts.begin());
+    return table;
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ std::vector<ExportWorker::Queue> ExportWorker::queues_of(const std::vector<Recor
     made.reserve(queues.size());
     for (RecordSource* const each : queues) {
         made.push_back({.records = each,
-                        .layout = index_of(each->layout(), layouts),
+                        .layout = layout_index(*each, layouts),
                         .record_bytes = each->record_bytes()});
     }
     return made;

@@ -35,6 +35,9 @@ public:
                                             std::size_t max_records) noexcept = 0;
     /// Of its records; it never changes.
     [[nodiscard]] virtual const RecordLayout& layout() const noexcept = 0;
+    /// Which table of flows its records are of: the index of the table's layout and key in the
+    /// MeteringProcess. Two tables may have one layout, and records with different keys.
+    [[nodiscard]] virtual std::size_t table() const noexcept { return 0; }
     /// Size of one record, one of kRecordSizes.
     [[nodiscard]] std::size_t record_bytes() const noexcept { return record_size(layout()); }
 };

@@ -58,8 +58,9 @@ inline const std::byte* bytes_of(const Record& record) {
 /// The queue of a worker, with as many records as a test puts into it.
 class RecordQueue final : public RecordSource {
 public:
-    explicit RecordQueue(const RecordLayout& layout = {})
-        : layout_(layout), record_bytes_(record_size(layout)) {}
+    /// @param table  the index of the layout in the MeteringProcess
+    explicit RecordQueue(const RecordLayout& layout = {}, std::size_t table = 0)
+        : layout_(layout), table_(table), record_bytes_(record_size(layout)) {}
 
     void put(const Record& record) { records_.push_back(record); }
     void put_many(std::size_t count) {
@@ -79,9 +80,11 @@ public:
         return count;
     }
     [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
+    [[nodiscard]] std::size_t table() const noexcept override { return table_; }
 
 private:
     RecordLayout layout_;
+    std::size_t table_;
     std::size_t record_bytes_;
     std::deque<Record> records_;
 };

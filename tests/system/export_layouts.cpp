@@ -41,7 +41,7 @@ int run(std::span<const char* const> arguments) {
     const auto records = static_cast<std::uint16_t>(std::stoul(arguments[3]));
 
     RecordQueue uniflows;
-    RecordQueue biflows(kSecondLayout);
+    RecordQueue biflows(kSecondLayout, 1);
     ExportCounters counters(2, 2);
     ExportWorker worker(options, two_layouts(), {&uniflows, &biflows}, counters, {});
     const auto start = steady_clock::now();

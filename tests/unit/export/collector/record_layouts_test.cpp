@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -83,7 +84,7 @@ struct MixedExport {
     ExportOptions options;
     MeteringProcess metering = two_layouts();
     RecordQueue uniflows;
-    RecordQueue biflows{kSecondLayout};
+    RecordQueue biflows{kSecondLayout, 1};
     CollectorFactory factory = make_collector;
     std::unique_ptr<ExportCounters> counters;
     std::unique_ptr<ExportWorker> worker;
@@ -249,8 +250,42 @@ TEST_CASE("ExportWorker: a source of a layout that is not known is refused", "[e
     options.collectors.resize(1);
     options.collectors[0].host = "127.0.0.1";
     ExportCounters counters(1, 1);
-    RecordQueue biflows(kSecondLayout);
-    CHECK_THROWS_AS(ExportWorker(options, {}, {&biflows}, counters, {}), ExportError);
+    for (const std::size_t table : {0U, 1U}) {
+        RecordQueue biflows(kSecondLayout, table);
+        CHECK_THROWS_AS(ExportWorker(options, {}, {&biflows}, counters, {}), ExportError);
+    }
+}
+
+TEST_CASE("ExportWorker: two tables of one layout have the elements of their own keys",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = (directory / "flows.ipfix").string();
+    ExportOptions options = without_options_records();
+    options.collectors.resize(1);
+    options.collectors[0].transport = TransportKind::file;
+    options.collectors[0].path = path;
+    KeyDescriptor key;
+    key.destination_port = false;
+    MeteringProcess metering;
+    metering.further_layouts.resize(1);
+    metering.further_keys = {key};
+    RecordQueue flows;
+    RecordQueue nets({}, 1);
+    flows.put(record_of(1));
+    nets.put(record_of(2));
+    ExportCounters counters(2, 1);
+    ExportWorker worker(options, metering, {&flows, &nets}, counters, {});
+    for (int calls = 0; !worker.finish(at(milliseconds{calls})); ++calls) {
+        REQUIRE(calls < 10'000);
+    }
+    worker.close();
+    std::map<std::uint64_t, bool> has_port;  // by the number of the record
+    for (const IpfixMessage& message : decode_file(path)) {
+        for (const IpfixRecord& record : message.records) {
+            has_port[record.number(kSourcePort)] = record.has(kDestinationPort);
+        }
+    }
+    CHECK(has_port == std::map<std::uint64_t, bool>{{1, true}, {2, false}});
 }
 
 TEST_CASE("first_template_ids: ranges never meet, and do not depend on the first layout",
