@@ -238,6 +238,11 @@ void check_export(const Config& config, const YamlNode& root, Faults& faults) {
                    " needs records of " + std::to_string(layout.bytes) +
                        " octets; must be groups of at most " + std::to_string(kLargestRecord) +
                        " octets together, with the core's");
+    section.demand("fields", record_kinds(layout) <= kMostRecordKinds,
+                   " makes " + std::to_string(record_kinds(layout)) +
+                       " kinds of records, each with a template; must be groups that make at "
+                       "most " +
+                       std::to_string(kMostRecordKinds));
 }
 
 void check_read(const Config& config, const YamlNode& root, Faults& faults) {

@@ -191,8 +191,7 @@ std::vector<Key<CoreOptions>> core_keys() {
               "cores of the input threads, one for each queue in the order of the inputs"),
         value("helpers", cores(&O::helper_cores, kMost16, "auto or a list of core numbers"),
               "cores of all other threads: the main thread, telemetry, control, files, and those "
-              "that "
-              "libraries start; auto is the core of the export thread"),
+              "that libraries start; auto is the core of the export thread"),
         value("numa",
               choice(&O::numa, {{"strict", NumaPolicy::strict},
                                 {"warn", NumaPolicy::warn},

@@ -13,9 +13,9 @@
 namespace tributary {
 
 /// Handles two events of a cache's clock: its ticks run out, or it goes back because the host's
-/// clock was set. In the latter case flows with a packet from after the clock
-/// end, some at each step, and each at the latest with its next packet. Their deadlines are those
-/// of a time that may be far away, and a record with packets of both times would be wrong.
+/// clock was set. In the latter case flows with a packet from after the clock end, some at each
+/// step, and each at the latest with its next packet. Their deadlines are those of a time that may
+/// be far away, and a record with packets of both times would be wrong.
 ///
 /// @thread  the thread that owns the cache
 class CacheClock {

@@ -53,7 +53,7 @@ public:
     [[gnu::always_inline]] void packet(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
                                        Timestamp before) noexcept {
         const PacketFields& fields = *packet.fields;
-        if (!is_chosen() || fields.protocol != ip_protocol::kTcp) {
+        if (!analyses(hot)) {
             return;
         }
         const Timestamp seen_at = packet.packet->seen_at;
@@ -140,8 +140,7 @@ public:
             return will_touch;
         }
         /// @param packet  one that had a candidate. Where flows can be held, it has none any more
-        /// if
-        ///                that flow has ended since
+        ///                if that flow has ended since
         [[gnu::always_inline]] void prefetch_loss_state(const KeyedPacket& packet) const noexcept {
             if (packet.entry != nullptr) {
                 hooks_.analysis_.prefetch_loss_state(hooks_.state_for(packet));

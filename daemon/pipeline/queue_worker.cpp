@@ -28,6 +28,9 @@ public:
           loop_(reader, cache_, sink_, clock),
           parts_(parts) {}
 
+    /// Where a later step of the start fails, no drain() comes.
+    ~SizedQueueWorker() override { loop_.detach_stages(); }
+
     void call_stages(StageList stages) override {
         const SetStages command = prepare(stages);
         stage_lists.push_back(std::move(stages));

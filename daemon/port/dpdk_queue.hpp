@@ -35,8 +35,7 @@ public:
     /// @param port  must be started before the first receive(), and outlive the last
     /// @errors      StartupError(71): no room for the timestamp in packet buffers
     /// @param clock_of  the source of FrameBurst::now: packets, or the plain host's clock, for
-    /// frames
-    ///                  with records that carry their times
+    ///                  frames with records that carry their times
     DpdkQueue(const EthPort& port, std::uint16_t queue, InterfaceIndex ingress_interface,
               ClockOf clock_of = ClockOf::packets);
 

@@ -72,6 +72,7 @@ std::vector<PoolSize> plan_pools(std::span<const PortOptions> ports,
     for (std::size_t i = 0; i < pools.size(); ++i) {
         pools[i].cached = cached_of(pools[i].buffers, threads[i]);
         pools[i].buffers += kept[i];
+        pools[i].is_shared = kept[i] > 0;
     }
     return pools;
 }
@@ -95,14 +96,19 @@ PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
     return {.node = node,
             .buffers = buffers + kept_buffers_of(port),
             .cached = cached_of(buffers, port.queues),
-            .octets = input.trim_length};
+            .octets = input.trim_length,
+            .is_shared = kept_buffers_of(port) > 0};
 }
 
 PacketPool::PacketPool(const PoolSize& size, const std::string& name) : size_(size) {
     const std::string full_name = name + "_" + (size.node ? std::to_string(*size.node) : "any");
-    pool_ = {rte_pktmbuf_pool_create(full_name.c_str(), size.buffers, size.cached, 0,
-                                     static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
-                                     size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY),
+    // Helper threads share a core, and may lose it amid giving buffers back. With DPDK's default
+    // ring an input thread would wait for them then; this one waits for nobody.
+    const char* const ring = size.is_shared ? "ring_mt_rts" : nullptr;
+    pool_ = {rte_pktmbuf_pool_create_by_ops(
+                 full_name.c_str(), size.buffers, size.cached, 0,
+                 static_cast<std::uint16_t>(size.octets + RTE_PKTMBUF_HEADROOM),
+                 size.node ? static_cast<int>(*size.node) : SOCKET_ID_ANY, ring),
              rte_mempool_free};
     if (pool_ == nullptr) {
         throw StartupError(EX_OSERR, "no memory for " + std::to_string(size.buffers) +

@@ -22,6 +22,8 @@ struct PoolSize {
     std::uint32_t buffers{};
     std::uint32_t cached{};  ///< buffers in each thread's cache
     std::uint16_t octets{};  ///< packet bytes per buffer, without headroom
+    /// Stages may keep packets, so that helper threads give buffers back.
+    bool is_shared{};
 
     /// Memory of the pool, in octets; a little more than DPDK's own count.
     [[nodiscard]] std::uint64_t memory() const noexcept;

@@ -27,7 +27,7 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
       handler_(std::move(handler)),
       factory_(std::move(factory)),
       accounting_(counters, copies_of(options)),
-      spool_(options, layouts_, accounting_, handler_),
+      spool_(options, metering_, accounting_, handler_),
       hasher_(kBalanceSeed) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);

@@ -11,12 +11,14 @@ namespace tributary {
 
 namespace {
 
-SpoolContent content_of(const std::vector<RecordLayout>& layouts) {
+SpoolContent content_of(const MeteringProcess& metering) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
     SpoolContent content{.fingerprint = fingerprint_of(layouts.front()),
                          .record_bytes = record_size(layouts.front())};
-    for (const RecordLayout& layout : std::span(layouts).subspan(1)) {
+    for (std::size_t table = 1; table < layouts.size(); ++table) {
         content.further.push_back(
-            {.fingerprint = fingerprint_of(layout), .record_bytes = record_size(layout)});
+            {.fingerprint = fingerprint_of(layouts[table], metering.key_of(table), table),
+             .record_bytes = record_size(layouts[table])});
     }
     return content;
 }
@@ -26,13 +28,13 @@ void swap_records(OutgoingMessage& batch) noexcept { batch.octets.swap(batch.rec
 
 }  // namespace
 
-GroupSpool::GroupSpool(const ExportOptions& options, const std::vector<RecordLayout>& layouts,
+GroupSpool::GroupSpool(const ExportOptions& options, const MeteringProcess& metering,
                        RecordAccounting& accounting, CollectorEventHandler handler)
     : flush_interval_(options.flush_interval),
       accounting_(accounting),
       events_("failover", accounting.account(kGroupSpool), std::move(handler)),
-      spool_queue_(options.spool, kGroupSpool, content_of(layouts), accounting, events_) {
-    for (const RecordLayout& layout : layouts) {
+      spool_queue_(options.spool, kGroupSpool, content_of(metering), accounting, events_) {
+    for (const RecordLayout& layout : metering.layouts()) {
         Kind& kind = kinds_.emplace_back();
         kind.layout = layout;
         kind.record_bytes = record_size(layout);

@@ -37,9 +37,9 @@ public:
     static constexpr std::size_t kBatchOctets = 32'768;
 
     /// @param options  of the group; there may be no spool
-    /// @param layouts  of the records, by index
+    /// @param metering  has the layouts and keys of the records
     /// @errors         ExportError: the spool cannot be used
-    GroupSpool(const ExportOptions& options, const std::vector<RecordLayout>& layouts,
+    GroupSpool(const ExportOptions& options, const MeteringProcess& metering,
                RecordAccounting& accounting, CollectorEventHandler handler);
 
     [[nodiscard]] bool is_on() const noexcept { return spool_queue_.is_on(); }

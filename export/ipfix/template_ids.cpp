@@ -9,15 +9,17 @@
 
 namespace tributary {
 
+static_assert(kMostRecordKinds == kFurtherTemplateIds - kFirstTemplateId);
+
 std::vector<std::uint16_t> first_template_ids(std::span<const RecordLayout> layouts) {
     std::vector<std::uint16_t> first;
     std::size_t next = kFirstTemplateId;
     std::size_t end = kFurtherTemplateIds;
     for (const RecordLayout& layout : layouts) {
-        const std::size_t shapes = RecordShapes(layout).count();
+        const std::size_t shapes = record_kinds(layout);
         if (shapes > end - next) {
-            throw ExportError("the " + std::to_string(layouts.size()) +
-                              " kinds of records need more template ids than there are");
+            throw ExportError("the records of " + std::to_string(layouts.size()) +
+                              " tables need more template ids than there are");
         }
         first.push_back(static_cast<std::uint16_t>(next));
         const std::size_t blocks = (shapes + kTemplateIdBlock - 1) / kTemplateIdBlock;

@@ -132,15 +132,14 @@ std::string flow_csv_header() {
     return line;
 }
 
-std::string flow_csv(const FlowView& flow) {
+std::string flow_csv(const FlowView& flow, const ListedCounts& counts) {
     std::string line;
     for (const CsvColumn& column : kColumns) {
         line += column.text(flow) + ',';
     }
-    const ListedCounts counts;
-    for (const ListedValues& values : {flow.counts, flow.reverse_counts}) {
+    for (const ListedValues* const values : {&flow.counts, &flow.reverse_counts}) {
         for (std::size_t place = 0; place < counts.size(); ++place) {
-            line += counts.has_column(place) ? count_text(values.at(place)) + ',' : "";
+            line += counts.has_column(place) ? count_text(values->at(place)) + ',' : "";
         }
     }
     line.pop_back();

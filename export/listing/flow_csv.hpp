@@ -14,6 +14,6 @@ namespace tributary {
 /// A flow as one line of CSV (RFC 4180): numbers in decimal, times in milliseconds since 1970,
 /// rounded down. Values that the flow does not have are empty.
 /// @return  without a line end
-[[nodiscard]] std::string flow_csv(const FlowView& flow);
+[[nodiscard]] std::string flow_csv(const FlowView& flow, const ListedCounts& counts);
 
 }  // namespace tributary

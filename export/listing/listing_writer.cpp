@@ -129,7 +129,7 @@ void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
 }
 
 std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& record) const {
-    return options_.format == ListingFormat::json ? record_json(record) : flow_csv(flow);
+    return options_.format == ListingFormat::json ? record_json(record) : flow_csv(flow, counts_);
 }
 
 void ListingWriter::finish() {

@@ -57,6 +57,7 @@ private:
     bool ranked_;
     bool has_header_{};
     FlowTable table_;
+    ListedCounts counts_;
     FlowRanking<FlowView> ranked_flows_;
     FlowRanking<std::string> ranked_lines_;
     FlowGroups groups_;

@@ -91,6 +91,12 @@ std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
     return XXH3_64bits_withSeed(kMeasures.data(), sizeof kMeasures, of_layout);
 }
 
+std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& key,
+                             std::size_t table) noexcept {
+    static_assert(std::has_unique_object_representations_v<KeyDescriptor>);
+    return XXH3_64bits_withSeed(&key, sizeof key, fingerprint_of(layout) + table);
+}
+
 bool is_plausible(const std::byte* record, const RecordLayout& layout) noexcept {
     const auto& core = *reinterpret_cast<const FlowRecordCore*>(record);
     const auto reason = static_cast<std::size_t>(core.end_reason);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/key_descriptor.hpp"
 
 namespace tributary {
 
@@ -14,6 +15,12 @@ namespace tributary {
 /// fingerprint are not read.
 /// @thread  any; pure
 [[nodiscard]] std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept;
+
+/// The same of the records of a further table: two tables may have one layout.
+///
+/// @param table  its index, from 1
+[[nodiscard]] std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& key,
+                                           std::size_t table) noexcept;
 
 /// Whether a record from a disk has values that a cache can write. The rest of the export relies on
 /// these.

@@ -106,11 +106,39 @@ struct FieldElement {
     /// from RFC 5103.
     const char* reverse_name = nullptr;
     std::uint16_t reverse_number = 0;
-    /// Of a count that `tributary flows` shows, sums, sorts by and compares: its word in filters
-    /// and
-    /// --sort, and the title of its column in tables. nullptr: JSON alone has it.
+    /// Of a count that `tributary flows` shows, sums, sorts by and compares: its word in filters.
+    /// nullptr: JSON alone has it.
     const char* measure = nullptr;
-    const char* column = nullptr;
+    const char* column = nullptr;  ///< with a measure: the title of its column in tables
 };
+
+/// Octets of an element's value in its group.
+[[nodiscard]] constexpr std::size_t octets_in_group(const FieldElement& element) noexcept {
+    switch (element.encoding) {
+        case Encoding::octets1:
+            return 1;
+        case Encoding::unsigned2:
+            return 2;
+        case Encoding::octets3:
+            return 3;
+        case Encoding::octets4:
+        case Encoding::unsigned4:
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
+            return 4;
+        case Encoding::octets6:
+            return 6;
+        case Encoding::octets16:
+            return 16;
+        case Encoding::text:
+            return std::size_t{1} + element.text_octets;
+        case Encoding::unsigned8:
+        case Encoding::milliseconds:
+        case Encoding::ntp_microseconds:
+        case Encoding::ntp_nanoseconds:
+            break;
+    }
+    return 8;
+}
 
 }  // namespace tributary

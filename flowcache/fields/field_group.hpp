@@ -56,6 +56,22 @@ struct FieldGroup {
     bool (*is_plausible)(const std::byte* group) noexcept = nullptr;
 };
 
+/// Whether a row's numbers are within their limits, and each element within its group.
+[[nodiscard]] constexpr bool is_valid(const FieldGroup& row) noexcept {
+    constexpr std::size_t kMostElements = 64;  // PartialGroups has a bit for each
+    constexpr std::size_t kMostVariants = 32;  // so has Variants
+    constexpr std::size_t kLongestName = 63;   // of ReverseName
+    bool is_good = row.octets > 0 && row.octets % 8 == 0 && row.variants > 0 &&
+                   row.variants <= kMostVariants && row.elements.size() <= kMostElements &&
+                   (row.variants == 1) == (row.variant_of == nullptr);
+    for (const FieldElement& element : row.elements) {
+        is_good = is_good && std::string_view(element.name).size() <= kLongestName &&
+                  element.offset + octets_in_group(element) <= row.octets &&
+                  (element.measure == nullptr) == (element.column == nullptr);
+    }
+    return is_good;
+}
+
 /// The row of a group's struct, which may have
 ///
 ///     void begin(const PacketFields& fields) noexcept
@@ -65,9 +81,9 @@ struct FieldGroup {
 ///     static std::uint8_t variant_of_both(std::uint8_t there, std::uint8_t back) noexcept
 ///     bool is_plausible() const noexcept
 ///
-/// @param row  its name, its elements and so on
+/// @param row  its name, its elements and so on; one that is not valid does not compile
 template <class Group>
-[[nodiscard]] constexpr FieldGroup field_group_of(FieldGroup row) noexcept {
+[[nodiscard]] consteval FieldGroup field_group_of(FieldGroup row) {
     static_assert(sizeof(Group) % 8 == 0 && alignof(Group) <= 8);
     row.octets = sizeof(Group);
     if constexpr (requires(Group group, const PacketFields& fields) { group.begin(fields); }) {
@@ -96,6 +112,9 @@ template <class Group>
         row.is_plausible = [](const std::byte* group) noexcept {
             return reinterpret_cast<const Group*>(group)->is_plausible();
         };
+    }
+    if (!is_valid(row)) {
+        throw "an element outside of its group, or a number beyond its limit";
     }
     return row;
 }

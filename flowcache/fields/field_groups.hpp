@@ -25,6 +25,8 @@ template <class... Groups>
 struct FieldGroupList {
     static constexpr std::size_t kSize = sizeof...(Groups);
     static constexpr std::array<const FieldGroup*, kSize> kRows{&kFieldGroup<Groups>...};
+    static_assert(((kFieldGroup<Groups>.octets == sizeof(Groups)) && ...),
+                  "each group's file has its row");
 
     /// The place of a group in the list; kSize: it is not in it.
     template <class Group>
@@ -85,17 +87,19 @@ inline AddedFieldGroups added_field_groups;
 /// cannot have a state.
 ///
 /// @param row  outlives all use of it
-/// @return     its number; nothing: there are kMostFieldGroups, or one with this name
+/// @return     its number; nothing: there are kMostFieldGroups, or one with this name, or the row
+///             is not valid
 /// @thread     before any other thread runs
 inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
     auto& added = detail::added_field_groups;
-    if (added.count == added.rows.size() || find_field_group(row.name) || row.has_state) {
+    if (added.count == added.rows.size() || find_field_group(row.name) || row.has_state ||
+        !is_valid(row)) {
         return std::nullopt;
     }
     added.rows.at(added.count) = &row;
     return kStandardFieldGroups + added.count++;
 }
-/// Removes the group that was added last. For tests.
+/// Removes the group that was added last; nothing uses it any more.
 inline void remove_last_field_group() noexcept {
     auto& added = detail::added_field_groups;
     --added.count;

@@ -99,8 +99,7 @@ public:
         }
         return is_through;
     }
-
-private:
+    /// Detaches the stages, and calls none any more.
     void detach_stages() noexcept {
         for (const std::unique_ptr<BurstStage>& stage : stages_) {
             if (stage->needs().flows) {
@@ -111,6 +110,7 @@ private:
         stages_ = {};
     }
 
+private:
     /// Entries that expiry may visit per step. Twice a burst: even if every packet opens a flow,
     /// they are ended faster than they come.
     static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;

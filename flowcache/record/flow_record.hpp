@@ -160,6 +160,23 @@ struct RecordLayout {
     friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
 };
 
+/// How many kinds of records with different elements a layout can produce, each of which needs a
+/// template: by IP version, ICMP, VLAN id, and the variants of groups.
+[[nodiscard]] constexpr std::size_t record_kinds(const RecordLayout& layout) noexcept {
+    std::size_t kinds = 8;
+    std::size_t back = 1;
+    layout.groups().for_each([&](FieldGroupId id) {
+        const FieldGroup& group = field_group(id);
+        kinds *= group.variants;
+        back *= group.variant_of_both == nullptr ? group.variants : 1;
+    });
+    return layout.reverse_at != 0 ? kinds * (1 + back) : kinds;
+}
+/// More than that do not have template ids (export/ipfix/template_ids.hpp).
+inline constexpr std::size_t kMostRecordKinds = 16'128;
+static_assert(record_kinds(RecordLayout::of(kEveryGroup, FlowDirection::biflow)) <=
+              kMostRecordKinds);
+
 /// A record of at most `kBytes` bytes, as cache and ring hold it.
 template <std::size_t kBytes>
 struct FlowRecord {

@@ -21,7 +21,9 @@ enum class KeyExtension : std::uint8_t {
 
 /// The key of a table of flows: which fields of FlowKey it has, with which masks, and an extension.
 /// Each key has the IP version. A field, or a part of an address, that is not in the key is 0 in
-/// the FlowKey of records. KeyMasks is what a cache makes of it.
+/// the FlowKey of records. KeyMasks is what a cache makes of it. Templates have the leading bits as
+/// an address, and say nothing of their number: who exports such a key adds elements 9, 13, 29 and
+/// 30.
 struct KeyDescriptor {
     AddressPrefix source{};
     AddressPrefix destination{};

@@ -22,7 +22,7 @@ TABLE = {
     "flowcache/fields": (("parsers",), ()),
     "flowcache/record": (("flowcache/fields", "parsers"), (r"xxhash\.h",)),
     "flowcache/tcp": (RECORDS, ()),
-    "flowcache": (("flowcache/tcp", *RECORDS), (r"immintrin\.h",)),
+    "flowcache": (("flowcache/fields", "flowcache/tcp", *RECORDS), (r"immintrin\.h",)),
     "flowcache/input": (("flowcache", *RECORDS), ()),
     "export": (RECORDS, (SYSTEM,)),
     "export/threads": ((), (SYSTEM,)),

@@ -146,6 +146,19 @@ TEST_CASE("Added group: records that are too large are refused", "[daemon][unit]
     CHECK_FALSE(add_field_group(kFieldGroup<ExtremesGroup>));  // there is one of this name
 }
 
+TEST_CASE("Added group: records of too many kinds are refused", "[daemon][unit]") {
+    const Added added;
+    std::istringstream text(
+        "inputs: [{device: \"af_packet:eth0\"}]\n"
+        "flows: {direction: biflow, tunnel: inner, tcp-analysis: true}\n"
+        "export: {collectors: [{host: 192.0.2.1, mtu: 1400}], fields: [extremes, layer2, "
+        "tcp-counts, "
+        "flow-label, mpls, fragments, small-packets]}\n");
+    CHECK_THROWS_WITH(
+        load_config(text, "test.yaml", {}, ConfigUse::probe, {}),
+        Catch::Contains("makes 31680 kinds of records") && Catch::Contains("at most 16128"));
+}
+
 TEST_CASE("Added group: packets of uniflows make its elements", "[daemon][unit]") {
     const Added added;
     FieldGroups groups = groups_of<TcpCountsGroup>();

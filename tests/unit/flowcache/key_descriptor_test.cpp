@@ -441,3 +441,31 @@ TEST_CASE("KeyDescriptor: ICMP is paired where its type and code are not in the 
     CHECK(records[0].core.key.source == request.source);
     CHECK(records[0].core.key.destination_port == L4Port{0});
 }
+
+TEST_CASE("KeyDescriptor: flows of several protocols have no analysis of TCP",
+          "[flowcache][unit]") {
+    const auto direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
+    FlowCacheOptions options{.max_flows = 8, .direction = direction, .tcp_analysis = true};
+    options.key.protocol = false;
+    options.key.source_port = options.key.destination_port = false;
+    const RecordLayout layout = RecordLayout::of(effective_groups({}, options), direction);
+    Harness harness(options, layout);
+    std::mt19937 random(36);
+    for (int i = 0; i < 2000;
+         ++i) {  // more flows than there is room for, so that entries are reused
+        PacketFields fields = flow_packet(random() % 32);
+        fields.protocol = random() % 2 == 0 ? ip_protocol::kTcp : ip_protocol::kUdp;
+        fields.has_tcp_segment = fields.protocol == ip_protocol::kTcp;
+        fields.tcp = {.sequence = static_cast<std::uint32_t>(random() % 5000),
+                      .payload_bytes = 1000};
+        harness.packet(fields, at_ms(i));
+    }
+    CHECK(harness.cache.end_all(at_ms(5000), harness.sink));
+    CHECK(harness.sink.records.size() > 8);
+    for (auto& record : harness.sink.records) {
+        const auto& tcp = record.group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>());
+        REQUIRE(tcp.segments == 0);
+        REQUIRE(tcp.retransmitted_octets == 0);
+    }
+    CHECK(harness.counters.tcp_segments_unread.read() == 0);
+}

@@ -128,6 +128,38 @@ TEST_CASE("check_stages: without octets, or without buffers, a stage is refused"
     }
 }
 
+TEST_CASE("make_queue_worker: a queue that is never started detaches its stages",
+          "[daemon][unit]") {
+    struct Calls {
+        int attached = 0;
+        int detached = 0;
+    };
+    class Attached final : public BurstStage {
+    public:
+        explicit Attached(Calls& calls)
+            : BurstStage({.name = "attached", .flows = true}), calls_(calls) {}
+        void attach(RunningFlows& /*flows*/) noexcept override { ++calls_.attached; }
+        void detach() noexcept override { ++calls_.detached; }
+        void on_burst(FrameBurst& /*burst*/,
+                      std::span<const KeyedPacket> /*packets*/) noexcept override {}
+
+    private:
+        Calls& calls_;
+    };
+    Calls calls;
+    EndlessSource source;
+    FrameReader<EndlessSource> frames(source, {});
+    {
+        std::vector<std::unique_ptr<BurstStage>> stages;
+        stages.push_back(std::make_unique<Attached>(calls));
+        const auto worker =
+            make_queue_worker(frames, small_queue(), FlowHasher(1), StageList(std::move(stages)));
+        CHECK(calls.attached == 1);
+        CHECK(calls.detached == 0);
+    }
+    CHECK(calls.detached == 1);
+}
+
 TEST_CASE("make_queue_worker: refuses stages as its reader demands", "[daemon][unit]") {
     EndlessSource source;
     UnifiedHeaderReader<EndlessSource, PacketTimes> unified(source, {});

@@ -159,7 +159,7 @@ TEST_CASE("GroupSpool: records of another layout are lost by name, and never rea
         return with_spool;
     }();
     std::vector<CollectorEventKind> events;
-    GroupSpool spool(options, {biflow}, accounting,
+    GroupSpool spool(options, {.layout = biflow}, accounting,
                      [&](const CollectorEvent& event) { events.push_back(event.kind); });
     CHECK_FALSE(spool.holds_records());
     spool.advance(at(milliseconds{0}));

@@ -29,8 +29,11 @@ constexpr std::uint32_t kMinimumTtl = 52;
 
 /// An export to a file and to a TCP collector of two queues, whose records differ.
 struct MixedExport {
-    explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1)
-        : collectors(count) {
+    /// @param second  the layout of the further table; of biflow_of(), or a part of that
+    explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1,
+                         const RecordLayout& second = kSecondLayout)
+        : collectors(count), biflows(second, 1) {
+        metering.further_layouts = {second};
         options.mode = mode;
         export_by_tcp(options, collectors);
     }
@@ -82,9 +85,9 @@ struct MixedExport {
 
     std::vector<TcpCollector> collectors;
     ExportOptions options;
-    MeteringProcess metering = two_layouts();
+    MeteringProcess metering;
     RecordQueue uniflows;
-    RecordQueue biflows{kSecondLayout, 1};
+    RecordQueue biflows;
     CollectorFactory factory = make_collector;
     std::unique_ptr<ExportCounters> counters;
     std::unique_ptr<ExportWorker> worker;
@@ -243,6 +246,37 @@ TEST_CASE("ExportWorker: the group's spool keeps two layouts, and gives up the o
     for (int calls = 0; !worker.finish(at(milliseconds{5000 + calls})); ++calls) {
         REQUIRE(calls < 10'000);
     }
+}
+
+TEST_CASE("ExportWorker: the group's spool keeps two tables of one layout apart",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const auto exports = [&directory](PlainReceiver& receiver) {
+        auto made = std::make_unique<MixedExport>(ExportMode::failover, 1, RecordLayout{});
+        made->metering.further_keys.resize(1);
+        made->metering.further_keys[0].destination_port = false;
+        made->options.spool = {.directory = directory.path()};
+        made->options.drain_timeout = milliseconds{200};
+        made->factory = PlainAmong{{{0, &receiver}}};
+        return made;
+    };
+    PlainReceiver away;
+    away.is_there = false;
+    const auto first = exports(away);
+    first->start();
+    first->put_and_run(0, 200);
+    first->run(milliseconds{6000});
+    first->finish();
+    CHECK(first->counters->group_spool.spooled.read().records == 400);
+    first->worker.reset();
+
+    PlainReceiver heir;
+    const auto next = exports(heir);
+    next->start();
+    next->run(milliseconds{4000});
+    CHECK(std::ranges::count(heir.layouts, 0U) == 200);
+    CHECK(std::ranges::count(heir.layouts, 1U) == 200);
+    next->finish();
 }
 
 TEST_CASE("ExportWorker: a source of a layout that is not known is refused", "[export][unit]") {

@@ -42,6 +42,7 @@ TEST_CASE("RecordShape: index and shape agree", "[export][unit]") {
                  groups_of<TunnelGroup>(), groups_of<Layer2Group, TunnelGroup>(), kAllGroups);
     const auto direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
     const RecordLayout layout = RecordLayout::of(groups, direction);
+    CHECK(shape_count(layout) == record_kinds(layout));
     for (std::size_t index = 0; index < shape_count(layout); ++index) {
         const RecordShape shape = shape_at(index, layout);
         CHECK(shape_index(bytes_of(record_of_shape(shape, layout, 1)), layout) == index);
