@@ -63,16 +63,21 @@ inline void start_groups(GroupBytes groups, const RecordLayout& layout,
 [[nodiscard]] inline bool has_groups_to_add_to(const RecordLayout& layout) noexcept {
     return !(layout.groups() - kGroupsWithState).empty();
 }
+/// Adds one packet to a group that is compiled in, if it is chosen and packets change it.
+template <class Group>
+[[gnu::always_inline]] inline void add_to_group(GroupBytes groups, const RecordLayout& layout,
+                                                const KeyedPacket& keyed) noexcept {
+    if constexpr (requires(Group group) { group.add(*keyed.packet, *keyed.fields); }) {
+        if (layout.at<Group>() != 0) {
+            groups.get<Group>(layout.at<Group>()).add(*keyed.packet, *keyed.fields);
+        }
+    }
+}
 /// Adds one packet to the groups of its record.
 inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
                           const KeyedPacket& keyed) noexcept {
-    StandardFieldGroups::for_each([&]<class Group>() {
-        if constexpr (requires(Group group) { group.add(*keyed.packet, *keyed.fields); }) {
-            if (layout.at<Group>() != 0) {
-                groups.get<Group>(layout.at<Group>()).add(*keyed.packet, *keyed.fields);
-            }
-        }
-    });
+    StandardFieldGroups::for_each(
+        [&]<class Group>() { add_to_group<Group>(groups, layout, keyed); });
     for (FieldGroupId id = kStandardFieldGroups; id < field_group_count(); ++id) {
         if (layout.places[id] != 0 && field_group(id).add != nullptr) {
             field_group(id).add(&groups.get<std::byte>(layout.places[id]), *keyed.packet,

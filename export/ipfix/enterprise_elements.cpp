@@ -9,33 +9,47 @@
 
 namespace tributary {
 
-std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner) {
-    std::vector<EnterpriseElement> found;
+namespace {
+
+/// Calls `use(id, element)` for each element of each group.
+template <class Use>
+void for_each_element(Use use) {
     for (FieldGroupId id = 0; id < field_group_count(); ++id) {
         for (const FieldElement& element : field_group(id).elements) {
-            if (element.owner == owner) {
-                found.push_back({.element = &element,
-                                 .group = id,
-                                 .type = type_of(element.encoding),
-                                 .octets = octets_of(element.encoding)});
-            }
+            use(id, element);
         }
     }
+}
+
+EnterpriseElement enterprise_element(FieldGroupId id, const FieldElement& element) noexcept {
+    return {.element = &element,
+            .group = id,
+            .type = type_of(element.encoding),
+            .octets = octets_of(element.encoding)};
+}
+
+}  // namespace
+
+std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner) {
+    std::vector<EnterpriseElement> found;
+    for_each_element([&](FieldGroupId id, const FieldElement& element) {
+        if (element.owner == owner) {
+            found.push_back(enterprise_element(id, element));
+        }
+    });
     std::ranges::sort(found, {},
                       [](const EnterpriseElement& each) { return each.element->number; });
     return found;
 }
 
 std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept {
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        for (const FieldElement& element : field_group(id).elements) {
-            if (element.owner == ElementOwner::tributary && element.number == number) {
-                return EnterpriseElement{&element, id, type_of(element.encoding),
-                                         octets_of(element.encoding)};
-            }
+    std::optional<EnterpriseElement> found;
+    for_each_element([&](FieldGroupId id, const FieldElement& element) {
+        if (element.owner == ElementOwner::tributary && element.number == number) {
+            found = enterprise_element(id, element);
         }
-    }
-    return std::nullopt;
+    });
+    return found;
 }
 
 IpfixType type_of(Encoding encoding) noexcept {

@@ -34,8 +34,8 @@ TemplateKeys keys_of(const RecordTemplate& made) {
 /// The data records in a set; what is left behind the last one is padding.
 std::size_t records_in(const RecordTemplate& made, MessageView set) {
     std::size_t records = 0;
-    for (auto octets = made.octets_at(set); octets; octets = made.octets_at(set)) {
-        set = set.subspan(*octets);
+    while (const std::size_t octets = made.octets_at(set).value_or(0)) {
+        set = set.subspan(octets);
         ++records;
     }
     return records;

@@ -42,12 +42,13 @@ struct MplsGroup {
 /// @param section  from 1 at the top of the stack
 [[nodiscard]] constexpr FieldElement mpls_section(const char* name, std::uint16_t section) {
     constexpr std::uint16_t kTop = 70;
-    return {name,
-            static_cast<std::uint16_t>(kTop + section - 1),
-            Encoding::octets3,
-            static_cast<std::uint16_t>(offsetof(MplsGroup, sections) + 3U * (section - 1U)),
-            section == 1 ? "the top label" : "the next one below",
-            in_variants(MplsGroup::with_labels)};
+    return {
+        name,
+        static_cast<std::uint16_t>(kTop + section - 1),
+        Encoding::octets3,
+        static_cast<std::uint16_t>(offsetof(MplsGroup, sections) + std::size_t{3} * (section - 1U)),
+        section == 1 ? "the top label" : "the next one below",
+        in_variants(MplsGroup::with_labels)};
 }
 inline constexpr std::array kMplsElements{
     mpls_section("mplsTopLabelStackSection", 1),

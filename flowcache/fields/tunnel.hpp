@@ -67,16 +67,18 @@ inline void TunnelGroup::begin(const PacketFields& fields) noexcept { *this = tu
 /// @param number  tributary's own
 [[nodiscard]] constexpr FieldElement tunnel_element(const char* name, std::uint16_t number,
                                                     Encoding encoding, std::size_t offset,
-                                                    const char* meaning,
-                                                    Variants variants) noexcept {
+                                                    const char* meaning) noexcept {
     return {.name = name,
             .number = number,
             .encoding = encoding,
             .offset = static_cast<std::uint16_t>(offset),
             .meaning = meaning,
-            .variants = variants,
             .owner = ElementOwner::tributary,
             .in_key = true};
+}
+[[nodiscard]] constexpr FieldElement in(Variants variants, FieldElement element) noexcept {
+    element.variants = variants;
+    return element;
 }
 // The flow's own address elements are not repeated here: a collector that does not expect them
 // twice (RFC 7011 §8) would take the outer addresses for the flow's.
@@ -85,19 +87,20 @@ inline constexpr std::array kTunnelElements = [] {
     constexpr Variants kAny = kEveryVariant & ~in_variants(T::no_tunnel);
     constexpr Variants kOverIpv4 = in_variants(T::over_ipv4, T::vxlan_over_ipv4);
     constexpr Variants kOverIpv6 = in_variants(T::over_ipv6, T::vxlan_over_ipv6);
+    using E = Encoding;
     return std::array{
-        tunnel_element("tunnelType", 1, Encoding::octets1, offsetof(T, kind),
-                       "1 IP in IP, 2 GRE, 3 ERSPAN, 4 VXLAN, 5 GENEVE, 6 GTP-U", kAny),
-        tunnel_element("tunnelId", 2, Encoding::unsigned4, offsetof(T, id),
-                       "VNI, GRE key, ERSPAN session id or TEID; 0 where there is none", kAny),
-        tunnel_element("tunnelSourceIPv4Address", 3, Encoding::octets4, offsetof(T, source),
-                       "outer source, where the tunnel runs over IPv4", kOverIpv4),
-        tunnel_element("tunnelDestinationIPv4Address", 4, Encoding::octets4,
-                       offsetof(T, destination), "outer destination, the same", kOverIpv4),
-        tunnel_element("tunnelSourceIPv6Address", 5, Encoding::octets16, offsetof(T, source),
-                       "outer source, where the tunnel runs over IPv6", kOverIpv6),
-        tunnel_element("tunnelDestinationIPv6Address", 6, Encoding::octets16,
-                       offsetof(T, destination), "outer destination, the same", kOverIpv6),
+        in(kAny, tunnel_element("tunnelType", 1, E::octets1, offsetof(T, kind),
+                                "1 IP in IP, 2 GRE, 3 ERSPAN, 4 VXLAN, 5 GENEVE, 6 GTP-U")),
+        in(kAny, tunnel_element("tunnelId", 2, E::unsigned4, offsetof(T, id),
+                                "VNI, GRE key, ERSPAN session id or TEID; 0 where there is none")),
+        in(kOverIpv4, tunnel_element("tunnelSourceIPv4Address", 3, E::octets4, offsetof(T, source),
+                                     "outer source, where the tunnel runs over IPv4")),
+        in(kOverIpv4, tunnel_element("tunnelDestinationIPv4Address", 4, E::octets4,
+                                     offsetof(T, destination), "outer destination, the same")),
+        in(kOverIpv6, tunnel_element("tunnelSourceIPv6Address", 5, E::octets16, offsetof(T, source),
+                                     "outer source, where the tunnel runs over IPv6")),
+        in(kOverIpv6, tunnel_element("tunnelDestinationIPv6Address", 6, E::octets16,
+                                     offsetof(T, destination), "outer destination, the same")),
         FieldElement{"layer2SegmentId", 351, Encoding::vxlan_segment, offsetof(T, id),
                      "VXLAN only: 0x01 in the highest octet, the VNI in the three lowest",
                      in_variants(T::vxlan_over_ipv4, T::vxlan_over_ipv6)},

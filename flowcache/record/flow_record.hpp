@@ -110,27 +110,15 @@ struct RecordLayout {
         const FieldGroups& groups, FlowDirection direction = FlowDirection::uniflow) noexcept {
         RecordLayout layout;
         const bool biflow = direction == FlowDirection::biflow;
-        const auto place = [&layout](std::uint16_t& at, std::size_t octets) {
-            at = layout.bytes;
-            layout.bytes = static_cast<std::uint16_t>(layout.bytes + octets);
-        };
-        const auto place_all = [&](Places& of_groups, bool has_state) {
-            groups.for_each([&](FieldGroupId id) {
-                const FieldGroup& group = field_group(id);
-                if (group.has_state == has_state) {
-                    place(of_groups[id], group.octets);
-                }
-            });
-        };
-        place_all(layout.places, true);
+        layout.place_all(layout.places, groups, true);
         if (biflow) {
-            place_all(layout.reverse_places, true);
-            place(layout.reverse_at, sizeof(ReverseGroup));
-            place(layout.forward_span_at, sizeof(PacketSpan));
+            layout.place_all(layout.reverse_places, groups, true);
+            layout.place(layout.reverse_at, sizeof(ReverseGroup));
+            layout.place(layout.forward_span_at, sizeof(PacketSpan));
         }
-        place_all(layout.places, false);
+        layout.place_all(layout.places, groups, false);
         if (biflow) {
-            place_all(layout.reverse_places, false);
+            layout.place_all(layout.reverse_places, groups, false);
         }
         return layout;
     }
@@ -158,6 +146,20 @@ struct RecordLayout {
         return chosen;
     }
     friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
+
+private:
+    constexpr void place(std::uint16_t& at, std::size_t octets) noexcept {
+        at = bytes;
+        bytes = static_cast<std::uint16_t>(bytes + octets);
+    }
+    /// Places the groups with a state, or those without.
+    constexpr void place_all(Places& in, const FieldGroups& groups, bool with_state) noexcept {
+        groups.for_each([&](FieldGroupId id) {
+            if (field_group(id).has_state == with_state) {
+                place(in[id], field_group(id).octets);
+            }
+        });
+    }
 };
 
 /// How many kinds of records with different elements a layout can produce, each of which needs a

@@ -52,10 +52,15 @@ TEST_CASE("plan_pools: packets that stages keep have buffers of their own, besid
     inputs[1].kept_buffers = 10;
     inputs[1].mempool_size = 800;
     const std::array nodes{NumaNode{0}, NumaNode{1}};
-    CHECK(plan_pools(inputs, nodes) ==
-          std::vector<PoolSize>{
-              {.node = 0, .buffers = 2 * (1024 + 512 + 1000), .cached = 256, .octets = 2048},
-              {.node = 1, .buffers = 800 + 4 * 10, .cached = 50, .octets = 2048}});
+    CHECK(
+        plan_pools(inputs, nodes) ==
+        std::vector<PoolSize>{
+            {.node = 0,
+             .buffers = 2 * (1024 + 512 + 1000),
+             .cached = 256,
+             .octets = 2048,
+             .is_shared = true},
+            {.node = 1, .buffers = 800 + 4 * 10, .cached = 50, .octets = 2048, .is_shared = true}});
     CHECK(plan_head_pool(inputs[0], NumaNode{}).buffers == 2 * (1024 + 512 + 1000));
 }
 
@@ -66,10 +71,16 @@ TEST_CASE("plan_pools: caches stay a part of what kept packets leave of a pool",
     inputs[0].trim_length = 96;
     inputs[1].mempool_size = 400;
     CHECK(plan_pools(inputs, std::array<NumaNode, 2>{}) ==
-          std::vector<PoolSize>{
-              {.node = std::nullopt, .buffers = 1200 + 40'000, .cached = 50, .octets = 2048}});
-    CHECK(plan_head_pool(inputs[0], NumaNode{}) ==
-          PoolSize{.node = std::nullopt, .buffers = 800 + 40'000, .cached = 50, .octets = 96});
+          std::vector<PoolSize>{{.node = std::nullopt,
+                                 .buffers = 1200 + 40'000,
+                                 .cached = 50,
+                                 .octets = 2048,
+                                 .is_shared = true}});
+    CHECK(plan_head_pool(inputs[0], NumaNode{}) == PoolSize{.node = std::nullopt,
+                                                            .buffers = 800 + 40'000,
+                                                            .cached = 50,
+                                                            .octets = 96,
+                                                            .is_shared = true});
 }
 
 TEST_CASE("plan_head_pool: as many buffers as for the packets, of trim-length", "[daemon][unit]") {
