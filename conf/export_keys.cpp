@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conf/collector_profiles.hpp"
 #include "conf/faults.hpp"
@@ -282,6 +283,18 @@ bool accept_fields(const YamlNode& node, ExportOptions& options) {
     return node.kind == YamlNode::Kind::list || node.kind == YamlNode::Kind::null;
 }
 
+/// The names of a group's elements that are chosen alone.
+std::vector<std::string_view> chosen_elements(const PartialGroups& partial, FieldGroupId id) {
+    std::vector<std::string_view> names;
+    const std::span<const FieldElement> elements = field_group(id).elements;
+    for (std::size_t index = 0; index < elements.size(); ++index) {
+        if (partial.has(id, index)) {
+            names.emplace_back(elements[index].name);
+        }
+    }
+    return names;
+}
+
 std::string fields_yaml(const ExportOptions& options) {
     std::string text;
     const auto add = [&text](std::string_view word) {
@@ -290,14 +303,8 @@ std::string fields_yaml(const ExportOptions& options) {
     (options.fields - options.partial.groups).for_each([&add](FieldGroupId id) {
         add(field_group(id).name);
     });
-    options.partial.groups.for_each([&](FieldGroupId id) {
-        const std::span<const FieldElement> elements = field_group(id).elements;
-        for (std::size_t index = 0; index < elements.size(); ++index) {
-            if (options.partial.has(id, index)) {
-                add(elements[index].name);
-            }
-        }
-    });
+    options.partial.groups.for_each(
+        [&](FieldGroupId id) { std::ranges::for_each(chosen_elements(options.partial, id), add); });
     return "[" + text + "]";
 }
 

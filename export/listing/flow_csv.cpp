@@ -5,6 +5,7 @@
 #include <chrono>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/listing/flow_words.hpp"
@@ -109,6 +110,17 @@ constexpr std::array kColumns{
               [](Flow flow) { return tunnel_address_text(flow, flow.tunnel.destination); }},
 };
 
+std::vector<const FieldElement*> elements_with_column() {
+    std::vector<const FieldElement*> elements;
+    const ListedCounts counts;
+    for (std::size_t place = 0; place < counts.size(); ++place) {
+        if (counts.has_column(place)) {
+            elements.push_back(counts.at(place).element);
+        }
+    }
+    return elements;
+}
+
 }  // namespace
 
 std::string flow_csv_header() {
@@ -120,14 +132,12 @@ std::string flow_csv_header() {
     for (const CsvColumn& column : kColumns) {
         add(column.name);
     }
-    const ListedCounts counts;
-    for (const bool is_reverse : {false, true}) {
-        for (std::size_t place = 0; place < counts.size(); ++place) {
-            const FieldElement& element = *counts.at(place).element;
-            if (counts.has_column(place)) {
-                add(is_reverse ? reverse_name_of(element) : element.name);
-            }
-        }
+    const std::vector<const FieldElement*> elements = elements_with_column();
+    for (const FieldElement* const element : elements) {
+        add(element->name);
+    }
+    for (const FieldElement* const element : elements) {
+        add(reverse_name_of(*element));
     }
     return line;
 }

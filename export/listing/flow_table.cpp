@@ -48,12 +48,13 @@ std::string tunnel_text(const TunnelGroup& tunnel) {
 std::string count_text(const ListedValues& values, const ListedCounts& counts, std::size_t place) {
     const std::size_t by = counts.at(place).measured_by;
     const bool is_measured = by == place || values.at(by) != 0U;
-    return values.at(place) && is_measured ? std::to_string(*values.at(place)) : "-";
+    const std::optional<std::uint64_t>& value = values.at(place);
+    return value && is_measured ? std::to_string(*value) : "-";
 }
 
 /// For instance "3", or of both directions "3/0".
 std::string count_text(const FlowView& flow, const ListedCounts& counts, std::size_t place) {
-    const std::string forward = count_text(flow.counts, counts, place);
+    std::string forward = count_text(flow.counts, counts, place);
     if (!flow.has_reverse() || !flow.reverse_counts.at(place)) {
         return forward;
     }
