@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/record_shape.hpp"
 #include "export/ipfix/record_template.hpp"
 #include "export/message.hpp"
