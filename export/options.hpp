@@ -59,7 +59,7 @@ struct ElementChoice {
     std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
     bool enterprise = true;              ///< tributary's own elements and ntop's
     bool cert{};                         ///< CERT's unionTCPFlags
-    KeyDescriptor key{};  ///< of the records' table: there is no element of what it does not have
+    KeyDescriptor key{};  ///< of the records' table; a field that it lacks is not exported
 };
 
 /// Which collectors get which records; see CollectorGroup.

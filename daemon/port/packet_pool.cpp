@@ -102,8 +102,9 @@ PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node) {
 
 PacketPool::PacketPool(const PoolSize& size, const std::string& name) : size_(size) {
     const std::string full_name = name + "_" + (size.node ? std::to_string(*size.node) : "any");
-    // Helper threads share a core, and may lose it amid giving buffers back. With DPDK's default
-    // ring an input thread would wait for them then; this one waits for nobody.
+    // The kernel may stop a helper thread while it puts a buffer into the pool's ring. With DPDK's
+    // default ring (ring_mp_mc) an input thread that puts buffers there then spins until the helper
+    // thread goes on; with ring_mt_rts it does not.
     const char* const ring = size.is_shared ? "ring_mt_rts" : nullptr;
     pool_ = {rte_pktmbuf_pool_create_by_ops(
                  full_name.c_str(), size.buffers, size.cached, 0,

@@ -107,34 +107,6 @@ const char* name_of(IpfixType type) noexcept {
     }
 }
 
-std::uint16_t octets_of(Encoding encoding) noexcept {
-    switch (encoding) {
-        case Encoding::octets1:
-            return 1;
-        case Encoding::unsigned2:
-            return 2;
-        case Encoding::octets3:
-            return 3;
-        case Encoding::octets4:
-        case Encoding::unsigned4:
-            return 4;
-        case Encoding::octets6:
-            return 6;
-        case Encoding::octets16:
-            return 16;
-        case Encoding::text:
-            return kVariableLength;
-        case Encoding::unsigned8:
-        case Encoding::milliseconds:
-        case Encoding::ntp_microseconds:
-        case Encoding::ntp_nanoseconds:
-        case Encoding::selector:
-        case Encoding::vxlan_segment:
-            break;
-    }
-    return 8;
-}
-
 const char* reverse_name_of(const FieldElement& element) {
     if (element.reverse_name != nullptr) {
         return element.reverse_name;

@@ -41,9 +41,6 @@ struct EnterpriseElement {
 /// @source  RFC 7012 §3.1
 [[nodiscard]] const char* name_of(IpfixType type) noexcept;
 
-/// The octets of a value on the wire; kVariableLength for strings.
-[[nodiscard]] std::uint16_t octets_of(Encoding encoding) noexcept;
-
 /// The name of an element in the other direction of a biflow.
 ///
 /// @return  valid for ever

@@ -62,8 +62,6 @@ enum class TributaryElement : std::uint16_t {
     tcp_handshake_nanoseconds = 18,
 };
 
-inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< RFC 7011 §7
-
 /// The description of an element (element_names.hpp).
 struct IpfixElement {
     std::string name;                ///< printable, and unique

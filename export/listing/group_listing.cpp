@@ -76,7 +76,8 @@ void for_each_number(const FlowGroup& group, Visit visit) {
     }
 }
 
-/// The places of the counts that a table shows: all of a field group of which some flow has one.
+/// The places of the counts that the table has a column for: if some flow has a count of a field
+/// group, all counts of that group.
 std::vector<std::size_t> shown_counts(const ListedCounts& listed, const GroupRows& groups) {
     std::vector<std::size_t> shown;
     for (std::size_t place = 0; place < listed.size(); ++place) {

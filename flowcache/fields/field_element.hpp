@@ -112,9 +112,28 @@ struct FieldElement {
     const char* column = nullptr;  ///< with a measure: the title of its column in tables
 };
 
-/// Octets of an element's value in its group.
-[[nodiscard]] constexpr std::size_t octets_in_group(const FieldElement& element) noexcept {
-    switch (element.encoding) {
+/// An element of tributary's own.
+[[nodiscard]] constexpr FieldElement tributary_element(const char* name, std::uint16_t number,
+                                                       Encoding encoding, std::size_t offset,
+                                                       const char* meaning) noexcept {
+    return {.name = name,
+            .number = number,
+            .encoding = encoding,
+            .offset = static_cast<std::uint16_t>(offset),
+            .meaning = meaning,
+            .owner = ElementOwner::tributary};
+}
+/// The element, in these variants of its group alone.
+[[nodiscard]] constexpr FieldElement limited_to(Variants variants, FieldElement element) noexcept {
+    element.variants = variants;
+    return element;
+}
+
+inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< in a template: RFC 7011 §7
+
+/// The octets of a value on the wire; kVariableLength for texts.
+[[nodiscard]] constexpr std::uint16_t octets_of(Encoding encoding) noexcept {
+    switch (encoding) {
         case Encoding::octets1:
             return 1;
         case Encoding::unsigned2:
@@ -123,22 +142,35 @@ struct FieldElement {
             return 3;
         case Encoding::octets4:
         case Encoding::unsigned4:
-        case Encoding::selector:
-        case Encoding::vxlan_segment:
             return 4;
         case Encoding::octets6:
             return 6;
         case Encoding::octets16:
             return 16;
         case Encoding::text:
-            return std::size_t{1} + element.text_octets;
+            return kVariableLength;
         case Encoding::unsigned8:
         case Encoding::milliseconds:
         case Encoding::ntp_microseconds:
         case Encoding::ntp_nanoseconds:
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
             break;
     }
     return 8;
+}
+
+/// Octets of an element's value in its group: as on the wire, but for three encodings.
+[[nodiscard]] constexpr std::size_t octets_in_group(const FieldElement& element) noexcept {
+    switch (element.encoding) {
+        case Encoding::selector:
+        case Encoding::vxlan_segment:
+            return 4;
+        case Encoding::text:
+            return std::size_t{1} + element.text_octets;
+        default:
+            return octets_of(element.encoding);
+    }
 }
 
 }  // namespace tributary

@@ -58,17 +58,12 @@ struct TcpAnalysisGroup {
 };
 static_assert(sizeof(TcpAnalysisGroup) == 64 && std::is_trivially_copyable_v<TcpAnalysisGroup>);
 
-/// An element of tributary's own.
+/// An element of tributary's own, in records of TCP.
 [[nodiscard]] constexpr FieldElement tcp_element(const char* name, std::uint16_t number,
                                                  Encoding encoding, std::size_t offset,
                                                  const char* meaning) noexcept {
-    return {.name = name,
-            .number = number,
-            .encoding = encoding,
-            .offset = static_cast<std::uint16_t>(offset),
-            .meaning = meaning,
-            .variants = in_variants(TcpAnalysisGroup::plain, TcpAnalysisGroup::with_size),
-            .owner = ElementOwner::tributary};
+    return limited_to(in_variants(TcpAnalysisGroup::plain, TcpAnalysisGroup::with_size),
+                      tributary_element(name, number, encoding, offset, meaning));
 }
 /// The same, which listings show.
 [[nodiscard]] constexpr FieldElement listed(const char* measure, const char* column,
@@ -78,8 +73,7 @@ static_assert(sizeof(TcpAnalysisGroup) == 64 && std::is_trivially_copyable_v<Tcp
     return element;
 }
 [[nodiscard]] constexpr FieldElement with_size(FieldElement element) noexcept {
-    element.variants = in_variants(TcpAnalysisGroup::with_size);
-    return element;
+    return limited_to(in_variants(TcpAnalysisGroup::with_size), element);
 }
 [[nodiscard]] constexpr FieldElement of_iana(FieldElement element) noexcept {
     element.owner = ElementOwner::iana;

@@ -64,20 +64,12 @@ static_assert(std::has_unique_object_representations_v<TunnelGroup>);
 }
 inline void TunnelGroup::begin(const PacketFields& fields) noexcept { *this = tunnel_of(fields); }
 
-/// @param number  tributary's own
+/// An element of tributary's own, which the key has where the tunnel is in it.
 [[nodiscard]] constexpr FieldElement tunnel_element(const char* name, std::uint16_t number,
                                                     Encoding encoding, std::size_t offset,
                                                     const char* meaning) noexcept {
-    return {.name = name,
-            .number = number,
-            .encoding = encoding,
-            .offset = static_cast<std::uint16_t>(offset),
-            .meaning = meaning,
-            .owner = ElementOwner::tributary,
-            .in_key = true};
-}
-[[nodiscard]] constexpr FieldElement in(Variants variants, FieldElement element) noexcept {
-    element.variants = variants;
+    FieldElement element = tributary_element(name, number, encoding, offset, meaning);
+    element.in_key = true;
     return element;
 }
 // The flow's own address elements are not repeated here: a collector that does not expect them
@@ -89,18 +81,23 @@ inline constexpr std::array kTunnelElements = [] {
     constexpr Variants kOverIpv6 = in_variants(T::over_ipv6, T::vxlan_over_ipv6);
     using E = Encoding;
     return std::array{
-        in(kAny, tunnel_element("tunnelType", 1, E::octets1, offsetof(T, kind),
-                                "1 IP in IP, 2 GRE, 3 ERSPAN, 4 VXLAN, 5 GENEVE, 6 GTP-U")),
-        in(kAny, tunnel_element("tunnelId", 2, E::unsigned4, offsetof(T, id),
-                                "VNI, GRE key, ERSPAN session id or TEID; 0 where there is none")),
-        in(kOverIpv4, tunnel_element("tunnelSourceIPv4Address", 3, E::octets4, offsetof(T, source),
-                                     "outer source, where the tunnel runs over IPv4")),
-        in(kOverIpv4, tunnel_element("tunnelDestinationIPv4Address", 4, E::octets4,
-                                     offsetof(T, destination), "outer destination, the same")),
-        in(kOverIpv6, tunnel_element("tunnelSourceIPv6Address", 5, E::octets16, offsetof(T, source),
-                                     "outer source, where the tunnel runs over IPv6")),
-        in(kOverIpv6, tunnel_element("tunnelDestinationIPv6Address", 6, E::octets16,
-                                     offsetof(T, destination), "outer destination, the same")),
+        limited_to(kAny, tunnel_element("tunnelType", 1, E::octets1, offsetof(T, kind),
+                                        "1 IP in IP, 2 GRE, 3 ERSPAN, 4 VXLAN, 5 GENEVE, 6 GTP-U")),
+        limited_to(
+            kAny, tunnel_element("tunnelId", 2, E::unsigned4, offsetof(T, id),
+                                 "VNI, GRE key, ERSPAN session id or TEID; 0 where there is none")),
+        limited_to(kOverIpv4,
+                   tunnel_element("tunnelSourceIPv4Address", 3, E::octets4, offsetof(T, source),
+                                  "outer source, where the tunnel runs over IPv4")),
+        limited_to(kOverIpv4,
+                   tunnel_element("tunnelDestinationIPv4Address", 4, E::octets4,
+                                  offsetof(T, destination), "outer destination, the same")),
+        limited_to(kOverIpv6,
+                   tunnel_element("tunnelSourceIPv6Address", 5, E::octets16, offsetof(T, source),
+                                  "outer source, where the tunnel runs over IPv6")),
+        limited_to(kOverIpv6,
+                   tunnel_element("tunnelDestinationIPv6Address", 6, E::octets16,
+                                  offsetof(T, destination), "outer destination, the same")),
         FieldElement{"layer2SegmentId", 351, Encoding::vxlan_segment, offsetof(T, id),
                      "VXLAN only: 0x01 in the highest octet, the VNI in the three lowest",
                      in_variants(T::vxlan_over_ipv4, T::vxlan_over_ipv6)},

@@ -33,7 +33,7 @@ struct StageNeeds {
     StageOrder order{};
     bool octets = false;     ///< of the packets, which unified headers do not bring
     std::uint32_t kept = 0;  ///< most buffers that its packets hold at a time
-    bool flows = false;      ///< those behind its packets, some of which it may hold: RunningFlows
+    bool flows = false;      ///< the stage reads or holds the flows of its packets (RunningFlows)
 };
 
 /// What one input thread does with each burst beside accounting it. A stage belongs to one queue.

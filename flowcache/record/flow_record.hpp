@@ -162,8 +162,8 @@ private:
     }
 };
 
-/// How many kinds of records with different elements a layout can produce, each of which needs a
-/// template: by IP version, ICMP, VLAN id, and the variants of groups.
+/// The number of templates that the records of a layout can need: IP version, ICMP, VLAN id and the
+/// variants of groups decide which elements a record has.
 [[nodiscard]] constexpr std::size_t record_kinds(const RecordLayout& layout) noexcept {
     std::size_t kinds = 8;
     std::size_t back = 1;

@@ -13,9 +13,9 @@
 
 namespace tributary::test {
 
-/// Follows each nth flow that begins: it holds the flow, counts its packets, and compares these
-/// after each burst with the flow's records, and each notice with what it holds. A fault is kept in
-/// words.
+/// Holds each nth flow that begins, and counts its packets. After each burst it checks that the
+/// cache has counted the same, and at each notice that it holds the flow. It keeps a text of each
+/// fault.
 class FlowFollower final : public FlowHolder {
 public:
     /// @param one_in   n; 1: each flow

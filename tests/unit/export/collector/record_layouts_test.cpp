@@ -94,6 +94,16 @@ struct MixedExport {
     milliseconds uptime{0};
 };
 
+/// An export in failover to one receiver, with a spool of the group in the directory.
+std::unique_ptr<MixedExport> with_group_spool(const TemporaryDirectory& directory,
+                                              PlainReceiver& receiver, const RecordLayout& second) {
+    auto made = std::make_unique<MixedExport>(ExportMode::failover, 1, second);
+    made->options.spool = {.directory = directory.path()};
+    made->options.drain_timeout = milliseconds{200};
+    made->factory = PlainAmong{{{0, &receiver}}};
+    return made;
+}
+
 }  // namespace
 
 TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one sequence",
@@ -206,11 +216,7 @@ TEST_CASE("ExportWorker: the group's spool keeps two layouts, and gives up the o
           "[export][unit]") {
     const TemporaryDirectory directory;
     const auto exports = [&directory](PlainReceiver& receiver) {
-        auto made = std::make_unique<MixedExport>(ExportMode::failover, 1);
-        made->options.spool = {.directory = directory.path()};
-        made->options.drain_timeout = milliseconds{200};
-        made->factory = PlainAmong{{{0, &receiver}}};
-        return made;
+        return with_group_spool(directory, receiver, kSecondLayout);
     };
     PlainReceiver away;
     away.is_there = false;
@@ -252,12 +258,9 @@ TEST_CASE("ExportWorker: the group's spool keeps two tables of one layout apart"
           "[export][unit]") {
     const TemporaryDirectory directory;
     const auto exports = [&directory](PlainReceiver& receiver) {
-        auto made = std::make_unique<MixedExport>(ExportMode::failover, 1, RecordLayout{});
+        auto made = with_group_spool(directory, receiver, RecordLayout{});
         made->metering.further_keys.resize(1);
         made->metering.further_keys[0].destination_port = false;
-        made->options.spool = {.directory = directory.path()};
-        made->options.drain_timeout = milliseconds{200};
-        made->factory = PlainAmong{{{0, &receiver}}};
         return made;
     };
     PlainReceiver away;
