@@ -57,7 +57,7 @@ public:
     /// flows have ended. Then its holder is removed, and gets no notice of the flows that it still
     /// holds.
     ///
-    /// @thread  the input thread, between two bursts
+    /// @thread  the input thread, between two bursts; main, if the queue never runs
     virtual void detach() noexcept {}
     /// Called once for each burst, also for an empty one, after its packets are accounted.
     ///
