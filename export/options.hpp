@@ -16,6 +16,13 @@ namespace tributary {
 
 enum class TransportKind : std::uint8_t { udp, tcp, tls, file };
 
+/// How records are written for a collector.
+enum class RecordFormatKind : std::uint8_t {
+    ipfix,
+    json,  ///< lines, with IPFIXcol2's names
+    csv,   ///< lines, with the columns of `tributary flows --csv`
+};
+
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
 enum class TimestampUnit : std::uint8_t { milliseconds, microseconds, nanoseconds };
 
@@ -127,6 +134,7 @@ enum class CollectorProfile : std::uint8_t {
 struct CollectorOptions {
     CollectorProfile profile = CollectorProfile::rfc;
     TransportKind transport = TransportKind::udp;
+    RecordFormatKind format = RecordFormatKind::ipfix;
     std::string host;            ///< name or address; not for `file`
     std::uint16_t port = 0;      ///< 0: not set yet, by complete_collectors()
     std::string source_address;  ///< local address to send from; empty: the kernel chooses
@@ -152,8 +160,17 @@ struct CollectorOptions {
     friend bool operator==(const CollectorOptions&, const CollectorOptions&) = default;
 };
 
+/// The exporter as records of formats other than IPFIX name it, whose collectors do not see where
+/// they come from.
+struct ProbeIdentity {
+    std::string name;     ///< empty: the host's name
+    std::string address;  ///< IPv4 or IPv6; empty: records have none
+    friend bool operator==(const ProbeIdentity&, const ProbeIdentity&) = default;
+};
+
 struct ExportOptions {
     std::uint32_t observation_domain = 1;
+    ProbeIdentity probe;
     std::chrono::seconds template_refresh{600};  ///< UDP: templates again after this long
     std::uint32_t template_refresh_packets = 0;  ///< UDP: and after so many data packets; 0: any
     std::chrono::seconds options_interval{60};   ///< between options records; 0: there are none

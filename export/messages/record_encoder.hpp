@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tributary {
+
+/// What every record of a stream says of its origin.
+struct StreamIdentity {
+    std::string probe_name;     ///< export.probe.name
+    std::string probe_address;  ///< export.probe.address: IPv4 or IPv6; empty: it is not known
+    std::uint32_t observation_domain{};
+    /// One for each start of the process and collector, at random: records with the same stream
+    /// and sequence number are the same record.
+    std::uint64_t stream{};
+};
+
+/// Encodes flow records one by one, each as a message or line of its own that needs no other to be
+/// read. A framing (RecordFormat) makes messages of them.
+/// @thread  the export thread
+class RecordEncoder {
+public:
+    RecordEncoder() = default;
+    RecordEncoder(const RecordEncoder&) = delete;
+    RecordEncoder& operator=(const RecordEncoder&) = delete;
+    virtual ~RecordEncoder() = default;
+
+    /// Octets that no encoded record exceeds.
+    [[nodiscard]] virtual std::size_t most_octets() const noexcept = 0;
+    /// @param layout    of the record: its index in MeteringProcess
+    /// @param record    as the collector gets it: of a biflow that is split, one of its uniflows.
+    ///                  Aligned to 8
+    /// @param sequence  number of the record in its stream
+    /// @param out       at least most_octets()
+    /// @return  octets written, without line end or length before them
+    /// @cost    no memory
+    [[nodiscard]] virtual std::size_t encode(std::size_t layout, const std::byte* record,
+                                             std::uint64_t sequence,
+                                             std::span<std::byte> out) noexcept = 0;
+};
+
+}  // namespace tributary
