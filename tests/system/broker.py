@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Kafka broker that other tests export into: it keeps what it took over a kill and a restart, refuses what it is set to
+refuse, and is gone with the test, also with one that is killed."""
+import os
+import signal
+import subprocess
+import sys
+
+import harness
+from kafka_broker import Broker, need_broker
+
+# A test that is killed while its broker runs; prints the broker's process and folder.
+KILLED_TEST = """
+import sys
+sys.path.insert(0, %r)
+from kafka_broker import Broker
+with Broker() as broker:
+    print(broker.process.pid, broker.directory, flush=True)
+    sys.stdin.read()
+"""
+
+
+def lines(messages):
+    return sorted(value for partition in messages.values() for _, _, value in partition)
+
+
+class Kept(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        need_broker()
+
+    def test_messages_outlive_a_killed_broker(self):
+        first = [b"before %d" % number for number in range(1000)]
+        with Broker() as broker:
+            broker.create_topic("flows", partitions=4)
+            with self.assertRaisesRegex(AssertionError, "exists"):
+                broker.create_topic("flows")
+            broker.kcat("-P", "-t", "flows", "-X", "partitioner=random", stdin=b"\n".join(first))
+            self.assertEqual(lines(broker.messages("flows")), sorted(first))
+            broker.kill()
+            broker.start()
+            broker.kcat("-P", "-t", "flows", "-p", "2", "-K", "=", stdin=b"key=two\nlines, one key=\n")
+            held = broker.messages("flows")
+            self.assertEqual(lines(held), sorted([*first, b"two", b""]))
+            self.assertEqual([(key, value) for _, key, value in held[2][-2:]], [(b"key", b"two"), (b"lines, one key", b"")])
+            self.assertEqual(broker.end_offsets("flows", 4), {part: len(found) for part, found in held.items()})
+            for found in held.values():
+                self.assertEqual([offset for offset, _, _ in found], list(range(len(found))))
+            broker.create_topic("narrow", max_message_bytes=2000)
+            with self.assertRaisesRegex(AssertionError, "Message size too large"):
+                broker.kcat("-P", "-t", "narrow", stdin=b"x" * 4000)
+            self.assertEqual(broker.messages("narrow"), {})
+            directory, process = broker.directory, broker.process
+        self.assertFalse(os.path.exists(directory))
+        self.assertIsNotNone(process.returncode)
+
+    @staticmethod
+    def listed(broker, *settings):
+        """Whether a client with these settings is let in, through the listener of clients."""
+        arguments = [argument for setting in settings for argument in ("-X", setting)]
+        asked = subprocess.run(["kcat", "-b", broker.address, "-L", "-m", "2", *arguments], capture_output=True, timeout=60)
+        return asked.returncode == 0
+
+    def test_a_client_shows_a_password_and_knows_the_name(self):
+        login = ("sasl.mechanism=PLAIN", "sasl.username=probe", "security.protocol=SASL_SSL")
+        with Broker(users={"probe": "right"}, certificate="DNS:another.example") as broker:
+            authority, right = "ssl.ca.location=" + broker.ca, "sasl.password=right"
+            any_name = "ssl.endpoint.identification.algorithm=none"
+            self.assertTrue(self.listed(broker, *login, authority, right, any_name))
+            self.assertFalse(self.listed(broker, *login, authority, right))
+            self.assertFalse(self.listed(broker, *login, authority, "sasl.password=wrong", any_name))
+            self.assertFalse(self.listed(broker, *login, right, any_name))
+            self.assertFalse(self.listed(broker))
+            broker.pause()
+            self.assertFalse(self.listed(broker, *login, authority, right, any_name))
+            broker.resume()
+            self.assertTrue(self.listed(broker, *login, authority, right, any_name))
+
+    def test_it_is_gone_with_a_killed_test(self):
+        code = KILLED_TEST % os.path.dirname(os.path.abspath(__file__))
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as test:
+            process, directory = test.stdout.readline().decode().split()
+            self.assertTrue(os.path.exists(directory))
+            test.send_signal(signal.SIGKILL)
+        harness.wait_until(lambda: not os.path.exists("/proc/" + process), 20, "the broker's end")
+        harness.wait_until(lambda: not os.path.exists(directory), 20, "the folder to go")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Kafka broker from its published jars, for tests: one process, which is controller too, on the loopback address.
+
+Maven fetches the jars once into the build folder. Topics are made through librdkafka, which kcat brings: the jars have no
+tools. What the topics hold is read by kcat."""
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import socket
+import subprocess
+import unittest
+
+import foreign_server
+import harness
+from stream_collector import Authority
+
+VERSION = "4.1.2"
+CACHE = os.path.join(harness.BUILD, "kafka")
+JARS = os.path.join(CACHE, VERSION)
+FETCH_SECONDS = 400
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>tributary</groupId><artifactId>kafka-broker</artifactId><version>1</version><packaging>pom</packaging><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%s</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+</dependencies></project>
+""" % VERSION
+COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+# Sessions of two seconds: a broker that was killed is let in again after four seconds instead of twelve.
+PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAIN://127.0.0.1:{plain},CLIENT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAIN://127.0.0.1:{plain},CLIENT://127.0.0.1:{client}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAIN:PLAINTEXT,CLIENT:{protocol}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAIN
+log.dirs={data}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+num.network.threads=1
+num.io.threads=2
+auto.create.topics.enable=false
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+"""
+
+
+def last_words(text):
+    """The line of an output that tells best why a program failed."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
+    faults = [line for line in lines if "ERROR" in line] or [line for line in lines if line]
+    return faults[0][:200] if faults else "no word of why"
+
+
+def fetch_jars():
+    """Fills JARS, or returns in one line why it cannot."""
+    work = JARS + ".new"
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    with open(os.path.join(work, "pom.xml"), "w") as pom:
+        pom.write(POM)
+    command = ["mvn", "-q", "-B", COPY_JARS, "-DoutputDirectory=jars", "-DincludeScope=runtime"]
+    try:
+        fetched = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=FETCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "Kafka's jars cannot be fetched within %d s" % FETCH_SECONDS
+    if fetched.returncode != 0:
+        return "Kafka's jars cannot be had: " + last_words(fetched.stdout + fetched.stderr)
+    os.rename(work, JARS)
+    return None
+
+
+def why_there_is_no_broker():
+    """None, with Kafka's jars in the build folder, or one line on what is missing."""
+    missing = [program for program in ("java", "kcat") if shutil.which(program) is None]
+    if missing:
+        return "no Kafka broker, not installed: " + " ".join(missing)
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.isdir(JARS):
+            return None
+        if shutil.which("mvn") is None:
+            return "no Kafka broker, not installed: mvn"
+        return fetch_jars()
+
+
+def need_broker():
+    """Skips the test where no broker can be had."""
+    reason = why_there_is_no_broker()
+    if reason is not None:
+        raise unittest.SkipTest(reason)
+
+
+class Client:
+    """librdkafka, as far as it takes to ask for metadata and to make topics."""
+
+    PRODUCER, TEXT = 0, 512
+    POINTERS = ("rd_kafka_new", "rd_kafka_conf_new", "rd_kafka_queue_new", "rd_kafka_queue_poll", "rd_kafka_NewTopic_new",
+                "rd_kafka_event_CreateTopics_result", "rd_kafka_CreateTopics_result_topics")
+
+    def __init__(self, address):
+        self.library = ctypes.CDLL("librdkafka.so.1")
+        for name in self.POINTERS:
+            getattr(self.library, name).restype = ctypes.c_void_p
+        for name in ("rd_kafka_topic_result_error_string", "rd_kafka_event_error_string"):
+            getattr(self.library, name).restype = ctypes.c_char_p
+        self.fault = ctypes.create_string_buffer(self.TEXT)
+        configuration = ctypes.c_void_p(self.library.rd_kafka_conf_new())
+        for name, value in (("bootstrap.servers", address), ("log_level", "0")):
+            self.library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), self.fault, self.TEXT)
+        self.handle = ctypes.c_void_p(
+            self.library.rd_kafka_new(self.PRODUCER, configuration, self.fault, self.TEXT))
+        if not self.handle:
+            raise AssertionError("librdkafka: " + self.fault.value.decode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.library.rd_kafka_destroy(self.handle)
+
+    def metadata_come(self, seconds):
+        metadata = ctypes.c_void_p()
+        code = self.library.rd_kafka_metadata(self.handle, 1, None, ctypes.byref(metadata), int(seconds * 1000))
+        if code == 0:
+            self.library.rd_kafka_metadata_destroy(metadata)
+        return code == 0
+
+    def create_topic(self, name, partitions, settings):
+        library = self.library
+        topic = ctypes.c_void_p(library.rd_kafka_NewTopic_new(name.encode(), partitions, 1, self.fault, self.TEXT))
+        for key, value in settings.items():
+            library.rd_kafka_NewTopic_set_config(topic, key.encode(), str(value).encode())
+        queue = ctypes.c_void_p(library.rd_kafka_queue_new(self.handle))
+        library.rd_kafka_CreateTopics(self.handle, (ctypes.c_void_p * 1)(topic), ctypes.c_size_t(1), None, queue)
+        event = ctypes.c_void_p(library.rd_kafka_queue_poll(queue, 30_000))
+        fault = self.created(event)
+        library.rd_kafka_event_destroy(event)
+        library.rd_kafka_NewTopic_destroy(topic)
+        library.rd_kafka_queue_destroy(queue)
+        if fault:
+            raise AssertionError("the topic %s cannot be made: %s" % (name, fault))
+
+    def created(self, event):
+        """None, or why the topic of this event was not made."""
+        library = self.library
+        if not event:
+            return "no answer"
+        if library.rd_kafka_event_error(event) != 0:
+            return library.rd_kafka_event_error_string(event).decode()
+        count = ctypes.c_size_t()
+        result = ctypes.c_void_p(library.rd_kafka_event_CreateTopics_result(event))
+        topics = ctypes.cast(library.rd_kafka_CreateTopics_result_topics(result, ctypes.byref(count)),
+                             ctypes.POINTER(ctypes.c_void_p))
+        made = ctypes.c_void_p(topics[0])
+        if library.rd_kafka_topic_result_error(made) == 0:
+            return None
+        return (library.rd_kafka_topic_result_error_string(made) or b"an error without words").decode()
+
+
+def split_messages(octets):
+    """Partition -> [(offset, key or None, value or None)], of what kcat prints for FORMAT."""
+    messages, position = {}, 0
+    while position < len(octets):
+        line_end = octets.index(b"\n", position)
+        partition, offset, key_octets, value_octets = map(int, octets[position:line_end].split())
+        parts, position = [], line_end + 1
+        for length in (key_octets, value_octets):
+            parts.append(None if length < 0 else octets[position:position + length])
+            position += max(length, 0)
+        messages.setdefault(partition, []).append((offset, *parts))
+        position += 1  # the line's end
+    return messages
+
+
+class Broker(foreign_server.ForeignServer):
+    """`address` is for clients: plain, or with a password or TLS as asked for. `plain_address` asks for neither.
+
+    @param settings    lines of server.properties, as {"message.max.bytes": 2000}
+    @param users       {name: password}: clients authenticate by SASL PLAIN
+    @param certificate what the certificate bears, such as "IP:127.0.0.1": clients connect by TLS, and `ca` is the path of the
+                       authority's certificate
+    """
+
+    FORMAT = "%p %o %K %S\\n%k%s\\n"
+
+    def __init__(self, settings=None, users=None, certificate=None):
+        need_broker()
+        super().__init__("kafka")
+        ports = set()
+        while len(ports) < 3:
+            ports.add(harness.free_port(socket.SOCK_STREAM))
+        self.port, plain, controller = ports
+        self.address, self.plain_address = "127.0.0.1:%d" % self.port, "127.0.0.1:%d" % plain
+        text = PROPERTIES.format(plain=plain, client=self.port, controller=controller, data=self.path("data"),
+                                 protocol=("SASL_" if users else "") + ("SSL" if certificate else "PLAINTEXT"))
+        text += self.sasl_lines(users) if users else ""
+        text += self.tls_lines(certificate) if certificate else ""
+        text += "".join("%s=%s\n" % setting for setting in (settings or {}).items())
+        with open(self.path("server.properties"), "w") as out:
+            out.write(text)
+
+    @staticmethod
+    def sasl_lines(users):
+        known = " ".join('user_%s="%s"' % user for user in users.items())
+        return ("sasl.enabled.mechanisms=PLAIN\n"
+                "listener.name.client.plain.sasl.jaas.config="
+                "org.apache.kafka.common.security.plain.PlainLoginModule required %s;\n" % known)
+
+    def tls_lines(self, bears):
+        authority = Authority(self.path("authority"))
+        self.ca = authority.certificate
+        certificate, key = authority.issue("broker", bears=bears)
+        store = self.path("broker.store.pem")
+        with open(store, "w") as out:
+            for path in (key, certificate):
+                with open(path) as part:
+                    out.write(part.read())
+        return ("listener.name.client.ssl.keystore.type=PEM\nlistener.name.client.ssl.keystore.location=%s\n" % store)
+
+    @staticmethod
+    def java(*arguments):
+        return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.path.join(JARS, "jars", "*"), *arguments]
+
+    def command(self):
+        return self.java("kafka.Kafka", self.path("server.properties"))
+
+    def start(self):
+        if not os.path.exists(self.path("data")):
+            formatted = subprocess.run(
+                self.java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
+                capture_output=True, text=True, timeout=self.SECONDS_TO_START)
+            if formatted.returncode != 0:
+                raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
+        super().start()
+
+    def answers(self):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", int(self.plain_address.rpartition(":")[2]))) != 0:
+                return False
+        with Client(self.plain_address) as client:
+            return client.metadata_come(seconds=2)
+
+    def create_topic(self, name, partitions=1, **settings):
+        """@param settings  of the topic, with _ for ., such as max_message_bytes=1000"""
+        with Client(self.plain_address) as client:
+            client.create_topic(name, partitions, {key.replace("_", "."): value for key, value in settings.items()})
+
+    def kcat(self, *arguments, stdin=b""):
+        """What kcat prints."""
+        done = subprocess.run(["kcat", "-b", self.plain_address, *arguments], input=stdin, capture_output=True, timeout=120)
+        if done.returncode != 0:
+            raise AssertionError("kcat %s: %s" % (" ".join(arguments), done.stderr.decode(errors="replace")))
+        return done.stdout
+
+    def end_offsets(self, topic, partitions):
+        """Partition -> offset after its last message."""
+        asked = [part for partition in range(partitions) for part in ("-t", "%s:%d:-1" % (topic, partition))]
+        found = re.findall(r"\[(\d+)\] offset (\d+)", self.kcat("-Q", *asked).decode())
+        return {int(partition): int(offset) for partition, offset in found}
+
+    def messages(self, topic):
+        """Partition -> [(offset, key or None, value or None)]: all that the topic holds, in order."""
+        return split_messages(self.kcat("-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", self.FORMAT))
