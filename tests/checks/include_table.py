@@ -29,7 +29,7 @@ TABLE = {
     "export/transport": (("export", "export/threads"), (SYSTEM, r"openssl/.*\.h")),
     "export/ipfix": (("export", "flowcache/fields", *RECORDS), (r"fixbuf/public\.h", r"xxhash\.h")),
     "export/spool": (("export", "export/transport", "flowcache/record"), (SYSTEM, r"xxhash\.h")),
-    "export/messages": ((), ()),
+    "export/messages": (("export", "export/ipfix", *RECORDS), (r"arpa/inet\.h",)),
     "export/collector": (("export", "export/ipfix", "export/spool", "export/transport", "flowcache/record"), ()),
     "export/listing": (("export", "export/ipfix", "flowcache/fields", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
     "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),

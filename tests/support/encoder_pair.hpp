@@ -28,10 +28,12 @@ inline constexpr FieldGroups kAllGroups =
 struct EncoderPair {
     explicit EncoderPair(FieldGroups groups = {}, TimestampUnit unit = TimestampUnit::milliseconds,
                          std::size_t limit = 1400, FlowDirection direction = FlowDirection::uniflow)
-        : EncoderPair(
-              ExportOptions{
-                  .observation_domain = 42, .timestamps = unit, .fields = groups, .collectors = {}},
-              limit, direction) {}
+        : EncoderPair(ExportOptions{.observation_domain = 42,
+                                    .probe = {},
+                                    .timestamps = unit,
+                                    .fields = groups,
+                                    .collectors = {}},
+                      limit, direction) {}
     EncoderPair(const ExportOptions& options, std::size_t limit,
                 FlowDirection direction = FlowDirection::uniflow)
         : layout(RecordLayout::of(options.fields, direction)), encoder(options, layout, limit) {
