@@ -94,6 +94,8 @@ class Contents(PackageCase):
         expected |= {documents + "docs/" + name for name in names_of_folder("docs", suffix=".md")}
         expected |= {documents + "examples/" + name for name in names_of_folder("conf", "examples", suffix=".yaml")}
         expected |= {documents + "docs/monitoring/" + name for name in ("tributary.rules.yaml", "grafana/tributary.json")}
+        expected |= {documents + os.path.relpath(os.path.join(folder, name), harness.ROOT)
+                     for folder, _, names in os.walk(os.path.join(harness.ROOT, "docs", "fleet")) for name in names}
         expected |= {documents + os.path.relpath(path, harness.ROOT)
                      for path in glob.glob(os.path.join(harness.ROOT, "perf", "results", "*", "*.*"))
                      if path.endswith((".md", ".svg"))}
