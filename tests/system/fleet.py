@@ -42,8 +42,7 @@ def json_line(flow, stream, number):
         if not name.startswith("@"):
             line["iana:" + name] = iso(value) if name.endswith("Milliseconds") else value
     line["iana:protocolIdentifier"] = PROTOCOLS.get(flow["protocolIdentifier"], str(flow["protocolIdentifier"]))
-    line["iana:tcpControlBits"] = "........"
-    line["iana:flowEndReason"] = "end of Flow detected"
+    line["iana:tcpControlBits"] = ".AP.SF"
     line.update({"iana:exporterIPv4Address": "198.51.100.1", "iana:observationDomainId": 1,
                  "tributary:probeName": "probe1", "tributary:streamId": stream, "tributary:sequenceNumber": number})
     return json.dumps(line)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kafka broker from its published jars, for tests: one process, which is controller too, on the loopback address.
 
-Maven fetches the jars once into the build folder. Topics are made through librdkafka, which kcat brings: the jars have no
+Topics are made through librdkafka, which kcat brings: the jars have no
 tools. What the topics hold is read by kcat."""
 import ctypes
-import fcntl
 import os
 import re
 import shutil
@@ -14,19 +13,10 @@ import unittest
 
 import foreign_server
 import harness
+import maven_jars
 from stream_collector import Authority
 
-VERSION = "4.1.2"
-CACHE = os.path.join(harness.BUILD, "kafka")
-JARS = os.path.join(CACHE, VERSION)
-FETCH_SECONDS = 400
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>tributary</groupId><artifactId>kafka-broker</artifactId><version>1</version><packaging>pom</packaging><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>%s</version></dependency>
-<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-</dependencies></project>
-""" % VERSION
-COPY_JARS = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+JARS = maven_jars.Jars("kafka", ["org.apache.kafka:kafka_2.13:4.1.2", "org.slf4j:slf4j-simple:1.7.36"])
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 # Sessions of two seconds: a broker that was killed is let in again after four seconds instead of twelve.
 PROPERTIES = """process.roles=broker,controller
@@ -52,44 +42,11 @@ broker.heartbeat.interval.ms=500
 """
 
 
-def last_words(text):
-    """The line of an output that tells best why a program failed."""
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
-    faults = [line for line in lines if "ERROR" in line] or [line for line in lines if line]
-    return faults[0][:200] if faults else "no word of why"
-
-
-def fetch_jars():
-    """Fills JARS, or returns in one line why it cannot."""
-    work = JARS + ".new"
-    shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(work)
-    with open(os.path.join(work, "pom.xml"), "w") as pom:
-        pom.write(POM)
-    command = ["mvn", "-q", "-B", COPY_JARS, "-DoutputDirectory=jars", "-DincludeScope=runtime"]
-    try:
-        fetched = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=FETCH_SECONDS)
-    except subprocess.TimeoutExpired:
-        return "Kafka's jars cannot be fetched within %d s" % FETCH_SECONDS
-    if fetched.returncode != 0:
-        return "Kafka's jars cannot be had: " + last_words(fetched.stdout + fetched.stderr)
-    os.rename(work, JARS)
-    return None
-
-
 def why_there_is_no_broker():
     """None, with Kafka's jars in the build folder, or one line on what is missing."""
-    missing = [program for program in ("java", "kcat") if shutil.which(program) is None]
-    if missing:
-        return "no Kafka broker, not installed: " + " ".join(missing)
-    os.makedirs(CACHE, exist_ok=True)
-    with open(os.path.join(CACHE, "lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.path.isdir(JARS):
-            return None
-        if shutil.which("mvn") is None:
-            return "no Kafka broker, not installed: mvn"
-        return fetch_jars()
+    if shutil.which("kcat") is None:
+        return "no Kafka broker, not installed: kcat"
+    return JARS.why_missing()
 
 
 def need_broker():
@@ -229,7 +186,7 @@ class Broker(foreign_server.ForeignServer):
     @staticmethod
     def java(*arguments):
         return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.path.join(JARS, "jars", "*"), *arguments]
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
 
     def command(self):
         return self.java("kafka.Kafka", self.path("server.properties"))

@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS tributary.flows_queue (
     `iana:packetDeltaCount` UInt64,
     `iana@reverse:octetDeltaCount` UInt64,
     `iana@reverse:packetDeltaCount` UInt64,
-    `iana:flowEndReason` String,
+    `iana:flowEndReason` UInt8,
     `iana:exporterIPv4Address` String,
     `iana:exporterIPv6Address` String,
     `iana:observationDomainId` UInt32,

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS tributary.flows_local (
     packets UInt64,
     reverse_octets UInt64,           -- of the other direction; 0 where records are of one
     reverse_packets UInt64,
-    flow_end_reason String,
+    flow_end_reason UInt8,           -- 1: idle timeout, 2: active timeout, 3: end of the flow, 4: forced, 5: lack of resources
     probe_name String,
     probe_address String,
     observation_domain UInt32,
