@@ -35,6 +35,31 @@ void check_place(const CollectorOptions& collector, const Section& section) {
                    " is given, but transport is not file; must be left out (or transport file)");
 }
 
+/// The keys of IPFIX alone.
+void check_format(const CollectorOptions& collector, const Section& section) {
+    if (collector.format == RecordFormatKind::ipfix) {
+        return;
+    }
+    const CollectorOptions unset;
+    const std::string words = " is given, but format is json; must be left out (";
+    section.demand("format", collector.transport != TransportKind::udp,
+                   " is json, but transport is udp; must be ipfix (or transport tcp, tls or file)");
+    const bool has_port = collector.transport == TransportKind::file || collector.port != 0;
+    section.demand("port", has_port,
+                   " is missing; must be the port of the program that reads the lines (format is "
+                   "json)");
+    if (collector.profile != unset.profile) {  // it has set some of the keys below
+        section.demand("profile", false, words + "profiles are those of IPFIX collectors)");
+        return;
+    }
+    section.demand("sampling", collector.sampling == unset.sampling,
+                   words + "options records are of IPFIX alone)");
+    section.demand("options", collector.options == unset.options,
+                   words + "options records are of IPFIX alone)");
+    section.demand("tcp-control-bits", collector.tcp_control_bits == unset.tcp_control_bits,
+                   words + "flags are text)");
+}
+
 void check_tls(const CollectorOptions& collector, const Section& section) {
     const TlsOptions& tls = collector.tls;
     const bool is_tls = collector.transport == TransportKind::tls;
@@ -184,6 +209,7 @@ void check_alone(const Config& config, std::size_t index, const Section& section
                  const Faults& faults) {
     const CollectorOptions& collector = config.export_.collectors[index];
     check_place(collector, section);
+    check_format(collector, section);
     check_source_address(collector, section);
     check_rotation(collector, section);
     check_tls(collector, section);

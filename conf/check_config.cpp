@@ -199,7 +199,9 @@ void complete_inputs(Config& config) {
 
 void complete_collectors(Config& config) {
     for (CollectorOptions& collector : config.export_.collectors) {
-        if (collector.port == 0 && collector.transport != TransportKind::file) {
+        const bool has_usual_port = collector.transport != TransportKind::file &&
+                                    collector.format == RecordFormatKind::ipfix;
+        if (collector.port == 0 && has_usual_port) {
             collector.port = collector.transport == TransportKind::tls ? kIpfixTlsPort : kIpfixPort;
         }
     }

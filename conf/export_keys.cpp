@@ -70,6 +70,16 @@ std::vector<Key<TlsOptions>> tls_keys() {
     };
 }
 
+std::vector<Key<ProbeIdentity>> probe_keys() {
+    using O = ProbeIdentity;
+    return {
+        value("name", text(&O::name, "text", is_any_text),
+              "this probe's name in records whose format is not ipfix; when empty, the host's"),
+        value("address", text(&O::address, "an IP address or \"\"", is_ip_address_or_empty),
+              "this probe's address in them; when empty, they have none"),
+    };
+}
+
 /// The words of export.collectors[].options.
 const std::vector<Word<bool OptionsChoice::*>>& options_words() {
     static const std::vector<Word<bool OptionsChoice::*>> words{
@@ -134,6 +144,11 @@ std::vector<Key<CollectorOptions>> place_keys() {
                                      {"tls", TransportKind::tls},
                                      {"file", TransportKind::file}}),
               "how messages travel; file is an IPFIX file (RFC 5655)"),
+        value("format",
+              choice(&O::format,
+                     {{"ipfix", RecordFormatKind::ipfix}, {"json", RecordFormatKind::json}}),
+              "how records are written: ipfix, or json, a line for each record, for tcp, tls and "
+              "file, with a port that is given; docs/export.md has the lines"),
         value("host", host_text(), "the collector; not for file"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),
@@ -344,6 +359,7 @@ std::vector<Key<ExportOptions>> export_keys() {
     return {
         value("observation-domain", whole_number(&O::observation_domain, 0, kMost32),
               "the number of this probe in IPFIX messages"),
+        section("probe", &O::probe, probe_keys()),
         value("template-refresh", whole_seconds(&O::template_refresh, 1, kLongestTimeout),
               "templates are sent again after this long, for udp"),
         value("template-refresh-packets", whole_number(&O::template_refresh_packets, 0, kMost32),

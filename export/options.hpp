@@ -170,7 +170,7 @@ struct ProbeIdentity {
 
 struct ExportOptions {
     std::uint32_t observation_domain = 1;
-    ProbeIdentity probe;
+    ProbeIdentity probe{};
     std::chrono::seconds template_refresh{600};  ///< UDP: templates again after this long
     std::uint32_t template_refresh_packets = 0;  ///< UDP: and after so many data packets; 0: any
     std::chrono::seconds options_interval{60};   ///< between options records; 0: there are none

@@ -72,6 +72,7 @@ std::string fixed_changes(const CollectorOptions& today, const CollectorOptions&
     const CollectorOptions moved = with_movable(today, wanted);
     Words words;
     words.add(moved.transport != wanted.transport, "transport");
+    words.add(moved.format != wanted.format, "format");
     words.add(moved.path != wanted.path, "path");
     words.add(moved.observation_domain != wanted.observation_domain, "observation-domain");
     words.add(moved.timestamps != wanted.timestamps, "timestamps");
@@ -97,6 +98,7 @@ std::string common_changes(const ExportOptions& today, const ExportOptions& want
     };
     Words words;
     words.add(today.observation_domain != wanted.observation_domain, "export.observation-domain");
+    words.add(today.probe != wanted.probe, "export.probe");
     words.add(today.template_refresh != wanted.template_refresh, "export.template-refresh");
     words.add(today.template_refresh_packets != wanted.template_refresh_packets,
               "export.template-refresh-packets");

@@ -1,21 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which class a collector is, by its options.
+// Which class a collector is, and which format its messages have, by its options.
 #include <memory>
+#include <utility>
 
 #include "export/collector/collector.hpp"
 #include "export/collector/message_collector.hpp"
+#include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_format.hpp"
+#include "export/messages/json_encoder.hpp"
+#include "export/messages/record_format.hpp"
+#include "export/messages/stream_identity.hpp"
 #include "export/transport/transport.hpp"
 
 namespace tributary {
 
-std::unique_ptr<Collector> make_collector(const CollectorParts& parts) {
+namespace {
+
+std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {
     const CollectorOptions& collector = parts.collector();
-    return std::make_unique<MessageCollector>(
-        parts,
-        std::make_unique<IpfixFormat>(parts.options, collector, parts.metering,
-                                      message_limit(collector)),
-        make_transport);
+    auto encoder = std::make_unique<JsonEncoder>(
+        encoder_options(parts.options, collector, parts.metering),
+        metering_as_sent(parts.metering, collector), new_stream(parts.options, collector));
+    return std::make_unique<RecordFormat>(
+        RecordFormatParts{.encoder = std::move(encoder),
+                          .framing = std::make_unique<LineFraming>("json lines")},
+        collector, parts.metering);
+}
+
+std::unique_ptr<MessageFormat> make_format(const CollectorParts& parts) {
+    const CollectorOptions& collector = parts.collector();
+    switch (collector.format) {
+        case RecordFormatKind::json:
+            return make_json(parts);
+        case RecordFormatKind::csv:
+        case RecordFormatKind::ipfix:
+            break;
+    }
+    return std::make_unique<IpfixFormat>(parts.options, collector, parts.metering,
+                                         message_limit(collector));
+}
+
+}  // namespace
+
+std::unique_ptr<Collector> make_collector(const CollectorParts& parts) {
+    return std::make_unique<MessageCollector>(parts, make_format(parts), make_transport);
 }
 
 }  // namespace tributary

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "export/ipfix/biflow_splitter.hpp"
 #include "export/ipfix/options_encoder.hpp"
 
 namespace tributary {
@@ -32,6 +33,21 @@ ExportOptions encoder_options(const ExportOptions& options, const CollectorOptio
     own.observation_domain = collector.observation_domain.value_or(options.observation_domain);
     own.timestamps = collector.timestamps.value_or(options.timestamps);
     return own;
+}
+
+bool is_split_for(const CollectorOptions& collector, const RecordLayout& layout) noexcept {
+    return collector.direction == FlowDirection::uniflow && layout.reverse_at != 0;
+}
+
+MeteringProcess metering_as_sent(MeteringProcess metering, const CollectorOptions& collector) {
+    const auto as_sent = [&collector](const RecordLayout& layout) {
+        return is_split_for(collector, layout) ? BiflowSplitter(layout).layout() : layout;
+    };
+    metering.layout = as_sent(metering.layout);
+    for (RecordLayout& layout : metering.further_layouts) {
+        layout = as_sent(layout);
+    }
+    return metering;
 }
 
 ElementChoice element_choice(const ExportOptions& options, const KeyDescriptor& key) {

@@ -9,22 +9,6 @@
 namespace tributary {
 namespace {
 
-bool splits(const CollectorOptions& collector, const RecordLayout& layout) noexcept {
-    return collector.direction == FlowDirection::uniflow && layout.reverse_at != 0;
-}
-
-/// The metering process as this collector gets it described.
-MeteringProcess metering_for(MeteringProcess metering, const CollectorOptions& collector) {
-    const auto as_sent = [&collector](const RecordLayout& layout) {
-        return splits(collector, layout) ? BiflowSplitter(layout).layout() : layout;
-    };
-    metering.layout = as_sent(metering.layout);
-    for (RecordLayout& layout : metering.further_layouts) {
-        layout = as_sent(layout);
-    }
-    return metering;
-}
-
 template <class Encodings>
 std::vector<const IpfixEncoder*> encoders_of(const Encodings& encodings) {
     std::vector<const IpfixEncoder*> encoders;
@@ -42,7 +26,7 @@ IpfixFormat::IpfixFormat(const ExportOptions& options, const CollectorOptions& c
     : encodings_(make_encodings(encoder_options(options, collector, metering), collector, metering,
                                 message_limit)),
       templates_(encoder_options(options, collector, metering), collector.transport,
-                 metering_for(metering, collector), message_limit, encoders_of(encodings_)) {}
+                 metering_as_sent(metering, collector), message_limit, encoders_of(encodings_)) {}
 
 IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
                                                    const CollectorOptions& collector,
@@ -53,7 +37,7 @@ IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
     Encodings made;
     for (std::size_t index = 0; index < layouts.size(); ++index) {
         std::optional<BiflowSplitter> splitter;
-        if (splits(collector, layouts[index])) {
+        if (is_split_for(collector, layouts[index])) {
             splitter.emplace(layouts[index]);
         }
         const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];

@@ -4,7 +4,8 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "export/listing/flow_view.hpp"
+#include "export/ipfix/ipfix_template.hpp"
+#include "export/ipfix/ntp_time.hpp"
 #include "export/listing/ip_text.hpp"
 #include "export/listing/printable_text.hpp"
 

@@ -200,20 +200,6 @@ void view_counts(FlowView& flow, const IpfixElement& element, Bytes bytes) noexc
 
 }  // namespace
 
-std::int64_t read_ntp_time(std::span<const std::byte> bytes,
-                           std::uint64_t units_per_second) noexcept {
-    constexpr std::uint64_t kEra = std::uint64_t{1} << 32U;
-    constexpr std::uint64_t kHalf = kEra / 2;
-    const std::uint64_t ntp = read_unsigned(bytes);
-    const std::uint64_t since_1900 = ntp >> 32U;
-    const std::uint64_t seconds =
-        (since_1900 >= kNtpEpochSeconds ? since_1900 : since_1900 + kEra) - kNtpEpochSeconds;
-    // The lowest 11 bits of dateTimeMicroseconds have no meaning.
-    const std::uint64_t mask = units_per_second == 1'000'000 ? 0xFFFF'F800U : 0xFFFF'FFFFU;
-    const std::uint64_t units = ((ntp & mask) * units_per_second + kHalf) >> 32U;
-    return static_cast<std::int64_t>(seconds * units_per_second + units);
-}
-
 bool is_icmp(const FlowKey& key) noexcept {
     return key.protocol == ip_protocol::kIcmp || key.protocol == ip_protocol::kIcmpV6;
 }

@@ -63,13 +63,4 @@ struct FlowView {
 /// @param record  of any exporter; of enterprise elements only tributary's own are read
 [[nodiscard]] FlowView view_flow(const IpfixRecord& record) noexcept;
 
-/// @param bytes  dateTimeMicroseconds or dateTimeNanoseconds: NTP format, 8 octets in network byte
-/// order
-/// @param units_per_second  10^6 or 10^9
-/// @return  units since 1970; NTP times before 1970 are taken as those of the era that begins in
-/// 2036
-/// @source  RFC 7011 §6.1.9, §6.1.10
-[[nodiscard]] std::int64_t read_ntp_time(std::span<const std::byte> bytes,
-                                         std::uint64_t units_per_second) noexcept;
-
 }  // namespace tributary

@@ -53,6 +53,9 @@ flows:
   tcp-retransmission-time: 0
 export:
   observation-domain: 1
+  probe:
+    name: ""
+    address: ""
   template-refresh: 600
   template-refresh-packets: 0
   options-interval: 60
@@ -69,6 +72,7 @@ export:
   collectors:
     - profile: rfc
       transport: udp
+      format: ipfix
       host: "192.0.2.1"
       port: 4739
       source-address: ""

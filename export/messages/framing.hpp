@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "export/message.hpp"
+
+namespace tributary {
+
+/// A record as it came to the collector, before a biflow was split.
+struct FramedRecord {
+    const std::byte* bytes{};  ///< aligned to 8
+    std::size_t layout{};      ///< its index in MeteringProcess
+};
+
+/// How encoded records lie in a message, one behind the other: what stands before and behind each.
+/// @thread  the export thread
+class Framing {
+public:
+    Framing() = default;
+    Framing(const Framing&) = delete;
+    Framing& operator=(const Framing&) = delete;
+    virtual ~Framing() = default;
+
+    /// Octets that are kept free before each encoded record, and behind it.
+    [[nodiscard]] virtual std::size_t octets_before() const noexcept = 0;
+    [[nodiscard]] virtual std::size_t octets_behind() const noexcept = 0;
+    /// Completes an item: the encoded record begins octets_before() behind its beginning, and may
+    /// be moved.
+    ///
+    /// @param item     with the room before and behind the encoded record
+    /// @param encoded  octets of it
+    /// @return  octets of the item
+    [[nodiscard]] virtual std::size_t complete(std::span<std::byte> item, std::size_t encoded,
+                                               const FramedRecord& record) noexcept = 0;
+
+    /// What the messages are in a spool: see SpoolContent, also for the version.
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+    [[nodiscard]] virtual std::uint32_t version() const noexcept = 0;
+    using IsMessage = bool (*)(MessageView octets) noexcept;
+    [[nodiscard]] virtual IsMessage is_message() const noexcept = 0;
+    /// @param message  for which is_message() holds
+    [[nodiscard]] virtual std::size_t records_in(MessageView message) const noexcept = 0;
+};
+
+/// Whether octets are whole lines: each has text, and none an octet 0, as the zeros that a power
+/// cut leaves in a file.
+[[nodiscard]] bool are_lines(MessageView octets) noexcept;
+
+/// Each record is a line.
+class LineFraming final : public Framing {
+public:
+    /// @param name  of what a line is, for spools; outlives the framing
+    explicit LineFraming(std::string_view name) noexcept : name_(name) {}
+
+    [[nodiscard]] std::size_t octets_before() const noexcept override { return 0; }
+    [[nodiscard]] std::size_t octets_behind() const noexcept override { return 1; }
+    [[nodiscard]] std::size_t complete(std::span<std::byte> item, std::size_t encoded,
+                                       const FramedRecord&) noexcept override {
+        item[encoded] = std::byte{'\n'};
+        return encoded + 1;
+    }
+    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+    [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
+    [[nodiscard]] IsMessage is_message() const noexcept override { return are_lines; }
+    [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
+
+private:
+    std::string_view name_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "export/ipfix/record_shape.hpp"
+#include "export/ipfix/record_template.hpp"
+#include "export/messages/json_value.hpp"
+#include "export/messages/record_encoder.hpp"
+#include "export/metering_process.hpp"
+#include "export/options.hpp"
+
+namespace tributary {
+
+/// A record as one JSON object, in the form of IPFIXcol2's JSON output: a member for each element
+/// that the record has in IPFIX, in the same order, and then the stream's identity.
+///
+/// The record is first written as an IPFIX data record. So field groups, elements and keys appear
+/// here as they do in IPFIX, and nowhere else is a list of them.
+/// @thread  the export thread
+class JsonEncoder final : public RecordEncoder {
+public:
+    /// @param options   of the collector, by encoder_options()
+    /// @param metering  as the collector gets it, by metering_as_sent()
+    JsonEncoder(const ExportOptions& options, const MeteringProcess& metering,
+                const StreamIdentity& identity);
+
+    [[nodiscard]] std::size_t most_octets() const noexcept override { return most_octets_; }
+    [[nodiscard]] std::size_t encode(std::size_t layout, const std::byte* record,
+                                     std::uint64_t sequence,
+                                     std::span<std::byte> out) noexcept override;
+
+private:
+    /// A member of the object.
+    struct Member {
+        std::string_view name;   ///< in names_
+        std::uint16_t octets{};  ///< of the value; kVariableLength: it begins with its length
+        JsonForm form{};
+    };
+    struct Shape {
+        RecordTemplate made;
+        std::vector<Member> members;  ///< of its fields
+    };
+    struct Layout {
+        RecordShapes shapes;
+        std::vector<Shape> by_shape;
+    };
+
+    void add_layout(const ExportOptions& options, const MeteringProcess& metering,
+                    std::size_t index, const RecordLayout& layout);
+
+    std::set<std::string> names_;  ///< "\"iana:octetDeltaCount\":", each once
+    std::vector<Layout> layouts_;
+    std::string identity_;           ///< of the stream, up to the sequence number
+    std::vector<std::byte> octets_;  ///< a data record
+    std::size_t most_octets_{};
+};
+
+}  // namespace tributary

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/messages/record_format.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "export/export_error.hpp"
+#include "export/ipfix/encoder_options.hpp"
+
+namespace tributary {
+
+RecordFormat::RecordFormat(RecordFormatParts parts, const CollectorOptions& collector,
+                           const MeteringProcess& metering)
+    : parts_(std::move(parts)),
+      most_octets_(parts_.framing->octets_before() + parts_.encoder->most_octets() +
+                   parts_.framing->octets_behind()),
+      is_header_due_(!parts_.header.empty()) {
+    if (2 * most_octets_ > kMessageLimit) {
+        throw ExportError("records of format " + std::string(parts_.framing->name()) +
+                          " may have " + std::to_string(most_octets_) +
+                          " octets; no message holds two of them");
+    }
+    for (const RecordLayout& layout : metering.layouts()) {
+        Open& open = open_.emplace_back();
+        open.layout = layout;
+        open.octets.resize(kMessageLimit);
+        if (is_split_for(collector, layout)) {
+            open.splitter.emplace(layout);
+        }
+    }
+}
+
+AppendResult RecordFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {
+    Open& to = open_[open.layout];
+    const std::size_t most = to.splitter ? 2 * most_octets_ : most_octets_;
+    if (kMessageLimit - to.used < most) {
+        return AppendResult::message_full;
+    }
+    const FramedRecord framed{.bytes = record, .layout = open.layout};
+    if (!to.splitter) {
+        add(to, record, framed);
+    } else {
+        const BiflowSplitter::Uniflows uniflows = to.splitter->split(record);
+        add(to, uniflows.first, framed);
+        if (uniflows.second != nullptr) {
+            add(to, uniflows.second, framed);
+        }
+    }
+    to.latest_end = std::max(to.latest_end, latest_packet(record, to.layout));
+    return AppendResult::added;
+}
+
+/// @param encoded  the record that is encoded: it, or one of its uniflows
+void RecordFormat::add(Open& to, const std::byte* encoded, const FramedRecord& record) noexcept {
+    const std::span<std::byte> item = std::span(to.octets).subspan(to.used, most_octets_);
+    const std::size_t octets = parts_.encoder->encode(
+        record.layout, encoded, sequence_,
+        item.subspan(parts_.framing->octets_before(), parts_.encoder->most_octets()));
+    to.used += parts_.framing->complete(item, octets, record);
+    ++to.records;
+    ++sequence_;
+}
+
+void RecordFormat::close(OutgoingMessage& open) {
+    Open& from = open_[open.layout];
+    try {
+        open.octets.assign(from.octets.begin(),
+                           from.octets.begin() + static_cast<std::ptrdiff_t>(from.used));
+    } catch (...) {
+        reset(from);
+        throw;
+    }
+    open.data_records = from.records;
+    open.latest_end = from.latest_end;
+    reset(from);
+}
+
+void RecordFormat::discard(OutgoingMessage& open) noexcept { reset(open_[open.layout]); }
+
+void RecordFormat::reset(Open& open) noexcept {
+    open.used = 0;
+    open.records = 0;
+    open.latest_end = {};
+}
+
+std::optional<MessageFormat::Ahead> RecordFormat::next_ahead(std::chrono::nanoseconds) noexcept {
+    if (!std::exchange(is_header_due_, false)) {
+        return std::nullopt;
+    }
+    return Ahead{.octets = std::as_bytes(std::span(parts_.header)), .records = 0};
+}
+
+SpoolContent RecordFormat::spool_content() const {
+    // Each message is complete by itself: those of all layouts, and of former ones, are alike.
+    SpoolContent content{.format = parts_.framing->name(),
+                         .version = parts_.framing->version(),
+                         .oldest_version = parts_.framing->version(),
+                         .is_message = parts_.framing->is_message()};
+    content.further.resize(open_.size() - 1);
+    return content;
+}
+
+bool RecordFormat::readmit(const OutgoingMessage& message) noexcept {
+    return parts_.framing->records_in(message.octets) == message.data_records;
+}
+
+}  // namespace tributary

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/messages/sent_elements.hpp"
+
+#include "export/ipfix/core_elements.hpp"
+#include "export/ipfix/enterprise_elements.hpp"
+#include "flowcache/fields/field_groups.hpp"
+
+namespace tributary {
+namespace {
+
+std::string_view scope_of(ElementOwner owner) noexcept {
+    switch (owner) {
+        case ElementOwner::tributary:
+            return "tributary";
+        case ElementOwner::ntop:
+            return "ntop";
+        case ElementOwner::cert:
+            return "cert";
+        case ElementOwner::iana:
+            break;
+    }
+    return "iana";
+}
+
+}  // namespace
+
+SentElements::SentElements() {
+    for (const CoreElement& each : kCoreElements) {
+        add(each.element);
+    }
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        for (const FieldElement& element : field_group(id).elements) {
+            add(element);
+        }
+    }
+}
+
+void SentElements::add(const FieldElement& element) {
+    by_name_.try_emplace(element.name, SentElement{.element = &element});
+    by_name_.try_emplace(reverse_name_of(element),
+                         SentElement{.element = &element, .is_reverse = true});
+}
+
+std::string json_name(const SentElement& sent) {
+    const FieldElement& element = *sent.element;
+    const std::string_view scope = scope_of(element.owner);
+    const bool has_own_name = sent.is_reverse && element.reverse_name != nullptr;
+    return has_own_name ? json_name(scope, element.reverse_name, false)
+                        : json_name(scope, element.name, sent.is_reverse);
+}
+
+std::string json_name(std::string_view scope, std::string_view name, bool is_reverse) {
+    std::string text(scope);
+    text += is_reverse && scope == "iana" ? "@reverse:" : ":";
+    text += name;
+    return text += is_reverse ? "@reverse" : "";
+}
+
+}  // namespace tributary

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "export/ipfix/record_elements.hpp"
+#include "flowcache/fields/field_element.hpp"
+
+namespace tributary {
+
+/// The element of a template's field, as its registry has it.
+struct SentElement {
+    const FieldElement* element{};
+    bool is_reverse{};
+};
+
+/// The elements that templates of flow records can have, by their names.
+/// @cost  looks at each element of each group when it is made
+class SentElements {
+public:
+    SentElements();
+    /// @errors  std::out_of_range: no template of make_templates() has such a field
+    [[nodiscard]] const SentElement& of(const TemplateField& field) const {
+        return by_name_.at(field.element);
+    }
+
+private:
+    void add(const FieldElement& element);
+
+    std::map<std::string_view, SentElement> by_name_;
+};
+
+/// The name of an element as IPFIXcol2's JSON output has it: "iana:octetDeltaCount",
+/// "iana@reverse:octetDeltaCount@reverse", "tributary:tunnelId@reverse". ntop's reverse elements
+/// have names of their own.
+///
+/// @source  libfds: a reverse element is named NAME@reverse; those of IANA's have a scope of their
+///          own, all others that of the element
+[[nodiscard]] std::string json_name(const SentElement& sent);
+/// @param scope  "iana", "tributary", "ntop" or "cert"
+/// @param name   of the element, or of the one of which it is the reverse
+[[nodiscard]] std::string json_name(std::string_view scope, std::string_view name, bool is_reverse);
+
+}  // namespace tributary
