@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/messages/flow_message_encoder.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,7 @@
 #include "export/export_error.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_template.hpp"
+#include "export/messages/address_octets.hpp"
 #include "export/messages/flow_message_fields.hpp"
 
 namespace tributary {
@@ -43,25 +42,6 @@ Value get(const std::byte* from) noexcept {
     Value value;
     std::memcpy(&value, from, sizeof value);
     return value;
-}
-
-/// An address as it is in packets; empty: there is none.
-std::vector<std::byte> octets_of_address(const std::string& text) {
-    constexpr std::size_t kIpv4 = 4;
-    constexpr std::size_t kIpv6 = 16;
-    std::vector<std::byte> octets(kIpv6);
-    if (text.empty()) {
-        return {};
-    }
-    if (::inet_pton(AF_INET, text.c_str(), octets.data()) == 1) {
-        octets.resize(kIpv4);
-        return octets;
-    }
-    if (::inet_pton(AF_INET6, text.c_str(), octets.data()) != 1) {
-        throw ExportError("FlowMessage: the probe's address is \"" + text +
-                          "\"; it must be an IPv4 or IPv6 address");
-    }
-    return octets;
 }
 
 /// Octets of the character at the front of a text; 0: it is no UTF-8.
@@ -139,7 +119,7 @@ FlowMessageEncoder::FlowMessageEncoder(const StreamIdentity& identity, const Exp
 void FlowMessageEncoder::take_identity(const StreamIdentity& identity) {
     constexpr std::uint64_t kIpfix = 4;
     constexpr std::size_t kMostOfOthers = 64;
-    const std::vector<std::byte> address = octets_of_address(identity.probe_address);
+    const std::vector<std::byte> address = address_octets(identity.probe_address);
     const std::string& name = identity.probe_name;
     if (name.size() > kLongestName || !is_utf8(name)) {
         throw ExportError("FlowMessage: the probe's name must be UTF-8 of at most " +
