@@ -12,17 +12,17 @@ import time
 import harness
 from clickhouse import Server, need_clickhouse
 from kafka_broker import Broker, need_broker
+from stream_collector import Collector
 
 FLEET = os.path.join(harness.ROOT, "docs", "fleet")
 BROKERS = "kafka1.example:9092,kafka2.example:9092"  # as queue.sql has them
 PARTITIONS = 4
 STREAM = "00c0ffee00c0ffee"
-PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 # What Grafana and its plug-in put into a query.
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
-SUMS = "SELECT count(), sum(octets), sum(packets) FROM tributary.flows FINAL"
+SUMS = "SELECT count(), sum(octets + reverse_octets), sum(packets + reverse_packets) FROM tributary.flows FINAL"
 
 
 def read(*names):
@@ -30,38 +30,58 @@ def read(*names):
         return source.read()
 
 
-def iso(milliseconds):
-    moment = datetime.datetime.fromtimestamp(milliseconds // 1000, datetime.timezone.utc)
-    return "%s.%03dZ" % (moment.strftime("%Y-%m-%dT%H:%M:%S"), milliseconds % 1000)
+def numbered(record, stream, number):
+    """The same record of another stream."""
+    return record | {"tributary:streamId": stream, "tributary:sequenceNumber": number}
 
 
-def json_line(flow, stream, number):
-    """A record, listed by `tributary flows --json`, as a line of the topic."""
-    line = {"@type": "ipfix.entry"}
-    for name, value in flow.items():
-        if not name.startswith("@"):
-            line["iana:" + name] = iso(value) if name.endswith("Milliseconds") else value
-    line["iana:protocolIdentifier"] = PROTOCOLS.get(flow["protocolIdentifier"], str(flow["protocolIdentifier"]))
-    line["iana:tcpControlBits"] = ".AP.SF"
-    line.update({"iana:exporterIPv4Address": "198.51.100.1", "iana:observationDomainId": 1,
-                 "tributary:probeName": "probe1", "tributary:streamId": stream, "tributary:sequenceNumber": number})
-    return json.dumps(line)
+def addresses(record):
+    return tuple(record.get("iana:%sIPv4Address" % side) or record["iana:%sIPv6Address" % side]
+                 for side in ("source", "destination"))
 
 
-def start_of_minute(flow):
-    return iso(flow["flowStartMilliseconds"] // 60_000 * 60_000)[:19].replace("T", " ")
+def both_directions(record, name):
+    return record["iana:" + name] + record.get("iana@reverse:%s@reverse" % name, 0)
 
 
-def addresses(flow):
-    return tuple(flow.get(side + "IPv4Address") or flow[side + "IPv6Address"] for side in ("source", "destination"))
+def totals(records):
+    return [len(records), *(sum(both_directions(record, name) for record in records)
+                            for name in ("octetDeltaCount", "packetDeltaCount"))]
 
 
-class Fleet(harness.TestCase):
+def by_minute(records, name):
+    """(Minute of this time, source, destination) -> octets."""
+    sums = collections.Counter()
+    for record in records:
+        sums[(record[name][:17] + "00", *addresses(record))] += both_directions(record, "octetDeltaCount")
+    return sums
+
+
+class FleetCase(harness.TestCase):
+    def json_records(self, *settings):
+        """The bundled capture's records, as a probe writes them as JSON lines."""
+        with Collector() as collector:
+            given = ("collectors.0.transport=tcp", "collectors.0.format=json", "probe.name=probe1",
+                     "probe.address=198.51.100.1")
+            self.tributaryd("--read", harness.DEMO, "-n", "127.0.0.1:%d" % collector.port, *settings,
+                            *(argument for setting in given for argument in ("--set", "export." + setting)))
+        records = [json.loads(line) for line in collector.streams[0].splitlines()]
+        self.assertEqual(totals(records)[1:], [harness.DEMO_OCTETS, harness.DEMO_PACKETS])
+        return records
+
+    def started(self, server):
+        self.addCleanup(server.close)
+        server.start()
+        return server
+
+
+class Fleet(FleetCase):
     def setUp(self):
         super().setUp()
         need_broker()
         need_clickhouse()
-        self.records = self.flows(self.meter("--read", harness.DEMO)[0])
+        self.records = self.json_records()
+        self.biflows = self.json_records("--set", "flows.direction=biflow")
         self.sent = []
         self.broker = self.started(Broker())
         self.broker.create_topic("flows", PARTITIONS)
@@ -80,20 +100,17 @@ class Fleet(harness.TestCase):
         for server in self.servers:
             server.query(queue)
 
-    def started(self, server):
-        self.addCleanup(server.close)
-        server.start()
-        return server
-
-    def produce(self, numbers, stream=STREAM):
-        """Puts records with these numbers into the topic, each flow into one partition."""
-        flows = [self.records[number % len(self.records)] for number in numbers]
-        lines = ["%s=%s" % ("".join(addresses(flow)), json_line(flow, stream, number)) for flow, number in zip(flows, numbers)]
+    def produce(self, records):
+        """Puts them into the topic, each flow into one partition."""
+        lines = ["%s=%s" % ("".join(addresses(record)), json.dumps(record)) for record in records]
         self.broker.kcat("-P", "-t", "flows", "-K", "=", "-z", "lz4", stdin="\n".join(lines).encode())
-        return flows
 
-    def send(self, numbers, stream=STREAM):
-        self.sent += self.produce(numbers, stream)
+    def send(self, records):
+        self.sent += records
+        self.produce(records)
+
+    def stream(self, numbers):
+        return [numbered(self.records[number % len(self.records)], STREAM, number) for number in numbers]
 
     def query(self, text, server=0):
         return self.servers[server].query(text)
@@ -110,16 +127,11 @@ class Fleet(harness.TestCase):
         except AssertionError as error:
             raise AssertionError("%s: %s is the last answer, and %s expected" % (error, found, row)) from None
 
-    def sums(self):
-        return [len(self.sent), *(sum(flow[name] for flow in self.sent) for name in ("octetDeltaCount", "packetDeltaCount"))]
-
     def check_minutes(self):
-        sums = collections.Counter()
-        for flow in self.sent:
-            sums[(start_of_minute(flow), *addresses(flow))] += flow["octetDeltaCount"]
         rows = self.query("SELECT minute, source_address, destination_address, sum(octets) FROM tributary.flows_by_minute "
                           "GROUP BY minute, source_address, destination_address")
-        self.assertEqual({tuple(row[:3]): int(row[3]) for row in rows}, dict(sums))
+        self.assertEqual({(row[0].replace(" ", "T"), *row[1:3]): int(row[3]) for row in rows},
+                         dict(by_minute(self.sent, "iana:flowStartMilliseconds")))
         self.assertEqual(self.query(read("clickhouse", "check.sql")), [])
 
     def check_dashboard(self):
@@ -136,43 +148,54 @@ class Fleet(harness.TestCase):
             rows[title] = self.query(text)
             self.assertGreater(len(rows[title]), 0, title)
         talkers = collections.Counter()
-        for flow in self.sent:
-            talkers[addresses(flow)] += flow["octetDeltaCount"]
+        for record in self.sent:
+            talkers[addresses(record)] += both_directions(record, "octetDeltaCount")
         first = sorted(talkers.items(), key=lambda talker: (-talker[1], talker[0]))[:20]
         self.assertEqual([(tuple(row[:2]), int(row[2])) for row in rows["Top talkers"]], first)
         self.assertEqual(rows["Records"], [[str(len(self.sent))]])
         self.assertEqual(rows["Records counted twice"], [["0"]])
         self.assertEqual(rows["variable probe"], [["probe1"]])
 
+    def check_listed(self):
+        """The lines have each flow that `tributary flows` lists, with its minute, addresses and octets."""
+        listed = collections.Counter()
+        for flow in self.flows(self.meter("--read", harness.DEMO)[0]):
+            start = datetime.datetime.fromtimestamp(flow["flowStartMilliseconds"] // 60_000 * 60, datetime.timezone.utc)
+            pair = (flow.get(side + "IPv4Address") or flow[side + "IPv6Address"] for side in ("source", "destination"))
+            listed[(start.strftime("%Y-%m-%dT%H:%M:%S"), *pair)] += flow["octetDeltaCount"]
+        self.assertEqual(by_minute(self.records, "iana:flowStartMilliseconds"), listed)
+
     def test_sums_equal_the_records(self):
-        self.send(range(6000))
-        self.wait_for_row(SUMS, self.sums())
+        self.check_listed()
+        self.send(self.records + self.biflows + self.stream(range(6000)))
+        self.wait_for_row(SUMS, totals(self.sent))
         self.check_minutes()
         held = [int(self.query("SELECT count() FROM tributary.flows_local FINAL", server)[0][0]) for server in (0, 1)]
-        self.assertEqual(sum(held), 6000)
+        self.assertEqual(sum(held), len(self.sent))
         self.assertGreater(min(held), 2000)
         self.check_dashboard()
         self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
 
-        self.send(range(6000, 9000))  # it may be reading them when it is killed
+        self.send(self.stream(range(6000, 9000)))  # it may be reading them when it is killed
         self.servers[1].kill()
-        self.send(range(9000, 12_000))
+        self.send(self.stream(range(9000, 12_000)))
         self.servers[1].start()
-        self.wait_for_row(SUMS, self.sums())
+        self.wait_for_row(SUMS, totals(self.sent))
 
         counted = int(self.query(COUNTED_BY_MINUTE)[0][0])  # what the killed server read again is counted twice
-        self.produce(range(1000))  # as from the spool of a probe that was killed
-        self.wait_for_row(COUNTED_BY_MINUTE, [counted + 1000])
-        self.assertEqual(self.query(SUMS, server=1), [[str(value) for value in self.sums()]])
+        self.produce(self.stream(range(1000)))  # as from the spool of a probe that was killed
+        counted += 1000
+        self.wait_for_row(COUNTED_BY_MINUTE, [counted])
+        self.assertEqual(self.query(SUMS, server=1), [[str(value) for value in totals(self.sent)]])
         (day, *told), = self.query(read("clickhouse", "check.sql"))
-        self.assertEqual([int(value) for value in told], [counted + 1000, 12_000, counted - 11_000])
+        self.assertEqual([int(value) for value in told], [counted, len(self.sent), counted - len(self.sent)])
         for server in (0, 1):
             self.query(read("clickhouse", "rebuild.sql").replace("DAY", day), server)
         self.check_minutes()
         self.check_dashboard()
 
-        self.send([0, 1, 2, 4], stream="0123456789abcdef")
-        self.wait_for_row(SUMS, self.sums())
+        self.send([numbered(self.records[number], "0123456789abcdef", number) for number in (0, 1, 2, 4)])
+        self.wait_for_row(SUMS, totals(self.sent))
         missing = self.query(read("clickhouse", "missing.sql"))
         self.assertEqual([(row[1], row[3:]) for row in missing], [("0123456789abcdef", ["5", "4", "1"])])
 

@@ -22,7 +22,7 @@ RUNNER = os.path.join(harness.ROOT, "tests", "system", "flink", "RunSql.java")
 RECORDS, TWICE = 3000, 500
 
 
-class Flink(harness.TestCase):
+class Flink(fleet.FleetCase):
     def setUp(self):
         super().setUp()
         if not harness.LONG:
@@ -31,15 +31,13 @@ class Flink(harness.TestCase):
         reason = FLINK.why_missing()
         if reason is not None:
             self.skipTest(reason)
-        flows = self.flows(self.meter("--read", harness.DEMO)[0])
-        self.sent = [flows[number % len(flows)] for number in range(RECORDS)]
-        self.lines = [fleet.json_line(flow, fleet.STREAM, number) for number, flow in enumerate(self.sent)]
-        self.broker = Broker()
-        self.addCleanup(self.broker.close)
-        self.broker.start()
+        records = self.json_records() + self.json_records("--set", "flows.direction=biflow")
+        self.sent = [fleet.numbered(records[number % len(records)], fleet.STREAM, number) for number in range(RECORDS)]
+        self.broker = self.started(Broker())
         self.broker.create_topic("flows", 4)
 
-    def produce(self, lines):
+    def produce(self, records):
+        lines = [json.dumps(record) for record in records]
         self.broker.kcat("-P", "-t", "flows", "-X", "partitioner=random", stdin="\n".join(lines).encode())
 
     def run_job(self, *names):
@@ -58,20 +56,18 @@ class Flink(harness.TestCase):
         return done.stdout
 
     def test_totals_equal_the_records(self):
-        self.produce(self.lines + self.lines[:TWICE])
-        totals = [RECORDS, *(sum(flow[name] for flow in self.sent) for name in ("octetDeltaCount", "packetDeltaCount"))]
-        self.assertEqual(self.run_job("flows.sql", "totals.sql"), "+I[%d, %d, %d]\n" % tuple(totals))
+        self.produce(self.sent + self.sent[:TWICE])
+        self.assertEqual(self.run_job("flows.sql", "totals.sql"), "+I[%d, %d, %d]\n" % tuple(fleet.totals(self.sent)))
 
     def test_windows_have_their_top_talkers(self):
-        self.produce(self.lines)
+        self.produce(self.sent)
         self.broker.create_topic("top-talkers", 1)
         self.run_job("flows.sql", "top_talkers.sql")
-        windows = collections.defaultdict(collections.Counter)
-        for flow in self.sent:
-            start = fleet.iso(flow["flowEndMilliseconds"] // 60_000 * 60_000)[:19]
-            windows[start][fleet.addresses(flow)] += flow["octetDeltaCount"]
-        expected = [[start, place, *talker, octets] for start in sorted(windows) for place, (talker, octets) in enumerate(
-            sorted(windows[start].items(), key=lambda row: (-row[1], row[0]))[:10], 1)]
+        windows = collections.defaultdict(list)
+        for (start, *talker), octets in fleet.by_minute(self.sent, "iana:flowEndMilliseconds").items():
+            windows[start].append((-octets, *talker))
+        expected = [[start, place, *talker, -octets] for start in sorted(windows)
+                    for place, (octets, *talker) in enumerate(sorted(windows[start])[:10], 1)]
         rows = [json.loads(value) for _, _, value in self.broker.messages("top-talkers")[0]]
         self.assertEqual(sorted([row["window_start"], row["place"], row["source"], row["destination"], row["octets"]]
                                 for row in rows), expected)

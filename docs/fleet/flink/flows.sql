@@ -11,16 +11,16 @@ CREATE TABLE flows (
     `iana:destinationIPv6Address` STRING,
     `iana:octetDeltaCount` BIGINT,
     `iana:packetDeltaCount` BIGINT,
-    `iana@reverse:octetDeltaCount` BIGINT,
-    `iana@reverse:packetDeltaCount` BIGINT,
+    `iana@reverse:octetDeltaCount@reverse` BIGINT,
+    `iana@reverse:packetDeltaCount@reverse` BIGINT,
     `iana:flowEndMilliseconds` TIMESTAMP_LTZ(3),
     `tributary:probeName` STRING,
     `tributary:streamId` STRING,
     `tributary:sequenceNumber` BIGINT,
     source AS COALESCE(`iana:sourceIPv4Address`, `iana:sourceIPv6Address`),
     destination AS COALESCE(`iana:destinationIPv4Address`, `iana:destinationIPv6Address`),
-    octets AS COALESCE(`iana:octetDeltaCount`, 0) + COALESCE(`iana@reverse:octetDeltaCount`, 0),
-    packets AS COALESCE(`iana:packetDeltaCount`, 0) + COALESCE(`iana@reverse:packetDeltaCount`, 0),
+    octets AS COALESCE(`iana:octetDeltaCount`, 0) + COALESCE(`iana@reverse:octetDeltaCount@reverse`, 0),
+    packets AS COALESCE(`iana:packetDeltaCount`, 0) + COALESCE(`iana@reverse:packetDeltaCount@reverse`, 0),
     -- A record leaves the probe up to flows.idle-timeout after the flow's last packet (15 s by default). What comes later than
     -- this is in no window: totals.sql has it.
     WATERMARK FOR `iana:flowEndMilliseconds` AS `iana:flowEndMilliseconds` - INTERVAL '60' SECOND
