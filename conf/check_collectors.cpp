@@ -41,10 +41,15 @@ void check_format(const CollectorOptions& collector, const Section& section) {
         return;
     }
     const CollectorOptions unset;
-    const std::string words = " is given, but format is json; must be left out (";
-    section.demand("format", collector.transport != TransportKind::udp,
+    const bool is_csv = collector.format == RecordFormatKind::csv;
+    const std::string format = is_csv ? "csv" : "json";
+    const std::string words = " is given, but format is " + format + "; must be left out (";
+    section.demand("format", collector.transport != TransportKind::udp || is_csv,
                    " is json, but transport is udp; must be ipfix (or transport tcp, tls or file)");
-    const bool has_port = collector.transport == TransportKind::file || collector.port != 0;
+    section.demand("format", collector.transport == TransportKind::file || !is_csv,
+                   " is csv, but transport is not file; must be ipfix or json (or transport file)");
+    const bool has_port =
+        is_csv || collector.transport == TransportKind::file || collector.port != 0;
     section.demand("port", has_port,
                    " is missing; must be the port of the program that reads the lines (format is "
                    "json)");
@@ -57,7 +62,11 @@ void check_format(const CollectorOptions& collector, const Section& section) {
     section.demand("options", collector.options == unset.options,
                    words + "options records are of IPFIX alone)");
     section.demand("tcp-control-bits", collector.tcp_control_bits == unset.tcp_control_bits,
-                   words + "flags are text)");
+                   words + (is_csv ? "flags are a number)" : "flags are text)"));
+    const char* const columns = "its columns are always the same)";
+    section.demand("timestamps", !is_csv || collector.timestamps == unset.timestamps,
+                   words + columns);
+    section.demand("cert-elements", !is_csv || !collector.cert_elements, words + columns);
 }
 
 void check_tls(const CollectorOptions& collector, const Section& section) {

@@ -144,11 +144,14 @@ std::vector<Key<CollectorOptions>> place_keys() {
                                      {"tls", TransportKind::tls},
                                      {"file", TransportKind::file}}),
               "how messages travel; file is an IPFIX file (RFC 5655)"),
-        value("format",
-              choice(&O::format,
-                     {{"ipfix", RecordFormatKind::ipfix}, {"json", RecordFormatKind::json}}),
-              "how records are written: ipfix, or json, a line for each record, for tcp, tls and "
-              "file, with a port that is given; docs/export.md has the lines"),
+        value(
+            "format",
+            choice(&O::format, {{"ipfix", RecordFormatKind::ipfix},
+                                {"json", RecordFormatKind::json},
+                                {"csv", RecordFormatKind::csv}}),
+            "how records are written: ipfix; json, a line for each record, for tcp, tls and file, "
+            "with a port that is given; csv, with a header, for file; docs/export.md has the "
+            "lines"),
         value("host", host_text(), "the collector; not for file"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),

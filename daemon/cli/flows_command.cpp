@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "export/listing/flow_measure.hpp"
-#include "export/listing/ip_text.hpp"
 #include "export/listing/printable_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

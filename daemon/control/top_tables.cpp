@@ -12,7 +12,7 @@
 
 #include "daemon/pipeline/ledger.hpp"
 #include "export/listing/flow_table.hpp"
-#include "export/listing/ip_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

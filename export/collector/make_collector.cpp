@@ -7,6 +7,8 @@
 #include "export/collector/message_collector.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_format.hpp"
+#include "export/messages/csv_encoder.hpp"
+#include "export/messages/flow_csv.hpp"
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
 #include "export/messages/stream_identity.hpp"
@@ -27,12 +29,25 @@ std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {
         collector, parts.metering);
 }
 
+std::unique_ptr<MessageFormat> make_csv(const CollectorParts& parts) {
+    const CollectorOptions& collector = parts.collector();
+    auto encoder =
+        std::make_unique<CsvEncoder>(encoder_options(parts.options, collector, parts.metering),
+                                     metering_as_sent(parts.metering, collector));
+    return std::make_unique<RecordFormat>(
+        RecordFormatParts{.encoder = std::move(encoder),
+                          .framing = std::make_unique<LineFraming>("csv lines"),
+                          .header = flow_csv_header() + '\n'},
+        collector, parts.metering);
+}
+
 std::unique_ptr<MessageFormat> make_format(const CollectorParts& parts) {
     const CollectorOptions& collector = parts.collector();
     switch (collector.format) {
         case RecordFormatKind::json:
             return make_json(parts);
         case RecordFormatKind::csv:
+            return make_csv(parts);
         case RecordFormatKind::ipfix:
             break;
     }

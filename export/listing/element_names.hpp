@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "export/ipfix/ipfix_template.hpp"
-#include "export/listing/listed_counts.hpp"
+#include "export/messages/listed_counts.hpp"
 
 namespace tributary {
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "export/listing/ip_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "export/listing/flow_measure.hpp"
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

@@ -10,9 +10,9 @@
 #include "export/listing/filter_values.hpp"
 #include "export/listing/filter_vocabulary.hpp"
 #include "export/listing/filter_words.hpp"
-#include "export/listing/flow_words.hpp"
-#include "export/listing/ip_text.hpp"
 #include "export/listing/printable_text.hpp"
+#include "export/messages/flow_words.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

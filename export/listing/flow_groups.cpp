@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
-#include "export/listing/flow_words.hpp"
 #include "export/listing/ip_prefix.hpp"
-#include "export/listing/ip_text.hpp"
 #include "export/listing/printable_text.hpp"
+#include "export/messages/flow_words.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 

@@ -12,7 +12,7 @@
 
 #include "export/listing/flow_filter.hpp"
 #include "export/listing/flow_measure.hpp"
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

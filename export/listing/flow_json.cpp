@@ -6,8 +6,8 @@
 
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/ipfix/ntp_time.hpp"
-#include "export/listing/ip_text.hpp"
 #include "export/listing/printable_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

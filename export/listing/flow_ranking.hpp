@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "export/listing/flow_ranking.hpp"
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 #include "flowcache/record/flow_key.hpp"
 
 namespace tributary {

@@ -7,8 +7,8 @@
 #include <ctime>
 #include <span>
 
-#include "export/listing/flow_words.hpp"
-#include "export/listing/ip_text.hpp"
+#include "export/messages/flow_words.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

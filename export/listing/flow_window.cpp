@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "export/listing/filter_values.hpp"
-#include "export/listing/ip_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 

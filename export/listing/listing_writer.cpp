@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "export/listing/flow_csv.hpp"
 #include "export/listing/flow_json.hpp"
 #include "export/listing/group_listing.hpp"
+#include "export/messages/flow_csv.hpp"
 
 namespace tributary {
 namespace {

@@ -45,19 +45,6 @@ std::string identity_members(const StreamIdentity& identity) {
     return text + R"(","tributary:sequenceNumber":)";
 }
 
-/// The octets of a value, and of its length in front of it.
-std::span<const std::byte> take_value(std::span<const std::byte>& rest,
-                                      std::uint16_t octets) noexcept {
-    std::size_t length = octets;
-    if (octets == kVariableLength) {
-        length = std::to_integer<std::size_t>(rest.front());
-        rest = rest.subspan(1);
-    }
-    const std::span<const std::byte> value = rest.first(length);
-    rest = rest.subspan(length);
-    return value;
-}
-
 }  // namespace
 
 JsonEncoder::JsonEncoder(const ExportOptions& options, const MeteringProcess& metering,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +34,21 @@ private:
 
     std::map<std::string_view, SentElement> by_name_;
 };
+
+/// Takes the next value from a data record.
+///
+/// @param octets  of the value; kVariableLength: its length stands in front of it, in one octet
+[[nodiscard]] inline std::span<const std::byte> take_value(std::span<const std::byte>& rest,
+                                                           std::uint16_t octets) noexcept {
+    std::size_t length = octets;
+    if (octets == kVariableLength) {
+        length = std::to_integer<std::size_t>(rest.front());
+        rest = rest.subspan(1);
+    }
+    const std::span<const std::byte> value = rest.first(length);
+    rest = rest.subspan(length);
+    return value;
+}
 
 /// The name of an element as IPFIXcol2's JSON output has it: "iana:octetDeltaCount",
 /// "iana@reverse:octetDeltaCount@reverse", "tributary:tunnelId@reverse". ntop's reverse elements

@@ -14,6 +14,7 @@
 
 #include "export/file_descriptor.hpp"
 #include "export/threads/helper_thread.hpp"
+#include "export/transport/former_part.hpp"
 
 namespace tributary {
 
@@ -25,6 +26,7 @@ struct FinishedFile {
     std::string command;    ///< for the shell; the name is added as its last argument. Empty: none
     FileDescriptor lock{};  ///< held until it has that name, so that no other process finishes it
     bool is_former{};       ///< a former run has left it, perhaps with a message cut at its end
+    FileContent content{};  ///< of a former run's
 };
 
 /// Finishes files one after the other in a helper thread, because the disk and a command may take

@@ -11,6 +11,7 @@
 
 #include "export/file_descriptor.hpp"
 #include "export/transport/file_finisher.hpp"
+#include "export/transport/former_part.hpp"
 #include "export/transport/open_output.hpp"
 #include "export/transport/transport.hpp"
 
@@ -72,6 +73,7 @@ private:
     CollectorEvents& events_;
     std::string path_;
     FileRotation rotation_;
+    FileContent content_;  ///< that former runs may have left
     bool replaces_;
     std::vector<std::string> former_;         ///< lines on former runs' files
     std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,31 @@ std::uint64_t end_of_messages(int file, std::uint64_t size) noexcept {
     return at;
 }
 
+/// Where the whole lines of a file end.
+std::uint64_t end_of_lines(int file, std::uint64_t size) {
+    constexpr std::uint64_t kBlock = 65'536;
+    std::vector<char> block(kBlock);
+    for (std::uint64_t end = size; end > 0;) {
+        const std::uint64_t from = end - std::min(end, kBlock);
+        const ssize_t got = ::pread(file, block.data(), end - from, static_cast<off_t>(from));
+        if (got <= 0) {
+            return 0;
+        }
+        const std::string_view read(block.data(), static_cast<std::size_t>(got));
+        if (const std::size_t last = read.rfind('\n'); last != std::string_view::npos) {
+            return from + last + 1;
+        }
+        end = from;
+    }
+    return 0;
+}
+
+/// Whether a file begins with text: no IPFIX does.
+bool is_text(int file) noexcept {
+    std::array<unsigned char, 1> first{};
+    return read_at(file, first, 0) && first[0] >= ' ';
+}
+
 /// Whether a file has only zeros from here on, as after a power cut.
 bool is_zero_from(int file, std::uint64_t at) {
     std::vector<std::byte> octets(kLongestMessage);
@@ -57,7 +83,7 @@ bool is_zero_from(int file, std::uint64_t at) {
 }
 
 /// @param file  is locked
-FormerPart mend_locked(const std::string& name, int file) {
+FormerPart mend_locked(const std::string& name, int file, FileContent content) {
     struct stat status {};
     if (::fstat(file, &status) != 0) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
@@ -66,7 +92,9 @@ FormerPart mend_locked(const std::string& name, int file) {
         return {.is_whole = false, .note = {}, .failure = name + " is not a regular file"};
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    const std::uint64_t end = end_of_messages(file, size);
+    const bool has_lines = content == FileContent::ipfix_or_lines && is_text(file);
+    const std::uint64_t end = has_lines ? end_of_lines(file, size) : end_of_messages(file, size);
+    const std::string unit = has_lines ? "line" : "message";
     const std::string rest = std::to_string(size - end) + " octets";
     const bool is_torn = size - end <= kLongestMessage || is_zero_from(file, end);
     if (end == 0 && is_torn) {
@@ -74,26 +102,28 @@ FormerPart mend_locked(const std::string& name, int file) {
             return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
         }
         return {.is_whole = false,
-                .note = name + " had no whole message, and is removed with its " + rest,
+                .note = name + " had no whole " + unit + ", and is removed with its " + rest,
                 .failure = {}};
     }
     if (end == 0) {
-        return {.is_whole = false, .note = {}, .failure = name + " is no IPFIX file"};
+        return {.is_whole = false,
+                .note = {},
+                .failure = name + " is no file of " + (has_lines ? "lines" : "IPFIX")};
     }
     if (end == size) {
         return {.is_whole = true, .note = name + " is finished now", .failure = {}};
     }
     if (!is_torn) {
         return {.is_whole = true,
-                .note = name + " is finished now; its last " + rest + " are no messages",
+                .note = name + " is finished now; its last " + rest + " are no " + unit + "s",
                 .failure = {}};
     }
     if (::ftruncate(file, static_cast<off_t>(end)) != 0) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
     }
     return {.is_whole = true,
-            .note = name + " is finished now, without the last " + rest +
-                    ", of a message that was not written to its end",
+            .note = name + " is finished now, without the last " + rest + ", of a " + unit +
+                    " that was not written to its end",
             .failure = {}};
 }
 
@@ -118,7 +148,7 @@ void refuse_other_writer(const std::string& path, const std::vector<std::string>
     }
 }
 
-FormerPart mend_former_part(const std::string& name) {
+FormerPart mend_former_part(const std::string& name, FileContent content) {
     FileDescriptor file = open_patiently(name.c_str(), O_RDWR | O_NONBLOCK);
     if (!file && errno == ENOENT) {
         return {};  // its own process has finished it meanwhile
@@ -132,7 +162,7 @@ FormerPart mend_former_part(const std::string& name) {
     if (!is_file_at(name, file.get())) {
         return {};  // the same, after it was opened
     }
-    FormerPart part = mend_locked(name, file.get());
+    FormerPart part = mend_locked(name, file.get(), content);
     if (part.is_whole) {
         part.lock = std::move(file);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,17 @@ struct FormerPart {
 void refuse_other_writer(const std::string& path, const std::vector<std::string>& parts,
                          const std::string& own);
 
-/// Cuts the file of a former run to whole messages: a message that the end cuts is removed. A file
-/// without any message is removed. Octets behind the messages stay if they are more than one
-/// message can have, and not zeros.
+/// What the files of a rotation may hold: those of a former run may be of another format.
+enum class FileContent : std::uint8_t {
+    ipfix,
+    ipfix_or_lines,  ///< IPFIX, or text
+};
+
+/// Cuts the file of a former run to whole messages, or whole lines: what the end cuts is removed. A
+/// file without any is removed. Octets behind the last one stay if they are more than one message
+/// can have, and not zeros.
 ///
-/// @cost  reads the header of each message
-[[nodiscard]] FormerPart mend_former_part(const std::string& name);
+/// @cost  reads the header of each message; of lines, what is behind the last one
+[[nodiscard]] FormerPart mend_former_part(const std::string& name, FileContent content);
 
 }  // namespace tributary

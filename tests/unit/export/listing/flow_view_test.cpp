@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/listing/listed_counts.hpp"
+#include "export/messages/listed_counts.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/listing/flow_words.hpp"
+#include "export/messages/flow_words.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "export/ipfix/ipfix_template.hpp"
-#include "export/listing/listed_counts.hpp"
+#include "export/messages/listed_counts.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
-#include "export/listing/flow_view.hpp"
+#include "export/messages/flow_view.hpp"
 
 namespace tributary {
 
@@ -11,9 +12,18 @@ namespace tributary {
 /// Without a line end.
 [[nodiscard]] std::string flow_csv_header();
 
+/// Octets that no line of put_flow_csv() exceeds.
+inline constexpr std::size_t kMostCsvOctets = 2048;
+
 /// A flow as one line of CSV (RFC 4180): numbers in decimal, times in milliseconds since 1970,
 /// rounded down. Values that the flow does not have are empty.
 /// @return  without a line end
 [[nodiscard]] std::string flow_csv(const FlowView& flow, const ListedCounts& counts);
+/// The same without memory.
+///
+/// @param out  at least kMostCsvOctets
+/// @return  the end of the line
+[[nodiscard]] char* put_flow_csv(char* out, const FlowView& flow,
+                                 const ListedCounts& counts) noexcept;
 
 }  // namespace tributary

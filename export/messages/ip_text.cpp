@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/listing/ip_text.hpp"
+#include "export/messages/ip_text.hpp"
 
 #include <arpa/inet.h>
 
