@@ -4,11 +4,12 @@
 refuse, and is gone with the test, also with one that is killed."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 
 import harness
-from kafka_broker import Broker, need_broker
+from kafka_broker import Broker, BrokerProcess, Client, need_broker
 
 # A test that is killed while its broker runs; prints the broker's process and folder.
 KILLED_TEST = """
@@ -85,6 +86,62 @@ class Kept(harness.TestCase):
             test.send_signal(signal.SIGKILL)
         harness.wait_until(lambda: not os.path.exists("/proc/" + process), 20, "the broker's end")
         harness.wait_until(lambda: not os.path.exists(directory), 20, "the folder to go")
+
+
+class FleetOfBrokers(harness.TestCase):
+    """docs/fleet/kafka/server.properties, for three brokers on one machine."""
+
+    def members(self):
+        with open(os.path.join(harness.ROOT, "docs", "fleet", "kafka", "server.properties")) as source:
+            text = source.read()
+        ports = []
+        while len(ports) < 6:
+            ports += [port for port in [harness.free_port(socket.SOCK_STREAM)] if port not in ports]
+        for number, (port, controller) in enumerate(zip(ports[::2], ports[1::2]), 1):
+            text = text.replace("%d@kafka%d.example:9093" % (number, number), "%d@127.0.0.1:%d" % (number, controller))
+        members = []
+        for number, (port, controller) in enumerate(zip(ports[::2], ports[1::2]), 1):
+            member = BrokerProcess("127.0.0.1:%d" % port)
+            self.addCleanup(member.close)
+            own = {"node.id=1": "node.id=%d" % number, "kafka1.example:9092": member.plain_address,
+                   "PLAINTEXT://:9092": "PLAINTEXT://" + member.plain_address,
+                   "CONTROLLER://:9093": "CONTROLLER://127.0.0.1:%d" % controller,
+                   "/var/lib/kafka": member.path("data")}
+            mine = text
+            for written, filled in own.items():
+                self.assertIn(written, mine)
+                mine = mine.replace(written, filled)
+            member.write_properties(mine)
+            members.append(member)
+        return members
+
+    def kcat(self, *arguments, stdin=b""):
+        brokers = ",".join(member.plain_address for member in self.brokers)
+        return subprocess.run(["kcat", "-b", brokers, *arguments], input=stdin, capture_output=True, timeout=120)
+
+    def produce(self, numbers):
+        done = self.kcat("-P", "-t", "flows", "-X", "acks=all", "-X", "partitioner=random", "-X", "message.timeout.ms=20000",
+                         stdin=b"\n".join(b"%d" % number for number in numbers))
+        return done.returncode == 0
+
+    def test_one_of_three_may_fail(self):
+        if not harness.LONG:
+            self.skipTest("three brokers take a minute: with TRIBUTARY_LONG")
+        need_broker()
+        self.brokers = self.members()
+        for broker in self.brokers:
+            broker.launch()
+        for broker in self.brokers:
+            broker.wait()
+        with Client(self.brokers[0].plain_address) as client:
+            client.create_topic("flows", partitions=24, copies=3, settings={})
+        self.assertTrue(self.produce(range(1000)))
+        self.brokers[0].kill()
+        self.assertTrue(self.produce(range(1000, 2000)))
+        held = self.kcat("-C", "-t", "flows", "-o", "beginning", "-e", "-q").stdout.split()
+        self.assertEqual(sorted(map(int, held)), list(range(2000)))
+        self.brokers[1].kill()
+        self.assertFalse(self.produce([2000]))
 
 
 if __name__ == "__main__":

@@ -57,10 +57,15 @@ class ForeignServer:
 
     def start(self):
         """Starts the server, on the data that is there, and waits until it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self):
         with open(self.path("log"), "ab") as log:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             cwd=self.directory, preexec_fn=end_with_parent)
 
+    def wait(self):
         def ready():
             if self.process.poll() is not None:
                 raise AssertionError("%s ended with %d" % (self.command()[0], self.process.returncode))

@@ -91,9 +91,9 @@ class Client:
             self.library.rd_kafka_metadata_destroy(metadata)
         return code == 0
 
-    def create_topic(self, name, partitions, settings):
+    def create_topic(self, name, partitions, copies, settings):
         library = self.library
-        topic = ctypes.c_void_p(library.rd_kafka_NewTopic_new(name.encode(), partitions, 1, self.fault, self.TEXT))
+        topic = ctypes.c_void_p(library.rd_kafka_NewTopic_new(name.encode(), partitions, copies, self.fault, self.TEXT))
         for key, value in settings.items():
             library.rd_kafka_NewTopic_set_config(topic, key.encode(), str(value).encode())
         queue = ctypes.c_void_p(library.rd_kafka_queue_new(self.handle))
@@ -138,7 +138,44 @@ def split_messages(octets):
     return messages
 
 
-class Broker(foreign_server.ForeignServer):
+def java(*arguments):
+    return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
+
+
+class BrokerProcess(foreign_server.ForeignServer):
+    """A broker as its file server.properties says; `plain_address` is where it answers without more ado."""
+
+    def __init__(self, plain_address):
+        need_broker()
+        super().__init__("kafka")
+        self.plain_address = plain_address
+
+    def write_properties(self, text):
+        with open(self.path("server.properties"), "w") as out:
+            out.write(text)
+
+    def command(self):
+        return java("kafka.Kafka", self.path("server.properties"))
+
+    def launch(self):
+        if not os.path.exists(self.path("data")):
+            formatted = subprocess.run(
+                java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
+                capture_output=True, text=True, timeout=self.SECONDS_TO_START)
+            if formatted.returncode != 0:
+                raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
+        super().launch()
+
+    def answers(self):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", int(self.plain_address.rpartition(":")[2]))) != 0:
+                return False
+        with Client(self.plain_address) as client:
+            return client.metadata_come(seconds=2)
+
+
+class Broker(BrokerProcess):
     """`address` is for clients: plain, or with a password or TLS as asked for. `plain_address` asks for neither.
 
     @param settings    lines of server.properties, as {"message.max.bytes": 2000}
@@ -150,20 +187,18 @@ class Broker(foreign_server.ForeignServer):
     FORMAT = "%p %o %K %S\\n%k%s\\n"
 
     def __init__(self, settings=None, users=None, certificate=None):
-        need_broker()
-        super().__init__("kafka")
         ports = set()
         while len(ports) < 3:
             ports.add(harness.free_port(socket.SOCK_STREAM))
         self.port, plain, controller = ports
-        self.address, self.plain_address = "127.0.0.1:%d" % self.port, "127.0.0.1:%d" % plain
+        self.address = "127.0.0.1:%d" % self.port
+        super().__init__("127.0.0.1:%d" % plain)
         text = PROPERTIES.format(plain=plain, client=self.port, controller=controller, data=self.path("data"),
                                  protocol=("SASL_" if users else "") + ("SSL" if certificate else "PLAINTEXT"))
         text += self.sasl_lines(users) if users else ""
         text += self.tls_lines(certificate) if certificate else ""
         text += "".join("%s=%s\n" % setting for setting in (settings or {}).items())
-        with open(self.path("server.properties"), "w") as out:
-            out.write(text)
+        self.write_properties(text)
 
     @staticmethod
     def sasl_lines(users):
@@ -183,34 +218,10 @@ class Broker(foreign_server.ForeignServer):
                     out.write(part.read())
         return ("listener.name.client.ssl.keystore.type=PEM\nlistener.name.client.ssl.keystore.location=%s\n" % store)
 
-    @staticmethod
-    def java(*arguments):
-        return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
-
-    def command(self):
-        return self.java("kafka.Kafka", self.path("server.properties"))
-
-    def start(self):
-        if not os.path.exists(self.path("data")):
-            formatted = subprocess.run(
-                self.java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
-                capture_output=True, text=True, timeout=self.SECONDS_TO_START)
-            if formatted.returncode != 0:
-                raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
-        super().start()
-
-    def answers(self):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", int(self.plain_address.rpartition(":")[2]))) != 0:
-                return False
-        with Client(self.plain_address) as client:
-            return client.metadata_come(seconds=2)
-
     def create_topic(self, name, partitions=1, **settings):
         """@param settings  of the topic, with _ for ., such as max_message_bytes=1000"""
         with Client(self.plain_address) as client:
-            client.create_topic(name, partitions, {key.replace("_", "."): value for key, value in settings.items()})
+            client.create_topic(name, partitions, 1, {key.replace("_", "."): value for key, value in settings.items()})
 
     def kcat(self, *arguments, stdin=b""):
         """What kcat prints."""
