@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records as JSON and CSV lines, by file, TCP and TLS: every record, once, with its number; also over a kill and a restart.
+Judged by Python's json, the ledger, and `tributary flows` of the same records as IPFIX."""
+import collections
+import glob
+import json
+import os
+import signal
+import subprocess
+
+import harness
+from faults import many_flows
+from stream_collector import Authority, Collector, server_context
+
+PROBE = "west-1"
+REVERSE = "iana@reverse:%s@reverse"
+TOTALS = (harness.DEMO_PACKETS, harness.DEMO_OCTETS)
+
+
+def lines_of(octets):
+    """The records of whole lines."""
+    assert octets.endswith(b"\n"), octets[-200:]
+    return [json.loads(line) for line in octets.decode("utf-8").splitlines()]
+
+
+def read_lines(*paths):
+    records = []
+    for path in paths:
+        with open(path, "rb") as lines:
+            records += lines_of(lines.read())
+    return records
+
+
+def totals(records):
+    return tuple(sum(record.get("iana:" + name, 0) + record.get(REVERSE % name, 0) for record in records)
+                 for name in ("packetDeltaCount", "octetDeltaCount"))
+
+
+class Case(harness.TestCase):
+    def run_offline(self, collector, *settings, expect=harness.EX_OK, capture=harness.DEMO):
+        """Meters the bundled capture for one collector: its ledger and its log."""
+        stats = self.path("stats.json")
+        result = self.tributaryd("--read", capture, "-n", "127.0.0.1:4739", "--stats", stats,
+                                 *(part for setting in ("export.collectors=[{%s}]" % collector, "export.probe.name=" + PROBE,
+                                                        *settings) for part in ("--set", setting)), expect=expect)
+        ledger = harness.read_json(stats)
+        self.check_ledger(ledger)
+        return ledger, result.stderr
+
+    def check_numbers(self, records, streams=1):
+        """In each stream each number from 0 is there once."""
+        numbers = collections.defaultdict(list)
+        for record in records:
+            self.assertEqual((record["@type"], record["tributary:probeName"]), ("ipfix.entry", PROBE))
+            numbers[record["tributary:streamId"]].append(record["tributary:sequenceNumber"])
+        self.assertEqual(len(numbers), streams)
+        for stream, found in numbers.items():
+            self.assertRegex(stream, "^[0-9a-f]{16}$")
+            self.assertEqual(sorted(found), list(range(len(found))))
+
+    def check_all(self, records, ledger, count=harness.DEMO_FLOWS):
+        self.check_numbers(records)
+        self.assertEqual(len(records), count)
+        self.assertEqual(totals(records), TOTALS)
+        self.assertEqual((ledger["packets"]["exported"], ledger["octets"]["exported"]), TOTALS)
+        self.assertEqual(ledger["flows"]["exported"], ledger["flows"]["created"])
+
+    def ipfix(self, *settings):
+        path = self.path("same.ipfix")
+        self.run_offline("transport: file, path: " + path, *settings)
+        return path
+
+
+class Offline(Case):
+    @staticmethod
+    def lines(name):
+        with open(name) as text:
+            return text.read().splitlines()
+
+    def file(self, form="json", more="", *settings):
+        path = self.path("flows." + form)
+        ledger, _ = self.run_offline("transport: file, path: %s, format: %s%s" % (path, form, more), *settings)
+        return path, ledger
+
+    def test_the_lines_have_the_elements_of_ipfix(self):
+        path, ledger = self.file("json", "", "export.fields=[extremes, layer2, tcp-counts, fragments]",
+                                 "export.probe.address=2001:db8::9", "export.observation-domain=77")
+        records = read_lines(path)
+        self.check_all(records, ledger)
+        same = self.flows(self.ipfix("export.fields=[extremes, layer2, tcp-counts, fragments]"))
+        self.assertEqual(len(same), len(records))
+        for record, other in zip(records, same):
+            self.assertEqual(record["iana:exporterIPv6Address"], "2001:db8::9")
+            self.assertEqual(record["iana:observationDomainId"], 77)
+            own = {name: value for name, value in record.items() if name not in (
+                "@type", "iana:exporterIPv6Address", "iana:observationDomainId", "tributary:probeName", "tributary:streamId",
+                "tributary:sequenceNumber")}
+            wanted = {"iana:" + name: value for name, value in other.items() if not name.startswith("@")}
+            self.assertEqual(list(own), list(wanted))
+            for name, value in wanted.items():
+                if isinstance(value, int) and not name.startswith(("iana:flowStart", "iana:flowEndM")) and name not in (
+                        "iana:protocolIdentifier", "iana:tcpControlBits"):
+                    self.assertEqual(own[name], value, name)
+                elif name.endswith("Address"):
+                    self.assertEqual(own[name].lower(), value, name)
+
+    def test_biflows_and_the_two_uniflows_of_each(self):
+        path, ledger = self.file("json", "", "flows.direction=biflow")
+        biflows = read_lines(path)
+        self.check_all(biflows, ledger, ledger["flows"]["created"])
+        pairs = [record for record in biflows if REVERSE % "packetDeltaCount" in record]
+        self.assertGreater(len(pairs), 10)
+        os.unlink(path)
+        path, ledger = self.file("json", ", direction: uniflow", "flows.direction=biflow")
+        uniflows = read_lines(path)
+        self.check_all(uniflows, ledger, len(biflows) + len(pairs))
+        self.assertFalse([name for record in uniflows for name in record if "reverse" in name])
+
+    def test_csv_is_what_flows_prints(self):
+        for settings in ([], ["flows.direction=biflow", "flows.tcp-analysis=true", "export.fields=[tunnel]"]):
+            with self.subTest(settings):
+                path, _ = self.file("csv", "", *settings)
+                printed = subprocess.run([harness.TRIBUTARY, "flows", "--csv", self.ipfix(*settings)], capture_output=True,
+                                         check=True).stdout
+                with open(path, "rb") as lines:
+                    self.assertEqual(lines.read(), printed)
+                for name in glob.glob(self.path("flows*")) + glob.glob(self.path("same*")):
+                    os.unlink(name)
+
+    def test_tcp_and_tls(self):
+        harness.need("openssl")
+        authority = Authority(self.path("authority"))
+        for transport, context in (("tcp", None), ("tls", server_context(*authority.issue("server")))):
+            with self.subTest(transport), Collector(context) as collector:
+                trust = ", tls: {ca: %s}" % authority.certificate if context else ""
+                ledger, _ = self.run_offline("transport: %s, host: 127.0.0.1, port: %d, format: json%s"
+                                             % (transport, collector.port, trust))
+                self.assertEqual((len(collector.streams), collector.faults), (1, []))
+                self.check_all(lines_of(bytes(collector.streams[0])), ledger)
+
+    def test_rotation(self):
+        flows = 30_000
+        capture = many_flows(self.path("many.pcap"), flows)
+        for form in ("json", "csv"):
+            with self.subTest(form):
+                ledger, _ = self.run_offline("transport: file, path: %s, format: %s, rotation: {size: 1048576}"
+                                             % (self.path("flows." + form), form), capture=capture)
+                self.assertEqual(ledger["flows"]["exported"], flows)
+                names = sorted(glob.glob(self.path("flows-*." + form)))
+                self.assertGreater(len(names), 2)
+                self.assertLessEqual(max(map(os.path.getsize, names)), 1 << 20)
+                lines = [self.lines(name) for name in names]
+                heads = len(names) if form == "csv" else 0
+                self.assertEqual(sum(each[0].startswith("flowStartMilliseconds,") for each in lines), heads)
+                self.assertEqual(sum(map(len, lines)), flows + heads)
+                if form == "json":
+                    self.check_numbers(read_lines(*names))
+
+    def test_standard_output(self):
+        result = subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, "-n", "127.0.0.1:4739", "--set",
+                                 "export.collectors=[{transport: file, path: /dev/stdout, format: json}]"],
+                                capture_output=True, timeout=60)
+        self.assertEqual(result.returncode, harness.EX_OK, result.stderr)
+        self.assertEqual(totals(lines_of(result.stdout)), TOTALS)
+
+    def test_a_full_disk_is_an_error_and_an_account(self):
+        ledger, log = self.run_offline("transport: file, path: /dev/full, format: json", expect=harness.EX_IOERR)
+        self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost_by_cause"]["write_failed"]), (0, harness.DEMO_FLOWS))
+        self.assertIn("No space left on device", log)
+
+    def test_what_cannot_be_is_refused(self):
+        for collector, fault in (
+                ("host: 192.0.2.1, format: json", "format is json, but transport is udp"),
+                ("host: 192.0.2.1, transport: tcp, format: json", "port is missing"),
+                ("host: 192.0.2.1, transport: tcp, port: 9, format: csv", "format is csv, but transport is not file"),
+                ("transport: file, path: /tmp/x, format: json, profile: nfdump", "profile is given, but format is json"),
+                ("transport: file, path: /tmp/x, format: json, sampling: none", "sampling is given, but format is json"),
+                ("transport: file, path: /tmp/x, format: csv, timestamps: nanoseconds", "timestamps is given, but format is csv")):
+            with self.subTest(collector):
+                result = self.tributaryd("--read", harness.DEMO, "-n", "127.0.0.1:4739", "--check-config", "--set",
+                                         "export.collectors=[{%s}]" % collector, expect=harness.EX_CONFIG)
+                self.assertIn("export.collectors.0." + fault, result.stderr)
+
+
+class Live(Case):
+    def probe(self, collector):
+        return harness.Process(
+            harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n", "127.0.0.1:4739", "--stats",
+            self.path("stats.json"), *(part for setting in (
+                "export.collectors=[{%s}]" % collector, "export.probe.name=" + PROBE, "flows.max-flows=4096",
+                "flows.idle-timeout=1", "flows.active-timeout=1", "export.flush-interval=0.05", "export.drain-timeout=1")
+                for part in ("--set", setting)))
+
+    def end(self, daemon):
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        return ledger
+
+    def wait_for_packets(self, daemon, term):
+        daemon.wait_for_log("control: ")
+        daemon.wait_for(lambda: daemon.stats()["packets"][term] == harness.DEMO_PACKETS, 60, "all records")
+
+    def test_a_part_of_a_killed_run_is_cut_to_whole_lines(self):
+        for form in ("json", "csv"):
+            with self.subTest(form), harness.huge_pages():
+                collector = "transport: file, path: %s, format: %s, rotation: {interval: 3600, fsync: true}" % (
+                    self.path("flows." + form), form)
+                with self.probe(collector) as daemon:
+                    daemon.wait_for_log("ready")
+                    self.wait_for_packets(daemon, "exported")
+                    self.assertEqual(daemon.end(signal.SIGKILL), -signal.SIGKILL)
+                part, = glob.glob(self.path("flows-*.%s.part" % form))
+                with open(part, "ab") as out:
+                    out.write(b'{"@type":"ipf')
+                with self.probe(collector) as daemon:
+                    daemon.wait_for_log("is finished now, without the last 13 octets, of a line")
+                    self.wait_for_packets(daemon, "exported")
+                    self.end(daemon)
+                names = sorted(glob.glob(self.path("flows-*." + form)))
+                self.assertEqual(len(names), 2)
+                self.assertIn(part[:-len(".part")], names)
+                if form == "json":
+                    self.check_numbers(read_lines(*names), streams=2)
+                    for name in names:
+                        self.assertEqual(totals(read_lines(name)), TOTALS)
+                for name in names:
+                    with open(name) as lines:
+                        self.assertEqual(lines.read().count("flowStartMilliseconds,"), 1 if form == "csv" else 0)
+
+    def test_lines_wait_in_a_spool_across_a_restart(self):
+        port = harness.free_port()
+        spool = self.path("spool")
+        collector = "transport: tcp, host: 127.0.0.1, port: %d, format: json, buffer: 65536, spool: {directory: %s}" % (port, spool)
+        with harness.huge_pages():
+            with self.probe(collector) as daemon:
+                daemon.wait_for_log("ready")
+                daemon.wait_for_received(harness.DEMO_FRAMES)
+                ledger = self.end(daemon)
+            self.assertEqual(ledger["packets"]["spooled"], harness.DEMO_PACKETS)
+            with Collector(port=port) as other:
+                with self.probe(collector) as daemon:
+                    daemon.wait_for_log("ready")
+                    self.wait_for_packets(daemon, "exported")
+                    ledger = self.end(daemon)
+            records = lines_of(b"".join(map(bytes, other.streams)))
+        self.check_numbers(records, streams=2)
+        self.assertEqual(totals(records), tuple(2 * each for each in TOTALS))
+        self.assertEqual(ledger["packets"]["exported"], harness.DEMO_PACKETS)
+
+
+if __name__ == "__main__":
+    harness.main()
