@@ -35,6 +35,20 @@ void check_place(const CollectorOptions& collector, const Section& section) {
                    " is given, but transport is not file; must be left out (or transport file)");
 }
 
+const char* format_name(RecordFormatKind format) {
+    switch (format) {
+        case RecordFormatKind::json:
+            return "json";
+        case RecordFormatKind::csv:
+            return "csv";
+        case RecordFormatKind::flowmessage:
+            return "flowmessage";
+        case RecordFormatKind::ipfix:
+            break;
+    }
+    return "ipfix";
+}
+
 /// The keys of IPFIX alone.
 void check_format(const CollectorOptions& collector, const Section& section) {
     if (collector.format == RecordFormatKind::ipfix) {
@@ -42,17 +56,19 @@ void check_format(const CollectorOptions& collector, const Section& section) {
     }
     const CollectorOptions unset;
     const bool is_csv = collector.format == RecordFormatKind::csv;
-    const std::string format = is_csv ? "csv" : "json";
+    const std::string format = format_name(collector.format);
     const std::string words = " is given, but format is " + format + "; must be left out (";
-    section.demand("format", collector.transport != TransportKind::udp || is_csv,
-                   " is json, but transport is udp; must be ipfix (or transport tcp, tls or file)");
+    section.demand(
+        "format", collector.transport != TransportKind::udp || is_csv,
+        " is " + format + ", but transport is udp; must be ipfix (or transport tcp, tls or file)");
     section.demand("format", collector.transport == TransportKind::file || !is_csv,
                    " is csv, but transport is not file; must be ipfix or json (or transport file)");
     const bool has_port =
         is_csv || collector.transport == TransportKind::file || collector.port != 0;
-    section.demand("port", has_port,
-                   " is missing; must be the port of the program that reads the lines (format is "
-                   "json)");
+    section.demand(
+        "port", has_port,
+        " is missing; must be the port of the program that reads the records (format is " + format +
+            ")");
     if (collector.profile != unset.profile) {  // it has set some of the keys below
         section.demand("profile", false, words + "profiles are those of IPFIX collectors)");
         return;
@@ -62,7 +78,7 @@ void check_format(const CollectorOptions& collector, const Section& section) {
     section.demand("options", collector.options == unset.options,
                    words + "options records are of IPFIX alone)");
     section.demand("tcp-control-bits", collector.tcp_control_bits == unset.tcp_control_bits,
-                   words + (is_csv ? "flags are a number)" : "flags are text)"));
+                   words + "it is of IPFIX alone)");
     const char* const columns = "its columns are always the same)";
     section.demand("timestamps", !is_csv || collector.timestamps == unset.timestamps,
                    words + columns);

@@ -148,10 +148,13 @@ std::vector<Key<CollectorOptions>> place_keys() {
             "format",
             choice(&O::format, {{"ipfix", RecordFormatKind::ipfix},
                                 {"json", RecordFormatKind::json},
-                                {"csv", RecordFormatKind::csv}}),
+                                {"csv", RecordFormatKind::csv},
+                                {"flowmessage", RecordFormatKind::flowmessage}}),
             "how records are written: ipfix; json, a line for each record, for tcp, tls and file, "
-            "with a port that is given; csv, with a header, for file; docs/export.md has the "
-            "lines"),
+            "with a port that is given; csv, with a header, for file (docs/export.md); "
+            "flowmessage, "
+            "goflow2's protobuf messages with their lengths in front, where json can be "
+            "(docs/messages.md)"),
         value("host", host_text(), "the collector; not for file"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file"),

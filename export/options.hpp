@@ -19,8 +19,9 @@ enum class TransportKind : std::uint8_t { udp, tcp, tls, file };
 /// How records are written for a collector.
 enum class RecordFormatKind : std::uint8_t {
     ipfix,
-    json,  ///< lines, with IPFIXcol2's names
-    csv,   ///< lines, with the columns of `tributary flows --csv`
+    json,         ///< lines, with IPFIXcol2's names
+    csv,          ///< lines, with the columns of `tributary flows --csv`
+    flowmessage,  ///< goflow2's protobuf messages, with their lengths in front
 };
 
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.

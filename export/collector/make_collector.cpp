@@ -9,6 +9,7 @@
 #include "export/ipfix/ipfix_format.hpp"
 #include "export/messages/csv_encoder.hpp"
 #include "export/messages/flow_csv.hpp"
+#include "export/messages/flow_message_encoder.hpp"
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
 #include "export/messages/stream_identity.hpp"
@@ -41,11 +42,27 @@ std::unique_ptr<MessageFormat> make_csv(const CollectorParts& parts) {
         collector, parts.metering);
 }
 
+/// FlowMessages are of uniflows, whatever the collector's `direction` is.
+std::unique_ptr<MessageFormat> make_flow_messages(const CollectorParts& parts) {
+    CollectorOptions collector = parts.collector();
+    collector.direction = FlowDirection::uniflow;
+    const MeteringProcess sent = metering_as_sent(parts.metering, collector);
+    auto encoder = std::make_unique<FlowMessageEncoder>(
+        new_stream(parts.options, collector),
+        encoder_options(parts.options, collector, parts.metering), sent, sent.layouts());
+    return std::make_unique<RecordFormat>(
+        RecordFormatParts{.encoder = std::move(encoder),
+                          .framing = std::make_unique<DelimitedFraming>("FlowMessages")},
+        collector, parts.metering);
+}
+
 std::unique_ptr<MessageFormat> make_format(const CollectorParts& parts) {
     const CollectorOptions& collector = parts.collector();
     switch (collector.format) {
         case RecordFormatKind::json:
             return make_json(parts);
+        case RecordFormatKind::flowmessage:
+            return make_flow_messages(parts);
         case RecordFormatKind::csv:
             return make_csv(parts);
         case RecordFormatKind::ipfix:

@@ -41,9 +41,9 @@ public:
     [[nodiscard]] std::size_t encode(std::size_t layout, const std::byte* record,
                                      std::uint64_t sequence,
                                      std::span<std::byte> out) noexcept override;
-    /// The time at which the next records leave: time_received_ns. It is never before a record's
-    /// end, so that records have one before the first call too.
-    void set_time(Timestamp wall) noexcept { time_ = wall; }
+    /// For time_received_ns, which is never before a record's end, so that records have one before
+    /// the first call too.
+    void set_time(Timestamp wall) noexcept override { time_ = wall; }
 
     /// Names of elements that records have and messages do not, sorted.
     [[nodiscard]] const std::vector<std::string>& not_carried() const noexcept {

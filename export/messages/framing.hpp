@@ -73,4 +73,30 @@ private:
     std::string_view name_;
 };
 
+/// Whether octets are whole messages of a protobuf type, each with its length in front, and none is
+/// empty or longer than kMostDelimited.
+[[nodiscard]] bool are_delimited(MessageView octets) noexcept;
+inline constexpr std::size_t kMostDelimited = 16'383;  ///< octets whose length has two octets
+
+/// Each record is a protobuf message with its length in front, as protobuf's own functions for
+/// streams of messages write and read it (`writeDelimitedTo`, ClickHouse's format Protobuf).
+class DelimitedFraming final : public Framing {
+public:
+    /// @param name  of the type, for spools; outlives the framing
+    explicit DelimitedFraming(std::string_view name) noexcept : name_(name) {}
+
+    [[nodiscard]] std::size_t octets_before() const noexcept override { return 2; }
+    [[nodiscard]] std::size_t octets_behind() const noexcept override { return 0; }
+    /// @param encoded  1 .. kMostDelimited
+    [[nodiscard]] std::size_t complete(std::span<std::byte> item, std::size_t encoded,
+                                       const FramedRecord& record) noexcept override;
+    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+    [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
+    [[nodiscard]] IsMessage is_message() const noexcept override { return are_delimited; }
+    [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
+
+private:
+    std::string_view name_;
+};
+
 }  // namespace tributary

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "parsers/units.hpp"
+
 namespace tributary {
 
 /// What every record of a stream says of its origin.
@@ -40,6 +42,9 @@ public:
     [[nodiscard]] virtual std::size_t encode(std::size_t layout, const std::byte* record,
                                              std::uint64_t sequence,
                                              std::span<std::byte> out) noexcept = 0;
+
+    /// The wall clock as the last message left, for encoders whose records have such a time.
+    virtual void set_time(Timestamp /*wall*/) noexcept {}
 };
 
 }  // namespace tributary

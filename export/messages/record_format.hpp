@@ -51,6 +51,9 @@ public:
                                       OutgoingMessage& open) noexcept override;
     void close(OutgoingMessage& open) override;
     void discard(OutgoingMessage& open) noexcept override;
+    void stamp(OutgoingMessage& /*message*/, ExportTime now) noexcept override {
+        parts_.encoder->set_time(now.wall);
+    }
     void restart_session() noexcept override { is_header_due_ = !parts_.header.empty(); }
     [[nodiscard]] std::optional<Ahead> next_ahead(std::chrono::nanoseconds now) noexcept override;
     void take_back_ahead() noexcept override { is_header_due_ = true; }

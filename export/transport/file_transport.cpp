@@ -55,7 +55,7 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
       path_(collector.path),
       rotation_(collector.rotation),
       content_(collector.format == RecordFormatKind::ipfix ? FileContent::ipfix
-                                                           : FileContent::ipfix_or_lines),
+                                                           : FileContent::any_format),
       replaces_(collector.replaces_file) {
     std::vector<std::string> parts;
     if (rotation_.is_on()) {

@@ -60,6 +60,38 @@ std::uint64_t end_of_lines(int file, std::uint64_t size) {
     return 0;
 }
 
+/// Where the whole messages of a file of delimited protobuf messages end.
+/// @source  protobuf.dev/programming-guides/encoding: varints; ours have lengths of two octets at
+///          most (DelimitedFraming)
+std::uint64_t end_of_delimited(int file, std::uint64_t size) noexcept {
+    constexpr unsigned kMore = 0x80;
+    constexpr unsigned kBits = 7;
+    std::uint64_t at = 0;
+    std::array<unsigned char, 2> head{};
+    while (at < size && read_at(file, head, at)) {
+        const bool is_long = head[0] >= kMore;
+        const std::uint64_t length =
+            is_long ? (head[0] & ~kMore) | unsigned{head[1]} << kBits : head[0];
+        const std::uint64_t octets = (is_long ? 2 : 1) + length;
+        if (length == 0 || (is_long && head[1] >= kMore) || octets > size - at) {
+            break;
+        }
+        at += octets;
+    }
+    return at;
+}
+
+/// Whether a file begins with a FlowMessage: behind its length is its type, IPFIX.
+bool has_flow_messages(int file) noexcept {
+    constexpr unsigned kMore = 0x80;
+    std::array<unsigned char, 4> head{};
+    if (!read_at(file, head, 0)) {
+        return false;
+    }
+    const std::size_t at = head[0] >= kMore ? 2 : 1;
+    return head.at(at) == 0x08 && head.at(at + 1) == 0x04;
+}
+
 /// Whether a file begins with text: no IPFIX does.
 bool is_text(int file) noexcept {
     std::array<unsigned char, 1> first{};
@@ -82,6 +114,13 @@ bool is_zero_from(int file, std::uint64_t at) {
     }
 }
 
+std::uint64_t end_of_records(int file, std::uint64_t size, bool is_delimited, bool has_lines) {
+    if (is_delimited) {
+        return end_of_delimited(file, size);
+    }
+    return has_lines ? end_of_lines(file, size) : end_of_messages(file, size);
+}
+
 /// @param file  is locked
 FormerPart mend_locked(const std::string& name, int file, FileContent content) {
     struct stat status {};
@@ -92,8 +131,10 @@ FormerPart mend_locked(const std::string& name, int file, FileContent content) {
         return {.is_whole = false, .note = {}, .failure = name + " is not a regular file"};
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    const bool has_lines = content == FileContent::ipfix_or_lines && is_text(file);
-    const std::uint64_t end = has_lines ? end_of_lines(file, size) : end_of_messages(file, size);
+    const bool is_any = content == FileContent::any_format;
+    const bool is_delimited = is_any && has_flow_messages(file);
+    const bool has_lines = is_any && !is_delimited && is_text(file);
+    const std::uint64_t end = end_of_records(file, size, is_delimited, has_lines);
     const std::string unit = has_lines ? "line" : "message";
     const std::string rest = std::to_string(size - end) + " octets";
     const bool is_torn = size - end <= kLongestMessage || is_zero_from(file, end);

@@ -34,7 +34,7 @@ void refuse_other_writer(const std::string& path, const std::vector<std::string>
 /// What the files of a rotation may hold: those of a former run may be of another format.
 enum class FileContent : std::uint8_t {
     ipfix,
-    ipfix_or_lines,  ///< IPFIX, or text
+    any_format,  ///< IPFIX, text, or FlowMessages
 };
 
 /// Cuts the file of a former run to whole messages, or whole lines: what the end cuts is removed. A

@@ -107,7 +107,7 @@ class FlowMessages(harness.TestCase):
             shutil.copyfile(os.path.join(module["Dir"], "pb", "flow.proto"), os.path.join(folder, "flow.proto"))
         return folder
 
-    def decoded(self):
+    def decoded(self, path):
         harness.need("protoc")
         if subprocess.run(["/usr/bin/python3", "-c", "import google.protobuf"], capture_output=True).returncode != 0:
             self.skipTest("not installed: python3-protobuf")
@@ -115,7 +115,7 @@ class FlowMessages(harness.TestCase):
         for folder, name in ((self.schema(), "flow.proto"), (ours, "tributary_flow.proto")):
             subprocess.run(["protoc", "-I", folder, "--python_out", self.directory, name], check=True, timeout=60)
         reader = os.path.join(harness.ROOT, "tests", "system", "flow_message_reader.py")
-        lines = subprocess.run(["/usr/bin/python3", reader, self.directory, self.messages], capture_output=True, text=True,
+        lines = subprocess.run(["/usr/bin/python3", reader, self.directory, path], capture_output=True, text=True,
                                timeout=120, check=True).stdout
         return [json.loads(line) for line in lines.splitlines()]
 
@@ -127,7 +127,7 @@ class FlowMessages(harness.TestCase):
         flows = subprocess.run([harness.TRIBUTARY, "flows", "--json", self.ipfix], capture_output=True, text=True, timeout=60,
                                check=True).stdout
         rows = [json.loads(line) for line in flows.splitlines()]
-        messages = self.decoded()
+        messages = self.decoded(self.messages)
         self.assertEqual((len(rows), len(messages)), (RECORDS, RECORDS))
         names = self.our_names()
         met = set()
@@ -136,6 +136,26 @@ class FlowMessages(harness.TestCase):
             self.assertEqual(ours, expected_ours(row, number, names), row)
             met |= set(ours)
         self.assertEqual(set(names) - met, {"selector_id"})  # of probes whose inputs differ in sampling
+
+    def test_a_capture_into_a_file(self):
+        for direction in ("uniflow", "biflow"):  # of a biflow both directions are messages
+            path, messages = self.path(direction + ".messages"), harness.DEMO_FLOWS
+            collectors = "[{transport: file, path: %s, format: flowmessage}]" % path
+            self.tributaryd("--read", harness.DEMO, "--stats", self.path("stats.json"), "-n", "127.0.0.1:4739",
+                            *(word for setting in ("export.collectors=" + collectors, "flows.direction=" + direction,
+                                                   "export.probe.name=west-1", "export.probe.address=192.0.2.9",
+                                                   "export.observation-domain=7") for word in ("--set", setting)))
+            decoded = self.decoded(path)
+            self.assertEqual(len(decoded), messages)
+            self.assertEqual(sum(flow["packets"] for flow, _ in decoded), harness.DEMO_PACKETS)
+            self.assertEqual(sum(flow["bytes"] for flow, _ in decoded), harness.DEMO_OCTETS)
+            self.assertEqual([ours["stream_sequence"] for _, ours in decoded], list(range(messages)))
+            for flow, ours in decoded:
+                self.assertEqual((flow["sampler_address"], flow["observation_domain_id"], flow["sampling_rate"]),
+                                 (packed("192.0.2.9"), 7, 1))
+                self.assertEqual((ours["probe_name"], ours["stream"]), ("west-1", decoded[0][1]["stream"]))
+                self.assertGreaterEqual(flow["time_received_ns"], flow["time_flow_end_ns"])
+            self.check_ledger(harness.read_json(self.path("stats.json")))
 
     def compare(self):
         work = os.path.join(CACHE, "compare")
