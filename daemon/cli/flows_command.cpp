@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cli/flows_command.hpp"
 
+#include <fcntl.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <optional>
+#include <system_error>
 
 #include "export/listing/flow_measure.hpp"
 #include "export/listing/printable_text.hpp"
@@ -88,6 +94,32 @@ FlowWindow window_of(const CLI::App& command, const ListingArguments& arguments)
     return window;
 }
 
+int list_to(std::ostream& out, const FlowListingOptions& options) {
+    return explain_listing(list_flows(options, out,
+                                      [](const std::string& warning) {
+                                          std::cerr << kProgram << ": " << warning << '\n';
+                                      }),
+                           kProgram);
+}
+
+/// Creates a file. What exists and is no file, such as a FIFO, is opened. @return  errno; 0: open
+int open_new(const std::string& path, std::ofstream& out) {
+    std::error_code unknown;
+    const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+    const bool is_other =
+        std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+    if (!is_other) {
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (file < 0) {
+            return errno;
+        }
+        ::close(file);
+    }
+    errno = 0;
+    out.open(path, std::ios::binary);
+    return out ? 0 : errno;
+}
+
 }  // namespace
 
 void add_listing_options(CLI::App& command, ListingArguments& arguments) {
@@ -163,14 +195,45 @@ void add_flows(CLI::App& app, ListingArguments& arguments) {
                      "'-' is standard input")
         ->required();
     add_listing_options(*flows, arguments);
+    CLI::Option* const write =
+        flows
+            ->add_option(
+                "--write", arguments.write,
+                "writes the flows to a new file instead, as --format says; '-' is standard\n"
+                "output. A file that exists is refused")
+            ->option_text("FILE")
+            ->excludes("--json")
+            ->excludes("--csv")
+            ->excludes("--by");
+    CLI::Option* const format =
+        flows
+            ->add_option("--format", arguments.write_format,
+                         "with --write: json, as a collector with format json gets records, or csv")
+            ->check(CLI::IsMember({"json", "csv"}))
+            ->option_text("json|csv");
+    write->needs(format);
+    format->needs(write);
 }
 
 int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
-    return explain_listing(list_flows(listing_options(flows, arguments), std::cout,
-                                      [](const std::string& warning) {
-                                          std::cerr << kProgram << ": " << warning << '\n';
-                                      }),
-                           kProgram);
+    const FlowListingOptions& options = listing_options(flows, arguments);
+    if (flows.count("--write") == 0) {
+        return list_to(std::cout, options);
+    }
+    arguments.options.format =
+        arguments.write_format == "json" ? ListingFormat::entry_json : ListingFormat::csv;
+    if (arguments.write == "-") {
+        return list_to(std::cout, options);
+    }
+    std::ofstream out;
+    if (const int error = open_new(arguments.write, out); error != 0) {
+        std::cerr << kProgram << ": " << printable(arguments.write) << ": "
+                  << (error == EEXIST ? "exists, and is not overwritten"
+                                      : std::generic_category().message(error))
+                  << '\n';
+        return EX_IOERR;
+    }
+    return list_to(out, options);
 }
 
 }  // namespace tributary

@@ -24,6 +24,8 @@ struct ListingArguments {
     std::string by;
     std::string since;
     std::string until;
+    std::string write;         ///< of `flows` alone: a file for the listing; "-": standard output
+    std::string write_format;  ///< "json" or "csv"
 };
 
 /// Adds the options of a listing: --json, --csv, --sort, --top, --filter, --by, --since and

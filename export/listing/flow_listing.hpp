@@ -30,8 +30,9 @@ enum class FlowOrder : std::uint8_t {
 
 enum class ListingFormat : std::uint8_t {
     table,
-    json,  ///< one object a line
-    csv,   ///< a header, and one line a flow
+    json,        ///< one object a line
+    csv,         ///< a header, and one line a flow
+    entry_json,  ///< one object a line, as a collector with `format: json` gets it
 };
 
 struct FlowListingOptions {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "export/listing/entry_json.hpp"
 #include "export/listing/flow_json.hpp"
 #include "export/listing/group_listing.hpp"
 #include "export/messages/flow_csv.hpp"
@@ -129,7 +130,16 @@ void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
 }
 
 std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& record) const {
-    return options_.format == ListingFormat::json ? record_json(record) : flow_csv(flow, counts_);
+    switch (options_.format) {
+        case ListingFormat::json:
+            return record_json(record);
+        case ListingFormat::entry_json:
+            return entry_json(record);
+        case ListingFormat::csv:
+        case ListingFormat::table:
+            break;
+    }
+    return flow_csv(flow, counts_);
 }
 
 void ListingWriter::finish() {

@@ -183,6 +183,53 @@ class Offline(Case):
                 self.assertIn("export.collectors.0." + fault, result.stderr)
 
 
+class Convert(Case):
+    """`tributary flows --write`."""
+
+    SETTINGS = ("flows.direction=biflow", "flows.tcp-analysis=true", "export.fields=[extremes, layer2, tunnel]")
+
+    def convert(self, *arguments, expect=harness.EX_OK):
+        result = subprocess.run([harness.TRIBUTARY, "flows", *arguments], capture_output=True, timeout=60)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return result
+
+    def test_json_is_what_the_collector_gets(self):
+        live = self.path("live.json")
+        self.run_offline("transport: file, path: %s, format: json" % live, *self.SETTINGS)
+        self.convert(self.ipfix(*self.SETTINGS), "--write", self.path("made.json"), "--format", "json")
+        made = read_lines(self.path("made.json"))
+        self.assertEqual(totals(made), TOTALS)
+        for record, other in zip(read_lines(live), made, strict=True):
+            for name in ("tributary:probeName", "tributary:streamId", "tributary:sequenceNumber"):
+                del record[name]
+            self.assertEqual(list(record.items()), list(other.items()))
+
+    def test_csv_is_the_listing(self):
+        ipfix, made = self.ipfix(), self.path("made.csv")
+        self.convert(ipfix, "--write", made, "--format", "csv", "--filter", "udp")
+        with open(made, "rb") as lines:
+            self.assertEqual(lines.read(), self.convert(ipfix, "--csv", "--filter", "udp").stdout)
+
+    def test_standard_output_has_what_is_selected(self):
+        records = lines_of(self.convert(self.ipfix(), "--write", "-", "--format", "json", "--filter", "udp").stdout)
+        self.assertEqual({record["iana:protocolIdentifier"] for record in records}, {"UDP"})
+
+    def test_a_file_that_exists_stays(self):
+        ipfix, kept = self.ipfix(), self.path("kept", "mine")
+        result = self.convert(ipfix, "--write", kept, "--format", "json", expect=harness.EX_IOERR)
+        self.assertIn(b"kept: exists, and is not overwritten", result.stderr)
+        with open(kept) as text:
+            self.assertEqual(text.read(), "mine")
+        self.convert(ipfix, "--write", "/dev/full", "--format", "json", expect=harness.EX_IOERR)
+
+    def test_what_cannot_be_written_is_refused(self):
+        for arguments in (("--write", "-"), ("--format", "json"), ("--write", "-", "--format", "xml"),
+                          ("--write", "-", "--format", "json", "--by", "src-net"),
+                          ("--write", "-", "--format", "json", "--csv"), ("--write", "-", "--format", "csv", "--json")):
+            with self.subTest(arguments):
+                self.convert(self.path("any.ipfix"), *arguments, expect=harness.EX_USAGE)
+
+
 class Live(Case):
     def probe(self, collector):
         return harness.Process(
