@@ -42,7 +42,7 @@ struct Mixed {
 TEST_CASE("TemplatesAhead: a message is read by a decoder that has heard nothing",
           "[export][unit]") {
     Mixed mixed;
-    const std::size_t stride = GENERATE(5, 7, 31, 100);
+    const std::size_t stride = GENERATE(5U, 7U, 31U, 100U);
     const Octets data = mixed.message(stride);
     IpfixDecoder without;
     CHECK_THROWS_AS(without.decode(data), IpfixFault);
