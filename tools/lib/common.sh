@@ -28,6 +28,20 @@ trap run_cleanups EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+service_policy=/usr/sbin/policy-rc.d
+# Servers among the packages must not start when they are installed: tests start their own. A policy that is there stays.
+forbid_services() {
+    [ ! -e "$service_policy" ] || return 0
+    on_exit allow_services
+    service_policy_is_ours=1
+    printf '#!/bin/sh\nexit 101\n' >"$service_policy"
+    chmod +x "$service_policy"
+}
+allow_services() {
+    [ -z "${service_policy_is_ours:-}" ] || rm -f "$service_policy"
+    service_policy_is_ours=
+}
+
 # install_missing GROUP...: the packages of these groups that are not there yet; a second run touches nothing.
 install_missing() {
     local group package missing=()
@@ -41,14 +55,10 @@ install_missing() {
     fi
     say "installing: ${missing[*]}"
     local apt=(apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
-    # Servers among the packages must not start: tests start their own.
-    if [ ! -e /usr/sbin/policy-rc.d ]; then
-        on_exit rm -f /usr/sbin/policy-rc.d
-        printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
-        chmod +x /usr/sbin/policy-rc.d
-    fi
+    forbid_services
     "${apt[@]}" update >/dev/null
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+    allow_services
 }
 
 # configure DIR [MESON OPTION...]: the first time only.
