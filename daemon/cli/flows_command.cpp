@@ -94,6 +94,14 @@ FlowWindow window_of(const CLI::App& command, const ListingArguments& arguments)
     return window;
 }
 
+/// @param word  of --format
+ListingFormat format_of(const std::string& word) {
+    if (word == "json") {
+        return ListingFormat::entry_json;
+    }
+    return word == "csv" ? ListingFormat::csv : ListingFormat::ipfix;
+}
+
 int list_to(std::ostream& out, const FlowListingOptions& options) {
     return explain_listing(list_flows(options, out,
                                       [](const std::string& warning) {
@@ -207,10 +215,12 @@ void add_flows(CLI::App& app, ListingArguments& arguments) {
             ->excludes("--by");
     CLI::Option* const format =
         flows
-            ->add_option("--format", arguments.write_format,
-                         "with --write: json, as a collector with format json gets records, or csv")
-            ->check(CLI::IsMember({"json", "csv"}))
-            ->option_text("json|csv");
+            ->add_option(
+                "--format", arguments.write_format,
+                "with --write: json, as a collector with format json gets records, csv, or\n"
+                "ipfix, the records as they are, not sorted")
+            ->check(CLI::IsMember({"json", "csv", "ipfix"}))
+            ->option_text("json|csv|ipfix");
     write->needs(format);
     format->needs(write);
 }
@@ -220,8 +230,12 @@ int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
     if (flows.count("--write") == 0) {
         return list_to(std::cout, options);
     }
-    arguments.options.format =
-        arguments.write_format == "json" ? ListingFormat::entry_json : ListingFormat::csv;
+    arguments.options.format = format_of(arguments.write_format);
+    const bool is_sorted = flows.count("--sort") != 0 || flows.count("--top") != 0;
+    if (is_sorted && arguments.options.format == ListingFormat::ipfix) {
+        throw CLI::ValidationError(
+            "--format", "is ipfix, but --sort or --top is given: records are written as read");
+    }
     if (arguments.write == "-") {
         return list_to(std::cout, options);
     }

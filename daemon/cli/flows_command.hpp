@@ -25,7 +25,7 @@ struct ListingArguments {
     std::string since;
     std::string until;
     std::string write;         ///< of `flows` alone: a file for the listing; "-": standard output
-    std::string write_format;  ///< "json" or "csv"
+    std::string write_format;  ///< "json", "csv" or "ipfix"
 };
 
 /// Adds the options of a listing: --json, --csv, --sort, --top, --filter, --by, --since and

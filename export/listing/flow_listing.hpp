@@ -33,6 +33,7 @@ enum class ListingFormat : std::uint8_t {
     json,        ///< one object a line
     csv,         ///< a header, and one line a flow
     entry_json,  ///< one object a line, as a collector with `format: json` gets it
+    ipfix,       ///< the records themselves; neither sorted nor `top`
 };
 
 struct FlowListingOptions {

@@ -91,7 +91,8 @@ ListingWriter::ListingWriter(const FlowListingOptions& options, std::ostream& ou
       table_(out),
       ranked_flows_(options.top),
       ranked_lines_(options.top),
-      groups_(options.by) {}
+      groups_(options.by),
+      ipfix_(out) {}
 
 void ListingWriter::add(const IpfixRecord& record) {
     print_header();
@@ -100,6 +101,8 @@ void ListingWriter::add(const IpfixRecord& record) {
                                options_.window.is_endless();
         if (options_.format == ListingFormat::json && wants_all) {
             print_line(record_json(record));
+        } else if (options_.format == ListingFormat::ipfix && wants_all) {
+            write_ipfix(record);
         }
         return;
     }
@@ -116,6 +119,10 @@ void ListingWriter::add(const IpfixRecord& record) {
 }
 
 void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
+    if (options_.format == ListingFormat::ipfix) {
+        write_ipfix(record);
+        return;
+    }
     const bool in_lines = options_.format != ListingFormat::table;
     if (!ranked_) {
         in_lines ? print_line(line_of(flow, record)) : print_row(flow);
@@ -136,6 +143,7 @@ std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& reco
         case ListingFormat::entry_json:
             return entry_json(record);
         case ListingFormat::csv:
+        case ListingFormat::ipfix:
         case ListingFormat::table:
             break;
     }
@@ -147,6 +155,7 @@ void ListingWriter::finish() {
     ranked_lines_.drain([this](const std::string& line) { print_line(line); });
     ranked_flows_.drain([this](const FlowView& flow) { print_row(flow); });
     errno = 0;
+    ipfix_.finish();
     if (!options_.by.empty()) {
         print_groups();
     } else if (options_.format == ListingFormat::table) {
@@ -188,6 +197,12 @@ void ListingWriter::print_header() {
 void ListingWriter::print_line(const std::string& line) {
     errno = 0;
     out_ << line << '\n';
+    check_output();
+}
+
+void ListingWriter::write_ipfix(const IpfixRecord& record) {
+    errno = 0;
+    ipfix_.add(record);
     check_output();
 }
 

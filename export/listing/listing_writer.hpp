@@ -10,6 +10,7 @@
 #include "export/listing/flow_listing.hpp"
 #include "export/listing/flow_ranking.hpp"
 #include "export/listing/flow_table.hpp"
+#include "export/listing/ipfix_writer.hpp"
 
 namespace tributary {
 
@@ -47,6 +48,7 @@ private:
     [[nodiscard]] std::string line_of(const FlowView& flow, const IpfixRecord& record) const;
     void print_header();
     void print_line(const std::string& line);
+    void write_ipfix(const IpfixRecord& record);
     void print_row(const FlowView& flow);
     void print_groups();
     void print_summary(std::uint64_t shown, std::uint64_t all);
@@ -61,6 +63,7 @@ private:
     FlowRanking<FlowView> ranked_flows_;
     FlowRanking<std::string> ranked_lines_;
     FlowGroups groups_;
+    IpfixWriter ipfix_;
     ListingTotals totals_;
     std::uint64_t printed_{};
 };

@@ -210,6 +210,21 @@ class Convert(Case):
         with open(made, "rb") as lines:
             self.assertEqual(lines.read(), self.convert(ipfix, "--csv", "--filter", "udp").stdout)
 
+    def test_ipfix_has_the_same_records_and_options(self):
+        ipfix, made = self.ipfix(*self.SETTINGS), self.path("made.ipfix")
+        self.convert(ipfix, "--write", made, "--format", "ipfix")
+
+        def bare(path, *arguments):
+            return [{name: value for name, value in record.items() if name not in ("@template", "@sequence")}
+                    for record in self.all_records(path, *arguments)]
+        self.assertEqual(bare(made), bare(ipfix))
+        self.assertGreater(len(self.options(made)), 0)
+        os.unlink(made)
+        self.convert(ipfix, "--write", made, "--format", "ipfix", "--filter", "udp")
+        self.assertEqual(bare(made), bare(ipfix, "--filter", "udp"))
+        self.assertGreater(len(self.flows(made)), 10)
+        self.convert(ipfix, "--write", "-", "--format", "ipfix", "--top", "3", expect=harness.EX_USAGE)
+
     def test_standard_output_has_what_is_selected(self):
         records = lines_of(self.convert(self.ipfix(), "--write", "-", "--format", "json", "--filter", "udp").stdout)
         self.assertEqual({record["iana:protocolIdentifier"] for record in records}, {"UDP"})

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/listing/ipfix_writer.hpp"
+
+#include <span>
+
+#include "export/listing/ipfix_reader.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kLongestMessage = 65'535;
+constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
+constexpr std::size_t kSetHeader = 4;       // §3.3.2
+constexpr std::uint16_t kVersion = 10;
+constexpr std::uint16_t kTemplateSet = 2;
+constexpr std::uint16_t kOptionsTemplateSet = 3;
+constexpr std::uint32_t kFirstId = 256;
+constexpr std::uint32_t kLastId = 65'535;
+constexpr std::uint16_t kEnterpriseBit = 0x8000;
+constexpr std::size_t kLengthAt = 2;  // in the headers of messages and sets
+
+void append(std::string& to, std::uint64_t number, std::size_t octets) {
+    for (std::size_t left = octets; left > 0; --left) {
+        to += static_cast<char>(number >> (8 * (left - 1)) & 0xFFU);
+    }
+}
+
+void put_u16(std::string& in, std::size_t at, std::size_t number) {
+    in[at] = static_cast<char>(number >> 8U);
+    in[at + 1] = static_cast<char>(number & 0xFFU);
+}
+
+/// What stands behind the id in a template record (RFC 7011 §3.4.1, §3.4.2.2).
+std::string fields_of(const IpfixTemplate& layout) {
+    std::string text;
+    append(text, layout.fields.size(), 2);
+    if (layout.options) {
+        append(text, layout.scope_fields, 2);
+    }
+    for (const IpfixField& field : layout.fields) {
+        const bool has_enterprise = field.element->enterprise != 0;
+        append(text, field.element->number | (has_enterprise ? kEnterpriseBit : 0U), 2);
+        append(text, field.length, 2);
+        if (has_enterprise) {
+            append(text, field.element->enterprise, 4);
+        }
+    }
+    return text;
+}
+
+/// The data record (RFC 7011 §3.4.3, §7).
+std::string data_of(const IpfixRecord& record) {
+    constexpr std::size_t kLongForm = 255;
+    std::string text;
+    for (std::size_t index = 0; index < record.values.size(); ++index) {
+        const std::span<const std::byte> value = record.values[index];
+        const bool is_variable = record.layout->fields[index].length == kVariableLength;
+        if (is_variable && value.size() >= kLongForm) {
+            append(text, kLongForm, 1);
+            append(text, value.size(), 2);
+        } else if (is_variable) {
+            append(text, value.size(), 1);
+        }
+        text.append(reinterpret_cast<const char*>(value.data()), value.size());
+    }
+    return text;
+}
+
+}  // namespace
+
+IpfixWriter::IpfixWriter(std::ostream& out) : out_(out) {}
+
+void IpfixWriter::add(const IpfixRecord& record) {
+    if (!message_.empty() && (record.domain != domain_ || record.export_time != export_time_)) {
+        end_message();
+    }
+    if (message_.empty()) {
+        begin_message(record);
+    }
+    const std::uint16_t id = id_for(record);
+    const std::string octets = data_of(record);
+    if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
+        end_message();
+        begin_message(record);
+    }
+    add_set(id, octets);
+    ++records_;
+}
+
+void IpfixWriter::finish() {
+    if (!message_.empty()) {
+        end_message();
+    }
+}
+
+void IpfixWriter::begin_message(const IpfixRecord& record) {
+    domain_ = record.domain;
+    export_time_ = record.export_time;
+    append(message_, kVersion, 2);
+    append(message_, 0, 2);
+    append(message_, export_time_, 4);
+    append(message_, sequences_[domain_], 4);
+    append(message_, domain_, 4);
+}
+
+void IpfixWriter::end_set() {
+    if (set_at_ != 0) {
+        put_u16(message_, set_at_ + kLengthAt, message_.size() - set_at_);
+    }
+    set_at_ = 0;
+}
+
+void IpfixWriter::end_message() {
+    end_set();
+    if (message_.size() > kMessageHeader) {
+        put_u16(message_, kLengthAt, message_.size());
+        out_.write(message_.data(), static_cast<std::streamsize>(message_.size()));
+    }
+    sequences_[domain_] += records_;
+    records_ = 0;
+    message_.clear();
+}
+
+/// The id of the record's template, which is written if it is new.
+std::uint16_t IpfixWriter::id_for(const IpfixRecord& record) {
+    const std::string fields = fields_of(*record.layout);
+    const char* const kind = record.layout->options ? "options " : "";
+    const auto [place, is_new] = ids_.try_emplace({record.domain, kind + fields}, 0);
+    if (!is_new) {
+        return place->second;
+    }
+    const std::uint32_t id = kFirstId + next_ids_[record.domain]++;
+    if (id > kLastId) {
+        throw IpfixDataError("observation domain " + std::to_string(record.domain) +
+                             " has more templates than there are ids");
+    }
+    place->second = static_cast<std::uint16_t>(id);
+    add_template(record, place->second, fields);
+    return place->second;
+}
+
+void IpfixWriter::add_template(const IpfixRecord& record, std::uint16_t id,
+                               const std::string& fields) {
+    std::string octets;
+    append(octets, id, 2);
+    octets += fields;
+    if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
+        end_message();
+        begin_message(record);
+    }
+    add_set(record.layout->options ? kOptionsTemplateSet : kTemplateSet, octets);
+}
+
+void IpfixWriter::add_set(std::uint16_t id, const std::string& octets) {
+    if (set_at_ == 0 || open_set_ != id) {
+        end_set();
+        set_at_ = message_.size();
+        open_set_ = id;
+        append(message_, id, 2);
+        append(message_, 0, 2);
+    }
+    message_ += octets;
+}
+
+}  // namespace tributary
