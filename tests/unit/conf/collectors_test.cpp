@@ -298,3 +298,41 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
               .find("must be all, rfc5477, netflow, "
                     "netflow-where-sampled or none") != std::string::npos);
 }
+
+TEST_CASE("collectors: a format is one that the transport carries, without IPFIX's own keys",
+          "[conf][unit]") {
+    const auto has = [](const std::string& collector, const std::string& fault) {
+        const std::string text = judged(collector);
+        INFO(text);
+        CHECK(text.find(fault) != std::string::npos);
+    };
+    CHECK(judged("host: a, port: 5170, transport: tcp, format: json") == "accepted");
+    CHECK(judged("host: a, port: 5170, transport: tls, format: json, direction: uniflow") ==
+          "accepted");
+    CHECK(judged("transport: file, path: /x, format: json, timestamps: nanoseconds") == "accepted");
+    CHECK(judged("transport: file, path: /x, format: csv, enterprise-elements: false") ==
+          "accepted");
+    has("host: a, port: 5170, format: json", ".format is json, but transport is udp;");
+    has("host: a, port: 5170, transport: tcp, format: csv", ".format is csv, but transport is not");
+    has("host: a, transport: tcp, format: json", ".port is missing;");
+    has("transport: file, path: /x, format: json, profile: nfdump", ".profile is given, but");
+    has("transport: file, path: /x, format: json, options: []", ".options is given, but");
+    has("transport: file, path: /x, format: json, sampling: none", ".sampling is given, but");
+    has("transport: file, path: /x, format: json, tcp-control-bits: 1", ".tcp-control-bits is");
+    has("transport: file, path: /x, format: csv, timestamps: nanoseconds", ".timestamps is given");
+    has("transport: file, path: /x, format: csv, cert-elements: true", ".cert-elements is given");
+    has("host: a, format: xml", ".format is xml; must be ipfix, json");
+}
+
+TEST_CASE("export: a probe has a name, and an address of IPv4 or IPv6", "[conf][unit]") {
+    const auto probe = [](const std::string& keys) {
+        return load("export: {probe: {" + keys + "}}").config.export_.probe;
+    };
+    CHECK(probe("name: west-1, address: 192.0.2.9") ==
+          ProbeIdentity{.name = "west-1", .address = "192.0.2.9"});
+    CHECK(probe("address: \"2001:db8::9\"").address == "2001:db8::9");
+    CHECK(probe("") == ProbeIdentity{.name = {}, .address = {}});
+    CHECK(refusal("export: {probe: {address: here}}")
+              .find("export.probe.address is here; must be "
+                    "an IP address") != std::string::npos);
+}
