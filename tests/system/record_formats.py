@@ -291,6 +291,28 @@ class Live(Case):
                     with open(name) as lines:
                         self.assertEqual(lines.read().count("flowStartMilliseconds,"), 1 if form == "csv" else 0)
 
+    def test_a_reload_changes_the_format(self):
+        config = self.path("probe.yaml")
+
+        def configure(form):
+            with open(config, "w") as out:
+                out.write("inputs: [{device: 'net_pcap0,rx_pcap=%s'}]\nflows: {max-flows: 4096, idle-timeout: 1, active-timeout: 1}\n"
+                          "export:\n  probe: {name: %s}\n  flush-interval: 0.05\n  collectors: [{host: 127.0.0.1, port: %d, "
+                          "transport: tcp, format: %s}]\n" % (harness.DEMO, PROBE, collector.port, form))
+        with harness.huge_pages(), Collector() as collector:
+            configure("json")
+            with harness.Process(harness.TRIBUTARYD, "--config", config, "--stats", self.path("stats.json")) as daemon:
+                daemon.wait_for_log("ready")
+                self.wait_for_packets(daemon, "exported")
+                configure("ipfix")
+                daemon.send(signal.SIGHUP)
+                daemon.wait_for(lambda: len(collector.streams) == 2 and len(collector.streams[1]) > 16, 30, "another session")
+                self.end(daemon)
+        records = lines_of(bytes(collector.streams[0]))
+        self.check_numbers(records)
+        self.assertEqual(totals(records), TOTALS)
+        self.assertEqual(collector.streams[1][:2], b"\0\x0a")
+
     def test_lines_wait_in_a_spool_across_a_restart(self):
         port = harness.free_port()
         spool = self.path("spool")
