@@ -30,7 +30,7 @@ Octets octets(std::initializer_list<int> values) {
 Octets number(std::uint64_t value, std::size_t size) {
     Octets made;
     for (std::size_t at = size; at > 0; --at) {
-        made.push_back(static_cast<std::byte>(value >> (8 * (at - 1))));
+        made.push_back(at > 8 ? std::byte{0} : static_cast<std::byte>(value >> (8 * (at - 1))));
     }
     return made;
 }
