@@ -31,10 +31,16 @@ void check_combination(const CLI::App& app, const TributarydWords& words) {
     const auto given = [&app](const char* option) { return app.count(option) != 0; };
     demand(given("--read") || !given("--write"), "--write FILE is given without --read CAPTURE");
     // Checking or printing a configuration writes nothing.
-    const bool has_output = given("--write") || given("-n") || words.command_line.prints_table;
+    const bool has_output =
+        given("--write") || given("-n") || given("--export") || words.command_line.prints_table;
     demand(!given("--read") || has_output || words.is_check || words.is_dump,
-           "--read CAPTURE is given without --write FILE or -n COLLECTOR; its flows are printed "
-           "only on a terminal, and elsewhere by --write - | tributary flows -");
+           "--read CAPTURE is given without --write FILE, -n COLLECTOR or --export; its flows are "
+           "printed only on a terminal, and elsewhere by --write - | tributary flows -");
+    demand(!given("--export") || given("--read"), "--export is given without --read CAPTURE");
+    demand(!given("--export") || given("--config"), "--export is given without --config FILE");
+    demand(!given("--export") || !given("-n"),
+           "--export and -n exclude each other: collectors come from the configuration or from the "
+           "command line");
     demand(!given("-i") || given("-n"), "-i DEVICE is given without -n COLLECTOR");
     demand(!given("-n") || given("-i") || given("--read"),
            "-n COLLECTOR is given without -i DEVICE or --read CAPTURE");
@@ -115,7 +121,7 @@ CommandLine parse_command_line(std::span<const char* const> arguments, bool is_t
     // Other output on standard output does not matter here: --stats alone requests output, but no
     // records.
     line.prints_table = is_terminal && !line.captures.empty() && line.output.empty() &&
-                        line.collectors.empty() && line.stats_path.empty();
+                        line.collectors.empty() && !line.exports && line.stats_path.empty();
     check_combination(app, words);
     demand(
         !is_terminal || line.output != "/dev/stdout",
@@ -123,9 +129,10 @@ CommandLine parse_command_line(std::span<const char* const> arguments, bool is_t
     line.task = task_of(words);
     line.log_level = log_level_of(app, words);
     line.stats_interval = std::chrono::seconds(words.stats_interval);
-    line.use = line.captures.empty()     ? ConfigUse::probe
-               : line.collectors.empty() ? ConfigUse::offline
-                                         : ConfigUse::captures_to_collectors;
+    const bool has_collectors = line.exports || !line.collectors.empty();
+    line.use = line.captures.empty() ? ConfigUse::probe
+               : has_collectors      ? ConfigUse::captures_to_collectors
+                                     : ConfigUse::offline;
     if (line.config_path.empty() && line.device.empty() && line.captures.empty()) {
         line.config_path = kDefaultConfig;
     }
@@ -137,7 +144,7 @@ LoadedConfig load_config(const CommandLine& command_line, const FurtherCheck& fu
         return quick_config(command_line.device, command_line.collectors, command_line.sets,
                             further);
     }
-    if (command_line.use == ConfigUse::captures_to_collectors) {
+    if (command_line.use == ConfigUse::captures_to_collectors && !command_line.exports) {
         return captures_config(command_line.config_path, command_line.collectors, command_line.sets,
                                further);
     }

@@ -43,6 +43,7 @@ struct CommandLine {
     std::vector<std::string> sets;            ///< KEY=VALUE each
     std::vector<std::string> captures;        ///< --read, in order
     std::string output;                       ///< --write; empty: none
+    bool exports = false;                     ///< --export: to the configuration's collectors
     bool prints_table = false;                ///< with captures and no output: their flows
     std::string stats_path;                   ///< --stats; "-": standard output; empty: none
     std::chrono::seconds stats_interval{60};  ///< 0: never

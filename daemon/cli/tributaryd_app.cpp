@@ -72,6 +72,10 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->transform(or_standard_output)
         ->group("Offline");
 
+    app.add_flag(
+           "--export", line.exports,
+           "Send the records to the collectors of the configuration; with --read and --config")
+        ->group("Offline");
     app.add_option("--stats", line.stats_path,
                    "Write the ledger as JSON at exit ('-': standard output)")
         ->type_name("FILE")

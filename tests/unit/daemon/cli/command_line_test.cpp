@@ -162,11 +162,11 @@ TEST_CASE("command line: --help and --version answer and do no more", "[daemon][
 
 TEST_CASE("command line: options that contradict each other are refused", "[daemon][unit]") {
     const std::string hint = " (see tributaryd --help)";
-    CHECK(
-        refusal({"--read", "a"}) ==
-        "--read CAPTURE is given without --write FILE or -n COLLECTOR; its flows are printed only "
-        "on a terminal, and elsewhere by --write - | tributary flows -" +
-            hint);
+    CHECK(refusal({"--read", "a"}) ==
+          "--read CAPTURE is given without --write FILE, -n COLLECTOR or --export; its flows are "
+          "printed only "
+          "on a terminal, and elsewhere by --write - | tributary flows -" +
+              hint);
     CHECK(refusal({"--write", "a"}) == "--write FILE is given without --read CAPTURE" + hint);
     CHECK(refusal({"-i", "net_null0"}) == "-i DEVICE is given without -n COLLECTOR" + hint);
     CHECK(refusal({"-n", "h"}) ==
