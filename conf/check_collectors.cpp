@@ -17,15 +17,50 @@
 namespace tributary {
 namespace {
 
+/// Keys of a host, where there is none.
+void refuse_host(const CollectorOptions& collector, const Section& section,
+                 const char* const words) {
+    section.demand("host", collector.host.empty(), words);
+    section.demand("port", collector.port == 0, words);
+    section.demand("source-address", collector.source_address.empty(), words);
+}
+
+void check_topic(const CollectorOptions& collector, const Section& section) {
+    section.demand("brokers", !collector.kafka.brokers.empty(),
+                   " is missing; must be brokers of the cluster, HOST:PORT,... (transport is "
+                   "kafka)");
+    section.demand("topic", !collector.kafka.topic.empty(),
+                   " is missing; must be the topic that records go to (transport is kafka)");
+    section.demand("path", collector.path.empty(),
+                   " is given, but transport is not file; must be left out (or transport file)");
+    refuse_host(collector, section,
+                " is given, but transport is kafka; must be left out (brokers has hosts and "
+                "ports)");
+}
+
+void refuse_topic(const KafkaOptions& kafka, const Section& section) {
+    const KafkaOptions unset;
+    const char* const words = " is given, but transport is not kafka; must be left out";
+    section.demand("brokers", kafka.brokers.empty(), words);
+    section.demand("topic", kafka.topic.empty(), words);
+    section.demand("key", kafka.key == unset.key, words);
+    section.demand("compression", kafka.compression == unset.compression, words);
+    section.demand("properties", kafka.properties.empty(), words);
+    section.demand("secrets", kafka.secrets.empty(), words);
+}
+
 void check_place(const CollectorOptions& collector, const Section& section) {
+    if (collector.transport == TransportKind::kafka) {
+        check_topic(collector, section);
+        return;
+    }
+    refuse_topic(collector.kafka, section);
     if (collector.transport == TransportKind::file) {
-        const char* const no_host =
-            " is given, but transport is file; must be left out (or transport udp, tcp or tls)";
         section.demand("path", !collector.path.empty(),
                        " is missing; must be the path of the file to write (transport is file)");
-        section.demand("host", collector.host.empty(), no_host);
-        section.demand("port", collector.port == 0, no_host);
-        section.demand("source-address", collector.source_address.empty(), no_host);
+        refuse_host(
+            collector, section,
+            " is given, but transport is file; must be left out (or transport udp, tcp or tls)");
         return;
     }
     section.demand(
@@ -49,26 +84,44 @@ const char* format_name(RecordFormatKind format) {
     return "ipfix";
 }
 
+/// Which transport takes which format.
+void check_format_of_transport(const CollectorOptions& collector, const Section& section) {
+    const bool is_kafka = collector.transport == TransportKind::kafka;
+    if (collector.format == RecordFormatKind::ipfix) {
+        section.demand("format", !is_kafka,
+                       " is ipfix, but transport is kafka; must be json or flowmessage");
+        return;
+    }
+    const std::string format = format_name(collector.format);
+    if (collector.format == RecordFormatKind::csv) {
+        section.demand("format", collector.transport == TransportKind::file,
+                       " is csv, but transport is not file; must be " +
+                           std::string(is_kafka ? "json or flowmessage" : "ipfix or json") +
+                           " (or transport file)");
+        return;
+    }
+    section.demand("format", collector.transport != TransportKind::udp,
+                   " is " + format +
+                       ", but transport is udp; must be ipfix (or transport tcp, tls, file or "
+                       "kafka)");
+    const bool has_port =
+        is_kafka || collector.transport == TransportKind::file || collector.port != 0;
+    section.demand(
+        "port", has_port,
+        " is missing; must be the port of the program that reads the records (format is " + format +
+            ")");
+}
+
 /// The keys of IPFIX alone.
 void check_format(const CollectorOptions& collector, const Section& section) {
+    check_format_of_transport(collector, section);
     if (collector.format == RecordFormatKind::ipfix) {
         return;
     }
     const CollectorOptions unset;
     const bool is_csv = collector.format == RecordFormatKind::csv;
-    const std::string format = format_name(collector.format);
-    const std::string words = " is given, but format is " + format + "; must be left out (";
-    section.demand(
-        "format", collector.transport != TransportKind::udp || is_csv,
-        " is " + format + ", but transport is udp; must be ipfix (or transport tcp, tls or file)");
-    section.demand("format", collector.transport == TransportKind::file || !is_csv,
-                   " is csv, but transport is not file; must be ipfix or json (or transport file)");
-    const bool has_port =
-        is_csv || collector.transport == TransportKind::file || collector.port != 0;
-    section.demand(
-        "port", has_port,
-        " is missing; must be the port of the program that reads the records (format is " + format +
-            ")");
+    const std::string words = " is given, but format is " +
+                              std::string(format_name(collector.format)) + "; must be left out (";
     if (collector.profile != unset.profile) {  // it has set some of the keys below
         section.demand("profile", false, words + "profiles are those of IPFIX collectors)");
         return;
@@ -115,10 +168,11 @@ void check_spool(const CollectorOptions& collector, ExportMode mode, const Secti
                        "directory there is no spool)");
         return;
     }
-    const bool is_stream =
-        collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
-    section.demand("spool.directory", is_stream,
-                   " is given, but transport is neither tcp nor tls; must be left out");
+    const bool is_acknowledged = collector.transport == TransportKind::tcp ||
+                                 collector.transport == TransportKind::tls ||
+                                 collector.transport == TransportKind::kafka;
+    section.demand("spool.directory", is_acknowledged,
+                   " is given, but transport is none of tcp, tls and kafka; must be left out");
     section.demand("spool.max-size", collector.spool.max_octets >= 2 * collector.buffer,
                    " is " + std::to_string(collector.spool.max_octets) + ", but buffer is " +
                        std::to_string(collector.buffer) + "; must be at least twice as much");
@@ -216,6 +270,9 @@ void check_rate(const CollectorOptions& collector, const Section& section) {
 }
 
 std::string place_of_collector(const CollectorOptions& collector) {
+    if (collector.transport == TransportKind::kafka) {
+        return collector.kafka.brokers + ", topic " + collector.kafka.topic;
+    }
     std::error_code unknown;  // without a working directory the path stays as it is
     return collector.transport == TransportKind::file
                ? std::filesystem::absolute(collector.path, unknown).lexically_normal().string()
@@ -249,8 +306,14 @@ void check_alone(const Config& config, std::size_t index, const Section& section
 
 /// Whether it has an address or path; another check requires one.
 bool has_place(const CollectorOptions& collector) {
-    return collector.transport == TransportKind::file ? !collector.path.empty()
-                                                      : !collector.host.empty();
+    switch (collector.transport) {
+        case TransportKind::file:
+            return !collector.path.empty();
+        case TransportKind::kafka:
+            return !collector.kafka.brokers.empty() && !collector.kafka.topic.empty();
+        default:
+            return !collector.host.empty();
+    }
 }
 
 void check_count(std::size_t collectors, const YamlNode& root) {

@@ -13,6 +13,7 @@
 
 #include "conf/collector_profiles.hpp"
 #include "conf/faults.hpp"
+#include "conf/kafka_keys.hpp"
 #include "conf/rules.hpp"
 #include "conf/yaml_tree.hpp"
 
@@ -142,22 +143,23 @@ std::vector<Key<CollectorOptions>> place_keys() {
               choice(&O::transport, {{"udp", TransportKind::udp},
                                      {"tcp", TransportKind::tcp},
                                      {"tls", TransportKind::tls},
-                                     {"file", TransportKind::file}}),
-              "how messages travel; file is an IPFIX file (RFC 5655)"),
+                                     {"file", TransportKind::file},
+                                     {"kafka", TransportKind::kafka}}),
+              "how messages travel; file is an IPFIX file (RFC 5655); kafka: each record is a "
+              "message of a topic, which its brokers acknowledge"),
         value(
             "format",
             choice(&O::format, {{"ipfix", RecordFormatKind::ipfix},
                                 {"json", RecordFormatKind::json},
                                 {"csv", RecordFormatKind::csv},
                                 {"flowmessage", RecordFormatKind::flowmessage}}),
-            "how records are written: ipfix; json, a line for each record, for tcp, tls and file, "
-            "with a port that is given; csv, with a header, for file (docs/export.md); "
-            "flowmessage, "
-            "goflow2's protobuf messages with their lengths in front, where json can be "
-            "(docs/messages.md)"),
-        value("host", host_text(), "the collector; not for file"),
+            "how records are written: ipfix, not for kafka; json, a line for each record, for tcp, "
+            "tls and file, with a port that is given, and for kafka; csv, with a header, for file "
+            "(docs/export.md); flowmessage, goflow2's protobuf messages, where json can be, and "
+            "with their lengths in front but for kafka (docs/messages.md)"),
+        value("host", host_text(), "the collector; not for file and kafka"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
-              "the collector's port; auto is 4739, and 4740 for tls; not for file"),
+              "the collector's port; auto is 4739, and 4740 for tls; not for file and kafka"),
         value("source-address",
               text(&O::source_address, "an IP address or \"\"", is_ip_address_or_empty),
               "local address to send from; when empty, the system's choice"),
@@ -224,14 +226,15 @@ std::vector<Key<CollectorOptions>> content_keys() {
 std::vector<Key<CollectorOptions>> transport_keys() {
     using O = CollectorOptions;
     return {
-        value("buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
-              "octets of messages that wait for this collector, or, with tcp and tls, for its "
-              "acknowledgement"),
+        value(
+            "buffer", whole_number(&O::buffer, 65'536, std::uint64_t{1} << 30U),
+            "octets of messages that wait for this collector, or, with tcp, tls and kafka, for its "
+            "acknowledgement"),
         section("rotation", &O::rotation, rotation_keys()),
         section("tls", &O::tls, tls_keys()),
         section("spool", &O::spool,
                 spool_keys("of this collector alone, where messages wait for it, also over a "
-                           "restart, when its buffer is full, for tcp and tls, not with "
+                           "restart, when its buffer is full, for tcp, tls and kafka, not with "
                            "export.mode failover; when empty, there is none",
                            Apply::as_section)),
     };
@@ -353,6 +356,7 @@ const std::vector<Key<CollectorOptions>>& collector_keys() {
     static const std::vector<Key<CollectorOptions>> all = [] {
         std::vector<Key<CollectorOptions>> keys{profile_key()};
         std::ranges::copy(place_keys(), std::back_inserter(keys));
+        std::ranges::copy(kafka_keys(), std::back_inserter(keys));
         std::ranges::copy(content_keys(), std::back_inserter(keys));
         std::ranges::copy(transport_keys(), std::back_inserter(keys));
         return keys;

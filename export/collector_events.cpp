@@ -17,7 +17,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "nobody listens there, or it cannot be reached; messages under way are lost, and records "
         "wait",
         "unreachable, records wait",
-        "message too large, its records are lost; lower mtu",
+        "message too large, its records are lost",
         "write failed, export ends",
         "libfixbuf refused an options record, its message is lost",
         "has the records from now on",
@@ -102,6 +102,9 @@ LogState* first_counted(std::array<LogState, count>& all) noexcept {
 std::string describe(const CollectorOptions& collector) {
     if (collector.transport == TransportKind::file) {
         return "file " + collector.path;
+    }
+    if (collector.transport == TransportKind::kafka) {
+        return "kafka " + collector.kafka.brokers + " topic " + collector.kafka.topic;
     }
     const char* const transport = collector.transport == TransportKind::tls   ? "tls "
                                   : collector.transport == TransportKind::tcp ? "tcp "

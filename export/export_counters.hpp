@@ -14,8 +14,8 @@ namespace tributary {
 
 /// Why flow records that had left their cache never reached the collector.
 enum class ExportLoss : std::uint8_t {
-    send_refused,    ///< UDP: ICMP says that no process listens, or no host answers there
-    send_failed,     ///< UDP: the kernel will never send a message of this size
+    send_refused,  ///< UDP: ICMP says that no process listens, or no host answers there
+    send_failed,
     write_failed,    ///< file or spool: disk full or input/output error
     collector_away,  ///< at shutdown: the collector took nothing for drain_timeout
     buffer_full,  ///< the collector took nothing until its buffer was full, while another collector
@@ -23,14 +23,15 @@ enum class ExportLoss : std::uint8_t {
     spool_full,   ///< the spool had reached its max-size: the oldest were dropped
     spool_damaged,   ///< records in the spool could not be read again
     spool_unusable,  ///< records in the spool were made for templates that are not sent any more
+    unconfirmed,     ///< Kafka: the collector may have them, and they are never sent again
 };
-inline constexpr std::size_t kExportLossCount = 8;
+inline constexpr std::size_t kExportLossCount = 9;
 
 /// Name in the ledger (`lost_by_cause`).
 [[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
     constexpr std::array<std::string_view, kExportLossCount> kNames{
-        "send_refused", "send_failed", "write_failed",  "collector_away",
-        "buffer_full",  "spool_full",  "spool_damaged", "spool_unusable"};
+        "send_refused", "send_failed",   "write_failed",   "collector_away", "buffer_full",
+        "spool_full",   "spool_damaged", "spool_unusable", "unconfirmed"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 

@@ -42,7 +42,13 @@ public:
     static void move_first(Stage& from, Stage& to) noexcept {
         to.splice(to.end(), from, from.begin());
     }
-    void drop_first(Stage& stage) noexcept { recycle(stage, stage.begin()); }
+    void drop_first(Stage& stage) noexcept { drop(stage, stage.begin()); }
+    void drop(Stage& stage, Stage::iterator message) noexcept { recycle(stage, message); }
+    /// Keeps the first octets of a message of any stage.
+    void shorten(OutgoingMessage& message, std::size_t octets) noexcept {
+        octets_ -= message.octets.size() - octets;
+        message.octets.resize(octets);
+    }
     /// Moves the flow records of a later stage back to `waiting`, in the old order.
     void put_back(Stage& stage) noexcept;
     /// Drops messages that wait and were made for another session.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,14 +15,14 @@
 
 namespace tributary {
 
-enum class TransportKind : std::uint8_t { udp, tcp, tls, file };
+enum class TransportKind : std::uint8_t { udp, tcp, tls, file, kafka };
 
 /// How records are written for a collector.
 enum class RecordFormatKind : std::uint8_t {
     ipfix,
     json,         ///< lines, with IPFIXcol2's names
     csv,          ///< lines, with the columns of `tributary flows --csv`
-    flowmessage,  ///< goflow2's protobuf messages, with their lengths in front
+    flowmessage,  ///< goflow2's protobuf messages; but for Kafka with their lengths in front
 };
 
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.
@@ -102,6 +103,23 @@ struct TlsOptions {
     friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
+/// Which records a broker keeps in order, on one partition.
+enum class KafkaKey : std::uint8_t {
+    flow,  ///< those of a flow, of both directions and from all queues
+    none,  ///< none: records go to the partitions in turn
+};
+
+/// A topic of Kafka.
+struct KafkaOptions {
+    std::string brokers;  ///< some of the cluster, "host:port,host:port"
+    std::string topic;
+    KafkaKey key{};
+    std::string compression = "lz4";                ///< as librdkafka names it
+    std::map<std::string, std::string> properties;  ///< of librdkafka
+    std::map<std::string, std::string> secrets;     ///< its property, the file that has the value
+    friend bool operator==(const KafkaOptions&, const KafkaOptions&) = default;
+};
+
 /// In which options records a collector gets the sampling; see OptionsEncoder.
 /// `netflow_where_sampled` is netflow, or none where no input is sampled: encoder_options()
 /// decides.
@@ -147,7 +165,8 @@ struct CollectorOptions {
     bool replaces_file{};   ///< `file` only: an existing file is overwritten
     FileRotation rotation;  ///< `file` only
     TlsOptions tls;         ///< `tls` only
-    SpoolOptions spool;     ///< `tcp` and `tls` only
+    KafkaOptions kafka;     ///< `kafka` only
+    SpoolOptions spool;     ///< `tcp`, `tls` and `kafka` only
     std::optional<std::uint32_t> observation_domain;  ///< instead of the export's
     std::optional<TimestampUnit> timestamps;          ///< instead of the export's
     std::optional<FlowDirection> direction;           ///< uniflow: biflows are split into their two

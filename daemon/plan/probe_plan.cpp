@@ -71,7 +71,14 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
     add_if(!config.control.socket.empty(), "command", "one for each command that runs, 16 at most");
     add_if(has([](const CollectorOptions& each) { return each.rotation.is_on(); }), "files",
            "names finished files, and runs their command");
-    add_if(has([](const CollectorOptions& each) { return each.transport != TransportKind::file; }),
+    const auto has_kafka =
+        has([](const CollectorOptions& each) { return each.transport == TransportKind::kafka; });
+    add_if(has_kafka, "rdk:main", "librdkafka's: one for each collector with transport kafka");
+    add_if(has_kafka, "rdk:broker", "librdkafka's: one for each broker");
+    add_if(has([](const CollectorOptions& each) {
+               return each.transport != TransportKind::file &&
+                      each.transport != TransportKind::kafka;
+           }),
            "lookup", "looks up a collector's name while it connects; none for an address");
     add_if(std::ranges::any_of(config.inputs,
                                [](const InputOptions& input) { return !input.filter.empty(); }),

@@ -74,6 +74,7 @@ std::string fixed_changes(const CollectorOptions& today, const CollectorOptions&
     words.add(moved.transport != wanted.transport, "transport");
     words.add(moved.format != wanted.format, "format");
     words.add(moved.path != wanted.path, "path");
+    words.add(moved.kafka != wanted.kafka, "brokers, topic or another key of kafka");
     words.add(moved.observation_domain != wanted.observation_domain, "observation-domain");
     words.add(moved.timestamps != wanted.timestamps, "timestamps");
     words.add(moved.direction != wanted.direction, "direction");

@@ -4,20 +4,11 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "export/memory_reserve.hpp"
-#include "flowcache/record/flow_direction.hpp"
 
 namespace tributary {
-namespace {
-
-/// The same in every run, so that a flow's records stay with their collector over a restart.
-constexpr std::uint64_t kBalanceSeed = 0;
-
-}  // namespace
-
 CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProcess& metering,
                                ExportCounters& counters, CollectorEventHandler handler,
                                CollectorFactory factory)
@@ -27,8 +18,7 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
       handler_(std::move(handler)),
       factory_(std::move(factory)),
       accounting_(counters, copies_of(options)),
-      spool_(options, metering_, accounting_, handler_),
-      hasher_(kBalanceSeed) {
+      spool_(options, metering_, accounting_, handler_) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
     options_.collectors.clear();
@@ -185,11 +175,7 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
 }
 
 std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
-    FlowKey key = reinterpret_cast<const FlowRecordCore*>(record)->key;
-    key.ingress_interface = {};  // the two directions of a tap come through two
-    key = swapped(key, std::tie(key.destination, key.destination_port) <
-                           std::tie(key.source, key.source_port));
-    std::size_t share = (hasher_(key) >> 32U) * members_.size() >> 32U;
+    std::size_t share = std::uint64_t{flow_share_.of(record)} * members_.size() >> 32U;
     for (std::size_t tries = 1; session(share).is_dead() && tries < members_.size(); ++tries) {
         share = share + 1 < members_.size() ? share + 1 : 0;
     }

@@ -12,8 +12,8 @@
 
 #include "export/collector/collector.hpp"
 #include "export/collector/group_spool.hpp"
+#include "export/flow_share.hpp"
 #include "export/record_accounting.hpp"
-#include "flowcache/record/flow_hasher.hpp"
 
 namespace tributary {
 
@@ -170,7 +170,7 @@ private:
     CollectorFactory factory_;
     RecordAccounting accounting_;
     GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
-    FlowHasher hasher_;
+    FlowShare flow_share_;
     Members members_;
     Members retired_;
     std::size_t active_ = 0;  ///< failover: the collector that gets the records

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which class a collector is, and which format its messages have, by its options.
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "export/collector/collector.hpp"
 #include "export/collector/message_collector.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_format.hpp"
+#include "export/kafka/item_framing.hpp"
+#include "export/kafka/kafka_transport.hpp"
 #include "export/messages/csv_encoder.hpp"
 #include "export/messages/flow_csv.hpp"
 #include "export/messages/flow_message_encoder.hpp"
@@ -19,14 +22,28 @@ namespace tributary {
 
 namespace {
 
+/// Parts the records of a topic, or of a stream or file.
+///
+/// @param name      of the records, for spools
+/// @param otherwise not for Kafka
+std::unique_ptr<Framing> framing_of(const CollectorParts& parts, std::string_view name,
+                                    std::unique_ptr<Framing> otherwise) {
+    const CollectorOptions& collector = parts.collector();
+    if (collector.transport != TransportKind::kafka) {
+        return otherwise;
+    }
+    return std::make_unique<ItemFraming>(name, collector.kafka.key, parts.metering);
+}
+
 std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {
     const CollectorOptions& collector = parts.collector();
     auto encoder = std::make_unique<JsonEncoder>(
         encoder_options(parts.options, collector, parts.metering),
         metering_as_sent(parts.metering, collector), new_stream(parts.options, collector));
     return std::make_unique<RecordFormat>(
-        RecordFormatParts{.encoder = std::move(encoder),
-                          .framing = std::make_unique<LineFraming>("json lines")},
+        RecordFormatParts{
+            .encoder = std::move(encoder),
+            .framing = framing_of(parts, "json", std::make_unique<LineFraming>("json lines"))},
         collector, parts.metering);
 }
 
@@ -51,8 +68,10 @@ std::unique_ptr<MessageFormat> make_flow_messages(const CollectorParts& parts) {
         new_stream(parts.options, collector),
         encoder_options(parts.options, collector, parts.metering), sent, sent.layouts());
     return std::make_unique<RecordFormat>(
-        RecordFormatParts{.encoder = std::move(encoder),
-                          .framing = std::make_unique<DelimitedFraming>("FlowMessages")},
+        RecordFormatParts{
+            .encoder = std::move(encoder),
+            .framing = framing_of(parts, "FlowMessages",
+                                  std::make_unique<DelimitedFraming>("FlowMessages"))},
         collector, parts.metering);
 }
 
@@ -75,7 +94,9 @@ std::unique_ptr<MessageFormat> make_format(const CollectorParts& parts) {
 }  // namespace
 
 std::unique_ptr<Collector> make_collector(const CollectorParts& parts) {
-    return std::make_unique<MessageCollector>(parts, make_format(parts), make_transport);
+    const bool is_kafka = parts.collector().transport == TransportKind::kafka;
+    return std::make_unique<MessageCollector>(parts, make_format(parts),
+                                              is_kafka ? make_kafka_transport : make_transport);
 }
 
 }  // namespace tributary

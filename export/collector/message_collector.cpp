@@ -378,6 +378,9 @@ void MessageCollector::collect_outcomes(ExportTime now) {
         lose(messages_.sent.front(), ExportLoss::send_refused);
         forget_first(messages_.sent);
     }
+    if (outcomes.by_item > 0) {
+        settle_by_item(now);
+    }
 }
 
 }  // namespace tributary

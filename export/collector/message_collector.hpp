@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,12 @@ private:
     void follow_session() noexcept;
     void take_back_staged() noexcept;
     void collect_outcomes(ExportTime now);
+    void settle_by_item(ExportTime now);
+    void settle_record(const RecordEntry* entry, const RecordTally& tally,
+                       std::optional<ExportLoss> loss,
+                       std::optional<std::chrono::nanoseconds> opened_at, ExportTime now) noexcept;
+    void settle_items(OutgoingMessage& message, std::span<const ItemOutcome> items,
+                      ExportTime now) noexcept;
     void pump(ExportTime now);
     void stage(ExportTime now);
     void log_pace(ExportTime now);

@@ -48,6 +48,7 @@ void MessageCollector::abandon(ExportTime now) {
 
 /// Messages that have left without a refusal are not lost: no refusal can be received any more.
 void MessageCollector::settle_last(ExportTime now) {
+    transport_->end_now(now.uptime);
     collect_outcomes({.wall = now.wall, .uptime = now.uptime + transport_->refusal_wait()});
 }
 

@@ -77,6 +77,8 @@ void MessageCollector::go_on_with_move(ExportTime now) noexcept {
     if (!messages_.sent.empty() && has_session() && !is_late) {
         return;
     }
+    transport_->end_now(now.uptime);
+    collect_outcomes(now);
     transport_ = std::move(next_transport_);
     account_.connected.set(0);
     events_.rename(std::move(next_name_));

@@ -15,6 +15,7 @@ namespace tributary {
 struct FramedRecord {
     const std::byte* bytes{};  ///< aligned to 8
     std::size_t layout{};      ///< its index in MeteringProcess
+    bool is_first = true;      ///< not the second of its two uniflows
 };
 
 /// How encoded records lie in a message, one behind the other: what stands before and behind each.

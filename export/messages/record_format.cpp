@@ -37,13 +37,14 @@ AppendResult RecordFormat::append(const std::byte* record, OutgoingMessage& open
     if (kMessageLimit - to.used < most) {
         return AppendResult::message_full;
     }
-    const FramedRecord framed{.bytes = record, .layout = open.layout};
+    FramedRecord framed{.bytes = record, .layout = open.layout};
     if (!to.splitter) {
         add(to, record, framed);
     } else {
         const BiflowSplitter::Uniflows uniflows = to.splitter->split(record);
         add(to, uniflows.first, framed);
         if (uniflows.second != nullptr) {
+            framed.is_first = false;
             add(to, uniflows.second, framed);
         }
     }

@@ -19,6 +19,7 @@ std::size_t message_limit(const CollectorOptions& collector) noexcept {
         case TransportKind::tls:
             return kTcpLimit;
         case TransportKind::file:
+        case TransportKind::kafka:
             return kFileLimit;
         case TransportKind::udp:
             break;
@@ -40,6 +41,7 @@ std::unique_ptr<Transport> make_transport(const CollectorOptions& collector,
         case TransportKind::file:
             return std::make_unique<FileTransport>(collector, events);
         case TransportKind::udp:
+        case TransportKind::kafka:  // make_kafka_transport()
             break;
     }
     return std::make_unique<UdpTransport>(collector, events);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "export/export_error.hpp"
 #include "export/message.hpp"
 #include "export/options.hpp"
+#include "export/record_items.hpp"
 
 namespace tributary {
 
@@ -33,7 +35,13 @@ struct SendResult {
 struct SendOutcomes {
     std::size_t delivered{};  ///< as far as the transport can tell; see docs/export.md
     std::size_t refused{};    ///< the messages after the delivered ones
+    /// The messages after those: Transport::settle_by_item() has the outcome of each of their
+    /// items.
+    std::size_t by_item{};
 };
+
+/// Gets the outcomes of a message's items, in their order.
+using ItemOutcomeHandler = std::function<void(std::span<const ItemOutcome>)>;
 
 /// The transport to one collector. It reports failures to CollectorEvents and never blocks.
 /// @thread  the export thread; `now` is uptime
@@ -87,6 +95,13 @@ public:
     static constexpr std::chrono::seconds kStallPause{60};
     /// The outcome of messages since the last call.
     [[nodiscard]] virtual SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept = 0;
+    /// Calls `taker` for each message of the last SendOutcomes::by_item. Items that were not sent
+    /// are among them only where this ends the session.
+    virtual void settle_by_item(const ItemOutcomeHandler& /*taker*/,
+                                std::chrono::nanoseconds /*now*/) {}
+    /// Nothing is sent any more: what collect_outcomes() reports next is all that will ever be
+    /// known. May wait up to a second.
+    virtual void end_now(std::chrono::nanoseconds /*now*/) noexcept {}
     /// How long collect_outcomes() may wait for a refusal of sent messages, if nothing confirms
     /// them.
     [[nodiscard]] virtual std::chrono::nanoseconds refusal_wait() const noexcept { return {}; }

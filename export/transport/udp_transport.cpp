@@ -220,7 +220,7 @@ SendStatus UdpTransport::cannot_send(int error, std::chrono::nanoseconds now) no
             refuse(error, now);
             return SendStatus::would_block;
         case EMSGSIZE:
-            events_.report(CollectorEventKind::message_too_large, now, {});
+            events_.report(CollectorEventKind::message_too_large, now, "lower mtu");
             return SendStatus::lost;
         case EAGAIN:
         case EINTR:

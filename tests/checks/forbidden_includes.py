@@ -14,6 +14,7 @@ OWNERS = {
     "rte_ring.h": {"daemon/pipeline", "daemon/port"},
     "fixbuf/public.h": {"export/ipfix", "export/listing"},
     "openssl/ssl.h": {"export/transport"},
+    "librdkafka/rdkafka.h": {"export/kafka"},
     "yaml-cpp/parser.h": {"conf"},
     "pcap/pcap.h": {"daemon/filter"},
     "microhttpd.h": {"daemon/telemetry"},
@@ -23,7 +24,7 @@ OWNERS = {
 ABOVE = {
     "parsers": "flowcache/record", "flowcache/fields": "flowcache/record", "flowcache/record": "flowcache", "flowcache/tcp": "flowcache", "flowcache": "flowcache/input",
     "flowcache/input": "export", "export": "export/transport", "export/threads": "export/transport", "export/transport": "export/ipfix", "export/ipfix": "export/spool",
-    "export/spool": "export/collector", "export/messages": "export/collector", "export/collector": "export/listing", "export/listing": "export/collector",
+    "export/spool": "export/collector", "export/messages": "export/collector", "export/kafka": "export/collector", "export/collector": "export/listing", "export/listing": "export/collector",
     "daemon/base": "daemon/port", "conf": "daemon/pipeline", "daemon/log": "daemon/pipeline", "daemon/machine": "daemon/port",
     "daemon/filter": "daemon/pipeline", "daemon/capture": "daemon/port", "daemon/port": "daemon/pipeline",
     "daemon/pipeline": "daemon/telemetry", "daemon/telemetry": "daemon/control", "daemon/control": "daemon/cli",

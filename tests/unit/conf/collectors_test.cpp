@@ -210,8 +210,8 @@ TEST_CASE("collectors: a spool is for streams, and not for failover", "[conf][un
     CHECK(collector("transport: tcp") == "accepted");
     CHECK(collector("transport: tls", "balance") == "accepted");
     CHECK(collector("transport: udp") ==
-          "probe.yaml:2: export.collectors.0.spool.directory is given, but transport is neither "
-          "tcp nor tls; must be left out");
+          "probe.yaml:2: export.collectors.0.spool.directory is given, but transport is "
+          "none of tcp, tls and kafka; must be left out");
     CHECK(
         collector("transport: tcp", "failover") ==
         "probe.yaml:2: export.collectors.0.spool.directory is given, but export.mode is failover; "

@@ -80,6 +80,12 @@ export:
       rate: auto
       udp-segmentation: false
       path: ""
+      brokers: ""
+      topic: ""
+      key: flow
+      compression: lz4
+      properties: {}
+      secrets: {}
       observation-domain: inherit
       timestamps: inherit
       direction: inherit

@@ -354,7 +354,7 @@ TEST_CASE("text: printable, of bounded length, hosts without blanks", "[conf][un
     CHECK(
         set_in_probe("export.collectors.0.host=a b") ==
         "--set export.collectors.0.host=a b: export.collectors.0.host is a b; must be a host name "
-        "or an IP address (the collector; not for file)");
+        "or an IP address (the collector; not for file and kafka)");
 }
 
 TEST_CASE("filters: printable text, longer than other text may be", "[conf][unit]") {

@@ -112,7 +112,8 @@ TEST_CASE("-i and -n: values are refused at their place", "[conf][unit]") {
           "af_packet:eth0 or net_tap0); did you mean af_packet:eth0?");
     CHECK(quick_refusal("net_null0", "h:0") ==
           "-n h:0: export.collectors.0.port is 0; must be auto or a whole number from 1 to 65535 "
-          "(the collector's port; auto is 4739, and 4740 for tls; not for file; default auto)");
+          "(the collector's port; auto is 4739, and 4740 for tls; not for file and kafka; default "
+          "auto)");
     CHECK(quick_refusal("net_null0", "[::1") ==
           "-n [::1: this is no address; must be HOST:PORT, [IPV6]:PORT or HOST");
     CHECK(quick_refusal("net_null0", "ftp://h") ==

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conf/kafka_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "conf/rules.hpp"
+
+namespace tributary {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+/// A rule for a member of KafkaOptions.
+Rule<CollectorOptions> of_kafka(const Rule<KafkaOptions>& rule) {
+    return {
+        .limits = rule.limits,
+        .accept = [rule](
+                      const YamlNode& node,
+                      CollectorOptions& collector) { return rule.accept(node, collector.kafka); },
+        .yaml = [rule](const CollectorOptions& collector) { return rule.yaml(collector.kafka); }};
+}
+
+/// librdkafka's properties whose values are secrets.
+bool is_secret(std::string_view property) {
+    static constexpr std::array<std::string_view, 8> kSecrets{"sasl.password",
+                                                              "ssl.key.password",
+                                                              "ssl.key.pem",
+                                                              "ssl.keystore.password",
+                                                              "sasl.oauthbearer.config",
+                                                              "sasl.oauthbearer.client.secret",
+                                                              "ssl_key",
+                                                              "sasl.kerberos.kinit.cmd"};
+    return std::ranges::find(kSecrets, property) != kSecrets.end();
+}
+
+/// Properties that keys of their own set.
+bool has_key_of_its_own(std::string_view property) {
+    static constexpr std::array<std::string_view, 4> kSet{
+        "bootstrap.servers", "metadata.broker.list", "compression.type", "compression.codec"};
+    return std::ranges::find(kSet, property) != kSet.end();
+}
+
+/// A map of texts, each of which satisfies `is_good`.
+Rule<KafkaOptions> texts(Texts KafkaOptions::*member, const std::string& limits,
+                         bool (*is_good)(std::string_view name)) {
+    return {.limits = limits,
+            .accept =
+                [=](const YamlNode& node, KafkaOptions& kafka) {
+                    Texts taken;
+                    for (const YamlEntry& entry : node.entries) {
+                        if (!is_scalar(entry.value) || !is_good(entry.key) ||
+                            !is_printable(entry.value.text, kLongestText)) {
+                            return false;
+                        }
+                        taken.emplace(entry.key, entry.value.text);
+                    }
+                    kafka.*member = taken;
+                    return node.kind == YamlNode::Kind::map;
+                },
+            .yaml =
+                [=](const KafkaOptions& kafka) {
+                    std::string text;
+                    for (const auto& [name, value] : kafka.*member) {
+                        text += (text.empty() ? "" : ", ") + name + ": " + quoted(value);
+                    }
+                    return "{" + text + "}";
+                }};
+}
+
+bool is_open_property(std::string_view name) {
+    return !name.empty() && !is_secret(name) && !has_key_of_its_own(name);
+}
+
+}  // namespace
+
+std::vector<Key<CollectorOptions>> kafka_keys() {
+    using O = KafkaOptions;
+    return {
+        value(
+            "brokers",
+            of_kafka(text(&O::brokers, "HOST:PORT, HOST:PORT,HOST:PORT or \"\"", is_word_or_empty)),
+            "some brokers of the cluster, for transport kafka"),
+        value("topic", of_kafka(text(&O::topic, "the name of a topic or \"\"", is_word_or_empty)),
+              "the topic that records go to, for kafka; the probe does not create it"),
+        value("key",
+              of_kafka(choice(&O::key, {{"flow", KafkaKey::flow}, {"none", KafkaKey::none}})),
+              "for kafka: flow: all records of a flow, of both directions, go to one partition, in "
+              "order; none: records go to the partitions in turn"),
+        value("compression",
+              of_kafka(choice(&O::compression, {{"none", std::string("none")},
+                                                {"gzip", std::string("gzip")},
+                                                {"snappy", std::string("snappy")},
+                                                {"lz4", std::string("lz4")},
+                                                {"zstd", std::string("zstd")}})),
+              "compression of batches, for kafka"),
+        value("properties",
+              of_kafka(texts(&O::properties,
+                             "a map of librdkafka's properties and their values, without secrets "
+                             "and those that have keys of their own",
+                             is_open_property)),
+              "librdkafka's properties, for kafka, such as security.protocol or "
+              "message.timeout.ms"),
+        value("secrets",
+              of_kafka(texts(&O::secrets,
+                             "a map of librdkafka's secret properties (such as sasl.password) and "
+                             "the paths of files",
+                             is_secret)),
+              "for kafka, librdkafka's properties whose values are secrets: each in a file of its "
+              "own, which is read when a session begins; a line end behind it does not count"),
+    };
+}
+
+}  // namespace tributary

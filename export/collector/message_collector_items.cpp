@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session over which items were sent, and of which not all have arrived.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "export/collector/message_collector.hpp"
+#include "export/record_items.hpp"
+
+namespace tributary {
+namespace {
+
+/// The items of one flow record: two where a biflow was split.
+struct ItemsOfRecord {
+    RecordTally tally;
+    bool has_refused{};
+    bool has_unconfirmed{};
+    bool has_not_sent{};
+
+    void add(const RecordItem& item, ItemOutcome outcome) noexcept {
+        tally += item.tally;
+        has_refused = has_refused || outcome == ItemOutcome::refused;
+        has_unconfirmed = has_unconfirmed || outcome == ItemOutcome::unconfirmed;
+        has_not_sent = has_not_sent || outcome == ItemOutcome::not_sent;
+    }
+    /// Whether it is lost, since one of its items is.
+    [[nodiscard]] std::optional<ExportLoss> loss() const noexcept {
+        if (has_refused) {
+            return ExportLoss::send_failed;
+        }
+        return has_unconfirmed ? std::optional(ExportLoss::unconfirmed) : std::nullopt;
+    }
+    [[nodiscard]] bool stays() const noexcept { return !loss() && has_not_sent; }
+};
+
+/// Reads the items of the next record.
+///
+/// @param read  items before them
+ItemsOfRecord next_record(RecordItems& items, std::span<const ItemOutcome> outcomes,
+                          std::size_t& read) noexcept {
+    ItemsOfRecord record;
+    for (auto item = items.next(); item; item = items.next()) {
+        record.add(*item, outcomes[read++]);
+        RecordItems behind(items.rest());
+        const auto following = behind.next();
+        if (!following || following->tally.records > 0) {
+            break;
+        }
+    }
+    return record;
+}
+
+/// Moves the items of a record that were not sent to the front.
+///
+/// @param from  the record's items
+/// @param to    octets that are kept already
+/// @return      octets that are kept now
+std::size_t keep_not_sent(std::span<std::byte> octets, MessageView from,
+                          std::span<const ItemOutcome> outcomes, RecordTally tally,
+                          std::size_t to) noexcept {
+    RecordItems items(from);
+    for (const ItemOutcome outcome : outcomes) {
+        const MessageView before = items.rest();
+        static_cast<void>(items.next());
+        const std::size_t length = before.size() - items.rest().size();
+        if (outcome == ItemOutcome::not_sent) {
+            std::memmove(octets.data() + to, before.data(), length);
+            set_tally(octets.subspan(to, length), tally);
+            tally = {};
+            to += length;
+            items = RecordItems(before.subspan(length));
+        }
+    }
+    return to;
+}
+
+}  // namespace
+
+/// Counts what became of each record, and keeps those that the collector does not have.
+void MessageCollector::settle_by_item(ExportTime now) {
+    auto message = messages_.sent.begin();
+    const auto settle = [&](std::span<const ItemOutcome> items) {
+        const auto settled = message++;
+        settle_items(*settled, items, now);
+        if (settled->octets.empty()) {
+            release(*settled);
+            messages_.drop(messages_.sent, settled);
+        }
+    };
+    transport_->settle_by_item(settle, now.uptime);
+    follow_session();
+}
+
+void MessageCollector::settle_items(OutgoingMessage& message, std::span<const ItemOutcome> items,
+                                    ExportTime now) noexcept {
+    const bool is_inherited = message.entries.empty();
+    const std::size_t kept_octets = kept_octets_[message.layout];
+    RecordItems rest(message.octets);
+    RecordTally inherited;  // that stays
+    std::size_t octets = 0;
+    std::size_t kept = 0;
+    std::size_t read = 0;
+    std::uint32_t sent = 0;
+    for (std::size_t index = 0; !rest.rest().empty(); ++index) {
+        const MessageView before = rest.rest();
+        const std::size_t first = read;
+        const ItemsOfRecord record = next_record(rest, items, read);
+        const std::size_t length = before.size() - rest.rest().size();
+        if (record.stays()) {
+            octets = keep_not_sent(message.octets, before.first(length),
+                                   items.subspan(first, read - first), record.tally, octets);
+            sent += static_cast<std::uint32_t>(read - first);
+            inherited += record.tally;
+            if (!is_inherited) {
+                message.entries[kept] = message.entries[index];
+                std::memmove(message.records.data() + kept * kept_octets,
+                             message.records.data() + index * kept_octets, kept_octets);
+                ++kept;
+            }
+            continue;
+        }
+        settle_record(is_inherited ? nullptr : &message.entries[index], record.tally, record.loss(),
+                      message.opened_at, now);
+    }
+    if (read > sent) {
+        release(message);  // what stays is another message than the one on the disk
+        message.place.reset();
+    }
+    message.data_records = sent;
+    message.entries.resize(kept);
+    message.records.resize(kept * kept_octets);
+    message.inherited = is_inherited ? inherited : RecordTally{};
+    messages_.shorten(message, octets);
+}
+
+/// Counts the outcome of a record.
+///
+/// @param entry  nullptr: it is a record of a former process
+void MessageCollector::settle_record(const RecordEntry* entry, const RecordTally& tally,
+                                     std::optional<ExportLoss> loss,
+                                     std::optional<std::chrono::nanoseconds> opened_at,
+                                     ExportTime now) noexcept {
+    if (loss) {
+        if (entry != nullptr) {
+            accounting_.lost(account_index_, *entry, *loss);
+        } else {
+            accounting_.lost(account_index_, {}, tally, *loss);
+        }
+        return;
+    }
+    ++progress_;
+    if (entry == nullptr) {
+        account_.records.add(tally);
+        return;
+    }
+    accounting_.delivered(account_index_, *entry);
+    if (opened_at) {
+        account_.latency.add(now.uptime - *opened_at, 1);
+    }
+}
+
+}  // namespace tributary

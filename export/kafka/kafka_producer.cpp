@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/kafka/kafka_producer.hpp"
+
+#include <librdkafka/rdkafka.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "export/export_error.hpp"
+#include "export/threads/helper_cores.hpp"
+
+namespace tributary {
+namespace {
+
+/// An item's number and, above it, the bits of its hash that select the partition: the library
+/// hands this one pointer back. It has no other place for a hash, and calls the partitioner from
+/// a thread of its own.
+constexpr unsigned kHashBits = 16;
+static_assert(KafkaProducer::kIdBits + kHashBits == 64);
+
+void* opaque_of(std::uint64_t id, std::uint32_t hash) noexcept {
+    const std::uint64_t high = hash & ((1U << kHashBits) - 1);
+    return reinterpret_cast<void*>(high << KafkaProducer::kIdBits | id);  // NOLINT
+}
+
+std::uint64_t bits_of(const void* opaque) noexcept {
+    return reinterpret_cast<std::uint64_t>(opaque);  // NOLINT
+}
+
+std::uint64_t id_of(const void* opaque) noexcept {
+    return bits_of(opaque) & ((std::uint64_t{1} << KafkaProducer::kIdBits) - 1);
+}
+
+/// One hash, one partition, whichever of them can be reached: otherwise a flow's records would
+/// overtake each other in another partition.
+std::int32_t choose_partition(const rd_kafka_topic_t* /*topic*/, const void* /*key*/,
+                              std::size_t /*key_octets*/, std::int32_t partitions,
+                              void* /*of_topic*/, void* opaque) noexcept {
+    const auto hash = static_cast<std::uint32_t>(bits_of(opaque) >> KafkaProducer::kIdBits);
+    return static_cast<std::int32_t>(hash % static_cast<std::uint32_t>(partitions));
+}
+
+/// The library's words for what an address of a property is wrong about.
+constexpr std::size_t kErrorOctets = 512;
+
+struct ConfDeleter {
+    void operator()(rd_kafka_conf_t* conf) const noexcept { rd_kafka_conf_destroy(conf); }
+};
+using Conf = std::unique_ptr<rd_kafka_conf_t, ConfDeleter>;
+
+/// @param shown  for the message: a secret's value must not be in it
+void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& value,
+         bool is_secret = false) {
+    std::array<char, kErrorOctets> error{};
+    if (rd_kafka_conf_set(conf, property.c_str(), value.c_str(), error.data(), error.size()) ==
+        RD_KAFKA_CONF_OK) {
+        return;
+    }
+    throw ExportError("kafka: property " + property + ": " +
+                      (is_secret ? "librdkafka refuses its value" : std::string(error.data())));
+}
+
+/// The content of a file without the line end behind it.
+std::string read_secret(const std::string& property, const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string secret{std::istreambuf_iterator<char>(file), {}};
+    if (!file) {
+        throw ExportError("kafka: secrets." + property + ": cannot read " + path);
+    }
+    while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
+        secret.pop_back();
+    }
+    return secret;
+}
+
+Conf make_conf(const KafkaOptions& options) {
+    Conf conf(rd_kafka_conf_new());
+    // What the probe has promised; a property may override all but the first two.
+    set(conf.get(), "log.queue", "false");
+    set(conf.get(), "bootstrap.servers", options.brokers);
+    set(conf.get(), "enable.idempotence", "true");
+    set(conf.get(), "compression.type", options.compression);
+    set(conf.get(), "linger.ms", "20");
+    set(conf.get(), "queue.buffering.max.messages", "1000000");
+    set(conf.get(), "message.timeout.ms", "60000");
+    // A topic that does not exist yet is reported, and asked for again by the next session.
+    set(conf.get(), "topic.metadata.propagation.max.ms", "2000");
+    set(conf.get(), "client.id", "tributary");
+    for (const auto& [property, value] : options.properties) {
+        set(conf.get(), property, value);
+    }
+    for (const auto& [property, path] : options.secrets) {
+        set(conf.get(), property, read_secret(property, path), true);
+    }
+    // The library writes to standard error otherwise; its faults come as errors, too.
+    rd_kafka_conf_set_log_cb(conf.get(), nullptr);
+    return conf;
+}
+
+bool is_not_reached(int error) noexcept {
+    return error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+           error == RD_KAFKA_RESP_ERR__AUTHENTICATION || error == RD_KAFKA_RESP_ERR__SSL;
+}
+
+}  // namespace
+
+struct KafkaProducer::Library {
+    rd_kafka_t* producer{};
+    rd_kafka_topic_t* topic{};
+
+    Library() = default;
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+    ~Library() {
+        if (topic != nullptr) {
+            rd_kafka_topic_destroy(topic);
+        }
+        if (producer != nullptr) {
+            static_cast<void>(
+                rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT));
+            rd_kafka_destroy(producer);
+        }
+    }
+
+    static void on_report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message,
+                          void* owner) noexcept {
+        auto& self = *static_cast<KafkaProducer*>(owner);
+        const std::uint64_t id = id_of(message->_private);
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            self.report(id, ItemOutcome::delivered, "");
+            return;
+        }
+        const rd_kafka_msg_status_t status = rd_kafka_message_status(message);
+        const bool is_too_long = message->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+        const bool was_alone = message->len >= self.batch_octets_;
+        self.batch_refused_ = self.batch_refused_ || (is_too_long && !was_alone);
+        const bool is_refused = is_too_long && was_alone;
+        const ItemOutcome not_there = is_refused ? ItemOutcome::refused : ItemOutcome::not_sent;
+        const ItemOutcome outcome = status == RD_KAFKA_MSG_STATUS_PERSISTED ? ItemOutcome::delivered
+                                    : status == RD_KAFKA_MSG_STATUS_POSSIBLY_PERSISTED
+                                        ? ItemOutcome::unconfirmed
+                                        : not_there;
+        self.report(id, outcome, rd_kafka_err2str(message->err));
+    }
+
+    static void on_error(rd_kafka_t* producer, int error, const char* reason,
+                         void* owner) noexcept {
+        auto& self = *static_cast<KafkaProducer*>(owner);
+        if (error == RD_KAFKA_RESP_ERR__FATAL) {
+            std::array<char, kErrorOctets> words{};
+            static_cast<void>(rd_kafka_fatal_error(producer, words.data(), words.size()));
+            self.note_fault(true, true, words.data());
+            return;
+        }
+        // It comes after the fault of each broker, and says less.
+        const bool is_sum = error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+        self.note_fault(is_not_reached(error), false,
+                        is_sum && !self.error_.empty() ? nullptr : reason);
+    }
+};
+
+KafkaProducer::KafkaProducer(const KafkaOptions& options, std::size_t batch_octets,
+                             ReportHandler handler)
+    : handler_(std::move(handler)),
+      batch_octets_(batch_octets),
+      library_(std::make_unique<Library>()) {
+    Conf conf = make_conf(options);
+    set(conf.get(), "batch.size", std::to_string(batch_octets));
+    rd_kafka_conf_set_opaque(conf.get(), this);
+    rd_kafka_conf_set_dr_msg_cb(conf.get(), &Library::on_report);
+    rd_kafka_conf_set_error_cb(conf.get(), &Library::on_error);
+    const HelperScope on_helper_cores;  // its threads inherit them
+    std::array<char, kErrorOctets> error{};
+    library_->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), error.data(), error.size());
+    if (library_->producer == nullptr) {
+        throw ExportError("kafka: " + std::string(error.data()));
+    }
+    static_cast<void>(conf.release());  // the producer has it
+    rd_kafka_topic_conf_t* const of_topic = rd_kafka_default_topic_conf_dup(library_->producer);
+    rd_kafka_topic_conf_set_partitioner_cb(of_topic, &choose_partition);
+    library_->topic = rd_kafka_topic_new(library_->producer, options.topic.c_str(), of_topic);
+    if (library_->topic == nullptr) {
+        throw ExportError("kafka: topic " + options.topic + ": " +
+                          rd_kafka_err2str(rd_kafka_last_error()));
+    }
+}
+
+KafkaProducer::~KafkaProducer() = default;
+
+KafkaProducer::Taken KafkaProducer::produce(const RecordItem& item, std::uint64_t id) noexcept {
+    const int result = rd_kafka_produce(
+        library_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
+        const_cast<std::byte*>(item.value.data()), item.value.size(),  // NOLINT: it is copied
+        item.key.empty() ? nullptr : item.key.data(), item.key.size(), opaque_of(id, item.hash));
+    if (result == 0) {
+        ++unresolved_;
+        return Taken::yes;
+    }
+    const rd_kafka_resp_err_t error = rd_kafka_last_error();
+    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+        return Taken::full;
+    }
+    if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
+        return Taken::too_long;
+    }
+    note_fault(false, false, rd_kafka_err2str(error));
+    return Taken::failed;
+}
+
+void KafkaProducer::poll() noexcept { static_cast<void>(rd_kafka_poll(library_->producer, 0)); }
+
+void KafkaProducer::give_up_waiting() noexcept {
+    static_cast<void>(
+        rd_kafka_purge(library_->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_NON_BLOCKING));
+    poll();
+}
+
+void KafkaProducer::give_up_all() noexcept {
+    constexpr int kTries = 100;
+    constexpr int kWait = 10;  // milliseconds
+    static_cast<void>(
+        rd_kafka_purge(library_->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT));
+    for (int i = 0; i < kTries && unresolved_ > 0; ++i) {
+        static_cast<void>(rd_kafka_poll(library_->producer, kWait));
+    }
+}
+
+void KafkaProducer::check(const KafkaOptions& options) { static_cast<void>(make_conf(options)); }
+
+void KafkaProducer::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
+    --unresolved_;
+    if (outcome == ItemOutcome::delivered) {
+        away_ = false;
+        error_.clear();
+    }
+    handler_(id, outcome, error);
+}
+
+void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) noexcept {
+    away_ = away_ || is_away;
+    failed_ = failed_ || is_final;
+    if (words == nullptr) {
+        return;
+    }
+    try {
+        error_ = words;
+    } catch (const std::bad_alloc&) {
+        error_.clear();
+    }
+}
+
+}  // namespace tributary

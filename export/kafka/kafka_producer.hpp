@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "export/options.hpp"
+#include "export/record_items.hpp"
+
+namespace tributary {
+
+/// A producer of librdkafka for one topic. Its threads run on the helper cores.
+/// @thread  the export thread
+class KafkaProducer {
+public:
+    /// Gets the outcome of an item that produce() has taken, once for each.
+    ///
+    /// @param id     given to produce()
+    /// @param error  words of the library; empty when it was delivered
+    using ReportHandler =
+        std::function<void(std::uint64_t id, ItemOutcome outcome, const char* error)>;
+
+    /// Items of one number.
+    static constexpr unsigned kIdBits = 48;
+
+    /// Connects in the background.
+    ///
+    /// @param batch_octets  of the items that go to a partition together, at the most; an item
+    ///                      that is longer goes alone
+    /// @errors  ExportError: a property, or a file of a secret, cannot be used
+    KafkaProducer(const KafkaOptions& options, std::size_t batch_octets, ReportHandler handler);
+    KafkaProducer(const KafkaProducer&) = delete;
+    KafkaProducer& operator=(const KafkaProducer&) = delete;
+    /// Ends its threads. Items without an outcome are given up without a report.
+    /// @thread  any; may wait for the network, some seconds
+    ~KafkaProducer();
+
+    enum class Taken : std::uint8_t {
+        yes,
+        full,      ///< not now: too many items have no outcome yet
+        too_long,  ///< it is longer than `message.max.bytes`
+        failed,    ///< see error()
+    };
+    /// Copies an item, and sends it to the partition that its hash selects.
+    ///
+    /// @param id  below 1 << kIdBits
+    [[nodiscard]] Taken produce(const RecordItem& item, std::uint64_t id) noexcept;
+    /// Calls the handler for all outcomes that are known by now. Does not wait.
+    void poll() noexcept;
+    /// Items without an outcome.
+    [[nodiscard]] std::size_t unresolved() const noexcept { return unresolved_; }
+    /// Gives up items that have not left: they are `not_sent`.
+    void give_up_waiting() noexcept;
+    /// The same with those under way: these are `unconfirmed`. Waits up to a second for the
+    /// reports.
+    void give_up_all() noexcept;
+
+    /// Whether the library says that no broker can be reached, since the last delivery.
+    [[nodiscard]] bool is_away() const noexcept { return away_; }
+    /// Whether the brokers have refused a batch of several items as too long since the last call:
+    /// they take shorter ones, perhaps.
+    [[nodiscard]] bool take_batch_refused() noexcept {
+        return std::exchange(batch_refused_, false);
+    }
+    /// Whether it can send nothing any more, so that another producer is needed.
+    [[nodiscard]] bool has_failed() const noexcept { return failed_; }
+    /// The last fault of the connection or the producer, in the library's words; empty: none.
+    [[nodiscard]] const std::string& error() const noexcept { return error_; }
+
+    /// Whether the library knows these properties, and takes these values. Connects nowhere.
+    ///
+    /// @errors  ExportError
+    static void check(const KafkaOptions& options);
+
+private:
+    struct Library;  ///< handles of librdkafka
+    friend struct Library;
+
+    void report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept;
+    /// @param words  nullptr: those of the fault before stay
+    void note_fault(bool is_away, bool is_final, const char* words) noexcept;
+
+    ReportHandler handler_;
+    std::size_t unresolved_{};
+    bool away_{};
+    bool failed_{};
+    bool batch_refused_{};
+    std::size_t batch_octets_;
+    std::string error_;
+    std::unique_ptr<Library> library_;
+};
+
+}  // namespace tributary

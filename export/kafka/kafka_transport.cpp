@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/kafka/kafka_transport.hpp"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "export/export_error.hpp"
+
+namespace tributary {
+namespace {
+
+/// The number of an item: that of its message, and its place there. A number comes again after so
+/// many messages that the former one has had its outcome for long.
+constexpr unsigned kItemBits = 24;
+constexpr std::uint64_t kMessageMask =
+    (std::uint64_t{1} << (KafkaProducer::kIdBits - kItemBits)) - 1;
+
+constexpr const char* kTooLong =
+    "a record is longer than max.message.bytes of the topic, or message.max.bytes here";
+
+std::uint64_t id_of(std::uint64_t message, std::size_t item) noexcept {
+    return (message & kMessageMask) << kItemBits | item;
+}
+
+}  // namespace
+
+KafkaTransport::KafkaTransport(const CollectorOptions& collector, CollectorEvents& events)
+    : options_(collector.kafka), events_(events) {
+    KafkaProducer::check(options_);
+}
+
+KafkaTransport::~KafkaTransport() {
+    retire();
+    retiring_.join();
+}
+
+void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
+    if (producer_ == nullptr) {
+        if (!retry_at_ || now >= *retry_at_) {
+            begin_session(now);
+        }
+        return;
+    }
+    poll(now);
+    static_cast<void>(produce_rest());
+}
+
+void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
+    retry_at_.reset();
+    try {
+        producer_ = std::make_unique<KafkaProducer>(
+            options_, batch_octets_,
+            [this](std::uint64_t id, ItemOutcome outcome, const char* error) {
+                report(id, outcome, error);
+            });
+    } catch (const std::exception& fault) {  // ExportError, or no memory
+        events_.report(CollectorEventKind::connect_failed, now, fault.what());
+        retry_at_ = now + kRetryAfter;
+        return;
+    }
+    ++session_;
+    is_proven_ = false;
+    was_proven_ = false;
+    was_away_ = false;
+}
+
+/// Ends a session whose items all have their outcome.
+void KafkaTransport::end_session(std::chrono::nanoseconds now) noexcept {
+    const bool needs_shorter = producer_->take_batch_refused();
+    batch_octets_ = std::max<std::size_t>(needs_shorter ? batch_octets_ / 2 : batch_octets_, 1);
+    retire();
+    draining_ = false;
+    fault_.clear();
+    retry_at_ = now + (needs_shorter ? std::chrono::seconds{} : kRetryAfter);
+}
+
+/// A producer ends in a thread of its own, because that may wait for the network.
+void KafkaTransport::retire() noexcept {
+    if (producer_ == nullptr) {
+        return;
+    }
+    try {
+        retiring_ = HelperThread({.name = "kafka-end"},
+                                 [producer = std::shared_ptr<KafkaProducer>(std::move(producer_))](
+                                     ThreadPlaceInRegistry&) mutable { producer.reset(); });
+    } catch (const std::exception&) {  // no thread, or no memory: it ends here
+    }
+    producer_.reset();
+}
+
+void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
+    if (producer_ == nullptr || std::exchange(draining_, true)) {
+        return;
+    }
+    events_.report(
+        was_proven_ ? CollectorEventKind::connection_lost : CollectorEventKind::connect_failed, now,
+        fault_);
+    // What was not produced was not sent.
+    rest_.clear();
+    if (!taken_.empty()) {
+        Taken& last = taken_.back();
+        for (; next_item_ < last.items.size(); ++next_item_) {
+            settle(last, next_item_, ItemOutcome::not_sent);
+        }
+    }
+    producer_->give_up_waiting();
+}
+
+/// Reads the outcomes that are known, and what the library says of its brokers.
+void KafkaTransport::poll(std::chrono::nanoseconds now) noexcept {
+    producer_->poll();
+    if (is_proven_ && !std::exchange(was_proven_, true)) {
+        events_.report(CollectorEventKind::connected, now, {});
+    }
+    if (std::exchange(refused_, 0) > 0) {
+        events_.report(CollectorEventKind::message_too_large, now, kTooLong);
+    }
+    if (producer_->is_away() && !was_away_) {
+        events_.report(CollectorEventKind::connect_failed, now, producer_->error());
+    }
+    was_away_ = producer_->is_away();
+    if (producer_->has_failed() && !draining_) {
+        fault_ = producer_->error();
+        is_news_ = true;
+    }
+    if (std::exchange(is_news_, false)) {
+        drain(now);
+    }
+}
+
+void KafkaTransport::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
+    const std::uint64_t message = ((id >> kItemBits) - first_taken_) & kMessageMask;
+    if (message >= taken_.size()) {
+        return;
+    }
+    settle(taken_[message], id & ((std::uint64_t{1} << kItemBits) - 1), outcome);
+    if (outcome == ItemOutcome::delivered || outcome == ItemOutcome::refused) {
+        is_proven_ = true;  // a broker has answered
+    } else if (!draining_) {
+        is_news_ = true;
+        try {
+            fault_ = error;
+        } catch (const std::bad_alloc&) {
+            fault_.clear();
+        }
+    }
+}
+
+void KafkaTransport::settle(Taken& message, std::size_t item, ItemOutcome outcome) noexcept {
+    message.items[item] = outcome;
+    const bool is_refused = outcome == ItemOutcome::refused;
+    message.all_delivered = message.all_delivered && outcome == ItemOutcome::delivered;
+    message.is_final = message.is_final && (outcome == ItemOutcome::delivered || is_refused);
+    refused_ += is_refused ? 1 : 0;
+    --message.open;
+}
+
+SendResult KafkaTransport::send(std::span<const MessageView> messages,
+                                std::chrono::nanoseconds now) noexcept {
+    SendResult result{.taken = 0, .rest = SendStatus::would_block};
+    for (const MessageView message : messages) {
+        if (producer_ == nullptr || draining_ || !produce_rest()) {
+            return result;
+        }
+        if (!is_proven_ && !taken_.empty()) {  // one message decides about the others
+            return result;
+        }
+        try {
+            const bool is_whole = take(message);
+            ++result.taken;
+            if (!is_whole) {
+                return result;
+            }
+        } catch (const std::bad_alloc&) {  // nothing of it was produced
+            return result;
+        }
+    }
+    poll(now);
+    result.rest = SendStatus::taken;
+    return result;
+}
+
+/// @return  whether all of its items were produced
+/// @errors  std::bad_alloc: it was not taken
+bool KafkaTransport::take(MessageView message) {
+    Taken made;
+    RecordItems items(message);
+    while (items.next()) {
+        ++made.open;
+    }
+    made.items.resize(made.open, ItemOutcome::not_sent);
+    rest_.assign(message.begin(), message.end());
+    rest_at_ = 0;
+    next_item_ = 0;
+    try {
+        taken_.push_back(std::move(made));
+    } catch (const std::bad_alloc&) {
+        rest_.clear();
+        throw;
+    }
+    return produce_rest();
+}
+
+/// Produces the items of the last message that are left.
+///
+/// @return  whether there is none any more
+bool KafkaTransport::produce_rest() noexcept {
+    RecordItems items(MessageView(rest_).subspan(std::min(rest_at_, rest_.size())));
+    const std::uint64_t message = first_taken_ + taken_.size() - 1;
+    while (const auto item = items.next()) {
+        switch (producer_->produce(*item, id_of(message, next_item_))) {
+            case KafkaProducer::Taken::yes:
+                break;
+            case KafkaProducer::Taken::full:
+                return false;
+            case KafkaProducer::Taken::too_long:
+                settle(taken_.back(), next_item_, ItemOutcome::refused);
+                break;
+            case KafkaProducer::Taken::failed:
+                is_news_ = true;
+                fault_ = producer_->error();
+                return false;
+        }
+        ++next_item_;
+        rest_at_ = rest_.size() - items.rest().size();
+    }
+    rest_.clear();
+    rest_at_ = 0;
+    return true;
+}
+
+SendOutcomes KafkaTransport::collect_outcomes(std::chrono::nanoseconds now) noexcept {
+    SendOutcomes outcomes;
+    if (producer_ == nullptr) {
+        return outcomes;
+    }
+    poll(now);
+    while (!taken_.empty() && taken_.front().open == 0 && taken_.front().all_delivered) {
+        drop_first();
+        ++outcomes.delivered;
+    }
+    const auto not_final = std::ranges::find_if(
+        taken_, [](const Taken& message) { return message.open > 0 || !message.is_final; });
+    by_item_ = is_over() ? taken_.size()
+                         : static_cast<std::size_t>(std::distance(taken_.begin(), not_final));
+    outcomes.by_item = by_item_;
+    return outcomes;
+}
+
+void KafkaTransport::settle_by_item(const ItemOutcomeHandler& taker, std::chrono::nanoseconds now) {
+    for (; by_item_ > 0; --by_item_) {
+        taker(taken_.front().items);
+        drop_first();
+    }
+    if (is_over()) {
+        end_session(now);
+    }
+}
+
+void KafkaTransport::drop_first() noexcept {
+    taken_.pop_front();
+    ++first_taken_;
+}
+
+void KafkaTransport::end_now(std::chrono::nanoseconds now) noexcept {
+    if (producer_ == nullptr) {
+        return;
+    }
+    drain(now);
+    producer_->give_up_all();
+}
+
+std::unique_ptr<Transport> make_kafka_transport(const CollectorOptions& collector,
+                                                CollectorEvents& events) {
+    return std::make_unique<KafkaTransport>(collector, events);
+}
+
+}  // namespace tributary

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// A collector whose transport reports the outcome of each item.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "export/collector/message_collector.hpp"
+#include "export/record_items.hpp"
+#include "tests/support/export_harness.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kRecordsPerMessage = 10;
+
+/// Each record is an item with its source port as value, and every third one is two items, as the
+/// uniflows of a biflow are.
+class ItemFormat final : public MessageFormat {
+public:
+    AppendResult append(const std::byte* record, OutgoingMessage& open) noexcept override {
+        if (records_ == kRecordsPerMessage) {
+            return AppendResult::message_full;
+        }
+        const auto& core = *reinterpret_cast<const FlowRecordCore*>(record);
+        const unsigned port = core.key.source_port.value;
+        add(std::to_string(port), core.tally());
+        if (port % 3 == 0) {
+            add(std::to_string(port) + "'", {});
+        }
+        ++records_;
+        static_cast<void>(open);
+        return AppendResult::added;
+    }
+    void close(OutgoingMessage& open) override {
+        open.octets = octets_;
+        open.data_records = static_cast<std::uint32_t>(items_);
+        discard(open);
+    }
+    void discard(OutgoingMessage&) noexcept override {
+        octets_.clear();
+        records_ = 0;
+        items_ = 0;
+    }
+    [[nodiscard]] SpoolContent spool_content() const override { return {}; }
+
+private:
+    void add(const std::string& text, const RecordTally& tally) {
+        const auto value = std::as_bytes(std::span(text));
+        std::array<std::byte, kRecordItemHeader> header{};
+        write_item_header({.key = {}, .value = value, .hash = 0, .tally = tally}, header);
+        octets_.insert(octets_.end(), header.begin(), header.end());
+        octets_.insert(octets_.end(), value.begin(), value.end());
+        ++items_;
+    }
+
+    std::vector<std::byte> octets_;
+    std::size_t records_{};
+    std::size_t items_{};
+};
+
+std::string text_of(std::span<const std::byte> octets) {
+    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+}
+
+/// Does with each item what the test says, when that ends the session.
+struct Script {
+    std::function<ItemOutcome(const std::string&)> outcome;
+    bool ends{};                       ///< the next report is by item
+    std::vector<std::string> arrived;  ///< in all sessions
+    std::vector<std::string> sent{};   ///< in this session, in order
+};
+
+class ScriptedTransport final : public Transport {
+public:
+    explicit ScriptedTransport(Script& script) : script_(script) {}
+
+    void advance(std::chrono::nanoseconds) noexcept override {}
+    [[nodiscard]] std::uint64_t session() const noexcept override { return session_; }
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
+                                  std::chrono::nanoseconds) noexcept override {
+        for (const MessageView message : messages) {
+            std::vector<std::string> values;
+            RecordItems items(message);
+            while (const auto item = items.next()) {
+                values.push_back(text_of(item->value));
+                script_.sent.push_back(values.back());
+            }
+            taken_.push_back(std::move(values));
+        }
+        return {.taken = messages.size(), .rest = SendStatus::taken};
+    }
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds) noexcept override {
+        return {.by_item = script_.ends ? taken_.size() : 0};
+    }
+    void settle_by_item(const ItemOutcomeHandler& taker, std::chrono::nanoseconds) override {
+        for (const std::vector<std::string>& message : taken_) {
+            std::vector<ItemOutcome> outcomes;
+            for (const std::string& value : message) {
+                outcomes.push_back(script_.outcome(value));
+                if (outcomes.back() == ItemOutcome::delivered) {
+                    script_.arrived.push_back(value);
+                }
+            }
+            taker(outcomes);
+        }
+        taken_.clear();
+        script_.ends = false;
+        script_.sent.clear();
+        ++session_;
+    }
+
+private:
+    Script& script_;
+    std::uint64_t session_ = 1;
+    std::vector<std::vector<std::string>> taken_;
+};
+
+struct Export {
+    explicit Export(Script& script)
+        : options(collectors()),
+          collector({.options = options,
+                     .option = 0,
+                     .metering = metering,
+                     .accounting = accounting,
+                     .account = 0,
+                     .group_spool = nullptr,
+                     .handler = handler},
+                    std::make_unique<ItemFormat>(),
+                    [&script](const CollectorOptions&, CollectorEvents&) {
+                        return std::make_unique<ScriptedTransport>(script);
+                    }) {}
+
+    static ExportOptions collectors() {
+        ExportOptions options = without_options_records();
+        options.collectors.resize(1);
+        options.collectors[0].transport = TransportKind::tcp;
+        return options;
+    }
+    void put(std::uint16_t first, std::uint16_t end) {
+        for (std::uint16_t port = first; port < end; ++port) {
+            const Record record = record_of(port);
+            const RecordTally tally{1, record.core.packets, record.core.octets};
+            collector.add({.bytes = bytes_of(record),
+                           .entry = {.number = accounting.begin(0, tally),
+                                     .queue = 0,
+                                     .packets = tally.packets,
+                                     .octets = tally.octets},
+                           .layout = 0},
+                          at(now));
+        }
+    }
+    void turn() {
+        now += milliseconds{2000};
+        collector.advance(at(now));
+        collector.send_what_can_leave(at(now));
+    }
+    [[nodiscard]] std::uint64_t lost(ExportLoss cause) const {
+        CHECK(counters.queues[0].read_lost(cause) == counters.collectors[0].read_lost(cause));
+        return counters.collectors[0].read_lost(cause).records;
+    }
+
+    ExportOptions options;
+    MeteringProcess metering;
+    ExportCounters counters{1, 1};
+    RecordAccounting accounting{counters, 1};
+    CollectorEventHandler handler;
+    MessageCollector collector;
+    milliseconds now{};
+};
+
+int port_of(const std::string& value) { return std::stoi(value); }
+
+}  // namespace
+
+TEST_CASE("MessageCollector: what was not sent is sent again, in its order, and nothing else is",
+          "[export][unit]") {
+    Script script;
+    Export exports(script);
+    exports.put(0, 40);
+    exports.turn();
+    REQUIRE(script.sent.size() == 54);  // 14 records are two items
+
+    // Of the last 40 items half has not left.
+    script.outcome = [](const std::string& value) {
+        const bool is_late = port_of(value) >= 10 && port_of(value) % 2 == 1;
+        return is_late ? ItemOutcome::not_sent : ItemOutcome::delivered;
+    };
+    script.ends = true;
+    exports.put(40, 50);
+    exports.turn();
+    CHECK(script.ends == false);
+    std::vector<std::string> expected;
+    for (int port = 11; port < 40; port += 2) {
+        expected.push_back(std::to_string(port));
+        if (port % 3 == 0) {
+            expected.push_back(std::to_string(port) + "'");
+        }
+    }
+    REQUIRE(script.sent.size() >= expected.size());
+    CHECK(std::vector(script.sent.begin(), script.sent.begin() + static_cast<std::ptrdiff_t>(
+                                                                     expected.size())) == expected);
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{25, 250, 25'000});
+
+    script.outcome = [](const std::string&) { return ItemOutcome::delivered; };
+    script.ends = true;
+    exports.turn();
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{50, 500, 50'000});
+    CHECK(exports.counters.collectors[0].records.read() == RecordTally{50, 500, 50'000});
+    CHECK_FALSE(exports.collector.is_waiting());
+    std::ranges::sort(script.arrived);
+    CHECK(std::ranges::adjacent_find(script.arrived) == script.arrived.end());
+    CHECK(script.arrived.size() == 50 + 17);
+}
+
+TEST_CASE(
+    "MessageCollector: a record of which an item is unconfirmed or refused is lost, and "
+    "never sent again",
+    "[export][unit]") {
+    Script script;
+    Export exports(script);
+    exports.put(0, 30);
+    exports.turn();
+    // 0 .. 9: of the pairs the second item; 10 .. 19: refused; 20 .. 29: delivered
+    script.outcome = [](const std::string& value) {
+        if (port_of(value) < 10) {
+            return value.ends_with('\'') ? ItemOutcome::unconfirmed : ItemOutcome::not_sent;
+        }
+        return port_of(value) < 20 ? ItemOutcome::refused : ItemOutcome::delivered;
+    };
+    script.ends = true;
+    exports.turn();
+    CHECK(script.sent == std::vector<std::string>{"1", "2", "4", "5", "7", "8"});
+    CHECK(exports.lost(ExportLoss::unconfirmed) == 4);
+    CHECK(exports.lost(ExportLoss::send_failed) == 10);
+    CHECK(exports.counters.queues[0].exported.read().records == 10);
+    script.outcome = [](const std::string&) { return ItemOutcome::delivered; };
+    script.ends = true;
+    exports.turn();
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{16, 160, 16'000});
+    CHECK_FALSE(exports.collector.is_waiting());
+}
+
+TEST_CASE("MessageCollector: of a pair the item that has arrived is not sent again",
+          "[export][unit]") {
+    Script script;
+    Export exports(script);
+    exports.put(0, 6);
+    exports.turn();
+    script.outcome = [](const std::string& value) {
+        const bool is_first_half = value == "0" || value == "3'";
+        return is_first_half ? ItemOutcome::delivered : ItemOutcome::not_sent;
+    };
+    script.ends = true;
+    exports.turn();
+    CHECK(script.sent == std::vector<std::string>{"0'", "1", "2", "3", "4", "5"});
+    CHECK(exports.counters.queues[0].exported.read().records == 0);
+    script.outcome = [](const std::string&) { return ItemOutcome::delivered; };
+    script.ends = true;
+    exports.turn();
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{6, 60, 6000});
+}
+
+TEST_CASE("MessageCollector: at the end unconfirmed records are told from those that were not sent",
+          "[export][unit]") {
+    Script script;
+    Export exports(script);
+    exports.put(0, 20);
+    exports.turn();
+    script.outcome = [](const std::string& value) {
+        return port_of(value) < 5 ? ItemOutcome::unconfirmed : ItemOutcome::not_sent;
+    };
+    script.ends = true;
+    exports.collector.abandon(at(exports.now));
+    CHECK(exports.lost(ExportLoss::unconfirmed) == 5);
+    CHECK(exports.lost(ExportLoss::collector_away) == 15);
+    CHECK_FALSE(exports.collector.is_waiting());
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport against the brokers of librdkafka's mock.
+#include "export/kafka/kafka_transport.hpp"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "export/export_error.hpp"
+#include "tests/support/kafka_mock.hpp"
+#include "tests/support/wait_until.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+
+namespace {
+
+constexpr int kPartitions = 4;
+
+/// A message of so many items, "FIRST", "FIRST + 1", ...; the hash is the number modulo 7.
+std::vector<std::byte> message_of(std::uint32_t first, std::uint32_t count,
+                                  std::size_t longer_by = 0) {
+    std::vector<std::byte> octets;
+    for (std::uint32_t number = first; number < first + count; ++number) {
+        const std::string text = std::to_string(number) + std::string(longer_by, ' ');
+        const auto value = std::as_bytes(std::span(text));
+        std::array<std::byte, kRecordItemHeader> header{};
+        write_item_header({.key = {}, .value = value, .hash = number % 7, .tally = {1, 1, 1}},
+                          header);
+        octets.insert(octets.end(), header.begin(), header.end());
+        octets.insert(octets.end(), value.begin(), value.end());
+    }
+    return octets;
+}
+
+/// The transport, and what it reports, in real time: librdkafka has its own clock.
+struct Run {
+    explicit Run(const CollectorOptions& options)
+        : events(options, counters,
+                 [this](const CollectorEvent& event) { kinds.push_back(event.kind); }),
+          transport(options, events) {}
+
+    [[nodiscard]] static std::chrono::nanoseconds now() {
+        return std::chrono::steady_clock::now().time_since_epoch();
+    }
+    /// Sends a message when it is taken. @return  false: it is not within 10 s
+    bool send(const std::vector<std::byte>& message) {
+        const std::array<MessageView, 1> views{message};
+        return wait_until([&] {
+            turn();
+            const bool is_taken = transport.send(views, now()).taken == 1;
+            sent += is_taken ? 1 : 0;
+            return is_taken;
+        });
+    }
+    void turn() {
+        transport.advance(now());
+        const SendOutcomes outcomes = transport.collect_outcomes(now());
+        delivered += outcomes.delivered;
+        if (outcomes.by_item > 0) {
+            transport.settle_by_item(
+                [this](std::span<const ItemOutcome> items) {
+                    by_item.emplace_back(items.begin(), items.end());
+                },
+                now());
+        }
+    }
+    [[nodiscard]] std::size_t count(ItemOutcome outcome) const {
+        std::size_t items = 0;
+        for (const auto& message : by_item) {
+            items += static_cast<std::size_t>(std::ranges::count(message, outcome));
+        }
+        return items;
+    }
+    bool settles() {
+        return wait_until([this] {
+            turn();
+            return delivered + by_item.size() == sent;
+        });
+    }
+
+    CollectorCounters counters;
+    std::vector<CollectorEventKind> kinds;
+    CollectorEvents events;
+    KafkaTransport transport;
+    std::size_t sent{};
+    std::size_t delivered{};
+    std::vector<std::vector<ItemOutcome>> by_item;
+};
+
+/// The numbers in a topic, whose partitions must be those of their hashes, in order.
+std::vector<int> numbers_in(const KafkaMock& kafka) {
+    std::vector<int> numbers;
+    for (const auto& [partition, values] : kafka.read(kPartitions)) {
+        std::vector<int> of_partition;
+        for (const std::string& value : values) {
+            of_partition.push_back(std::stoi(value));
+            CHECK(of_partition.back() % 7 % kPartitions == partition);
+        }
+        CHECK(std::ranges::is_sorted(of_partition));
+        numbers.insert(numbers.end(), of_partition.begin(), of_partition.end());
+    }
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+std::vector<int> numbers(int end) {
+    std::vector<int> all(static_cast<std::size_t>(end));
+    for (int i = 0; i < end; ++i) {
+        all[static_cast<std::size_t>(i)] = i;
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("KafkaTransport: items of a hash are on one partition, in order, each once",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    Run run(kafka.collector());
+    for (std::uint32_t i = 0; i < 20; ++i) {
+        REQUIRE(run.send(message_of(50 * i, 50)));
+    }
+    CHECK(run.settles());
+    CHECK(run.delivered == 20);
+    CHECK(run.transport.is_proven());
+    CHECK(run.kinds == std::vector{CollectorEventKind::connected});
+    CHECK(numbers_in(kafka) == numbers(1000));
+}
+
+TEST_CASE("KafkaTransport: until the first delivery one message is under way", "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    kafka.set_delay(std::chrono::milliseconds{300});
+    Run run(kafka.collector());
+    const std::vector<std::byte> first = message_of(0, 10);
+    const std::vector<std::byte> second = message_of(10, 10);
+    const std::array<MessageView, 2> views{first, second};
+    run.turn();
+    CHECK(run.transport.session() == 1);
+    CHECK(run.transport.send(views, Run::now()).taken == 1);
+    CHECK_FALSE(run.transport.is_proven());
+    run.sent = 1;
+    REQUIRE(run.send(second));
+    CHECK(run.settles());
+    CHECK(numbers_in(kafka) == numbers(20));
+}
+
+TEST_CASE("KafkaTransport: errors that may be over the next time are tried again by the library",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    kafka.refuse(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, 3);
+    Run run(kafka.collector());
+    REQUIRE(run.send(message_of(0, 100)));
+    REQUIRE(run.send(message_of(100, 100)));
+    CHECK(run.settles());
+    CHECK(run.delivered == 2);
+    CHECK(numbers_in(kafka) == numbers(200));
+}
+
+TEST_CASE(
+    "KafkaTransport: after a refusal each item has its outcome, and what was not sent is "
+    "nowhere",
+    "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    Run run(kafka.collector());
+    REQUIRE(run.send(message_of(0, 100)));
+    CHECK(run.settles());
+    REQUIRE(run.delivered == 1);
+
+    kafka.refuse(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 1);
+    REQUIRE(run.send(message_of(100, 100)));
+    CHECK(run.settles());
+    REQUIRE(run.by_item.size() == 1);
+    REQUIRE(run.by_item.front().size() == 100);
+    const std::size_t not_sent = run.count(ItemOutcome::not_sent);
+    CHECK(not_sent > 0);
+    CHECK(not_sent + run.count(ItemOutcome::delivered) == 100);
+    CHECK(numbers_in(kafka).size() == 200 - not_sent);
+    CHECK(std::ranges::count(run.kinds, CollectorEventKind::connection_lost) == 1);
+
+    CHECK(run.transport.session() == 0);  // and another one begins
+    REQUIRE(run.send(message_of(200, 10)));
+    CHECK(run.transport.session() == 2);
+    CHECK(run.settles());
+    CHECK(run.delivered == 2);
+}
+
+TEST_CASE("KafkaTransport: what never left before its time was over was not sent",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    kafka.set_down();
+    CollectorOptions options = kafka.collector();
+    options.kafka.properties["message.timeout.ms"] = "500";
+    Run run(options);
+    REQUIRE(run.send(message_of(0, 100)));
+    CHECK(run.settles());
+    CHECK(run.count(ItemOutcome::not_sent) == 100);
+    CHECK(std::ranges::count(run.kinds, CollectorEventKind::connected) == 0);
+    CHECK(std::ranges::count(run.kinds, CollectorEventKind::connect_failed) > 0);
+}
+
+TEST_CASE("KafkaTransport: at the end, what is under way is unconfirmed", "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    Run run(kafka.collector());
+    REQUIRE(run.send(message_of(0, 100)));
+    CHECK(run.settles());
+    kafka.set_delay(std::chrono::seconds{30});
+    REQUIRE(run.send(message_of(100, 100)));
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // until the items have left
+    run.transport.end_now(Run::now());
+    run.turn();
+    CHECK(run.count(ItemOutcome::unconfirmed) > 0);
+    CHECK(run.count(ItemOutcome::unconfirmed) + run.count(ItemOutcome::not_sent) == 100);
+    CHECK(run.delivered + run.by_item.size() == run.sent);
+}
+
+TEST_CASE("KafkaTransport: an item that the library never takes is refused, and no other one",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    options.kafka.properties["message.max.bytes"] = "2000";
+    Run run(options);
+    REQUIRE(run.send(message_of(0, 10)));
+    REQUIRE(run.send(message_of(10, 1, 3000)));
+    REQUIRE(run.send(message_of(11, 10)));
+    CHECK(run.settles());
+    REQUIRE(run.by_item.size() == 1);
+    CHECK(run.by_item.front() == std::vector{ItemOutcome::refused});
+    CHECK(run.delivered == 2);
+    CHECK(run.transport.session() == 1);
+    CHECK(std::ranges::count(run.kinds, CollectorEventKind::message_too_large) == 1);
+}
+
+TEST_CASE("KafkaTransport: the library's limit of items is back-pressure", "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    options.kafka.properties["queue.buffering.max.messages"] = "100";
+    Run run(options);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        REQUIRE(run.send(message_of(250 * i, 250)));
+    }
+    CHECK(run.settles());
+    CHECK(run.delivered == 10);
+    CHECK(numbers_in(kafka) == numbers(2500));
+}
+
+TEST_CASE("KafkaTransport: unknown properties, and secrets that cannot be read, are errors",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    CollectorCounters counters;
+    CollectorOptions options = kafka.collector();
+    CollectorEvents events(options, counters, {});
+    options.kafka.properties["no.such.property"] = "1";
+    CHECK_THROWS_WITH(KafkaTransport(options, events), Catch::Contains("no.such.property"));
+    options.kafka.properties = {{"linger.ms", "soon"}};
+    CHECK_THROWS_WITH(KafkaTransport(options, events), Catch::Contains("linger.ms"));
+    options.kafka.properties = {};
+    options.kafka.secrets = {{"sasl.password", "/nowhere/password"}};
+    CHECK_THROWS_WITH(KafkaTransport(options, events),
+                      "kafka: secrets.sasl.password: cannot read /nowhere/password");
+}
