@@ -138,9 +138,10 @@ def split_messages(octets):
     return messages
 
 
-def java(*arguments):
-    return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
+def java(folder, *arguments):
+    """Its temporary files, of which a killed one leaves some, go into the folder."""
+    return ["java", "-Xmx384m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            "-Djava.io.tmpdir=" + folder, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
 
 
 class BrokerProcess(foreign_server.ForeignServer):
@@ -156,12 +157,12 @@ class BrokerProcess(foreign_server.ForeignServer):
             out.write(text)
 
     def command(self):
-        return java("kafka.Kafka", self.path("server.properties"))
+        return java(self.directory, "kafka.Kafka", self.path("server.properties"))
 
     def launch(self):
         if not os.path.exists(self.path("data")):
             formatted = subprocess.run(
-                java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
+                java(self.directory, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
                 capture_output=True, text=True, timeout=self.SECONDS_TO_START)
             if formatted.returncode != 0:
                 raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)

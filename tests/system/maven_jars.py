@@ -54,7 +54,8 @@ class Jars:
             pom.write(POM % (self.name, "".join(DEPENDENCY % tuple(artifact.split(":")) for artifact in self.artifacts)))
         try:
             fetched = subprocess.run(["mvn", "-q", "-B", COPY_JARS, "-DoutputDirectory=jars", "-DincludeScope=runtime"],
-                                     cwd=work, capture_output=True, text=True, timeout=FETCH_SECONDS)
+                                     cwd=work, capture_output=True, text=True, timeout=FETCH_SECONDS,
+                                     env={**os.environ, "MAVEN_OPTS": "-XX:-UsePerfData " + os.environ.get("MAVEN_OPTS", "")})
         except subprocess.TimeoutExpired:
             return "the jars of %s cannot be fetched within %d s" % (self.name, FETCH_SECONDS)
         if fetched.returncode != 0:
