@@ -1,119 +1,114 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/fleet on a real Kafka broker and two ClickHouse servers, which are one consumer group: the distributed sums equal those
-of the records, also after a server was killed and records were sent twice, and by minute; the dashboard's queries run."""
+"""docs/fleet on a real Kafka broker and two ClickHouse servers, which are one consumer group. Probes with the configuration of
+docs/fleet send captures: the distributed sums equal their ledgers, also after a server was killed and records came twice; those
+by minute equal `tributary flows`; the dashboard's queries run."""
 import collections
 import datetime
 import json
 import os
 import re
+import struct
 import time
 
 import harness
-from clickhouse import Server, need_clickhouse
-from kafka_broker import Broker, need_broker
-from stream_collector import Collector
+from fleet_servers import PROBE, SUMS, TOPIC, FleetServers, probe, read
+from kafka_export import packets
 
-FLEET = os.path.join(harness.ROOT, "docs", "fleet")
-BROKERS = "kafka1.example:9092,kafka2.example:9092"  # as queue.sql has them
-PARTITIONS = 4
-STREAM = "00c0ffee00c0ffee"
+PCAP_HEADER = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
+HALF = 12_000    # packets, two of each flow
+LATER = 100_000  # packets later, which are 100 s
 # What Grafana and its plug-in put into a query.
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
-SUMS = "SELECT count(), sum(octets + reverse_octets), sum(packets + reverse_packets) FROM tributary.flows FINAL"
+RECORDS = "SELECT count() FROM tributary.flows FINAL"
 
 
-def read(*names):
-    with open(os.path.join(FLEET, *names)) as source:
-        return source.read()
+def addresses(flow):
+    return tuple(flow.get(side + "IPv4Address") or flow[side + "IPv6Address"] for side in ("source", "destination"))
 
 
-def numbered(record, stream, number):
-    """The same record of another stream."""
-    return record | {"tributary:streamId": stream, "tributary:sequenceNumber": number}
+def octets(flow):
+    """Of both directions."""
+    return flow["octetDeltaCount"] + flow.get("reverseOctetDeltaCount", 0)
 
 
-def addresses(record):
-    return tuple(record.get("iana:%sIPv4Address" % side) or record["iana:%sIPv6Address" % side]
-                 for side in ("source", "destination"))
-
-
-def both_directions(record, name):
-    return record["iana:" + name] + record.get("iana@reverse:%s@reverse" % name, 0)
-
-
-def totals(records):
-    return [len(records), *(sum(both_directions(record, name) for record in records)
-                            for name in ("octetDeltaCount", "packetDeltaCount"))]
-
-
-def by_minute(records, name):
+def by_minute(flows, name):
     """(Minute of this time, source, destination) -> octets."""
     sums = collections.Counter()
-    for record in records:
-        sums[(record[name][:17] + "00", *addresses(record))] += both_directions(record, "octetDeltaCount")
+    for flow in flows:
+        minute = datetime.datetime.fromtimestamp(flow[name] // 60_000 * 60, datetime.timezone.utc)
+        sums[(minute.strftime("%Y-%m-%dT%H:%M:%S"), *addresses(flow))] += octets(flow)
     return sums
 
 
-class FleetCase(harness.TestCase):
-    def json_records(self, *settings):
-        """The bundled capture's records, as a probe writes them as JSON lines."""
-        with Collector() as collector:
-            given = ("collectors.0.transport=tcp", "collectors.0.format=json", "probe.name=probe1",
-                     "probe.address=198.51.100.1")
-            self.tributaryd("--read", harness.DEMO, "-n", "127.0.0.1:%d" % collector.port, *settings,
-                            *(argument for setting in given for argument in ("--set", "export." + setting)))
-        records = [json.loads(line) for line in collector.streams[0].splitlines()]
-        self.assertEqual(totals(records)[1:], [harness.DEMO_OCTETS, harness.DEMO_PACKETS])
-        return records
-
-    def started(self, server):
-        self.addCleanup(server.close)
-        server.start()
-        return server
+class Configuration(harness.TestCase):
+    def test_the_probe(self):
+        found = self.tributaryd("--config", PROBE, "--check-config").stdout
+        self.assertIn("is good", found)
+        self.assertIn("kafka kafka1.example:9092,kafka2.example:9092,kafka3.example:9092 topic flows, spool ", found)
 
 
-class Fleet(FleetCase):
+class ProbeCase(harness.TestCase):
+    """Probes as docs/fleet configures them send captures to self.broker."""
+
     def setUp(self):
         super().setUp()
-        need_broker()
-        need_clickhouse()
-        self.records = self.json_records()
-        self.biflows = self.json_records("--set", "flows.direction=biflow")
-        self.sent = []
-        self.broker = self.started(Broker())
-        self.broker.create_topic("flows", PARTITIONS)
-        self.servers = [Server(), Server()]
-        cluster = read("clickhouse", "cluster.xml")
-        for number, server in enumerate(self.servers, 1):
-            cluster = cluster.replace("clickhouse%d.example</host><port>9000" % number,
-                                      "127.0.0.1</host><port>%d" % server.port)
-        self.assertNotIn("example", cluster)
-        for server in self.servers:  # the shortest that a broker allows
-            server.write_config("config.d/cluster.xml", cluster.replace(">10000<", ">6000<"))
-            self.started(server)
-            server.query(read("clickhouse", "tables.sql"))
-        queue = read("clickhouse", "queue.sql").replace(BROKERS, self.broker.plain_address)
-        self.assertIn(self.broker.plain_address, queue)
-        for server in self.servers:
-            server.query(queue)
+        self.listed = []           # what `tributary flows` lists of the captures
+        self.exported = [0, 0, 0]  # of the probes' ledgers: flows, octets, packets
 
-    def produce(self, records):
-        """Puts them into the topic, each flow into one partition."""
-        lines = ["%s=%s" % ("".join(addresses(record)), json.dumps(record)) for record in records]
-        self.broker.kcat("-P", "-t", "flows", "-K", "=", "-z", "lz4", stdin="\n".join(lines).encode())
+    def start_probe(self, capture, *settings):
+        return harness.Process(*probe(self.broker, capture, *settings, "--stats", self.path("stats.json")))
 
-    def send(self, records):
-        self.sent += records
-        self.produce(records)
+    def settle(self, running, capture, *settings):
+        """Waits for a probe's end, takes over its ledger, and lists the flows of its capture."""
+        self.assertEqual(running.popen.wait(60), harness.EX_OK, running.text())
+        ledger = harness.read_json(self.path("stats.json"))
+        self.check_ledger(ledger)
+        of_probe = [ledger[unit]["exported"] for unit in ("flows", "octets", "packets")]
+        self.assertEqual(of_probe[0], ledger["flows"]["created"])
+        self.exported = [before + more for before, more in zip(self.exported, of_probe)]
+        listing = self.path("listed.ipfix")
+        self.tributaryd("--config", PROBE, *settings, "--read", capture, "--write", listing)
+        flows = self.flows(listing)
+        self.assertEqual([len(flows), sum(map(octets, flows))], of_probe[:2])
+        self.listed += flows
 
-    def stream(self, numbers):
-        return [numbered(self.records[number % len(self.records)], STREAM, number) for number in numbers]
+    def send(self, capture, *settings):
+        with self.start_probe(capture, *settings) as running:
+            self.settle(running, capture, *settings)
+
+    def send_again(self, count):
+        """Puts records of the topic into it once more, as a probe that was killed does from its spool."""
+        found = self.broker.messages(TOPIC)[0][:count]
+        self.assertEqual(len(found), count)
+        lines = [b"%s=%s" % (key, value.rstrip(b"\n")) for _, key, value in found]
+        self.broker.kcat("-P", "-t", TOPIC, "-p", "0", "-K", "=", stdin=b"\n".join(lines))
+
+
+class Fleet(ProbeCase):
+    def setUp(self):
+        super().setUp()
+        self.fleet = self.enterContext(FleetServers())
+        self.broker = self.fleet.broker
+
+    def send_in_halves(self, between):
+        """A probe sends flows; in their midst, when the first can be read in the tables, something happens."""
+        settings = ("--set", "flows.idle-timeout=1")
+        halves = packets(0, HALF), packets(LATER, HALF)
+        before, pipe = self.exported[0], self.path("pipe")
+        os.mkfifo(pipe)
+        with self.start_probe(pipe, *settings) as running:
+            with open(pipe, "wb", buffering=0) as out:
+                out.write(PCAP_HEADER + halves[0])
+                running.wait_for(lambda: int(self.query(RECORDS)[0][0]) > before, 60, "records in the tables")
+                between()
+                out.write(halves[1])
+            self.settle(running, self.path("halves.pcap", PCAP_HEADER + halves[0] + halves[1]), *settings)
 
     def query(self, text, server=0):
-        return self.servers[server].query(text)
+        return self.fleet.query(text, server)
 
     def wait_for_row(self, text, row, seconds=60):
         found = []
@@ -127,15 +122,21 @@ class Fleet(FleetCase):
         except AssertionError as error:
             raise AssertionError("%s: %s is the last answer, and %s expected" % (error, found, row)) from None
 
+    def send_renumbered(self, stream, numbers):
+        """Puts records of another stream into the topic."""
+        record = json.loads(self.broker.messages(TOPIC)[0][0][2])
+        lines = [json.dumps(record | {"tributary:streamId": stream, "tributary:sequenceNumber": number}) for number in numbers]
+        self.broker.kcat("-P", "-t", TOPIC, stdin="\n".join(lines).encode())
+
     def check_minutes(self):
         rows = self.query("SELECT minute, source_address, destination_address, sum(octets) FROM tributary.flows_by_minute "
                           "GROUP BY minute, source_address, destination_address")
         self.assertEqual({(row[0].replace(" ", "T"), *row[1:3]): int(row[3]) for row in rows},
-                         dict(by_minute(self.sent, "iana:flowStartMilliseconds")))
+                         dict(by_minute(self.listed, "flowStartMilliseconds")))
         self.assertEqual(self.query(read("clickhouse", "check.sql")), [])
 
     def check_dashboard(self):
-        """Each query runs, and gives rows; the top talkers are the records' own."""
+        """Each query runs, and gives rows; the top talkers are those of `tributary flows`."""
         dashboard = json.loads(read("grafana", "fleet.json"))
         queries = {panel["title"]: panel["targets"][0]["rawSql"] for panel in dashboard["panels"]}
         queries |= {"variable " + variable["name"]: variable["query"] for variable in dashboard["templating"]["list"]
@@ -148,54 +149,46 @@ class Fleet(FleetCase):
             rows[title] = self.query(text)
             self.assertGreater(len(rows[title]), 0, title)
         talkers = collections.Counter()
-        for record in self.sent:
-            talkers[addresses(record)] += both_directions(record, "octetDeltaCount")
+        for flow in self.listed:
+            talkers[addresses(flow)] += octets(flow)
         first = sorted(talkers.items(), key=lambda talker: (-talker[1], talker[0]))[:20]
         self.assertEqual([(tuple(row[:2]), int(row[2])) for row in rows["Top talkers"]], first)
-        self.assertEqual(rows["Records"], [[str(len(self.sent))]])
+        self.assertEqual(rows["Records"], [[str(self.exported[0])]])
         self.assertEqual(rows["Records counted twice"], [["0"]])
         self.assertEqual(rows["variable probe"], [["probe1"]])
 
-    def check_listed(self):
-        """The lines have each flow that `tributary flows` lists, with its minute, addresses and octets."""
-        listed = collections.Counter()
-        for flow in self.flows(self.meter("--read", harness.DEMO)[0]):
-            start = datetime.datetime.fromtimestamp(flow["flowStartMilliseconds"] // 60_000 * 60, datetime.timezone.utc)
-            pair = (flow.get(side + "IPv4Address") or flow[side + "IPv6Address"] for side in ("source", "destination"))
-            listed[(start.strftime("%Y-%m-%dT%H:%M:%S"), *pair)] += flow["octetDeltaCount"]
-        self.assertEqual(by_minute(self.records, "iana:flowStartMilliseconds"), listed)
-
-    def test_sums_equal_the_records(self):
-        self.check_listed()
-        self.send(self.records + self.biflows + self.stream(range(6000)))
-        self.wait_for_row(SUMS, totals(self.sent))
+    def test_sums_equal_the_ledgers(self):
+        self.send(harness.DEMO)
+        self.send(harness.DEMO, "--set", "flows.direction=uniflow")
+        self.wait_for_row(SUMS, self.exported)
+        self.assertEqual(self.exported[1:], [2 * harness.DEMO_OCTETS, 2 * harness.DEMO_PACKETS])
         self.check_minutes()
-        held = [int(self.query("SELECT count() FROM tributary.flows_local FINAL", server)[0][0]) for server in (0, 1)]
-        self.assertEqual(sum(held), len(self.sent))
-        self.assertGreater(min(held), 2000)
-        self.check_dashboard()
-        self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
 
-        self.send(self.stream(range(6000, 9000)))  # it may be reading them when it is killed
-        self.servers[1].kill()
-        self.send(self.stream(range(9000, 12_000)))
-        self.servers[1].start()
-        self.wait_for_row(SUMS, totals(self.sent))
+        self.send_in_halves(self.fleet.servers[1].kill)  # it may be reading when it is killed
+        self.fleet.servers[1].start()
+        self.wait_for_row(SUMS, self.exported)
+        self.assertEqual(self.query(SUMS, server=1), self.query(SUMS))
+        held = [int(self.query("SELECT count() FROM tributary.flows_local FINAL", server)[0][0]) for server in (0, 1)]
+        self.assertEqual(sum(held), self.exported[0])
+        self.assertGreater(min(held), self.exported[0] // 3)
+        self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
+        self.assertEqual(self.query("SELECT count(DISTINCT stream_id) FROM tributary.flows"), [["3"]])
 
         counted = int(self.query(COUNTED_BY_MINUTE)[0][0])  # what the killed server read again is counted twice
-        self.produce(self.stream(range(1000)))  # as from the spool of a probe that was killed
+        self.send_again(1000)
         counted += 1000
         self.wait_for_row(COUNTED_BY_MINUTE, [counted])
-        self.assertEqual(self.query(SUMS, server=1), [[str(value) for value in totals(self.sent)]])
-        (day, *told), = self.query(read("clickhouse", "check.sql"))
-        self.assertEqual([int(value) for value in told], [counted, len(self.sent), counted - len(self.sent)])
-        for server in (0, 1):
-            self.query(read("clickhouse", "rebuild.sql").replace("DAY", day), server)
+        self.assertEqual(self.query(SUMS, server=1), [[str(value) for value in self.exported]])
+        told = self.query(read("clickhouse", "check.sql"))
+        self.assertEqual(sum(int(row[3]) for row in told), counted - self.exported[0])
+        for day, *_ in told:
+            for server in (0, 1):
+                self.query(read("clickhouse", "rebuild.sql").replace("DAY", day), server)
         self.check_minutes()
         self.check_dashboard()
 
-        self.send([numbered(self.records[number], "0123456789abcdef", number) for number in (0, 1, 2, 4)])
-        self.wait_for_row(SUMS, totals(self.sent))
+        self.send_renumbered("0123456789abcdef", (0, 1, 2, 4))
+        self.wait_for_row(RECORDS, [self.exported[0] + 4])
         missing = self.query(read("clickhouse", "missing.sql"))
         self.assertEqual([(row[1], row[3:]) for row in missing], [("0123456789abcdef", ["5", "4", "1"])])
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of docs/fleet/flink, run by Flink over a topic of a real broker: totals equal the records', each once, and the
-windows have their top talkers."""
+"""The jobs of docs/fleet/flink, run by Flink over a topic of a real broker that probes have filled: totals equal their ledgers,
+each record once, and the windows have the top talkers of `tributary flows`."""
 import collections
 import json
 import os
 import subprocess
 
-import fleet
 import harness
 import maven_jars
+from fleet import PCAP_HEADER, ProbeCase, by_minute
+from fleet_servers import BROKERS, PARTITIONS, TOPIC, read
 from kafka_broker import Broker, need_broker
+from kafka_export import packets
 
 FLINK = maven_jars.Jars("flink", [
     *("org.apache.flink:%s:2.2.1" % name for name in (
@@ -19,10 +21,10 @@ FLINK = maven_jars.Jars("flink", [
     "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2", "org.slf4j:slf4j-simple:1.7.36"])
 OPENED = ("lang", "util", "util.concurrent", "net", "io", "time")  # packages of Java that Flink looks into
 RUNNER = os.path.join(harness.ROOT, "tests", "system", "flink", "RunSql.java")
-RECORDS, TWICE = 3000, 500
+TWICE = 500
 
 
-class Flink(fleet.FleetCase):
+class Flink(ProbeCase):
     def setUp(self):
         super().setUp()
         if not harness.LONG:
@@ -31,20 +33,17 @@ class Flink(fleet.FleetCase):
         reason = FLINK.why_missing()
         if reason is not None:
             self.skipTest(reason)
-        records = self.json_records() + self.json_records("--set", "flows.direction=biflow")
-        self.sent = [fleet.numbered(records[number % len(records)], fleet.STREAM, number) for number in range(RECORDS)]
-        self.broker = self.started(Broker())
-        self.broker.create_topic("flows", 4)
-
-    def produce(self, records):
-        lines = [json.dumps(record) for record in records]
-        self.broker.kcat("-P", "-t", "flows", "-X", "partitioner=random", stdin="\n".join(lines).encode())
+        self.broker = self.enterContext(Broker())
+        self.broker.create_topic(TOPIC, PARTITIONS)
+        self.send(self.path("many.pcap", PCAP_HEADER + packets(0, 6000)))  # of an earlier time than the others: windows want that
+        self.send(harness.DEMO)
+        self.send(harness.DEMO, "--set", "flows.direction=uniflow")
 
     def run_job(self, *names):
         """What files of docs/fleet/flink print, where the topic ends with what it holds."""
         paths = []
         for name in names:
-            text = fleet.read("flink", name).replace(fleet.BROKERS, self.broker.plain_address)
+            text = read("flink", name).replace(BROKERS, self.broker.plain_address)
             if name == "flows.sql":
                 text = text.replace("'format' =", "'scan.bounded.mode' = 'latest-offset',\n'format' =")
             paths.append(self.path(name, text))
@@ -55,16 +54,15 @@ class Flink(fleet.FleetCase):
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])
         return done.stdout
 
-    def test_totals_equal_the_records(self):
-        self.produce(self.sent + self.sent[:TWICE])
-        self.assertEqual(self.run_job("flows.sql", "totals.sql"), "+I[%d, %d, %d]\n" % tuple(fleet.totals(self.sent)))
+    def test_totals_equal_the_ledgers(self):
+        self.send_again(TWICE)
+        self.assertEqual(self.run_job("flows.sql", "totals.sql"), "+I[%d, %d, %d]\n" % tuple(self.exported))
 
     def test_windows_have_their_top_talkers(self):
-        self.produce(self.sent)
         self.broker.create_topic("top-talkers", 1)
         self.run_job("flows.sql", "top_talkers.sql")
         windows = collections.defaultdict(list)
-        for (start, *talker), octets in fleet.by_minute(self.sent, "iana:flowEndMilliseconds").items():
+        for (start, *talker), octets in by_minute(self.listed, "flowEndMilliseconds").items():
             windows[start].append((-octets, *talker))
         expected = [[start, place, *talker, -octets] for start in sorted(windows)
                     for place, (octets, *talker) in enumerate(sorted(windows[start])[:10], 1)]

@@ -21,7 +21,7 @@ CREATE TABLE flows (
     destination AS COALESCE(`iana:destinationIPv4Address`, `iana:destinationIPv6Address`),
     octets AS COALESCE(`iana:octetDeltaCount`, 0) + COALESCE(`iana@reverse:octetDeltaCount@reverse`, 0),
     packets AS COALESCE(`iana:packetDeltaCount`, 0) + COALESCE(`iana@reverse:packetDeltaCount@reverse`, 0),
-    -- A record leaves the probe up to flows.idle-timeout after the flow's last packet (15 s by default). What comes later than
+    -- A record leaves the probe up to flows.idle-timeout after the flow's last packet (30 s by default). What comes later than
     -- this is in no window: totals.sql has it.
     WATERMARK FOR `iana:flowEndMilliseconds` AS `iana:flowEndMilliseconds` - INTERVAL '60' SECOND
 ) WITH (
