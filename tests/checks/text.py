@@ -41,7 +41,7 @@ def table_faults():
         yield "README.md: the directory table names %s/, which does not exist" % name
     for name in sorted(there - named):
         yield "README.md: the directory table lacks %s/" % name
-    for command in ("tools/demo", "tools/test"):
+    for command in ("tools/demo", "tools/test", "tools/fleet-demo"):
         if command not in readme:
             yield "README.md does not name " + command
 

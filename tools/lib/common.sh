@@ -6,9 +6,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export DEBIAN_FRONTEND=noninteractive
 
 say() { printf '\n== %s\n' "$*"; }
+failure_status=1  # what fail() exits with
 fail() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
-    exit 1
+    exit "$failure_status"
 }
 is_root() { [ "$(id -u)" = 0 ]; }
 
@@ -56,8 +57,9 @@ install_missing() {
     say "installing: ${missing[*]}"
     local apt=(apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
     forbid_services
-    "${apt[@]}" update >/dev/null
-    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+    "${apt[@]}" update >/dev/null || fail "the package lists cannot be fetched"
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null ||
+        fail "packages cannot be installed: ${missing[*]}"
     allow_services
 }
 
