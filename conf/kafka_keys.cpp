@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "conf/rules.hpp"
 
@@ -44,23 +45,26 @@ bool has_key_of_its_own(std::string_view property) {
     return std::ranges::find(kSet, property) != kSet.end();
 }
 
+/// @return  false: it is no map of texts, or not all of their names are good
+bool read_texts(const YamlNode& node, bool (*is_good)(std::string_view name), Texts& texts) {
+    Texts read;
+    for (const YamlEntry& entry : node.entries) {
+        if (!is_scalar(entry.value) || !is_good(entry.key) ||
+            !is_printable(entry.value.text, kLongestText)) {
+            return false;
+        }
+        read.emplace(entry.key, entry.value.text);
+    }
+    texts = std::move(read);
+    return node.kind == YamlNode::Kind::map;
+}
+
 /// A map of texts, each of which satisfies `is_good`.
 Rule<KafkaOptions> texts(Texts KafkaOptions::*member, const std::string& limits,
                          bool (*is_good)(std::string_view name)) {
     return {.limits = limits,
-            .accept =
-                [=](const YamlNode& node, KafkaOptions& kafka) {
-                    Texts taken;
-                    for (const YamlEntry& entry : node.entries) {
-                        if (!is_scalar(entry.value) || !is_good(entry.key) ||
-                            !is_printable(entry.value.text, kLongestText)) {
-                            return false;
-                        }
-                        taken.emplace(entry.key, entry.value.text);
-                    }
-                    kafka.*member = taken;
-                    return node.kind == YamlNode::Kind::map;
-                },
+            .accept = [=](const YamlNode& node,
+                          KafkaOptions& kafka) { return read_texts(node, is_good, kafka.*member); },
             .yaml =
                 [=](const KafkaOptions& kafka) {
                     std::string text;

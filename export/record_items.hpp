@@ -46,6 +46,12 @@ public:
 
     /// @return  nothing: there is no other, or the rest is no whole item
     [[nodiscard]] std::optional<RecordItem> next() noexcept;
+    /// The same for loops. @return  false: there is no other, and `item` is as before
+    [[nodiscard]] bool next(RecordItem& item) noexcept {
+        const std::optional<RecordItem> found = next();
+        item = found.value_or(item);
+        return found.has_value();
+    }
     /// Whether all octets were whole items.
     [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
     /// Octets before the next item.

@@ -39,11 +39,11 @@ struct ItemsOfRecord {
 ItemsOfRecord next_record(RecordItems& items, std::span<const ItemOutcome> outcomes,
                           std::size_t& read) noexcept {
     ItemsOfRecord record;
-    for (auto item = items.next(); item; item = items.next()) {
-        record.add(*item, outcomes[read++]);
+    RecordItem item;
+    while (items.next(item)) {
+        record.add(item, outcomes[read++]);
         RecordItems behind(items.rest());
-        const auto following = behind.next();
-        if (!following || following->tally.records > 0) {
+        if (!behind.next(item) || item.tally.records > 0) {
             break;
         }
     }
@@ -72,6 +72,20 @@ std::size_t keep_not_sent(std::span<std::byte> octets, MessageView from,
         }
     }
     return to;
+}
+
+/// Moves the entry of a record, and the record, to the place `to`.
+///
+/// @param octets  of a record that is kept; 0: none is
+/// @return        entries that were moved
+std::size_t keep_entry(OutgoingMessage& message, std::size_t from, std::size_t to,
+                       std::size_t octets) noexcept {
+    message.entries[to] = message.entries[from];
+    if (octets > 0) {
+        std::memmove(message.records.data() + to * octets, message.records.data() + from * octets,
+                     octets);
+    }
+    return 1;
 }
 
 }  // namespace
@@ -111,12 +125,7 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
                                    items.subspan(first, read - first), record.tally, octets);
             sent += static_cast<std::uint32_t>(read - first);
             inherited += record.tally;
-            if (!is_inherited) {
-                message.entries[kept] = message.entries[index];
-                std::memmove(message.records.data() + kept * kept_octets,
-                             message.records.data() + index * kept_octets, kept_octets);
-                ++kept;
-            }
+            kept += is_inherited ? 0 : keep_entry(message, index, kept, kept_octets);
             continue;
         }
         settle_record(is_inherited ? nullptr : &message.entries[index], record.tally, record.loss(),

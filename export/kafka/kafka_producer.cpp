@@ -37,6 +37,7 @@ std::uint64_t id_of(const void* opaque) noexcept {
 
 /// One hash, one partition, whichever of them can be reached: otherwise a flow's records would
 /// overtake each other in another partition.
+// NOLINTNEXTLINE(readability-function-size): librdkafka calls it
 std::int32_t choose_partition(const rd_kafka_topic_t* /*topic*/, const void* /*key*/,
                               std::size_t /*key_octets*/, std::int32_t partitions,
                               void* /*of_topic*/, void* opaque) noexcept {

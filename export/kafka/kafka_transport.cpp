@@ -167,19 +167,23 @@ SendResult KafkaTransport::send(std::span<const MessageView> messages,
         if (!is_proven_ && !taken_.empty()) {  // one message decides about the others
             return result;
         }
-        try {
-            const bool is_whole = take(message);
-            ++result.taken;
-            if (!is_whole) {
-                return result;
-            }
-        } catch (const std::bad_alloc&) {  // nothing of it was produced
+        const Took took = try_to_take(message);
+        result.taken += took == Took::nothing ? 0 : 1;
+        if (took != Took::whole) {
             return result;
         }
     }
     poll(now);
     result.rest = SendStatus::taken;
     return result;
+}
+
+KafkaTransport::Took KafkaTransport::try_to_take(MessageView message) noexcept {
+    try {
+        return take(message) ? Took::whole : Took::part;
+    } catch (const std::bad_alloc&) {
+        return Took::nothing;
+    }
 }
 
 /// @return  whether all of its items were produced
@@ -209,8 +213,9 @@ bool KafkaTransport::take(MessageView message) {
 bool KafkaTransport::produce_rest() noexcept {
     RecordItems items(MessageView(rest_).subspan(std::min(rest_at_, rest_.size())));
     const std::uint64_t message = first_taken_ + taken_.size() - 1;
-    while (const auto item = items.next()) {
-        switch (producer_->produce(*item, id_of(message, next_item_))) {
+    RecordItem item;
+    while (items.next(item)) {
+        switch (producer_->produce(item, id_of(message, next_item_))) {
             case KafkaProducer::Taken::yes:
                 break;
             case KafkaProducer::Taken::full:

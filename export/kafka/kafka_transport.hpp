@@ -74,6 +74,9 @@ private:
     void poll(std::chrono::nanoseconds now) noexcept;
     void report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept;
     void settle(Taken& message, std::size_t item, ItemOutcome outcome) noexcept;
+    /// What of a message was taken. Items of one that was taken in part are produced later.
+    enum class Took : std::uint8_t { nothing, part, whole };
+    [[nodiscard]] Took try_to_take(MessageView message) noexcept;
     [[nodiscard]] bool take(MessageView message);
     [[nodiscard]] bool produce_rest() noexcept;
     void drop_first() noexcept;
