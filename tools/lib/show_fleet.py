@@ -95,7 +95,8 @@ def show(work):
     servers = FleetServers()
     say("starting a Kafka broker, and two ClickHouse servers that are one consumer group")
     with servers as fleet:
-        say("a probe sends the flows of %s into the topic, which has %d partitions" % (os.path.basename(harness.DEMO), PARTITIONS))
+        name = os.path.basename(harness.DEMO)
+        say("a probe sends the flows of %s into the topic, which has %d partitions" % (name, PARTITIONS))
         exported = export(fleet, work)
         in_table = stored(fleet, exported)
         talkers = {tuple(row[:2]): tuple(map(int, row[2:])) for row in fleet.query(TALKERS)}
