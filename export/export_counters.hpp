@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "export/latency_histogram.hpp"
+#include "export/lost_numbers.hpp"
 #include "flowcache/record/counter.hpp"
 
 namespace tributary {
@@ -70,6 +71,7 @@ struct alignas(64) CollectorCounters : LossCounters {
     /// From taking the first record of a message until the collector has it; without records that
     /// went through a spool.
     LatencyHistogram latency;
+    LostNumbers numbers;       ///< of its stream: formats whose records are numbered
     Counter waiting_octets;    ///< gauge: messages that wait for it or its acknowledgement
     Counter pace;              ///< gauge: octets per second that leave at the most; 0: any number
     Counter spool_estimated;   ///< records among inherited and spool_damaged that are an estimate

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "export/export_time.hpp"
+#include "export/lost_numbers.hpp"
 #include "export/message.hpp"
 #include "export/metering_process.hpp"
 #include "export/outgoing_message.hpp"
@@ -103,6 +105,23 @@ public:
     /// @errors  std::bad_alloc: nothing is made
     [[nodiscard]] virtual Report make_report(const ExportNumbers& /*numbers*/,
                                              std::chrono::nanoseconds /*now*/) {
+        return {};
+    }
+
+    /// The number that the next record gets. Nothing: records have none.
+    [[nodiscard]] virtual std::optional<RecordNumber> next_number() const noexcept {
+        return std::nullopt;
+    }
+    /// Adds the numbers of the records in `octets` to those that are lost. A record whose number
+    /// cannot be read is counted there.
+    ///
+    /// @param octets  of a message, or of some whole records of one; a former process may have made
+    ///                it
+    /// @param cause   as in LostRange
+    virtual void lose_numbers(MessageView /*octets*/, std::string_view /*cause*/,
+                              LostNumbers& /*lost*/) const noexcept {}
+    /// Octets of the open message of a layout, where the format keeps them itself.
+    [[nodiscard]] virtual MessageView open_octets(std::size_t /*layout*/) const noexcept {
         return {};
     }
 

@@ -108,6 +108,23 @@ void add_all(const Rows& rows, Owner& sum, const Owner& other) {
     });
 }
 
+/// As in the records: 16 hexadecimal digits.
+std::string stream_text(std::uint64_t stream) { return fmt::format("{:016x}", stream); }
+
+Json json_of(const LostNumbers::Reading& numbers) {
+    Json ranges = Json::array();
+    for (const LostRange& range : numbers.ranges) {
+        ranges.push_back({{"stream", stream_text(range.stream)},
+                          {"first", range.first},
+                          {"last", range.last},
+                          {"cause", range.cause}});
+    }
+    return {{"stream", stream_text(numbers.next.stream)},
+            {"next", numbers.next.sequence},
+            {"lost", std::move(ranges)},
+            {"unlisted", numbers.unlisted}};
+}
+
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
 
 /// Records at the end that the next process finds.
@@ -268,6 +285,9 @@ std::string to_json(const Ledger& ledger) {
         Json entry{{"name", collector.name}};
         entry.update(Json(collector.counts));
         entry["lost_by_cause"] = collector.lost_by_cause;
+        if (collector.numbers) {
+            entry["numbers"] = json_of(*collector.numbers);
+        }
         if (collector.is_removed) {
             entry["removed"] = true;
         }

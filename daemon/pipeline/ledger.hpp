@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/lost_numbers.hpp"
 #include "export/metering_process.hpp"
 #include "flowcache/input/kept_packet.hpp"
 #include "flowcache/input/packet_reader.hpp"
@@ -96,6 +97,8 @@ struct CollectorLedger {
     NamedCounts counts;
     NamedCounts lost_by_cause;
     bool is_removed{};  ///< removed by a reload
+    /// Of formats that number their records.
+    std::optional<LostNumbers::Reading> numbers{};
 };
 
 /// The account of the spool that a group's collectors share:

@@ -383,6 +383,9 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                             .lost_by_cause = std::move(lost_by_cause),
                             .is_removed = !account.is_in_use});
         add_counts(counters, uptime, collector.counts);
+        if (LostNumbers::Reading numbers = counters.numbers.read(); numbers.next.stream != 0) {
+            collector.numbers = std::move(numbers);
+        }
     }
 }
 

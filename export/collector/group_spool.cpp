@@ -228,7 +228,8 @@ void GroupSpool::keep_for_next_process(ExportTime now) {
             kind.batch.clear();
         }
     }
-    spool_queue_.keep_for_next_process(kept_, now);
+    spool_queue_.keep_for_next_process(
+        kept_, [](const OutgoingMessage&, ExportLoss) {}, now);
 }
 
 }  // namespace tributary

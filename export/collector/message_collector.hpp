@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "export/collector/collector.hpp"
@@ -171,6 +172,9 @@ private:
     [[nodiscard]] ExportNumbers export_numbers() const;
     void account_sent(std::size_t count) noexcept;
     void lose(OutgoingMessage& message, ExportLoss cause) noexcept;
+    void lose_numbers(const OutgoingMessage& message, std::string_view cause) noexcept;
+    void lose_items(MessageView record, std::span<const ItemOutcome> items,
+                    ExportLoss of_record) noexcept;
     void lose_all(ExportLoss cause) noexcept;
     void lose_what_failed() noexcept;
     void forget_first(MessageStages::Stage& stage) noexcept;

@@ -2,6 +2,8 @@
 // How a session ends, which records are lost then, and how soon a lost connection is tried again.
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "export/collector/message_collector.hpp"
@@ -76,7 +78,12 @@ void MessageCollector::keep_for_next_process(ExportTime now) {
         return;
     }
     close_all(now);
-    spool_queue_.keep_for_next_process(messages_, now);
+    spool_queue_.keep_for_next_process(
+        messages_,
+        [this](const OutgoingMessage& message, ExportLoss cause) {
+            lose_numbers(message, name_of(cause));
+        },
+        now);
     show_gauges();
 }
 
@@ -88,6 +95,9 @@ void MessageCollector::close() {
 
 void MessageCollector::show_gauges() noexcept {
     account_.waiting_octets.set(messages_.octets());
+    if (const std::optional<RecordNumber> next = format_->next_number()) {
+        account_.numbers.set_next(*next);
+    }
     account_.pace.set(pace_.rate());
     const std::chrono::nanoseconds next =
         transport_->next_try().value_or(std::chrono::nanoseconds{});
@@ -99,6 +109,7 @@ void MessageCollector::hand_back(const RecordBatchHandler& taker, ExportTime now
     take_back_staged();
     MessageStages::Stage messages = messages_.take_all();
     for (; !messages.empty(); messages.pop_front()) {
+        lose_numbers(messages.front(), kRenumbered);
         taker(messages.front());
     }
 }
@@ -115,9 +126,25 @@ void MessageCollector::log_takes_over(ExportTime now) {
 
 /// Counts a message's records as lost. The message stays where it is, without records.
 void MessageCollector::lose(OutgoingMessage& message, ExportLoss cause) noexcept {
+    lose_numbers(message, name_of(cause));
     accounting_.lost(account_index_, message.entries, std::exchange(message.inherited, {}), cause);
     message.entries.clear();
     message.records.clear();
+}
+
+/// Notes that the collector will not get the numbers of a message's records, if they have numbers.
+void MessageCollector::lose_numbers(const OutgoingMessage& message,
+                                    std::string_view cause) noexcept {
+    if (message.is_made_anew() || !format_->next_number()) {
+        return;
+    }
+    const MessageView octets =
+        message.octets.empty() ? format_->open_octets(message.layout) : message.octets;
+    if (octets.empty()) {  // there was no memory to close it
+        account_.numbers.add_unlisted(message.entries.size());
+        return;
+    }
+    format_->lose_numbers(octets, cause, account_.numbers);
 }
 
 void MessageCollector::lose_all(ExportLoss cause) noexcept {

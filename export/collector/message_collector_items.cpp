@@ -10,6 +10,17 @@
 namespace tributary {
 namespace {
 
+std::optional<ExportLoss> loss_of(ItemOutcome outcome) noexcept {
+    switch (outcome) {
+        case ItemOutcome::refused:
+            return ExportLoss::send_failed;
+        case ItemOutcome::unconfirmed:
+            return ExportLoss::unconfirmed;
+        default:
+            return std::nullopt;
+    }
+}
+
 /// The items of one flow record: two where a biflow was split.
 struct ItemsOfRecord {
     RecordTally tally;
@@ -128,6 +139,9 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
             kept += is_inherited ? 0 : keep_entry(message, index, kept, kept_octets);
             continue;
         }
+        if (const std::optional<ExportLoss> loss = record.loss()) {
+            lose_items(before.first(length), items.subspan(first, read - first), *loss);
+        }
         settle_record(is_inherited ? nullptr : &message.entries[index], record.tally, record.loss(),
                       message.opened_at, now);
     }
@@ -140,6 +154,23 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
     message.records.resize(kept * kept_octets);
     message.inherited = is_inherited ? inherited : RecordTally{};
     messages_.shorten(message, octets);
+}
+
+/// Notes the numbers of a lost record's items that the collector does not have for sure.
+///
+/// @param of_record  for items that are given up because another item was lost
+void MessageCollector::lose_items(MessageView record, std::span<const ItemOutcome> items,
+                                  ExportLoss of_record) noexcept {
+    RecordItems rest(record);
+    for (const ItemOutcome outcome : items) {
+        const MessageView before = rest.rest();
+        static_cast<void>(rest.next());
+        const MessageView item = before.first(before.size() - rest.rest().size());
+        if (outcome != ItemOutcome::delivered) {
+            format_->lose_numbers(item, name_of(loss_of(outcome).value_or(of_record)),
+                                  account_.numbers);
+        }
+    }
 }
 
 /// Counts the outcome of a record.

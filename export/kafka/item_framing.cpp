@@ -51,4 +51,11 @@ std::size_t ItemFraming::records_in(MessageView message) const noexcept {
     return count;
 }
 
+MessageView ItemFraming::take_record(MessageView& message) const noexcept {
+    RecordItems items(message);
+    const auto item = items.next();
+    message = items.rest();
+    return item ? item->value : MessageView{};
+}
+
 }  // namespace tributary

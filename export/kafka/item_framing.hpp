@@ -33,6 +33,7 @@ public:
     [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
     [[nodiscard]] IsMessage is_message() const noexcept override { return are_items; }
     [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
+    [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override;
 
 private:
     std::string name_;

@@ -12,6 +12,7 @@
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/messages/address_octets.hpp"
 #include "export/messages/flow_message_fields.hpp"
+#include "export/messages/protobuf_reader.hpp"
 
 namespace tributary {
 namespace {
@@ -101,7 +102,8 @@ std::size_t section_of(std::string_view element) {
 
 FlowMessageEncoder::FlowMessageEncoder(const StreamIdentity& identity, const ExportOptions& options,
                                        const MeteringProcess& metering,
-                                       std::span<const RecordLayout> layouts) {
+                                       std::span<const RecordLayout> layouts)
+    : stream_(identity.stream) {
     take_identity(identity);
     take_sampling(metering);
     for (std::size_t index = 0; index < layouts.size(); ++index) {
@@ -278,6 +280,23 @@ std::size_t FlowMessageEncoder::encode(std::size_t layout, const std::byte* reco
         take(step, record + step.from, to);
     }
     return to.size();
+}
+
+std::optional<RecordNumber> FlowMessageEncoder::number_of(MessageView encoded) const noexcept {
+    std::optional<std::uint64_t> stream;
+    std::optional<std::uint64_t> sequence;
+    ProtobufReader fields(encoded);
+    for (auto field = fields.next(); field && !(stream && sequence); field = fields.next()) {
+        if (field->is(to_field::kStreamField, ProtobufWireType::fixed64)) {
+            stream = field->number;
+        } else if (field->is(to_field::kStreamSequenceField, ProtobufWireType::varint)) {
+            sequence = field->number;
+        }
+    }
+    if (!stream || !sequence) {
+        return std::nullopt;
+    }
+    return RecordNumber{.stream = *stream, .sequence = *sequence};
 }
 
 std::uint32_t FlowMessageEncoder::sampling_of(const std::byte* record) const noexcept {

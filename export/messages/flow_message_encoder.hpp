@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ public:
     /// For time_received_ns, which is never before a record's end, so that records have one before
     /// the first call too.
     void set_time(Timestamp wall) noexcept override { time_ = wall; }
+    [[nodiscard]] std::optional<std::uint64_t> stream() const noexcept override { return stream_; }
+    [[nodiscard]] std::optional<RecordNumber> number_of(
+        MessageView encoded) const noexcept override;
 
     /// Names of elements that records have and messages do not, sorted.
     [[nodiscard]] const std::vector<std::string>& not_carried() const noexcept {
@@ -97,6 +101,7 @@ private:
     static void put_labels(std::uint16_t sections, const std::byte* from,
                            ProtobufWriter& to) noexcept;
 
+    std::uint64_t stream_;
     std::vector<Layout> layouts_;
     std::vector<std::byte> constants_;  ///< whole fields, at the front of each message
     /// Where inputs differ in sampling: each of them, sorted.

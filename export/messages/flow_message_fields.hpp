@@ -59,8 +59,10 @@ inline constexpr ProtobufTag kTimeReceived{110, Wire::varint};
 
 // Ours: docs/tributary_flow.proto.
 inline constexpr ProtobufTag kProbeName{600, Wire::length};
-inline constexpr ProtobufTag kStream{601, Wire::fixed64};
-inline constexpr ProtobufTag kStreamSequence{602, Wire::varint};
+inline constexpr std::uint32_t kStreamField = 601;
+inline constexpr std::uint32_t kStreamSequenceField = 602;
+inline constexpr ProtobufTag kStream{kStreamField, Wire::fixed64};
+inline constexpr ProtobufTag kStreamSequence{kStreamSequenceField, Wire::varint};
 inline constexpr ProtobufTag kMplsSections{617, Wire::length};
 
 }  // namespace flow_message

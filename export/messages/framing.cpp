@@ -52,6 +52,17 @@ std::size_t LineFraming::records_in(MessageView message) const noexcept {
     return static_cast<std::size_t>(std::ranges::count(message, std::byte{'\n'}));
 }
 
+MessageView LineFraming::take_record(MessageView& message) const noexcept {
+    const auto end = std::ranges::find(message, std::byte{'\n'});
+    if (end == message.end()) {
+        return {};
+    }
+    const auto octets = static_cast<std::size_t>(end - message.begin());
+    const MessageView record = message.first(octets);
+    message = message.subspan(octets + 1);
+    return record;
+}
+
 bool are_delimited(MessageView octets) noexcept {
     bool is_good = !octets.empty();
     while (is_good && !octets.empty()) {
@@ -82,6 +93,17 @@ std::size_t DelimitedFraming::records_in(MessageView message) const noexcept {
         ++records;
     }
     return records;
+}
+
+MessageView DelimitedFraming::take_record(MessageView& message) const noexcept {
+    const std::size_t octets = delimited_octets(message).value_or(0);
+    if (octets == 0) {
+        return {};
+    }
+    const std::size_t before = (message[0] & kMore) == std::byte{} ? 1 : 2;
+    const MessageView record = message.subspan(before, octets - before);
+    message = message.subspan(octets);
+    return record;
 }
 
 }  // namespace tributary

@@ -46,6 +46,10 @@ public:
     [[nodiscard]] virtual IsMessage is_message() const noexcept = 0;
     /// @param message  for which is_message() holds
     [[nodiscard]] virtual std::size_t records_in(MessageView message) const noexcept = 0;
+    /// Takes the item at the front off.
+    ///
+    /// @return  its encoded record; empty: there is no whole item, and nothing has changed
+    [[nodiscard]] virtual MessageView take_record(MessageView& message) const noexcept = 0;
 };
 
 /// Whether octets are whole lines: each has text, and none an octet 0, as the zeros that a power
@@ -69,6 +73,7 @@ public:
     [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
     [[nodiscard]] IsMessage is_message() const noexcept override { return are_lines; }
     [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
+    [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override;
 
 private:
     std::string_view name_;
@@ -95,6 +100,7 @@ public:
     [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
     [[nodiscard]] IsMessage is_message() const noexcept override { return are_delimited; }
     [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
+    [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override;
 
 private:
     std::string_view name_;

@@ -2,6 +2,8 @@
 #include "export/messages/json_encoder.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "export/ipfix/encoder_options.hpp"
@@ -12,6 +14,11 @@ namespace tributary {
 namespace {
 
 constexpr std::string_view kHead = R"({"@type":"ipfix.entry")";
+constexpr std::string_view kStreamMember = R"(,"tributary:streamId":")";
+constexpr std::string_view kSequenceMember = R"(","tributary:sequenceNumber":)";
+constexpr int kDecimal = 10;
+constexpr int kHexadecimal = 16;
+constexpr std::size_t kStreamDigits = 16;
 
 /// A text as JSON.
 std::string quoted(std::string_view text) {
@@ -41,15 +48,25 @@ std::string identity_members(const StreamIdentity& identity) {
     }
     text += R"(,"iana:observationDomainId":)" + std::to_string(identity.observation_domain);
     text += R"(,"tributary:probeName":)" + quoted(identity.probe_name);
-    text += R"(,"tributary:streamId":")" + stream_text(identity.stream);
-    return text + R"(","tributary:sequenceNumber":)";
+    text += kStreamMember;
+    text += stream_text(identity.stream);
+    text += kSequenceMember;
+    return text;
+}
+
+/// Reads a number that is the whole text.
+std::optional<std::uint64_t> whole_number(std::string_view text, int base) noexcept {
+    std::uint64_t number{};
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result read = std::from_chars(text.data(), end, number, base);
+    return read.ec == std::errc{} && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
 
 JsonEncoder::JsonEncoder(const ExportOptions& options, const MeteringProcess& metering,
                          const StreamIdentity& identity)
-    : identity_(identity_members(identity)) {
+    : stream_(identity.stream), identity_(identity_members(identity)) {
     const std::vector<RecordLayout> layouts = metering.layouts();
     for (std::size_t index = 0; index < layouts.size(); ++index) {
         add_layout(options, metering, index, layouts[index]);
@@ -100,6 +117,23 @@ std::size_t JsonEncoder::encode(std::size_t layout, const std::byte* record, std
     at = put_number(at, sequence);
     *at++ = '}';
     return static_cast<std::size_t>(at - begin);
+}
+
+/// Both are the last members.
+std::optional<RecordNumber> JsonEncoder::number_of(MessageView encoded) const noexcept {
+    const std::string_view line(reinterpret_cast<const char*>(encoded.data()), encoded.size());
+    const std::size_t at = line.rfind(kSequenceMember);
+    if (at == std::string_view::npos || at < kStreamDigits || !line.ends_with('}')) {
+        return std::nullopt;
+    }
+    const std::string_view before = line.substr(0, at - kStreamDigits);
+    const std::string_view behind = line.substr(at + kSequenceMember.size());
+    const auto stream = whole_number(line.substr(before.size(), kStreamDigits), kHexadecimal);
+    const auto sequence = whole_number(behind.substr(0, behind.size() - 1), kDecimal);
+    if (!stream || !sequence || !before.ends_with(kStreamMember)) {
+        return std::nullopt;
+    }
+    return RecordNumber{.stream = *stream, .sequence = *sequence};
 }
 
 }  // namespace tributary

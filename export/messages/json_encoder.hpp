@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -34,6 +35,9 @@ public:
     [[nodiscard]] std::size_t encode(std::size_t layout, const std::byte* record,
                                      std::uint64_t sequence,
                                      std::span<std::byte> out) noexcept override;
+    [[nodiscard]] std::optional<std::uint64_t> stream() const noexcept override { return stream_; }
+    [[nodiscard]] std::optional<RecordNumber> number_of(
+        MessageView encoded) const noexcept override;
 
 private:
     /// A member of the object.
@@ -56,6 +60,7 @@ private:
 
     std::set<std::string> names_;  ///< "\"iana:octetDeltaCount\":", each once
     std::vector<Layout> layouts_;
+    std::uint64_t stream_;
     std::string identity_;           ///< of the stream, up to the sequence number
     std::vector<std::byte> octets_;  ///< a data record
     std::size_t most_octets_{};

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "export/lost_numbers.hpp"
+#include "export/message.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {
@@ -45,6 +48,19 @@ public:
 
     /// The wall clock as the last message left, for encoders whose records have such a time.
     virtual void set_time(Timestamp /*wall*/) noexcept {}
+
+    /// StreamIdentity::stream, where records have it; nothing: they have no numbers.
+    [[nodiscard]] virtual std::optional<std::uint64_t> stream() const noexcept {
+        return std::nullopt;
+    }
+    /// Reads the stream and the number of a record that encode() wrote, here or in a former
+    /// process.
+    ///
+    /// @return  nothing: it has none
+    [[nodiscard]] virtual std::optional<RecordNumber> number_of(
+        MessageView /*encoded*/) const noexcept {
+        return std::nullopt;
+    }
 };
 
 }  // namespace tributary

@@ -92,6 +92,40 @@ std::optional<MessageFormat::Ahead> RecordFormat::next_ahead(std::chrono::nanose
     return Ahead{.octets = std::as_bytes(std::span(parts_.header)), .records = 0};
 }
 
+std::optional<RecordNumber> RecordFormat::next_number() const noexcept {
+    const std::optional<std::uint64_t> stream = parts_.encoder->stream();
+    return stream ? std::optional(RecordNumber{.stream = *stream, .sequence = sequence_})
+                  : std::nullopt;
+}
+
+void RecordFormat::lose_numbers(MessageView octets, std::string_view cause,
+                                LostNumbers& lost) const noexcept {
+    LostRange run;  // its cause is empty before the first number
+    for (MessageView record = parts_.framing->take_record(octets); !record.empty();
+         record = parts_.framing->take_record(octets)) {
+        const std::optional<RecordNumber> number = parts_.encoder->number_of(record);
+        if (!number) {
+            lost.add_unlisted(1);
+            continue;
+        }
+        const bool goes_on = number->stream == run.stream && number->sequence == run.last + 1;
+        if (goes_on && !run.cause.empty()) {
+            ++run.last;
+            continue;
+        }
+        if (!run.cause.empty()) {
+            lost.add(run);
+        }
+        run = {.stream = number->stream,
+               .first = number->sequence,
+               .last = number->sequence,
+               .cause = cause};
+    }
+    if (!run.cause.empty()) {
+        lost.add(run);
+    }
+}
+
 SpoolContent RecordFormat::spool_content() const {
     // Each message is complete by itself: those of all layouts, and of former ones, are alike.
     SpoolContent content{.format = parts_.framing->name(),

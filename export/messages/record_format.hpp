@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "export/ipfix/biflow_splitter.hpp"
+#include "export/lost_numbers.hpp"
 #include "export/message_format.hpp"
 #include "export/messages/framing.hpp"
 #include "export/messages/record_encoder.hpp"
@@ -59,6 +61,13 @@ public:
     void take_back_ahead() noexcept override { is_header_due_ = true; }
     [[nodiscard]] SpoolContent spool_content() const override;
     [[nodiscard]] bool readmit(const OutgoingMessage& message) noexcept override;
+
+    [[nodiscard]] std::optional<RecordNumber> next_number() const noexcept override;
+    void lose_numbers(MessageView octets, std::string_view cause,
+                      LostNumbers& lost) const noexcept override;
+    [[nodiscard]] MessageView open_octets(std::size_t layout) const noexcept override {
+        return MessageView(open_[layout].octets).first(open_[layout].used);
+    }
 
     /// The number of the next record.
     [[nodiscard]] std::uint64_t next_sequence() const noexcept { return sequence_; }

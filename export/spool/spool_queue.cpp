@@ -242,7 +242,8 @@ void SpoolQueue::set_max_octets(std::uint64_t octets) noexcept {
     }
 }
 
-void SpoolQueue::keep_for_next_process(MessageStages& in_memory, ExportTime now) {
+void SpoolQueue::keep_for_next_process(MessageStages& in_memory, const LossHandler& loses,
+                                       ExportTime now) {
     static_cast<void>(copy_all(in_memory, now));
     MessageStages::Stage messages = in_memory.take_all();
     for (OutgoingMessage& message : messages) {
@@ -251,7 +252,9 @@ void SpoolQueue::keep_for_next_process(MessageStages& in_memory, ExportTime now)
         if (message.place && spool_->is_kept(*message.place)) {
             keep(account);
         } else {
-            lose(account, cause_of_loss(message.place));
+            const ExportLoss cause = cause_of_loss(message.place);
+            loses(message, cause);
+            lose_records(account, cause);
         }
     }
     // The account first: it takes no memory, and the text does.
@@ -305,14 +308,18 @@ void SpoolQueue::keep(const Spool::Account& account) noexcept {
 
 /// Damaged records are lost by the damage, whatever the cause for the others is.
 void SpoolQueue::lose(const Spool::Account& account, ExportLoss cause) noexcept {
-    const ExportLoss why = account.is_damaged ? ExportLoss::spool_damaged : cause;
-    accounting_.lost(account_index_, account.entries, account.inherited(), why);
-    accounting_.lost(account_index_, account.unread, why);
+    account_.numbers.add_unlisted(account.tally.records);  // their octets are on the disk only
+    lose_records(account, account.is_damaged ? ExportLoss::spool_damaged : cause);
     if (account.is_damaged) {
         lost_ += account.tally.records;
         estimated_ += account.is_estimate ? account.tally.records : 0;
         account_.spool_estimated.add(account.is_estimate ? account.tally.records : 0);
     }
+}
+
+void SpoolQueue::lose_records(const Spool::Account& account, ExportLoss why) noexcept {
+    accounting_.lost(account_index_, account.entries, account.inherited(), why);
+    accounting_.lost(account_index_, account.unread, why);
 }
 
 }  // namespace tributary

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,10 @@ public:
     void set_max_octets(std::uint64_t octets) noexcept;
     /// The end: all messages in the spool or in memory stay in the spool for the next process.
     /// Messages that the disk refuses are lost.
-    void keep_for_next_process(MessageStages& in_memory, ExportTime now);
+    ///
+    /// @param loses  gets each message in memory that is lost, whose records are counted here
+    using LossHandler = std::function<void(const OutgoingMessage&, ExportLoss)>;
+    void keep_for_next_process(MessageStages& in_memory, const LossHandler& loses, ExportTime now);
 
 private:
     void take_over() noexcept;
@@ -89,6 +93,7 @@ private:
     [[nodiscard]] ExportLoss cause_of_loss(const std::optional<SpoolPlace>& place) const noexcept;
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
+    void lose_records(const Spool::Account& account, ExportLoss why) noexcept;
     void lose_damaged() noexcept;
     void log_unusable(ExportTime now) noexcept;
 

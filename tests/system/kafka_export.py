@@ -123,6 +123,30 @@ class KafkaExport(harness.TestCase):
         self.assertLessEqual(stored, flows["exported"] + unconfirmed)
         self.assertEqual(flows["created"], flows["exported"] + flows["lost"] + flows["spooled"])
         self.check_order(topic)
+        self.check_numbers(ledger, topic)
+
+    def check_numbers(self, ledger, topic):
+        """Each number that is missing is in a range, and those that were given are exported or in a range. Records that were
+        lost before they had a number are in no range."""
+        account, = ledger["collectors"]
+        numbers = account["numbers"]
+        present = {record["tributary:sequenceNumber"] for records in topic.values() for record in records}
+        self.assertLessEqual({record["tributary:streamId"] for records in topic.values() for record in records},
+                             {numbers["stream"]})
+        ranges = {}
+        for each in numbers["lost"]:
+            self.assertEqual(each["stream"], numbers["stream"])
+            ranges.setdefault(each["cause"], []).extend(range(each["first"], each["last"] + 1))
+        listed = [number for found in ranges.values() for number in found]
+        self.assertEqual(len(listed), len(set(listed)))
+        if account["inherited"] + account["spooled"] == 0:
+            self.assertEqual(account["records"] + len(listed) + numbers["unlisted"], numbers["next"])
+        if numbers["unlisted"] == 0:
+            self.assertLessEqual(set(range(numbers["next"])) - present, set(listed))
+        for cause, found in ranges.items():
+            self.assertLessEqual(len(found), account["lost_by_cause"][cause])
+            if cause != "unconfirmed":
+                self.assertEqual(present & set(found), set(), cause)
 
 
 class Whole(KafkaExport):
@@ -135,6 +159,8 @@ class Whole(KafkaExport):
         self.check_order(topic)
         records = [record for found in topic.values() for record in found]
         self.assertEqual(sorted(record["tributary:sequenceNumber"] for record in records), list(range(len(records))))
+        numbers = ledger["collectors"][0]["numbers"]
+        self.assertEqual((numbers["next"], numbers["lost"], numbers["unlisted"]), (len(records), [], 0))
         self.assertEqual({record["iana:exporterIPv4Address"] for record in records}, {"192.0.2.7"})
         self.assertEqual({record["tributary:probeName"] for record in records}, {"probe-1"})
         self.assertEqual(len({record["tributary:streamId"] for record in records}), 1)

@@ -63,6 +63,9 @@ class Case(harness.TestCase):
         self.check_numbers(records)
         self.assertEqual(len(records), count)
         self.assertEqual(totals(records), TOTALS)
+        for numbers in (account["numbers"] for account in ledger["collectors"] if "numbers" in account):
+            self.assertEqual((numbers["stream"], numbers["next"], numbers["lost"], numbers["unlisted"]),
+                             (records[0]["tributary:streamId"], count, [], 0))
         self.assertEqual((ledger["packets"]["exported"], ledger["octets"]["exported"]), TOTALS)
         self.assertEqual(ledger["flows"]["exported"], ledger["flows"]["created"])
 
@@ -168,6 +171,17 @@ class Offline(Case):
         ledger, log = self.run_offline("transport: file, path: /dev/full, format: json", expect=harness.EX_IOERR)
         self.assertEqual((ledger["flows"]["exported"], ledger["flows"]["lost_by_cause"]["write_failed"]), (0, harness.DEMO_FLOWS))
         self.assertIn("No space left on device", log)
+
+    def test_the_numbers_that_a_collector_never_gets(self):
+        """It is away until the end: all numbers are lost, for that cause."""
+        ledger, _ = self.run_offline("transport: tcp, host: 127.0.0.1, port: %d, format: json" % harness.free_port(),
+                                     "export.drain-timeout=0.5", expect=harness.EX_IOERR)
+        account, = ledger["collectors"]
+        numbers = account["numbers"]
+        self.assertRegex(numbers["stream"], "^[0-9a-f]{16}$")
+        self.assertEqual(numbers, {"stream": numbers["stream"], "next": harness.DEMO_FLOWS, "unlisted": 0, "lost": [
+            {"stream": numbers["stream"], "first": 0, "last": harness.DEMO_FLOWS - 1, "cause": "collector_away"}]})
+        self.assertEqual(account["lost_by_cause"]["collector_away"], harness.DEMO_FLOWS)
 
     def test_what_cannot_be_is_refused(self):
         for collector, fault in (

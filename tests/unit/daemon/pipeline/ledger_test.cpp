@@ -95,6 +95,20 @@ TEST_CASE("ledger: JSON has the fields of the design, per queue and in total", "
     CHECK(json["queues"][1]["packets"]["metered"] == 6);
 }
 
+TEST_CASE("ledger: the numbers that a collector will never get", "[daemon][unit]") {
+    Ledger ledger;
+    ledger.collectors.resize(2);
+    ledger.collectors[1].numbers = LostNumbers::Reading{
+        .next = {.stream = 0xAB, .sequence = 9},
+        .ranges = {{.stream = 0xAB, .first = 3, .last = 5, .cause = "unconfirmed"}},
+        .unlisted = 2};
+    const auto json = nlohmann::json::parse(to_json(ledger));
+    CHECK_FALSE(json["collectors"][0].contains("numbers"));
+    CHECK(json["collectors"][1]["numbers"] == nlohmann::json::parse(R"({
+        "stream": "00000000000000ab", "next": 9, "unlisted": 2,
+        "lost": [{"stream": "00000000000000ab", "first": 3, "last": 5, "cause": "unconfirmed"}]})"));
+}
+
 TEST_CASE("ledger: a sum of which a part is unknown is unknown", "[daemon][unit]") {
     Ledger ledger;
     ledger.queues = {some_queue(), some_queue()};

@@ -4,7 +4,9 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "export/collector/message_collector.hpp"
@@ -48,6 +50,23 @@ public:
         items_ = 0;
     }
     [[nodiscard]] SpoolContent spool_content() const override { return {}; }
+    /// Numbers of records are their ports, and of second items those beyond kSecond.
+    static constexpr std::uint64_t kSecond = 1000;
+    static constexpr std::uint64_t kStream = 5;
+    [[nodiscard]] std::optional<RecordNumber> next_number() const noexcept override {
+        return RecordNumber{kStream, 2 * kSecond};
+    }
+    [[nodiscard]] MessageView open_octets(std::size_t) const noexcept override { return octets_; }
+    void lose_numbers(MessageView octets, std::string_view cause,
+                      LostNumbers& lost) const noexcept override {
+        RecordItems items(octets);
+        while (const auto item = items.next()) {
+            const std::string text(reinterpret_cast<const char*>(item->value.data()),
+                                   item->value.size());
+            const std::uint64_t number = std::stoul(text) + (text.ends_with('\'') ? kSecond : 0);
+            lost.add({kStream, number, number, cause});
+        }
+    }
 
 private:
     void add(const std::string& text, const RecordTally& tally) {
@@ -165,6 +184,12 @@ struct Export {
         return counters.collectors[0].read_lost(cause).records;
     }
 
+    [[nodiscard]] std::vector<LostRange> lost_numbers() const {
+        const LostNumbers::Reading numbers = counters.collectors[0].numbers.read();
+        CHECK(numbers.unlisted == 0);
+        return numbers.ranges;
+    }
+
     ExportOptions options;
     MeteringProcess metering;
     ExportCounters counters{1, 1};
@@ -239,6 +264,18 @@ TEST_CASE(
     CHECK(exports.lost(ExportLoss::unconfirmed) == 4);
     CHECK(exports.lost(ExportLoss::send_failed) == 10);
     CHECK(exports.counters.queues[0].exported.read().records == 10);
+    CHECK(exports.lost_numbers() == std::vector<LostRange>{{5, 0, 0, "unconfirmed"},
+                                                           {5, 1000, 1000, "unconfirmed"},
+                                                           {5, 3, 3, "unconfirmed"},
+                                                           {5, 1003, 1003, "unconfirmed"},
+                                                           {5, 6, 6, "unconfirmed"},
+                                                           {5, 1006, 1006, "unconfirmed"},
+                                                           {5, 9, 9, "unconfirmed"},
+                                                           {5, 1009, 1009, "unconfirmed"},
+                                                           {5, 10, 19, "send_failed"},
+                                                           {5, 1012, 1012, "send_failed"},
+                                                           {5, 1015, 1015, "send_failed"},
+                                                           {5, 1018, 1018, "send_failed"}});
     script.outcome = [](const std::string&) { return ItemOutcome::delivered; };
     script.ends = true;
     exports.turn();
@@ -279,5 +316,28 @@ TEST_CASE("MessageCollector: at the end unconfirmed records are told from those 
     exports.collector.abandon(at(exports.now));
     CHECK(exports.lost(ExportLoss::unconfirmed) == 5);
     CHECK(exports.lost(ExportLoss::collector_away) == 15);
+    CHECK(exports.lost_numbers() == std::vector<LostRange>{{5, 0, 4, "unconfirmed"},
+                                                           {5, 1000, 1000, "unconfirmed"},
+                                                           {5, 1003, 1003, "unconfirmed"},
+                                                           {5, 5, 19, "collector_away"},
+                                                           {5, 1006, 1006, "collector_away"},
+                                                           {5, 1009, 1009, "collector_away"},
+                                                           {5, 1012, 1012, "collector_away"},
+                                                           {5, 1015, 1015, "collector_away"},
+                                                           {5, 1018, 1018, "collector_away"}});
     CHECK_FALSE(exports.collector.is_waiting());
+}
+
+TEST_CASE("MessageCollector: the numbers of records that it hands back are of another stream then",
+          "[export][unit]") {
+    Script script;
+    Export exports(script);
+    exports.put(1, 3);
+    exports.collector.hand_back([](RecordBatch&) {}, at(exports.now));
+    CHECK(exports.lost_numbers() == std::vector<LostRange>{{5, 1, 2, "renumbered"}});
+    exports.put(4, 6);  // these are not closed
+    exports.collector.abandon(at(exports.now));
+    CHECK(exports.lost_numbers() ==
+          std::vector<LostRange>{{5, 1, 2, "renumbered"}, {5, 4, 5, "collector_away"}});
+    CHECK(exports.counters.collectors[0].numbers.read().next == RecordNumber{5, 2000});
 }

@@ -249,6 +249,20 @@ TEST_CASE("FlowMessage: numbers beyond 32 bits are whole in the field of ours", 
     CHECK(first.contains(602));
 }
 
+TEST_CASE("FlowMessage: the stream and the number of a message are read again", "[export][unit]") {
+    Encoded encoded;
+    CHECK(encoded.encoder.stream() == identity.stream);
+    for (const std::uint64_t sequence : {std::uint64_t{0}, std::uint64_t{300}, ~std::uint64_t{0}}) {
+        const Octets message = encoded.octets(record_of(1), sequence);
+        CHECK(encoded.encoder.number_of(message) == RecordNumber{identity.stream, sequence});
+        // The number is not in the first octets.
+        CHECK_FALSE(encoded.encoder.number_of(std::span(message).first(8)));
+    }
+    CHECK_FALSE(encoded.encoder.number_of({}));
+    const Octets broken(20, std::byte{0xFF});
+    CHECK_FALSE(encoded.encoder.number_of(broken));
+}
+
 TEST_CASE("FlowMessage: no record is received before its end", "[export][unit]") {
     Encoded encoded;
     const Record record = record_of(1);

@@ -77,3 +77,21 @@ TEST_CASE("DelimitedFraming: what a damaged disk may hold is no message", "[expo
     CHECK_FALSE(are_delimited(octets({0x80})));
     CHECK(are_delimited(octets({1, 0})));
 }
+
+TEST_CASE("Framing: records are taken off one by one", "[export][unit]") {
+    const DelimitedFraming delimited_framing("sevens");
+    Octets message = delimited(3);
+    const Octets long_one = delimited(200);
+    message.insert(message.end(), long_one.begin(), long_one.end());
+    MessageView rest = message;
+    CHECK(delimited_framing.take_record(rest).size() == 3);
+    CHECK(delimited_framing.take_record(rest).size() == 200);
+    CHECK(delimited_framing.take_record(rest).empty());
+    const LineFraming lines("sevens");
+    const Octets text = octets({7, 7, '\n', 7, '\n', 7});
+    rest = text;
+    CHECK(lines.take_record(rest).size() == 2);
+    CHECK(lines.take_record(rest).size() == 1);
+    CHECK(lines.take_record(rest).empty());
+    CHECK(rest.size() == 1);
+}

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -169,4 +171,31 @@ TEST_CASE("new_stream: names the host unless there is a name, and differs each t
     CHECK(named.probe_name == "north");
     CHECK(named.probe_address == "192.0.2.1");
     CHECK(named.observation_domain == 6);
+}
+
+TEST_CASE("JsonEncoder: the number of a line that it has made, of this stream or another",
+          "[export][unit]") {
+    const MeteringProcess metering{};
+    JsonEncoder encoder(own_options({}, metering), metering, kIdentity);
+    const auto number_of = [&](const std::string& line) {
+        return encoder.number_of(std::as_bytes(std::span(line)));
+    };
+    CHECK(encoder.stream() == kIdentity.stream);
+    const std::uint64_t most = ~std::uint64_t{0};
+    for (const std::uint64_t sequence : {std::uint64_t{0}, std::uint64_t{17}, most}) {
+        const std::string line = line_of(encoder, bytes_of(record_of(1)), sequence);
+        CHECK(number_of(line) == RecordNumber{kIdentity.stream, sequence});
+        CHECK_FALSE(number_of(line.substr(0, line.size() - 1)));
+    }
+    const std::string of_another =
+        R"({"a":1,"tributary:streamId":"00000000000000ff","tributary:sequenceNumber":5})";
+    CHECK(number_of(of_another) == RecordNumber{0xFF, 5});
+    CHECK_FALSE(number_of(R"({"a":1,"tributary:streamId":"00000000000000ff"})"));
+    CHECK_FALSE(number_of(R"({"a":1,"tributary:streamId":"ff","tributary:sequenceNumber":5})"));
+    CHECK_FALSE(number_of(
+        R"({"a":1,"tributary:streamId":"00000000000000fg","tributary:sequenceNumber":5})"));
+    CHECK_FALSE(number_of(
+        R"({"a":1,"tributary:streamId":"00000000000000ff","tributary:sequenceNumber":})"));
+    CHECK_FALSE(number_of(R"(","tributary:sequenceNumber":5})"));
+    CHECK_FALSE(number_of(""));
 }

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "export/export_error.hpp"
 #include "tests/support/export_harness.hpp"
@@ -31,6 +33,15 @@ public:
         std::memcpy(out.data(), text.data(), text.size());
         return text.size();
     }
+    [[nodiscard]] std::optional<std::uint64_t> stream() const noexcept override { return kStream; }
+    [[nodiscard]] std::optional<RecordNumber> number_of(
+        MessageView encoded) const noexcept override {
+        const char first = std::to_integer<char>(encoded.front());
+        return first == '?'
+                   ? std::nullopt
+                   : std::optional(RecordNumber{kStream, static_cast<std::uint64_t>(first - '0')});
+    }
+    static constexpr std::uint64_t kStream = 77;
 
 private:
     std::size_t octets_;
@@ -53,6 +64,7 @@ public:
         return [](MessageView octets) noexcept { return !octets.empty(); };
     }
     [[nodiscard]] std::size_t records_in(MessageView) const noexcept override { return 1; }
+    [[nodiscard]] MessageView take_record(MessageView&) const noexcept override { return {}; }
 };
 
 RecordFormatParts lines(std::size_t octets = 40, std::string header = {}) {
@@ -90,6 +102,28 @@ TEST_CASE("RecordFormat: lines with numbers that go on from message to message",
     CHECK(text_of(second) == "2 9 10\n");
     CHECK(format.next_sequence() == 3);
     CHECK_FALSE(format.next_ahead({}));
+}
+
+TEST_CASE("RecordFormat: the numbers of a message's records, as ranges", "[export][unit]") {
+    const MeteringProcess metering;
+    RecordFormat format(lines(), {}, metering);
+    CHECK(format.next_number() == RecordNumber{PortEncoder::kStream, 0});
+    OutgoingMessage message;
+    CHECK(format.append(bytes_of(record_of(7)), message) == AppendResult::added);
+    CHECK(format.append(bytes_of(record_of(8)), message) == AppendResult::added);
+    CHECK(text_of(format.open_octets(0)) == "0 7 10\n1 8 10\n");
+    CHECK(format.next_number() == RecordNumber{PortEncoder::kStream, 2});
+    format.close(message);
+    CHECK(format.open_octets(0).empty());
+    LostNumbers lost;
+    format.lose_numbers(message.octets, "a", lost);
+    format.lose_numbers(octets_of_text("2 1 1\n3 1 1\n? 1 1\n5 1 1\n7 1 1\n8 1 1\n"), "b", lost);
+    constexpr std::uint64_t kStream = PortEncoder::kStream;
+    CHECK(lost.read().ranges == std::vector<LostRange>{{kStream, 0, 1, "a"},
+                                                       {kStream, 2, 3, "b"},
+                                                       {kStream, 5, 5, "b"},
+                                                       {kStream, 7, 8, "b"}});
+    CHECK(lost.read().unlisted == 1);
 }
 
 TEST_CASE("RecordFormat: a message is full before a record could exceed it", "[export][unit]") {
