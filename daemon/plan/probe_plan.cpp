@@ -73,6 +73,8 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
            "names finished files, and runs their command");
     const auto has_kafka =
         has([](const CollectorOptions& each) { return each.transport == TransportKind::kafka; });
+    add_if(has_kafka, "kafka-topic", "asks whether brokers have the topic; one for each collector");
+    add_if(has_kafka, "kafka-end", "ends a session with brokers");
     add_if(has_kafka, "rdk:main", "librdkafka's: one for each collector with transport kafka");
     add_if(has_kafka, "rdk:broker", "librdkafka's: one for each broker");
     add_if(has([](const CollectorOptions& each) {

@@ -4,7 +4,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <array>
-#include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <new>
@@ -47,6 +47,14 @@ std::int32_t choose_partition(const rd_kafka_topic_t* /*topic*/, const void* /*k
 
 /// The library's words for what an address of a property is wrong about.
 constexpr std::size_t kErrorOctets = 512;
+
+void keep_text(std::string& text, const char* words) noexcept {
+    try {
+        text = words;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+}
 
 struct ConfDeleter {
     void operator()(rd_kafka_conf_t* conf) const noexcept { rd_kafka_conf_destroy(conf); }
@@ -127,6 +135,21 @@ struct KafkaProducer::Library {
         }
     }
 
+    /// Asks a broker for the topic. @return  why it is not there; nullptr: it is
+    [[nodiscard]] const char* fault_of_topic(int milliseconds) const noexcept {
+        const struct rd_kafka_metadata* found = nullptr;
+        const rd_kafka_resp_err_t error =
+            rd_kafka_metadata(producer, 0, topic, &found, milliseconds);
+        if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            return rd_kafka_err2str(error);
+        }
+        const bool is_listed = found->topic_cnt == 1;
+        const rd_kafka_resp_err_t fault =
+            is_listed ? found->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+        rd_kafka_metadata_destroy(found);
+        return fault == RD_KAFKA_RESP_ERR_NO_ERROR ? nullptr : rd_kafka_err2str(fault);
+    }
+
     static void on_report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message,
                           void* owner) noexcept {
         auto& self = *static_cast<KafkaProducer*>(owner);
@@ -188,9 +211,41 @@ KafkaProducer::KafkaProducer(const KafkaOptions& options, std::size_t batch_octe
         throw ExportError("kafka: topic " + options.topic + ": " +
                           rd_kafka_err2str(rd_kafka_last_error()));
     }
+    looks_ = HelperThread({.name = "kafka-topic"},
+                          [this](ThreadPlaceInRegistry& place) { look_for_topic(place); });
 }
 
-KafkaProducer::~KafkaProducer() = default;
+KafkaProducer::~KafkaProducer() {
+    {
+        const std::lock_guard lock(mutex_);
+        ends_ = true;
+    }
+    changed_.notify_all();
+}
+
+/// The body of the thread that asks for the topic: the library answers with a call that waits.
+void KafkaProducer::look_for_topic(ThreadPlaceInRegistry& place) noexcept {
+    constexpr std::chrono::seconds kPause{1};
+    constexpr int kPatience = 1000;  // milliseconds
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+        if (!there_) {
+            lock.unlock();
+            const char* fault = library_->fault_of_topic(kPatience);
+            there_ = fault == nullptr;
+            lock.lock();
+            keep_text(topic_fault_, fault == nullptr ? "" : fault);
+        }
+        place.begin_to_wait();
+        changed_.wait_for(lock, kPause, [this] { return ends_; });
+        place.begin_work();
+    }
+}
+
+std::string KafkaProducer::take_topic_fault() noexcept {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(topic_fault_, {});
+}
 
 KafkaProducer::Taken KafkaProducer::produce(const RecordItem& item, std::uint64_t id) noexcept {
     const int result = rd_kafka_produce(
@@ -235,23 +290,21 @@ void KafkaProducer::check(const KafkaOptions& options) { static_cast<void>(make_
 void KafkaProducer::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
     --unresolved_;
     if (outcome == ItemOutcome::delivered) {
-        away_ = false;
+        there_ = true;
         error_.clear();
     }
     handler_(id, outcome, error);
 }
 
 void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) noexcept {
-    away_ = away_ || is_away;
+    if (is_away) {
+        there_ = false;
+    }
     failed_ = failed_ || is_final;
     if (words == nullptr) {
         return;
     }
-    try {
-        error_ = words;
-    } catch (const std::bad_alloc&) {
-        error_.clear();
-    }
+    keep_text(error_, words);
 }
 
 }  // namespace tributary

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "export/options.hpp"
 #include "export/record_items.hpp"
+#include "export/threads/helper_thread.hpp"
 
 namespace tributary {
 
@@ -59,8 +63,9 @@ public:
     /// reports.
     void give_up_all() noexcept;
 
-    /// Whether the library says that no broker can be reached, since the last delivery.
-    [[nodiscard]] bool is_away() const noexcept { return away_; }
+    /// Whether a broker answers, and has the topic, as far as that is known: a helper thread asks
+    /// until that is so, and again after the library has said that no broker can be reached.
+    [[nodiscard]] bool is_there() const noexcept { return there_; }
     /// Whether the brokers have refused a batch of several items as too long since the last call:
     /// they take shorter ones, perhaps.
     [[nodiscard]] bool take_batch_refused() noexcept {
@@ -70,6 +75,9 @@ public:
     [[nodiscard]] bool has_failed() const noexcept { return failed_; }
     /// The last fault of the connection or the producer, in the library's words; empty: none.
     [[nodiscard]] const std::string& error() const noexcept { return error_; }
+    /// Why the topic was not found, once for each time that it was asked for; empty: it was found,
+    /// or no answer has come.
+    [[nodiscard]] std::string take_topic_fault() noexcept;
 
     /// Whether the library knows these properties, and takes these values. Connects nowhere.
     ///
@@ -83,15 +91,21 @@ private:
     void report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept;
     /// @param words  nullptr: those of the fault before stay
     void note_fault(bool is_away, bool is_final, const char* words) noexcept;
+    void look_for_topic(ThreadPlaceInRegistry& place) noexcept;
 
     ReportHandler handler_;
     std::size_t unresolved_{};
-    bool away_{};
+    std::atomic<bool> there_{};
     bool failed_{};
     bool batch_refused_{};
     std::size_t batch_octets_;
     std::string error_;
     std::unique_ptr<Library> library_;
+    std::mutex mutex_;  ///< guards the next two
+    std::condition_variable changed_;
+    bool ends_{};
+    std::string topic_fault_;
+    HelperThread looks_;  ///< the last member: its body uses the others
 };
 
 }  // namespace tributary

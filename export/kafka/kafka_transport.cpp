@@ -44,6 +44,11 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
         return;
     }
     poll(now);
+    if (!is_open_ && producer_->is_there()) {
+        is_open_ = true;
+        ++session_;
+        events_.report(CollectorEventKind::connected, now, {});
+    }
     static_cast<void>(produce_rest());
 }
 
@@ -60,10 +65,7 @@ void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
         retry_at_ = now + kRetryAfter;
         return;
     }
-    ++session_;
-    is_proven_ = false;
-    was_proven_ = false;
-    was_away_ = false;
+    was_there_ = false;
 }
 
 /// Ends a session whose items all have their outcome.
@@ -71,6 +73,7 @@ void KafkaTransport::end_session(std::chrono::nanoseconds now) noexcept {
     const bool needs_shorter = producer_->take_batch_refused();
     batch_octets_ = std::max<std::size_t>(needs_shorter ? batch_octets_ / 2 : batch_octets_, 1);
     retire();
+    is_open_ = false;
     draining_ = false;
     fault_.clear();
     retry_at_ = now + (needs_shorter ? std::chrono::seconds{} : kRetryAfter);
@@ -95,7 +98,7 @@ void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
         return;
     }
     events_.report(
-        was_proven_ ? CollectorEventKind::connection_lost : CollectorEventKind::connect_failed, now,
+        is_open_ ? CollectorEventKind::connection_lost : CollectorEventKind::connect_failed, now,
         fault_);
     // What was not produced was not sent.
     rest_.clear();
@@ -111,16 +114,10 @@ void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
 /// Reads the outcomes that are known, and what the library says of its brokers.
 void KafkaTransport::poll(std::chrono::nanoseconds now) noexcept {
     producer_->poll();
-    if (is_proven_ && !std::exchange(was_proven_, true)) {
-        events_.report(CollectorEventKind::connected, now, {});
-    }
     if (std::exchange(refused_, 0) > 0) {
         events_.report(CollectorEventKind::message_too_large, now, kTooLong);
     }
-    if (producer_->is_away() && !was_away_) {
-        events_.report(CollectorEventKind::connect_failed, now, producer_->error());
-    }
-    was_away_ = producer_->is_away();
+    report_absence(now);
     if (producer_->has_failed() && !draining_) {
         fault_ = producer_->error();
         is_news_ = true;
@@ -130,15 +127,25 @@ void KafkaTransport::poll(std::chrono::nanoseconds now) noexcept {
     }
 }
 
+/// Logs why no broker can be reached, or has the topic, once for each cause.
+void KafkaTransport::report_absence(std::chrono::nanoseconds now) noexcept {
+    const std::string fault = producer_->take_topic_fault();
+    const bool is_there = producer_->is_there();
+    if (!is_there && (was_there_ || !fault.empty())) {
+        const std::string& words = producer_->error().empty() ? fault : producer_->error();
+        events_.report(CollectorEventKind::connect_failed, now, words);
+    }
+    was_there_ = is_there;
+}
+
 void KafkaTransport::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
     const std::uint64_t message = ((id >> kItemBits) - first_taken_) & kMessageMask;
     if (message >= taken_.size()) {
         return;
     }
     settle(taken_[message], id & ((std::uint64_t{1} << kItemBits) - 1), outcome);
-    if (outcome == ItemOutcome::delivered || outcome == ItemOutcome::refused) {
-        is_proven_ = true;  // a broker has answered
-    } else if (!draining_) {
+    const bool is_final = outcome == ItemOutcome::delivered || outcome == ItemOutcome::refused;
+    if (!is_final && !draining_) {
         is_news_ = true;
         try {
             fault_ = error;
@@ -161,10 +168,7 @@ SendResult KafkaTransport::send(std::span<const MessageView> messages,
                                 std::chrono::nanoseconds now) noexcept {
     SendResult result{.taken = 0, .rest = SendStatus::would_block};
     for (const MessageView message : messages) {
-        if (producer_ == nullptr || draining_ || !produce_rest()) {
-            return result;
-        }
-        if (!is_proven_ && !taken_.empty()) {  // one message decides about the others
+        if (!is_open_ || draining_ || !produce_rest()) {
             return result;
         }
         const Took took = try_to_take(message);
@@ -251,6 +255,9 @@ SendOutcomes KafkaTransport::collect_outcomes(std::chrono::nanoseconds now) noex
     by_item_ = is_over() ? taken_.size()
                          : static_cast<std::size_t>(std::distance(taken_.begin(), not_final));
     outcomes.by_item = by_item_;
+    if (is_over() && by_item_ == 0) {
+        end_session(now);
+    }
     return outcomes;
 }
 

@@ -19,7 +19,7 @@ namespace tributary {
 /// Produces the items of messages (record_items.hpp) into a topic, and reports what the brokers
 /// have acknowledged.
 ///
-///     open -> draining -> pausing -> open ...
+///     connecting -> open -> draining -> pausing -> connecting ...
 ///
 /// A session lasts as long as every item is delivered, or refused for good. When one is not, later
 /// items of its partition could overtake it. So the session drains: no item is taken, those that
@@ -27,7 +27,8 @@ namespace tributary {
 /// every item of the messages that are left, and a new session begins with a new producer: what was
 /// not sent waits here in its old order.
 ///
-/// A new session is proven by its first delivery; until then one message is under way.
+/// A session begins when a broker has answered that it has the topic. In failover, a collector
+/// whose brokers are away has no session, and so does not hold up the others.
 class KafkaTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};
@@ -42,10 +43,10 @@ public:
 
     void advance(std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] std::uint64_t session() const noexcept override {
-        return producer_ != nullptr ? session_ : 0;
+        return is_open_ ? session_ : 0;
     }
     [[nodiscard]] bool is_proven() const noexcept override {
-        return session() != 0 && is_proven_ && !draining_ && !producer_->is_away();
+        return is_open_ && !draining_ && producer_->is_there();
     }
     [[nodiscard]] bool restarts_numbers() const noexcept override { return false; }
     [[nodiscard]] SendResult send(std::span<const MessageView> messages,
@@ -72,6 +73,7 @@ private:
     void end_session(std::chrono::nanoseconds now) noexcept;
     void drain(std::chrono::nanoseconds now) noexcept;
     void poll(std::chrono::nanoseconds now) noexcept;
+    void report_absence(std::chrono::nanoseconds now) noexcept;
     void report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept;
     void settle(Taken& message, std::size_t item, ItemOutcome outcome) noexcept;
     /// What of a message was taken. Items of one that was taken in part are produced later.
@@ -90,10 +92,9 @@ private:
     std::unique_ptr<KafkaProducer> producer_;  ///< nullptr: no session
     HelperThread retiring_;                    ///< ends the producer before
     std::uint64_t session_{};
-    bool is_proven_{};
+    bool is_open_{};
     bool draining_{};
-    bool was_away_{};          ///< as last reported
-    bool was_proven_{};        ///< likewise
+    bool was_there_{};         ///< as last reported
     std::uint64_t refused_{};  ///< items since the last poll
     bool is_news_{};           ///< an item was not delivered since the last poll
     std::string fault_;        ///< why
