@@ -248,7 +248,7 @@ class Broken(KafkaExport):
         """Judges the run's records, which are those of the last stream."""
         topic = self.topic(self.broker)
         streams = [record["tributary:streamId"] for records in topic.values() for record in records]
-        last = next(record["tributary:streamId"] for records in topic.values() for record in reversed(records))
+        last = ledger["collectors"][0]["numbers"]["stream"]
         self.check_account(ledger, {partition: [record for record in records if record["tributary:streamId"] == last]
                                     for partition, records in topic.items()})
         self.held = len(streams)
