@@ -27,6 +27,28 @@ std::string one_of_the_levels() {
     return words + "}";
 }
 
+/// The options of captures.
+void define_offline(CLI::App& app, CommandLine& line) {
+    app.add_option(
+           "--read", line.captures,
+           "Meter pcap and pcapng files, also compressed by gzip, xz or zstd, as one stream ('-': "
+           "standard input)")
+        ->type_name("CAPTURE")
+        ->expected(1, -1)
+        ->transform(or_standard_input)
+        ->group("Offline");
+    app.add_option("--write", line.output,
+                   "The IPFIX file (RFC 5655) to write; with --read ('-': standard output). "
+                   "Without --write, -n and --stats, a terminal gets the flows as a table")
+        ->type_name("FILE")
+        ->transform(or_standard_output)
+        ->group("Offline");
+    app.add_flag(
+           "--export", line.exports,
+           "Send the records to the collectors of the configuration; with --read and --config")
+        ->group("Offline");
+}
+
 }  // namespace
 
 void define_tributaryd(CLI::App& app, TributarydWords& words) {
@@ -56,26 +78,8 @@ void define_tributaryd(CLI::App& app, TributarydWords& words) {
         ->option_text("HOST:PORT")
         ->allow_extra_args(false)
         ->group("Probe");
+    define_offline(app, line);
 
-    app.add_option(
-           "--read", line.captures,
-           "Meter pcap and pcapng files, also compressed by gzip, xz or zstd, as one stream ('-': "
-           "standard input)")
-        ->type_name("CAPTURE")
-        ->expected(1, -1)
-        ->transform(or_standard_input)
-        ->group("Offline");
-    app.add_option("--write", line.output,
-                   "The IPFIX file (RFC 5655) to write; with --read ('-': standard output). "
-                   "Without --write, -n and --stats, a terminal gets the flows as a table")
-        ->type_name("FILE")
-        ->transform(or_standard_output)
-        ->group("Offline");
-
-    app.add_flag(
-           "--export", line.exports,
-           "Send the records to the collectors of the configuration; with --read and --config")
-        ->group("Offline");
     app.add_option("--stats", line.stats_path,
                    "Write the ledger as JSON at exit ('-': standard output)")
         ->type_name("FILE")

@@ -344,6 +344,7 @@ ScreenTable memory_table(const TopPicture& picture, std::size_t columns) {
     }
     ScreenTable table;
     std::vector<std::string> texts;
+    texts.reserve(parts.size());
     for (const auto& [name, sum] : parts) {
         texts.push_back(sum.is_known
                             ? fmt::format("{} {} of {}", name, scaled(sum.used), scaled(sum.octets))

@@ -163,20 +163,27 @@ std::string flow_csv_header() {
     return line;
 }
 
+namespace {
+
+char* put_counts(char* out, const ListedValues& values, const ListedCounts& counts) noexcept {
+    for (std::size_t place = 0; place < counts.size(); ++place) {
+        if (counts.has_column(place)) {
+            out = put_count(out, values.at(place));
+            *out++ = ',';
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
 char* put_flow_csv(char* out, const FlowView& flow, const ListedCounts& counts) noexcept {
     for (const CsvColumn& column : kColumns) {
         out = column.put(out, flow);
         *out++ = ',';
     }
-    for (const ListedValues* const values : {&flow.counts, &flow.reverse_counts}) {
-        for (std::size_t place = 0; place < counts.size(); ++place) {
-            if (counts.has_column(place)) {
-                out = put_count(out, values->at(place));
-                *out++ = ',';
-            }
-        }
-    }
-    return out - 1;
+    out = put_counts(out, flow.counts, counts);
+    return put_counts(out, flow.reverse_counts, counts) - 1;
 }
 
 std::string flow_csv(const FlowView& flow, const ListedCounts& counts) {

@@ -286,11 +286,12 @@ std::optional<RecordNumber> FlowMessageEncoder::number_of(MessageView encoded) c
     std::optional<std::uint64_t> stream;
     std::optional<std::uint64_t> sequence;
     ProtobufReader fields(encoded);
-    for (auto field = fields.next(); field && !(stream && sequence); field = fields.next()) {
-        if (field->is(to_field::kStreamField, ProtobufWireType::fixed64)) {
-            stream = field->number;
-        } else if (field->is(to_field::kStreamSequenceField, ProtobufWireType::varint)) {
-            sequence = field->number;
+    ProtobufField field;
+    while (!(stream && sequence) && fields.next(field)) {
+        if (field.is(to_field::kStreamField, ProtobufWireType::fixed64)) {
+            stream = field.number;
+        } else if (field.is(to_field::kStreamSequenceField, ProtobufWireType::varint)) {
+            sequence = field.number;
         }
     }
     if (!stream || !sequence) {

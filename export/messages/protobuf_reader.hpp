@@ -29,6 +29,12 @@ class ProtobufReader {
 public:
     explicit ProtobufReader(MessageView message) noexcept : rest_(message) {}
 
+    /// For loops. @return  false: there is no other, and `field` is as before
+    [[nodiscard]] bool next(ProtobufField& field) noexcept {
+        const std::optional<ProtobufField> found = next();
+        field = found.value_or(field);
+        return found.has_value();
+    }
     /// @return  nothing: there is no other, or the rest is no whole field
     [[nodiscard]] std::optional<ProtobufField> next() noexcept {
         constexpr std::uint64_t kTypes = 7;
