@@ -78,6 +78,8 @@ const char* format_name(RecordFormatKind format) {
             return "csv";
         case RecordFormatKind::flowmessage:
             return "flowmessage";
+        case RecordFormatKind::rawflow:
+            return "rawflow";
         case RecordFormatKind::ipfix:
             break;
     }
@@ -88,16 +90,21 @@ const char* format_name(RecordFormatKind format) {
 void check_format_of_transport(const CollectorOptions& collector, const Section& section) {
     const bool is_kafka = collector.transport == TransportKind::kafka;
     if (collector.format == RecordFormatKind::ipfix) {
-        section.demand("format", !is_kafka,
-                       " is ipfix, but transport is kafka; must be json or flowmessage");
+        return;
+    }
+    if (collector.format == RecordFormatKind::rawflow) {
+        section.demand("format", is_kafka,
+                       " is rawflow, but transport is not kafka; must be ipfix (or transport "
+                       "kafka)");
         return;
     }
     const std::string format = format_name(collector.format);
     if (collector.format == RecordFormatKind::csv) {
-        section.demand("format", collector.transport == TransportKind::file,
-                       " is csv, but transport is not file; must be " +
-                           std::string(is_kafka ? "json or flowmessage" : "ipfix or json") +
-                           " (or transport file)");
+        section.demand(
+            "format", collector.transport == TransportKind::file,
+            " is csv, but transport is not file; must be " +
+                std::string(is_kafka ? "json, flowmessage, rawflow or ipfix" : "ipfix or json") +
+                " (or transport file)");
         return;
     }
     section.demand("format", collector.transport != TransportKind::udp,
@@ -112,10 +119,31 @@ void check_format_of_transport(const CollectorOptions& collector, const Section&
             ")");
 }
 
+/// Keys of options records, for messages of a topic: each is read alone, by one of many readers.
+void refuse_options_records(const CollectorOptions& collector, const Section& section) {
+    const CollectorOptions unset;
+    const std::string words = " is given, but transport is kafka; must be left out (";
+    if (collector.profile != unset.profile) {  // it has set some of the keys below
+        section.demand("profile", false, words + "profiles are those of IPFIX collectors)");
+        return;
+    }
+    const std::string no_options = words + "no options records go to topics)";
+    section.demand("sampling", collector.sampling == unset.sampling, no_options);
+    section.demand("options", collector.options == unset.options, no_options);
+}
+
 /// The keys of IPFIX alone.
-void check_format(const CollectorOptions& collector, const Section& section) {
+void check_format(const CollectorOptions& collector, const ProbeIdentity& probe,
+                  const Section& section) {
     check_format_of_transport(collector, section);
-    if (collector.format == RecordFormatKind::ipfix) {
+    const bool is_raw_flow = collector.format == RecordFormatKind::rawflow;
+    section.demand("format", !is_raw_flow || !probe.address.empty(),
+                   " is rawflow, but export.probe.address is empty; must have an address there "
+                   "(Akvorado knows exporters by their addresses)");
+    if (is_raw_flow || collector.format == RecordFormatKind::ipfix) {
+        if (collector.transport == TransportKind::kafka) {
+            refuse_options_records(collector, section);
+        }
         return;
     }
     const CollectorOptions unset;
@@ -291,7 +319,7 @@ void check_alone(const Config& config, std::size_t index, const Section& section
                  const Faults& faults) {
     const CollectorOptions& collector = config.export_.collectors[index];
     check_place(collector, section);
-    check_format(collector, section);
+    check_format(collector, config.export_.probe, section);
     check_source_address(collector, section);
     check_rotation(collector, section);
     check_tls(collector, section);

@@ -200,6 +200,7 @@ void complete_inputs(Config& config) {
 void complete_collectors(Config& config) {
     for (CollectorOptions& collector : config.export_.collectors) {
         const bool has_usual_port = collector.transport != TransportKind::file &&
+                                    collector.transport != TransportKind::kafka &&
                                     collector.format == RecordFormatKind::ipfix;
         if (collector.port == 0 && has_usual_port) {
             collector.port = collector.transport == TransportKind::tls ? kIpfixTlsPort : kIpfixPort;

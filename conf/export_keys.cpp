@@ -146,17 +146,20 @@ std::vector<Key<CollectorOptions>> place_keys() {
                                      {"file", TransportKind::file},
                                      {"kafka", TransportKind::kafka}}),
               "how messages travel; file is an IPFIX file (RFC 5655); kafka: each record is a "
-              "message of a topic, which its brokers acknowledge"),
+              "message of a topic, which its brokers acknowledge; of ipfix and rawflow, several "
+              "records"),
         value(
             "format",
             choice(&O::format, {{"ipfix", RecordFormatKind::ipfix},
                                 {"json", RecordFormatKind::json},
                                 {"csv", RecordFormatKind::csv},
-                                {"flowmessage", RecordFormatKind::flowmessage}}),
-            "how records are written: ipfix, not for kafka; json, a line for each record, for tcp, "
+                                {"flowmessage", RecordFormatKind::flowmessage},
+                                {"rawflow", RecordFormatKind::rawflow}}),
+            "how records are written: ipfix; json, a line for each record, for tcp, "
             "tls and file, with a port that is given, and for kafka; csv, with a header, for file "
             "(docs/export.md); flowmessage, goflow2's protobuf messages, where json can be, and "
-            "with their lengths in front but for kafka (docs/messages.md)"),
+            "with their lengths in front but for kafka (docs/messages.md); rawflow, Akvorado's "
+            "protobuf messages around those of IPFIX, for kafka"),
         value("host", host_text(), "the collector; not for file and kafka"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),
               "the collector's port; auto is 4739, and 4740 for tls; not for file and kafka"),

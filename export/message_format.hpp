@@ -56,10 +56,11 @@ public:
     /// @return  message_full: nothing has changed. In an empty message: there is no memory
     [[nodiscard]] virtual AppendResult append(const std::byte* record,
                                               OutgoingMessage& open) noexcept = 0;
-    /// Completes an open message that has a record: `octets`, `data_records` and `latest_end`.
+    /// Completes an open message that has a record: `octets`, `data_records` and `latest_end`. It
+    /// may put `entries` and `records` into another order, both into the same one.
     ///
     /// @errors  std::bad_alloc: the message was discarded
-    virtual void close(OutgoingMessage& open) = 0;
+    virtual void close(OutgoingMessage& open, ExportTime now) = 0;
     /// The records of the open message were given up.
     virtual void discard(OutgoingMessage& open) noexcept = 0;
 

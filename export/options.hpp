@@ -23,6 +23,7 @@ enum class RecordFormatKind : std::uint8_t {
     json,         ///< lines, with IPFIXcol2's names
     csv,          ///< lines, with the columns of `tributary flows --csv`
     flowmessage,  ///< goflow2's protobuf messages; but for Kafka with their lengths in front
+    rawflow,      ///< Akvorado's protobuf messages around messages of IPFIX; for Kafka alone
 };
 
 /// Unit and elements of flow start and end: IE 152/153, 154/155 or 156/157.

@@ -20,7 +20,9 @@ struct RecordItem {
     std::span<const std::byte> key;    ///< empty: it has none
     std::span<const std::byte> value;  ///< what the collector gets
     std::uint32_t hash{};              ///< items of equal hash stay in order, on one partition
-    RecordTally tally;                 ///< `records` is 0 behind the first item of a flow record
+    /// Of the flow records that begin in it: the next ones of the message, in order. `records` is 0
+    /// behind the first item of a record.
+    RecordTally tally;
 };
 
 /// What became of an item.
@@ -64,7 +66,7 @@ private:
 /// Overwrites the tally of the item that begins here.
 void set_tally(std::span<std::byte> item, const RecordTally& tally) noexcept;
 
-/// Whether octets are whole items, of which the first one begins a flow record. Octets of a disk
+/// Whether octets are whole items, of which the first one begins flow records. Octets of a disk
 /// are checked so before they are sent.
 [[nodiscard]] bool are_items(MessageView octets) noexcept;
 

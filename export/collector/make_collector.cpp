@@ -8,6 +8,7 @@
 #include "export/collector/message_collector.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_format.hpp"
+#include "export/kafka/ipfix_item_format.hpp"
 #include "export/kafka/item_framing.hpp"
 #include "export/kafka/kafka_transport.hpp"
 #include "export/messages/csv_encoder.hpp"
@@ -84,8 +85,12 @@ std::unique_ptr<MessageFormat> make_format(const CollectorParts& parts) {
             return make_flow_messages(parts);
         case RecordFormatKind::csv:
             return make_csv(parts);
+        case RecordFormatKind::rawflow:
         case RecordFormatKind::ipfix:
             break;
+    }
+    if (collector.transport == TransportKind::kafka) {
+        return std::make_unique<IpfixItemFormat>(parts.options, collector, parts.metering);
     }
     return std::make_unique<IpfixFormat>(parts.options, collector, parts.metering,
                                          message_limit(collector));

@@ -165,7 +165,7 @@ void MessageCollector::close_message(OutgoingMessage& open, ExportTime now) noex
 
 /// @errors  std::bad_alloc: the message's records are still in its account
 void MessageCollector::keep_closed(OutgoingMessage& open, ExportTime now) {
-    format_->close(open);
+    format_->close(open, now);
     if (is_in_batch_) {
         open.opened_at.reset();  // its records were in a spool
     } else {

@@ -21,8 +21,9 @@ std::optional<ExportLoss> loss_of(ItemOutcome outcome) noexcept {
     }
 }
 
-/// The items of one flow record: two where a biflow was split.
-struct ItemsOfRecord {
+/// The items of one flow record: two where a biflow was split. Or one item of many records, which
+/// have its outcome in common.
+struct ItemsOfRecords {
     RecordTally tally;
     bool has_refused{};
     bool has_unconfirmed{};
@@ -44,26 +45,26 @@ struct ItemsOfRecord {
     [[nodiscard]] bool stays() const noexcept { return !loss() && has_not_sent; }
 };
 
-/// Reads the items of the next record.
+/// Reads the items of the next record, or of the next ones.
 ///
 /// @param read  items before them
-ItemsOfRecord next_record(RecordItems& items, std::span<const ItemOutcome> outcomes,
-                          std::size_t& read) noexcept {
-    ItemsOfRecord record;
+ItemsOfRecords next_records(RecordItems& items, std::span<const ItemOutcome> outcomes,
+                            std::size_t& read) noexcept {
+    ItemsOfRecords records;
     RecordItem item;
     while (items.next(item)) {
-        record.add(item, outcomes[read++]);
+        records.add(item, outcomes[read++]);
         RecordItems behind(items.rest());
         if (!behind.next(item) || item.tally.records > 0) {
             break;
         }
     }
-    return record;
+    return records;
 }
 
-/// Moves the items of a record that were not sent to the front.
+/// Moves the items of records that were not sent to the front.
 ///
-/// @param from  the record's items
+/// @param from  the records' items
 /// @param to    octets that are kept already
 /// @return      octets that are kept now
 std::size_t keep_not_sent(std::span<std::byte> octets, MessageView from,
@@ -85,18 +86,25 @@ std::size_t keep_not_sent(std::span<std::byte> octets, MessageView from,
     return to;
 }
 
-/// Moves the entry of a record, and the record, to the place `to`.
+/// Places of entries in a message.
+struct EntryMove {
+    std::size_t from{};
+    std::size_t to{};  ///< not behind `from`
+    std::size_t count{};
+};
+
+/// Moves entries, and the records that are kept with them, to the front.
 ///
-/// @param octets  of a record that is kept; 0: none is
-/// @return        entries that were moved
-std::size_t keep_entry(OutgoingMessage& message, std::size_t from, std::size_t to,
-                       std::size_t octets) noexcept {
-    message.entries[to] = message.entries[from];
-    if (octets > 0) {
-        std::memmove(message.records.data() + to * octets, message.records.data() + from * octets,
-                     octets);
+/// @param kept_octets  of each record; 0: none is kept
+void move_entries(OutgoingMessage& message, const EntryMove& move,
+                  std::size_t kept_octets) noexcept {
+    const auto at = [](std::size_t place) { return static_cast<std::ptrdiff_t>(place); };
+    std::copy_n(message.entries.begin() + at(move.from), move.count,
+                message.entries.begin() + at(move.to));
+    if (kept_octets > 0) {
+        std::memmove(message.records.data() + move.to * kept_octets,
+                     message.records.data() + move.from * kept_octets, move.count * kept_octets);
     }
-    return 1;
 }
 
 }  // namespace
@@ -126,24 +134,34 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
     std::size_t kept = 0;
     std::size_t read = 0;
     std::uint32_t sent = 0;
-    for (std::size_t index = 0; !rest.rest().empty(); ++index) {
+    std::size_t index = 0;
+    while (!rest.rest().empty()) {
         const MessageView before = rest.rest();
         const std::size_t first = read;
-        const ItemsOfRecord record = next_record(rest, items, read);
+        const ItemsOfRecords records = next_records(rest, items, read);
         const std::size_t length = before.size() - rest.rest().size();
-        if (record.stays()) {
+        const std::size_t count = is_inherited ? 0 : records.tally.records;
+        if (records.stays()) {
             octets = keep_not_sent(message.octets, before.first(length),
-                                   items.subspan(first, read - first), record.tally, octets);
-            sent += static_cast<std::uint32_t>(read - first);
-            inherited += record.tally;
-            kept += is_inherited ? 0 : keep_entry(message, index, kept, kept_octets);
+                                   items.subspan(first, read - first), records.tally, octets);
+            sent += static_cast<std::uint32_t>(
+                std::ranges::count(items.subspan(first, read - first), ItemOutcome::not_sent));
+            inherited += records.tally;
+            move_entries(message, {.from = index, .to = kept, .count = count}, kept_octets);
+            kept += count;
+            index += count;
             continue;
         }
-        if (const std::optional<ExportLoss> loss = record.loss()) {
+        if (const std::optional<ExportLoss> loss = records.loss()) {
             lose_items(before.first(length), items.subspan(first, read - first), *loss);
         }
-        settle_record(is_inherited ? nullptr : &message.entries[index], record.tally, record.loss(),
-                      message.opened_at, now);
+        if (is_inherited) {
+            settle_record(nullptr, records.tally, records.loss(), message.opened_at, now);
+        }
+        for (const RecordEntry& entry : std::span(message.entries).subspan(index, count)) {
+            settle_record(&entry, {}, records.loss(), message.opened_at, now);
+        }
+        index += count;
     }
     if (read > sent) {
         release(message);  // what stays is another message than the one on the disk
@@ -175,7 +193,8 @@ void MessageCollector::lose_items(MessageView record, std::span<const ItemOutcom
 
 /// Counts the outcome of a record.
 ///
-/// @param entry  nullptr: it is a record of a former process
+/// @param entry  nullptr: they are records of a former process
+/// @param tally  of these
 void MessageCollector::settle_record(const RecordEntry* entry, const RecordTally& tally,
                                      std::optional<ExportLoss> loss,
                                      std::optional<std::chrono::nanoseconds> opened_at,

@@ -157,6 +157,16 @@ bool IpfixEncoder::add(const std::byte* record, std::size_t shape) noexcept {
     return true;
 }
 
+RecordNeed IpfixEncoder::need_of(const std::byte* record) const noexcept {
+    constexpr std::size_t kTemplateHeader = 4;  // RFC 7011 §3.4.1
+    constexpr std::size_t kLongestField = 8;    // §3.2: with an enterprise number
+    const std::size_t shape = shapes_.index_of(record);
+    const RecordTemplate& chosen = templates_[shape];
+    return {.shape = shape,
+            .octets = chosen.octets_of(record),
+            .template_octets = kTemplateHeader + chosen.fields.size() * kLongestField};
+}
+
 EncodedMessage IpfixEncoder::close() noexcept {
     const MessageBuilder::Message closed = message_.close();
     return {.octets = closed.octets,

@@ -27,6 +27,13 @@ struct EncodedMessage {
     Timestamp latest_end{};   ///< of these records
 };
 
+/// What a data record needs in a message.
+struct RecordNeed {
+    std::size_t shape{};            ///< index of its template
+    std::size_t octets{};           ///< of the data record, without a set header
+    std::size_t template_octets{};  ///< that its template record does not exceed
+};
+
 /// Which fields of a template are the flow's key.
 struct TemplateKeys {
     std::uint16_t template_id{};
@@ -61,6 +68,13 @@ public:
                                            const std::byte* second) noexcept;
     /// Closes the open message.
     [[nodiscard]] EncodedMessage close() noexcept;
+
+    /// What a record needs in a message.
+    ///
+    /// @param record  of the layout given at construction, aligned to 8
+    [[nodiscard]] RecordNeed need_of(const std::byte* record) const noexcept;
+    /// Shapes are 0 .. shapes() - 1.
+    [[nodiscard]] std::size_t shapes() const noexcept { return templates_.size(); }
 
     /// Grows when the first record of a shape that is not plain is appended, and never shrinks.
     [[nodiscard]] std::size_t template_messages() const noexcept { return announced_.size(); }

@@ -58,7 +58,7 @@ AppendResult IpfixFormat::append(const std::byte* record, OutgoingMessage& open)
                : encoding.encoder.append_pair(uniflows.first, uniflows.second);
 }
 
-void IpfixFormat::close(OutgoingMessage& open) {
+void IpfixFormat::close(OutgoingMessage& open, ExportTime /*now*/) {
     const EncodedMessage closed = encodings_[open.layout]->encoder.close();
     open.octets.assign(closed.octets.begin(), closed.octets.end());
     open.data_records = closed.records;

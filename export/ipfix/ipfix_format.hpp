@@ -35,7 +35,7 @@ public:
 
     [[nodiscard]] AppendResult append(const std::byte* record,
                                       OutgoingMessage& open) noexcept override;
-    void close(OutgoingMessage& open) override;
+    void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
     void stamp(OutgoingMessage& message, ExportTime now) noexcept override;
     void take_back(const OutgoingMessage& message) noexcept override {

@@ -63,7 +63,7 @@ void RecordFormat::add(Open& to, const std::byte* encoded, const FramedRecord& r
     ++sequence_;
 }
 
-void RecordFormat::close(OutgoingMessage& open) {
+void RecordFormat::close(OutgoingMessage& open, ExportTime /*now*/) {
     Open& from = open_[open.layout];
     try {
         open.octets.assign(from.octets.begin(),

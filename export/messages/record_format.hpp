@@ -51,7 +51,7 @@ public:
 
     [[nodiscard]] AppendResult append(const std::byte* record,
                                       OutgoingMessage& open) noexcept override;
-    void close(OutgoingMessage& open) override;
+    void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
     void stamp(OutgoingMessage& /*message*/, ExportTime now) noexcept override {
         parts_.encoder->set_time(now.wall);

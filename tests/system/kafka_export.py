@@ -194,6 +194,114 @@ class Whole(KafkaExport):
         self.assertGreater(len(values), ledger["flows"]["exported"])  # a biflow is two
 
 
+class Ipfix(KafkaExport):
+    """Each message of the topic is an IPFIX message that can be read alone; rawflow has a frame around it."""
+
+    @staticmethod
+    def payload_of(frame):
+        """What an Akvorado outlet finds in a RawFlow message."""
+        fields, at = {}, 0
+        def varint():
+            nonlocal at
+            value, shift = 0, 0
+            while True:
+                value, at, shift = value | (frame[at] & 0x7F) << shift, at + 1, shift + 7
+                if frame[at - 1] < 0x80:
+                    return value
+        while at < len(frame):
+            tag = varint()
+            value = varint()
+            if tag & 7 == 2:
+                value, at = frame[at:at + value], at + value
+            fields[tag >> 3] = value
+        return fields
+
+    @staticmethod
+    def records_of(message):
+        """(sequence number, [element -> octets]) of a message that has all of its templates in front of its records."""
+        version, length, _, sequence, _ = struct.unpack_from(">HHIII", message)
+        assert (version, length) == (10, len(message))
+        templates, records, at = {}, [], 16
+        while at < length:
+            kind, octets = struct.unpack_from(">HH", message, at)
+            here, end = at + 4, at + octets
+            at = end
+            while kind == 2 and here < end:
+                number, count = struct.unpack_from(">HH", message, here)
+                here, fields = here + 4, []
+                for _ in range(count):
+                    element, size = struct.unpack_from(">HH", message, here)
+                    assert size != 65535
+                    here += 8 if element & 0x8000 else 4
+                    fields.append((element if element < 0x8000 else (element, struct.unpack_from(">I", message, here - 4)[0]), size))
+                templates[number] = fields
+            while kind >= 256 and here < end:
+                record = {}
+                for element, size in templates[kind]:
+                    record[element], here = message[here:here + size], here + size
+                records.append(record)
+        return sequence, records
+
+    def check_topic(self, ledger, messages):
+        """@param messages  partition -> [(key, IPFIX message)]"""
+        sums, numbers, places = [0, 0, 0], {}, {}
+        for partition, found in messages.items():
+            for key, message in found:
+                sequence, records = self.records_of(message)
+                self.assertEqual(sequence, numbers.get(key, 0))  # nothing is missing
+                numbers[key] = sequence + len(records)
+                for record in records:
+                    sums[0] += 1
+                    sums[1] += int.from_bytes(record[2], "big")
+                    sums[2] += int.from_bytes(record[1], "big")
+                    ends = sorted((record.get(address) or record[longer], record.get(port))
+                                  for address, longer, port in ((8, 27, 7), (12, 28, 11)))
+                    self.assertEqual(places.setdefault((*ends[0], *ends[1], record[4]), partition), partition)
+        self.assertEqual(sums, [ledger["flows"]["exported"], ledger["packets"]["exported"], ledger["octets"]["exported"]])
+        self.assertEqual(ledger["flows"]["lost"], 0)
+        self.assertEqual(len(messages), PARTITIONS)
+        # A lane is a stream of its own, as those of an SCTP association are.
+        listed = 0
+        for key in sorted(numbers)[:5]:
+            stream = self.path("lane.ipfix", b"".join(message for found in messages.values() for other, message in found
+                                                      if other == key))
+            listed += len(self.flows(stream))
+        self.assertEqual(listed, sum(numbers[key] for key in sorted(numbers)[:5]))
+        whole = self.path("topic.ipfix", b"".join(message for found in messages.values() for _, message in found))
+        result = subprocess.run([harness.TRIBUTARY, "flows", "--json", whole], capture_output=True, text=True, timeout=60)
+        flows = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([len(flows), *(sum(flow[name] for flow in flows) for name in ("packetDeltaCount", "octetDeltaCount"))], sums)
+
+    def test_both(self):
+        capture = self.path("flows.pcap", struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + packets(0, FLOWS))
+        with Broker() as broker:
+            for name in ("ipfix", "rawflow"):
+                broker.create_topic(name, partitions=PARTITIONS)
+                config = self.config(broker, topic=name)
+                with open(config) as text:
+                    self.path("probe.yaml", text.read().replace("format: json", "format: " + name))
+                ledger, _ = self.run_probe(config, capture)
+                messages = {partition: [(key, value) for _, key, value in found]
+                            for partition, found in broker.messages(name).items()}
+                if name == "rawflow":
+                    frames = [self.payload_of(frame) for found in messages.values() for _, frame in found]
+                    self.assertEqual({frame[3] for frame in frames}, {bytes(10) + b"\xff\xff" + socket.inet_aton("192.0.2.7")})
+                    self.assertEqual({frame[5] for frame in frames}, {1})
+                    self.assertTrue(all(1_700_000_000 <= frame[1] < 1_700_001_000 for frame in frames))
+                    messages = {partition: [(key, self.payload_of(frame)[2]) for key, frame in found]
+                                for partition, found in messages.items()}
+                self.check_topic(ledger, messages)
+
+    def test_refused_configurations(self):
+        """What no topic has is refused at the start."""
+        for keys, words in (("format: rawflow}", "export.probe.address"),
+                            ("format: ipfix, sampling: none}", "no options records go to topics"),
+                            ("format: ipfix, profile: nfdump}", "profiles are those of IPFIX collectors")):
+            config = self.path("probe.yaml", "export: {collectors: [{transport: kafka, brokers: 'a:1', topic: t, %s]}\n" % keys)
+            result = self.tributaryd("--check-config", "--config", config, expect=harness.EX_CONFIG)
+            self.assertIn(words, result.stderr)
+
+
 class Broken(KafkaExport):
     def setUp(self):
         super().setUp()

@@ -49,7 +49,7 @@ public:
         open.latest_end = std::max(open.latest_end, core->end);
         return AppendResult::added;
     }
-    void close(OutgoingMessage& open) override {
+    void close(OutgoingMessage& open, ExportTime) override {
         open.data_records = static_cast<std::uint32_t>(open.entries.size());
     }
     void discard(OutgoingMessage& open) noexcept override { open.octets.clear(); }

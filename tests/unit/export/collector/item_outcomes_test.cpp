@@ -4,9 +4,11 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "export/collector/message_collector.hpp"
@@ -39,7 +41,7 @@ public:
         static_cast<void>(open);
         return AppendResult::added;
     }
-    void close(OutgoingMessage& open) override {
+    void close(OutgoingMessage& open, ExportTime) override {
         open.octets = octets_;
         open.data_records = static_cast<std::uint32_t>(items_);
         discard(open);
@@ -81,6 +83,56 @@ private:
     std::vector<std::byte> octets_;
     std::size_t records_{};
     std::size_t items_{};
+};
+
+/// An item for each lane of records, as IpfixItemFormat has them: its records are those whose
+/// source ports have the same rest modulo kLanes, in order, and its value their first port.
+class LaneFormat final : public MessageFormat {
+public:
+    static constexpr unsigned kLanes = 4;
+
+    AppendResult append(const std::byte* record, OutgoingMessage&) noexcept override {
+        const auto& core = *reinterpret_cast<const FlowRecordCore*>(record);
+        records_.push_back({.port = core.key.source_port.value, .tally = core.tally()});
+        return AppendResult::added;
+    }
+    void close(OutgoingMessage& open, ExportTime) override {
+        const std::vector<RecordEntry> entries = std::exchange(open.entries, {});
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            std::string first;
+            RecordTally tally;
+            for (std::size_t i = 0; i < records_.size(); ++i) {
+                if (records_[i].port % kLanes == lane) {
+                    first = first.empty() ? std::to_string(records_[i].port) : first;
+                    tally += records_[i].tally;
+                    open.entries.push_back(entries[i]);
+                }
+            }
+            if (!first.empty()) {
+                add(open, first, tally);
+            }
+        }
+        records_.clear();
+    }
+    void discard(OutgoingMessage&) noexcept override { records_.clear(); }
+    [[nodiscard]] SpoolContent spool_content() const override { return {}; }
+
+private:
+    struct Seen {
+        unsigned port{};
+        RecordTally tally;
+    };
+
+    static void add(OutgoingMessage& to, const std::string& text, const RecordTally& tally) {
+        const auto value = std::as_bytes(std::span(text));
+        std::array<std::byte, kRecordItemHeader> header{};
+        write_item_header({.key = {}, .value = value, .hash = 0, .tally = tally}, header);
+        to.octets.insert(to.octets.end(), header.begin(), header.end());
+        to.octets.insert(to.octets.end(), value.begin(), value.end());
+        ++to.data_records;
+    }
+
+    std::vector<Seen> records_;
 };
 
 std::string text_of(std::span<const std::byte> octets) {
@@ -141,7 +193,8 @@ private:
 };
 
 struct Export {
-    explicit Export(Script& script)
+    explicit Export(Script& script,
+                    std::unique_ptr<MessageFormat> format = std::make_unique<ItemFormat>())
         : options(collectors()),
           collector({.options = options,
                      .option = 0,
@@ -150,8 +203,7 @@ struct Export {
                      .account = 0,
                      .group_spool = nullptr,
                      .handler = handler},
-                    std::make_unique<ItemFormat>(),
-                    [&script](const CollectorOptions&, CollectorEvents&) {
+                    std::move(format), [&script](const CollectorOptions&, CollectorEvents&) {
                         return std::make_unique<ScriptedTransport>(script);
                     }) {}
 
@@ -163,7 +215,8 @@ struct Export {
     }
     void put(std::uint16_t first, std::uint16_t end) {
         for (std::uint16_t port = first; port < end; ++port) {
-            const Record record = record_of(port);
+            Record record = record_of(port);
+            record.core.packets += packets_more * port;
             const RecordTally tally{1, record.core.packets, record.core.octets};
             collector.add({.bytes = bytes_of(record),
                            .entry = {.number = accounting.begin(0, tally),
@@ -197,6 +250,7 @@ struct Export {
     CollectorEventHandler handler;
     MessageCollector collector;
     milliseconds now{};
+    std::uint64_t packets_more = 0;  ///< that a record has than the one of the port before
 };
 
 int port_of(const std::string& value) { return std::stoi(value); }
@@ -340,4 +394,44 @@ TEST_CASE("MessageCollector: the numbers of records that it hands back are of an
     CHECK(exports.lost_numbers() ==
           std::vector<LostRange>{{5, 1, 2, "renumbered"}, {5, 4, 5, "collector_away"}});
     CHECK(exports.counters.collectors[0].numbers.read().next == RecordNumber{5, 2000});
+}
+
+TEST_CASE("MessageCollector: the records of an item have its outcome, and no others have it",
+          "[export][unit]") {
+    Script script;
+    Export exports(script, std::make_unique<LaneFormat>());
+    exports.packets_more = 1;  // of port 0 10, of port 1 11, ...
+    exports.put(0, 10);
+    exports.turn();
+    REQUIRE(script.sent == std::vector<std::string>{"0", "1", "2", "3"});
+    // 0, 4, 8: delivered; 1, 5, 9: not sent; 2, 6: unconfirmed; 3, 7: not sent
+    script.outcome = [](const std::string& value) {
+        if (value == "0") {
+            return ItemOutcome::delivered;
+        }
+        return value == "2" ? ItemOutcome::unconfirmed : ItemOutcome::not_sent;
+    };
+    script.ends = true;
+    exports.turn();
+    CHECK(script.sent == std::vector<std::string>{"1", "3"});
+    CHECK(exports.counters.queues[0].exported.read() == RecordTally{3, 30 + 0 + 4 + 8, 3000});
+    CHECK(exports.counters.queues[0].read_lost(ExportLoss::unconfirmed) ==
+          RecordTally{2, 20 + 2 + 6, 2000});
+    CHECK(exports.lost(ExportLoss::unconfirmed) == 2);
+
+    // 1, 5, 9: refused; 3, 7: not sent, twice
+    script.outcome = [](const std::string& value) {
+        return value == "1" ? ItemOutcome::refused : ItemOutcome::not_sent;
+    };
+    script.ends = true;
+    exports.turn();
+    CHECK(script.sent == std::vector<std::string>{"3"});
+    CHECK(exports.counters.queues[0].read_lost(ExportLoss::send_failed) ==
+          RecordTally{3, 30 + 1 + 5 + 9, 3000});
+    script.outcome = [](const std::string&) { return ItemOutcome::delivered; };
+    script.ends = true;
+    exports.turn();
+    CHECK(exports.counters.queues[0].exported.read() ==
+          RecordTally{5, 50 + 0 + 4 + 8 + 3 + 7, 5000});
+    CHECK_FALSE(exports.collector.is_waiting());
 }

@@ -92,13 +92,13 @@ TEST_CASE("RecordFormat: lines with numbers that go on from message to message",
     OutgoingMessage message;
     CHECK(format.append(bytes_of(record_of(7)), message) == AppendResult::added);
     CHECK(format.append(bytes_of(record_of(8)), message) == AppendResult::added);
-    format.close(message);
+    format.close(message, {});
     CHECK(text_of(message) == "0 7 10\n1 8 10\n");
     CHECK(message.data_records == 2);
     CHECK(message.latest_end == record_of(8).core.end);
     OutgoingMessage second;
     CHECK(format.append(bytes_of(record_of(9)), second) == AppendResult::added);
-    format.close(second);
+    format.close(second, {});
     CHECK(text_of(second) == "2 9 10\n");
     CHECK(format.next_sequence() == 3);
     CHECK_FALSE(format.next_ahead({}));
@@ -113,7 +113,7 @@ TEST_CASE("RecordFormat: the numbers of a message's records, as ranges", "[expor
     CHECK(format.append(bytes_of(record_of(8)), message) == AppendResult::added);
     CHECK(text_of(format.open_octets(0)) == "0 7 10\n1 8 10\n");
     CHECK(format.next_number() == RecordNumber{PortEncoder::kStream, 2});
-    format.close(message);
+    format.close(message, {});
     CHECK(format.open_octets(0).empty());
     LostNumbers lost;
     format.lose_numbers(message.octets, "a", lost);
@@ -134,7 +134,7 @@ TEST_CASE("RecordFormat: a message is full before a record could exceed it", "[e
         ++records;
         REQUIRE(records < RecordFormat::kMessageLimit);
     }
-    format.close(message);
+    format.close(message, {});
     CHECK(message.data_records == records);
     CHECK(message.octets.size() <= RecordFormat::kMessageLimit);
     CHECK(message.octets.size() > RecordFormat::kMessageLimit - 10'000);
@@ -155,14 +155,14 @@ TEST_CASE("RecordFormat: both uniflows of a biflow, in one message and with thei
     CHECK(format.append(bytes_of(record), message) == AppendResult::added);
     reverse.packets = 0;
     CHECK(format.append(bytes_of(record), message) == AppendResult::added);
-    format.close(message);
+    format.close(message, {});
     CHECK(text_of(message) == "0 7 10\n1 53 3\n2 7 10\n");
     CHECK(message.data_records == 3);
     CHECK(message.latest_end == record.core.end + std::chrono::seconds{1});
 
     RecordFormat whole(lines(), {}, metering);
     CHECK(whole.append(bytes_of(record), message) == AppendResult::added);
-    whole.close(message);
+    whole.close(message, {});
     CHECK(message.data_records == 1);
 }
 
@@ -178,8 +178,8 @@ TEST_CASE("RecordFormat: records of several layouts lie in messages of their own
     second.layout = 1;
     CHECK(format.append(bytes_of(record_of(5)), first) == AppendResult::added);
     CHECK(format.append(bytes_of(record_of(6)), second) == AppendResult::added);
-    format.close(second);
-    format.close(first);
+    format.close(second, {});
+    format.close(first, {});
     CHECK(text_of(first) == std::string("\6\0", 2) + "0 5 10");
     CHECK(text_of(second) ==
           "\6\1"
@@ -196,7 +196,7 @@ TEST_CASE("RecordFormat: discarded records leave nothing", "[export][unit]") {
     CHECK(format.append(bytes_of(record_of(7)), message) == AppendResult::added);
     format.discard(message);
     CHECK(format.append(bytes_of(record_of(8)), message) == AppendResult::added);
-    format.close(message);
+    format.close(message, {});
     CHECK(text_of(message) == "1 8 10\n");
 }
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/kafka/ipfix_item_format.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "export/ipfix/encoder_options.hpp"
+#include "export/ipfix/template_ids.hpp"
+#include "export/record_items.hpp"
+#include "flowcache/record/flow_record.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::size_t kSetHeader = MessageBuilder::kSetHeader;
+/// Of an item without records: its header, its key, its frame, the headers of the IPFIX message and
+/// of its template set.
+constexpr std::size_t kKeyOctets = 2;
+constexpr std::size_t kItemOctets = kRecordItemHeader + kKeyOctets + RawFlow::kMostAround +
+                                    MessageBuilder::kMessageHeader + kSetHeader;
+constexpr std::size_t kShortestMessage = 65'000;
+
+/// The number of a lane, as two hexadecimal digits.
+void write_key(std::size_t lane, std::span<std::byte> key) noexcept {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    constexpr unsigned kBits = 4;
+    key[0] = static_cast<std::byte>(kDigits[lane >> kBits]);
+    key[1] = static_cast<std::byte>(kDigits[lane & 0xFU]);
+}
+static_assert(IpfixItemFormat::kLanes <= 0x100);
+
+/// There are no options records to say the sampling of a selectorId.
+CollectorOptions without_options_records(CollectorOptions collector) {
+    collector.sampling = SamplingForm::none;
+    return collector;
+}
+
+/// A smaller buffer, and its spool, hold some messages.
+std::size_t most_message(std::size_t buffer) noexcept {
+    constexpr std::size_t kMessagesInBuffer = 8;
+    return std::clamp(buffer / kMessagesInBuffer, kShortestMessage, IpfixItemFormat::kMostMessage);
+}
+
+}  // namespace
+
+IpfixItemFormat::IpfixItemFormat(const ExportOptions& options, const CollectorOptions& collector,
+                                 const MeteringProcess& metering)
+    : most_message_(most_message(collector.buffer)),
+      lanes_(collector.kafka.key == KafkaKey::none ? 1 : kLanes),
+      key_octets_(collector.kafka.key == KafkaKey::none ? 0 : kKeyOctets),
+      numbering_(lanes_),
+      ipfix_(kMostItem) {
+    const ExportOptions own =
+        encoder_options(options, without_options_records(collector), metering);
+    for (std::size_t index = 0; index < metering.layouts().size(); ++index) {
+        encodings_.push_back(make_encoding(own, collector, metering, index, lanes_));
+    }
+    if (collector.format == RecordFormatKind::rawflow) {
+        raw_flow_.emplace(options.probe.address);
+    }
+}
+
+std::unique_ptr<IpfixItemFormat::Encoding> IpfixItemFormat::make_encoding(
+    const ExportOptions& own, const CollectorOptions& collector, const MeteringProcess& metering,
+    std::size_t index, std::size_t lanes) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    const RecordLayout& layout = layouts[index];
+    std::optional<BiflowSplitter> splitter;
+    if (is_split_for(collector, layout)) {
+        splitter.emplace(layout);
+    }
+    const RecordLayout sent = splitter ? splitter->layout() : layout;
+    auto made = std::unique_ptr<Encoding>(new Encoding{
+        .splitter = splitter,
+        .encoder = IpfixEncoder(own, sent, kMostItem, first_template_ids(layouts)[index],
+                                metering.key_of(index)),
+        .layout = layout,
+        .record_bytes = record_size(layout)});
+    made->lanes.resize(lanes);
+    made->has_shape.resize(lanes * made->encoder.shapes());
+    return made;
+}
+
+/// What a record needs in an item of its lane.
+IpfixItemFormat::Growth IpfixItemFormat::growth_of(Encoding& to, const std::byte* record,
+                                                   std::size_t lane) const noexcept {
+    Growth growth{.new_item = kItemOctets};
+    const auto add = [&](const std::byte* data_record) {
+        const RecordNeed need = to.encoder.need_of(data_record);
+        const std::size_t octets = kSetHeader + need.octets;
+        const bool is_there = to.has_shape[lane * to.encoder.shapes() + need.shape];
+        growth.in_item += octets + (is_there ? 0 : need.template_octets);
+        growth.new_item += octets + need.template_octets;
+        growth.shapes.at(growth.data_records++) = need.shape;
+    };
+    if (!to.splitter) {
+        add(record);
+        return growth;
+    }
+    const BiflowSplitter::Uniflows uniflows = to.splitter->split(record);
+    add(uniflows.first);
+    if (uniflows.second != nullptr) {
+        add(uniflows.second);
+    }
+    return growth;
+}
+
+AppendResult IpfixItemFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {
+    Encoding& to = *encodings_[open.layout];
+    const std::size_t number = lanes_ == 1 ? 0 : flow_share_.of(record) % lanes_;
+    Lane& lane = to.lanes[number];
+    const Growth growth = growth_of(to, record, number);
+    const bool begins_item = lane.octets == 0 || lane.octets + growth.in_item > kMostItem;
+    const std::size_t octets = begins_item ? growth.new_item : growth.in_item;
+    if (!to.places.empty() && to.octets + octets > most_message_) {
+        return AppendResult::message_full;
+    }
+    const bool is_next_item = begins_item && lane.octets != 0;
+    const Place place{.lane = static_cast<std::uint16_t>(number),
+                      .item = static_cast<std::uint16_t>(lane.item + (is_next_item ? 1 : 0))};
+    const std::size_t records = to.places.size();
+    try {
+        to.places.push_back(place);
+        to.records.insert(to.records.end(), record, record + to.record_bytes);
+    } catch (const std::bad_alloc&) {
+        to.places.resize(records);
+        return AppendResult::message_full;
+    }
+    const auto shapes =
+        to.has_shape.begin() + static_cast<std::ptrdiff_t>(number * to.encoder.shapes());
+    if (begins_item) {
+        std::fill_n(shapes, to.encoder.shapes(), false);
+    }
+    for (const std::size_t shape : std::span(growth.shapes).first(growth.data_records)) {
+        shapes[static_cast<std::ptrdiff_t>(shape)] = true;
+    }
+    lane = {.octets = begins_item ? octets : lane.octets + octets, .item = place.item};
+    to.octets += octets;
+    return AppendResult::added;
+}
+
+void IpfixItemFormat::close(OutgoingMessage& open, ExportTime now) {
+    Encoding& from = *encodings_[open.layout];
+    try {
+        std::vector<std::uint32_t> order(from.places.size());
+        std::iota(order.begin(), order.end(), 0U);
+        const auto item_of = [&from](std::uint32_t record) {
+            return std::tuple(from.places[record].lane, from.places[record].item);
+        };
+        std::ranges::stable_sort(order, {}, item_of);
+        Writing to{.octets = std::vector<std::byte>(from.octets)};
+        for (auto first = order.cbegin(); first != order.cend();) {
+            const auto end = std::find_if(first, order.cend(), [&](std::uint32_t record) {
+                return item_of(record) != item_of(*first);
+            });
+            write_item(from, std::span(first, end), to, now);
+            first = end;
+        }
+        sort_entries(open, from, order);
+        to.octets.resize(to.used);
+        open.octets = std::move(to.octets);
+        open.data_records = to.items;
+        open.latest_end = to.latest_end;
+    } catch (...) {
+        reset(from);
+        throw;
+    }
+    reset(from);
+}
+
+/// Puts the entries of a message, and the records that are kept with them, in the order of the
+/// items.
+///
+/// @errors  std::bad_alloc: nothing has changed
+void IpfixItemFormat::sort_entries(OutgoingMessage& message, const Encoding& from,
+                                   std::span<const std::uint32_t> order) {
+    if (message.entries.size() != order.size()) {
+        return;  // it is in nobody's account
+    }
+    const bool keeps_records = message.records.size() == order.size() * from.record_bytes;
+    std::vector<RecordEntry> entries(order.size());
+    std::vector<std::byte> records(keeps_records ? message.records.size() : 0);
+    for (std::size_t to = 0; to < order.size(); ++to) {
+        entries[to] = message.entries[order[to]];
+        if (keeps_records) {
+            std::memcpy(records.data() + to * from.record_bytes,
+                        message.records.data() + order[to] * from.record_bytes, from.record_bytes);
+        }
+    }
+    message.entries.swap(entries);
+    message.records.swap(records);
+}
+
+/// There is room: append() has seen to it.
+void IpfixItemFormat::encode(Encoding& from, const std::byte* record) noexcept {
+    if (!from.splitter) {
+        static_cast<void>(from.encoder.append(record));
+        return;
+    }
+    const BiflowSplitter::Uniflows uniflows = from.splitter->split(record);
+    static_cast<void>(uniflows.second == nullptr
+                          ? from.encoder.append(uniflows.first)
+                          : from.encoder.append_pair(uniflows.first, uniflows.second));
+}
+
+/// The encoder announces the template of a shape with its first record.
+void IpfixItemFormat::learn_templates(Encoding& from) {
+    for (; from.learned < from.encoder.template_messages(); ++from.learned) {
+        from.templates.learn(from.encoder.template_message(from.learned));
+    }
+}
+
+/// @param records  of one item, as indices
+/// @errors  std::bad_alloc
+void IpfixItemFormat::write_item(Encoding& from, std::span<const std::uint32_t> records,
+                                 Writing& to, ExportTime now) {
+    RecordTally tally;
+    for (const std::uint32_t index : records) {
+        const std::byte* const record = from.records.data() + index * from.record_bytes;
+        encode(from, record);
+        tally += tally_of(record, from.layout);
+    }
+    const EncodedMessage encoded = from.encoder.close();
+    learn_templates(from);
+    const std::span ipfix =
+        std::span(ipfix_).first(from.templates.octets_with_templates(encoded.octets));
+    from.templates.write(encoded.octets, ipfix);
+    const std::uint16_t lane = from.places[records.front()].lane;
+    numbering_[lane].stamp(ipfix, encoded.records, now.wall, encoded.latest_end);
+
+    const std::span<std::byte> item = std::span(to.octets).subspan(to.used);
+    const std::span<std::byte> key = item.subspan(kRecordItemHeader, key_octets_);
+    std::span<std::byte> value = item.subspan(kRecordItemHeader + key_octets_);
+    if (!key.empty()) {
+        write_key(lane, key);
+    }
+    if (raw_flow_) {
+        value = value.first(raw_flow_->write(ipfix, std::max(now.wall, encoded.latest_end), value));
+    } else {
+        value = value.first(ipfix.size());
+        std::ranges::copy(ipfix, value.begin());
+    }
+    const std::uint32_t hash = key.empty() ? turn_++ : lane;
+    write_item_header({.key = key, .value = value, .hash = hash, .tally = tally}, item);
+    to.used += kRecordItemHeader + key.size() + value.size();
+    ++to.items;
+    to.latest_end = std::max(to.latest_end, encoded.latest_end);
+}
+
+void IpfixItemFormat::discard(OutgoingMessage& open) noexcept { reset(*encodings_[open.layout]); }
+
+void IpfixItemFormat::reset(Encoding& encoding) noexcept {
+    static_cast<void>(encoding.encoder.close());
+    encoding.records.clear();
+    encoding.places.clear();
+    std::ranges::fill(encoding.lanes, Lane{});
+    encoding.octets = 0;
+}
+
+SpoolContent IpfixItemFormat::spool_content() const {
+    // Each item is complete by itself, whatever the templates of this process are.
+    SpoolContent content{.format = raw_flow_ ? "kafka rawflow" : "kafka ipfix",
+                         .version = 1,
+                         .oldest_version = 1,
+                         .is_message = are_items};
+    content.further.resize(encodings_.size() - 1);
+    return content;
+}
+
+bool IpfixItemFormat::readmit(const OutgoingMessage& message) noexcept {
+    RecordItems items(message.octets);
+    std::uint32_t count = 0;
+    while (items.next()) {
+        ++count;
+    }
+    return count == message.data_records;
+}
+
+}  // namespace tributary
