@@ -61,7 +61,7 @@ TOLD = (
     (19, "export.collectors.1.port is 99999; must be auto or a whole number from 1 to 65535 ", "default auto)"),
     (20, "export.collectors.2.host is given, but transport is file; must be left out ", ""),
     (20, "export.collectors.2.path is /nowhere/flows.ipfix; must be in a folder that is there ", "(No such file or directory)"),
-    (21, "export.collectors.3.spool.directory is given, but transport is neither tcp nor tls; must be left out", ""),
+    (21, "export.collectors.3.spool.directory is given, but transport is none of tcp, tls and kafka; must be left out", ""),
     (22, "cores has 4000, which this machine does not have online ", ""),
     (23, "telemetry.listen is localhost; must be IPv4 ADDRESS:PORT ", "default \"127.0.0.1:9477\")"),
     (24, "log.level is loud; must be trace, debug, info, warn or error ", "default info)"),

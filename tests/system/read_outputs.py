@@ -268,7 +268,7 @@ class Table(Case):
     def test_elsewhere_an_output_is_demanded(self):
         result = self.tributaryd("--read", harness.DEMO, expect=harness.EX_USAGE)
         self.assertEqual(result.stdout, "")
-        self.assertIn("without --write FILE or -n COLLECTOR", result.stderr)
+        self.assertIn("without --write FILE, -n COLLECTOR or --export", result.stderr)
         _, log, code = self.on_terminal("--read", harness.DEMO, "--stats", "-")
         self.assertEqual(code, harness.EX_USAGE, log)
 
