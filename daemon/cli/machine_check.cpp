@@ -28,6 +28,7 @@
 #include "daemon/plan/probe_plan.hpp"
 #include "export/export_error.hpp"
 #include "export/file_descriptor.hpp"
+#include "export/kafka/kafka_producer.hpp"
 #include "export/transport/certificate_dates.hpp"
 #include "export/transport/tls_stream.hpp"
 
@@ -79,6 +80,17 @@ public:
             const std::string path = "export.collectors." + std::to_string(i) + ".tls";
             if (collectors[i].transport == TransportKind::tls && !faults_.is_unread(path)) {
                 check_tls(collectors[i], path);
+            }
+        }
+    }
+
+    /// librdkafka's properties, and the files of its secrets. No broker is asked.
+    void check_kafka() {
+        const std::vector<CollectorOptions>& collectors = config_.export_.collectors;
+        for (std::size_t i = 0; i < collectors.size(); ++i) {
+            const std::string path = "export.collectors." + std::to_string(i);
+            if (collectors[i].transport == TransportKind::kafka && !faults_.is_unread(path)) {
+                check_kafka(collectors[i].kafka, path);
             }
         }
     }
@@ -193,6 +205,15 @@ private:
         }
     }
 
+    void check_kafka(const KafkaOptions& kafka, const std::string& path) {
+        try {
+            KafkaProducer::check(kafka);
+        } catch (const ExportError& error) {
+            // Its message begins with "kafka: ".
+            faults_.note(path, place_of(root_, path) + ": " + path + ": " + error.what());
+        }
+    }
+
     void check_folder(const std::string& path, const std::string& file) {
         const fs::path folder = fs::path(file).parent_path();
         std::error_code error;
@@ -223,6 +244,7 @@ void check_machine(const Config& config, const YamlNode& root, Faults& faults,
     const Topology topology = read_topology();
     check.check_cores(topology);
     check.check_tls_files();
+    check.check_kafka();
     check.check_folders();
     check_spools(config, root, faults);
     check.check_file_uses(files);

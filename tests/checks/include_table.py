@@ -59,7 +59,7 @@ TABLE = {
                          "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *INPUT),
                         (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
     "daemon/cli": (("conf", "daemon/base", "daemon/control", "daemon/filter", "daemon/log", "daemon/machine", "daemon/plan",
-                    "daemon/preparse", "export", "export/listing", "export/messages", "export/spool", "export/transport"),
+                    "daemon/preparse", "export", "export/kafka", "export/listing", "export/messages", "export/spool", "export/transport"),
                    (SYSTEM, FMT, LOG, JSON, r"CLI/CLI\.hpp")),
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",

@@ -155,6 +155,21 @@ class Mistakes(CheckCase):
                                                            r"path of a unix socket, of at most 107 octets, ")
 
 
+class KafkaProperties(CheckCase):
+    def test_what_librdkafka_refuses(self):
+        collector = "export: {collectors: [{transport: kafka, format: json, brokers: '127.0.0.1:1', topic: flows, %s}]}\n"
+        secret = self.path("password", "not-to-be-seen\n")
+        self.check_both(self.path("probe.yaml", PROBE + collector % ("secrets: {sasl.password: %s}" % secret)))
+        for wrong, words in (("properties: {no.such.property: 1}", 'property no.such.property: No such configuration property'),
+                             ("properties: {linger.ms: soon}", "property linger.ms: "),
+                             ("secrets: {sasl.password: /nowhere/password}",
+                              "secrets.sasl.password: cannot read /nowhere/password")):
+            with self.subTest(wrong):
+                _, lines = self.check_both(self.path("probe.yaml", PROBE + collector % wrong), harness.EX_CONFIG)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn("probe.yaml:4: export.collectors.0: kafka: " + words, lines[0])
+
+
 class TlsFiles(CheckCase):
     def collectors(self, **files):
         return self.path("probe.yaml", PROBE + "export: {collectors: [{host: 127.0.0.1, transport: tls, tls: {%s}}]}\n" % (
