@@ -244,7 +244,7 @@ std::string FileFinisher::try_to_name(FinishedFile& done) noexcept {
 /// @return  the failure; empty: none
 std::string FileFinisher::name(FinishedFile& done) {
     if (done.is_former) {
-        FormerPart part = mend_former_part(done.written_as, done.content);
+        FormerPart part = mend_former_part(done.written_as);
         if (!part.note.empty()) {
             const std::lock_guard lock(mutex_);
             keep(notes_, std::move(part.note));

@@ -26,7 +26,6 @@ struct FinishedFile {
     std::string command;    ///< for the shell; the name is added as its last argument. Empty: none
     FileDescriptor lock{};  ///< held until it has that name, so that no other process finishes it
     bool is_former{};       ///< a former run has left it, perhaps with a message cut at its end
-    FileContent content{};  ///< of a former run's
 };
 
 /// Finishes files one after the other in a helper thread, because the disk and a command may take

@@ -35,10 +35,10 @@ std::string words_for_refusal(const std::string& path, int error) {
 }
 
 /// Finishes the files of a run with rotation that was killed. @return  lines for the log
-std::vector<std::string> finish_parts_at_once(const std::string& path, FileContent content) {
+std::vector<std::string> finish_parts_at_once(const std::string& path) {
     std::vector<std::string> lines;
     for (const std::string& part : parts_of(path)) {
-        const FormerPart former = mend_former_part(part, content);
+        const FormerPart former = mend_former_part(part);
         const std::string name = part.substr(0, part.size() - std::strlen(kPartSuffix));
         const int refusal = former.is_whole ? rename_without_replacing(part, name) : 0;
         lines.push_back(refusal == 0 ? former.note + former.failure
@@ -54,8 +54,6 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
     : events_(events),
       path_(collector.path),
       rotation_(collector.rotation),
-      content_(collector.format == RecordFormatKind::ipfix ? FileContent::ipfix
-                                                           : FileContent::any_format),
       replaces_(collector.replaces_file) {
     std::vector<std::string> parts;
     if (rotation_.is_on()) {
@@ -63,7 +61,7 @@ FileTransport::FileTransport(const CollectorOptions& collector, CollectorEvents&
         parts = parts_of(path_);
         refuse_other_writer(path_, parts, {});
     } else if (!replaces_) {
-        former_ = finish_parts_at_once(path_, content_);
+        former_ = finish_parts_at_once(path_);
         if (const std::string aside = move_former_file_aside(path_); !aside.empty()) {
             former_.push_back("its file is now " + aside);
         }
@@ -197,8 +195,7 @@ void FileTransport::finish_former_parts(const std::vector<std::string>& parts) {
                          .name = part.substr(0, part.size() - std::strlen(kPartSuffix)),
                          .sync = rotation_.sync,
                          .command = rotation_.command,
-                         .is_former = true,
-                         .content = content_});
+                         .is_former = true});
     }
     finisher_->add(files);
 }

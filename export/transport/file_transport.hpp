@@ -73,7 +73,6 @@ private:
     CollectorEvents& events_;
     std::string path_;
     FileRotation rotation_;
-    FileContent content_;  ///< that former runs may have left
     bool replaces_;
     std::vector<std::string> former_;         ///< lines on former runs' files
     std::unique_ptr<FileFinisher> finisher_;  ///< none without rotation

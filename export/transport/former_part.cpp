@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,12 +27,15 @@ constexpr std::uint64_t kLongestMessage = 65'535;
 
 /// Where the whole messages of a file end.
 /// @source  RFC 7011 §3.1: version, length
-std::uint64_t end_of_messages(int file, std::uint64_t size) noexcept {
+std::optional<std::uint64_t> end_of_messages(int file, std::uint64_t size) noexcept {
     constexpr std::uint64_t kMessageHeader = 16;
     constexpr unsigned kVersion = 10;
     std::uint64_t at = 0;
     std::array<unsigned char, 4> head{};
-    while (at + kMessageHeader <= size && read_at(file, head, at)) {
+    while (at + kMessageHeader <= size) {
+        if (!read_at(file, head, at)) {
+            return std::nullopt;
+        }
         const std::uint64_t length = unsigned{head[2]} << 8U | head[3];
         if ((unsigned{head[0]} << 8U | head[1]) != kVersion || length < kMessageHeader ||
             length > size - at) {
@@ -41,17 +46,17 @@ std::uint64_t end_of_messages(int file, std::uint64_t size) noexcept {
     return at;
 }
 
-/// Where the whole lines of a file end.
-std::uint64_t end_of_lines(int file, std::uint64_t size) {
+/// Where the whole lines of a file end. Nothing: it cannot be read.
+std::optional<std::uint64_t> end_of_lines(int file, std::uint64_t size) {
     constexpr std::uint64_t kBlock = 65'536;
-    std::vector<char> block(kBlock);
+    std::vector<std::byte> block(kBlock);
     for (std::uint64_t end = size; end > 0;) {
         const std::uint64_t from = end - std::min(end, kBlock);
-        const ssize_t got = ::pread(file, block.data(), end - from, static_cast<off_t>(from));
-        if (got <= 0) {
-            return 0;
+        const std::span<std::byte> octets = std::span(block).first(end - from);
+        if (!read_all_at(file, octets, from)) {
+            return std::nullopt;
         }
-        const std::string_view read(block.data(), static_cast<std::size_t>(got));
+        const std::string_view read(reinterpret_cast<const char*>(octets.data()), octets.size());
         if (const std::size_t last = read.rfind('\n'); last != std::string_view::npos) {
             return from + last + 1;
         }
@@ -60,15 +65,19 @@ std::uint64_t end_of_lines(int file, std::uint64_t size) {
     return 0;
 }
 
-/// Where the whole messages of a file of delimited protobuf messages end.
+/// Where the whole messages of a file of delimited protobuf messages end. Nothing: it cannot be
+/// read.
 /// @source  protobuf.dev/programming-guides/encoding: varints; ours have lengths of two octets at
 ///          most (DelimitedFraming)
-std::uint64_t end_of_delimited(int file, std::uint64_t size) noexcept {
+std::optional<std::uint64_t> end_of_delimited(int file, std::uint64_t size) noexcept {
     constexpr unsigned kMore = 0x80;
     constexpr unsigned kBits = 7;
     std::uint64_t at = 0;
     std::array<unsigned char, 2> head{};
-    while (at < size && read_at(file, head, at)) {
+    while (size - at >= head.size()) {
+        if (!read_at(file, head, at)) {
+            return std::nullopt;
+        }
         const bool is_long = head[0] >= kMore;
         const std::uint64_t length =
             is_long ? (head[0] & ~kMore) | unsigned{head[1]} << kBits : head[0];
@@ -114,15 +123,31 @@ bool is_zero_from(int file, std::uint64_t at) {
     }
 }
 
-std::uint64_t end_of_records(int file, std::uint64_t size, bool is_delimited, bool has_lines) {
-    if (is_delimited) {
-        return end_of_delimited(file, size);
+/// What a file of a former run has: its collector may have had another format.
+enum class FileContent : std::uint8_t { ipfix, lines, flow_messages };
+
+FileContent content_of(int file) noexcept {
+    if (has_flow_messages(file)) {
+        return FileContent::flow_messages;
     }
-    return has_lines ? end_of_lines(file, size) : end_of_messages(file, size);
+    return is_text(file) ? FileContent::lines : FileContent::ipfix;
+}
+
+/// Where what is whole ends. Nothing: it cannot be read, and errno is why.
+std::optional<std::uint64_t> end_of_records(int file, std::uint64_t size, FileContent content) {
+    switch (content) {
+        case FileContent::flow_messages:
+            return end_of_delimited(file, size);
+        case FileContent::lines:
+            return end_of_lines(file, size);
+        case FileContent::ipfix:
+            break;
+    }
+    return end_of_messages(file, size);
 }
 
 /// @param file  is locked
-FormerPart mend_locked(const std::string& name, int file, FileContent content) {
+FormerPart mend_locked(const std::string& name, int file) {
     struct stat status {};
     if (::fstat(file, &status) != 0) {
         return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
@@ -131,10 +156,13 @@ FormerPart mend_locked(const std::string& name, int file, FileContent content) {
         return {.is_whole = false, .note = {}, .failure = name + " is not a regular file"};
     }
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    const bool is_any = content == FileContent::any_format;
-    const bool is_delimited = is_any && has_flow_messages(file);
-    const bool has_lines = is_any && !is_delimited && is_text(file);
-    const std::uint64_t end = end_of_records(file, size, is_delimited, has_lines);
+    const FileContent content = content_of(file);
+    const std::optional<std::uint64_t> found = end_of_records(file, size, content);
+    if (!found) {
+        return {.is_whole = false, .note = {}, .failure = name + ": " + words_for(errno)};
+    }
+    const std::uint64_t end = *found;
+    const bool has_lines = content == FileContent::lines;
     const std::string unit = has_lines ? "line" : "message";
     const std::string rest = std::to_string(size - end) + " octets";
     const bool is_torn = size - end <= kLongestMessage || is_zero_from(file, end);
@@ -189,7 +217,7 @@ void refuse_other_writer(const std::string& path, const std::vector<std::string>
     }
 }
 
-FormerPart mend_former_part(const std::string& name, FileContent content) {
+FormerPart mend_former_part(const std::string& name) {
     FileDescriptor file = open_patiently(name.c_str(), O_RDWR | O_NONBLOCK);
     if (!file && errno == ENOENT) {
         return {};  // its own process has finished it meanwhile
@@ -203,7 +231,7 @@ FormerPart mend_former_part(const std::string& name, FileContent content) {
     if (!is_file_at(name, file.get())) {
         return {};  // the same, after it was opened
     }
-    FormerPart part = mend_locked(name, file.get(), content);
+    FormerPart part = mend_locked(name, file.get());
     if (part.is_whole) {
         part.lock = std::move(file);
     }

@@ -31,17 +31,11 @@ struct FormerPart {
 void refuse_other_writer(const std::string& path, const std::vector<std::string>& parts,
                          const std::string& own);
 
-/// What the files of a rotation may hold: those of a former run may be of another format.
-enum class FileContent : std::uint8_t {
-    ipfix,
-    any_format,  ///< IPFIX, text, or FlowMessages
-};
-
 /// Cuts the file of a former run to whole messages, or whole lines: what the end cuts is removed. A
 /// file without any is removed. Octets behind the last one stay if they are more than one message
 /// can have, and not zeros.
 ///
 /// @cost  reads the header of each message; of lines, what is behind the last one
-[[nodiscard]] FormerPart mend_former_part(const std::string& name, FileContent content);
+[[nodiscard]] FormerPart mend_former_part(const std::string& name);
 
 }  // namespace tributary

@@ -313,35 +313,34 @@ TEST_CASE("File rotation: a part that is mended stays locked until it has its na
     const std::string name = (directory / kPart).string();
     write_file(name, file_of(3));
     {
-        const FormerPart first = mend_former_part(name, FileContent::ipfix);
+        const FormerPart first = mend_former_part(name);
         CHECK(first.is_whole);
-        const FormerPart second = mend_former_part(name, FileContent::ipfix);
+        const FormerPart second = mend_former_part(name);
         CHECK_FALSE(second.is_whole);
         CHECK_THAT(second.note, Catch::Contains("is written by another process"));
     }
-    CHECK(mend_former_part(name, FileContent::ipfix).is_whole);
+    CHECK(mend_former_part(name).is_whole);
 }
 
 TEST_CASE("File rotation: a part of lines is cut behind its last whole line", "[export][unit]") {
     const TemporaryDirectory directory;
     const std::string name = (directory / kPart).string();
-    const auto mended = [&name](const std::string& text, FileContent content) {
+    const auto mended = [&name](const std::string& text) {
         std::ofstream(name, std::ios::binary) << text;
-        return mend_former_part(name, content);
+        return mend_former_part(name);
     };
     const std::string lines(70'000, 'x');
-    CHECK(mended("{}\n{}\n", FileContent::any_format).is_whole);
+    CHECK(mended("{}\n{}\n").is_whole);
     CHECK(fs::file_size(name) == 6);
-    FormerPart cut = mended(lines + "\n{\"a", FileContent::any_format);
+    FormerPart cut = mended(lines + "\n{\"a");
     CHECK(cut.is_whole);
     CHECK_THAT(cut.note, Catch::Contains("without the last 3 octets"));
     CHECK(fs::file_size(name) == lines.size() + 1);
     cut = {};
-    cut = mended("{}\n" + std::string(200'000, '\0'), FileContent::any_format);  // a power cut
+    cut = mended("{}\n" + std::string(200'000, '\0'));  // a power cut
     CHECK(cut.is_whole);
     CHECK(fs::file_size(name) == 3);
     cut = {};
-    CHECK_FALSE(mended("{\"a", FileContent::any_format).is_whole);
+    CHECK_FALSE(mended("{\"a").is_whole);
     CHECK_FALSE(fs::exists(name));
-    CHECK_FALSE(mended("{}\n", FileContent::ipfix).is_whole);  // it is not IPFIX
 }

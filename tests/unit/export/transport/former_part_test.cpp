@@ -25,7 +25,7 @@ std::uintmax_t octets_left(const std::string& content) {
     const TemporaryDirectory directory;
     const std::string path = (directory / "part").string();
     std::ofstream(path, std::ios::binary) << content;
-    const FormerPart part = mend_former_part(path, FileContent::any_format);
+    const FormerPart part = mend_former_part(path);
     CHECK(part.failure.empty());
     CHECK(part.is_whole == std::filesystem::exists(path));
     return part.is_whole ? std::filesystem::file_size(path) : 0;
