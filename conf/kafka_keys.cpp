@@ -38,10 +38,11 @@ bool is_secret(std::string_view property) {
     return std::ranges::find(kSecrets, property) != kSecrets.end();
 }
 
-/// Properties that keys of their own set.
-bool has_key_of_its_own(std::string_view property) {
-    static constexpr std::array<std::string_view, 4> kSet{
-        "bootstrap.servers", "metadata.broker.list", "compression.type", "compression.codec"};
+/// Properties that keys of their own set, and those that the probe relies on.
+bool is_set_here(std::string_view property) {
+    static constexpr std::array<std::string_view, 6> kSet{
+        "bootstrap.servers", "metadata.broker.list",      "compression.type", "compression.codec",
+        "log.queue",         "delivery.report.only.error"};
     return std::ranges::find(kSet, property) != kSet.end();
 }
 
@@ -76,7 +77,7 @@ Rule<KafkaOptions> texts(Texts KafkaOptions::*member, const std::string& limits,
 }
 
 bool is_open_property(std::string_view name) {
-    return !name.empty() && !is_secret(name) && !has_key_of_its_own(name);
+    return !name.empty() && !is_secret(name) && !is_set_here(name);
 }
 
 }  // namespace
@@ -103,8 +104,9 @@ std::vector<Key<CollectorOptions>> kafka_keys() {
               "compression of batches, for kafka"),
         value("properties",
               of_kafka(texts(&O::properties,
-                             "a map of librdkafka's properties and their values, without secrets "
-                             "and those that have keys of their own",
+                             "a map of librdkafka's properties and their values, without secrets, "
+                             "those that have keys of their own, log.queue and "
+                             "delivery.report.only.error",
                              is_open_property)),
               "librdkafka's properties, for kafka, such as security.protocol or "
               "message.timeout.ms"),

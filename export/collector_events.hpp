@@ -17,12 +17,12 @@ namespace tributary {
 
 enum class CollectorEventKind : std::uint8_t {
     connected,          ///< messages can be sent
-    connect_failed,     ///< TCP: no connection; tried again after a while
-    connection_lost,    ///< TCP
+    connect_failed,     ///< TCP: no connection; Kafka: no broker, or no topic. Tried again
+    connection_lost,    ///< TCP; Kafka: a record was not delivered
     name_unknown,       ///< the host's name was not resolved
     refused,            ///< UDP: no process listens there
     unreachable,        ///< UDP: the kernel cannot send now
-    message_too_large,  ///< UDP: the message is lost; mtu is too large
+    message_too_large,  ///< UDP: it is lost, mtu is too large; Kafka: a record is lost
     write_failed,       ///< file: final
     encoding_failed,    ///< libfixbuf refused an options record
     takes_over,         ///< mode failover: this collector has the records from now on

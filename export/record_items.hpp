@@ -15,7 +15,7 @@ namespace tributary {
 /// here, in memory or in a spool, the items of many records are one message; the transport parts
 /// them, and reports what became of each.
 ///
-/// In the octets each item has a header of kHeader octets, then its key, then its value.
+/// In the octets each item has a header of kRecordItemHeader octets, then its key, then its value.
 struct RecordItem {
     std::span<const std::byte> key;    ///< empty: it has none
     std::span<const std::byte> value;  ///< what the collector gets

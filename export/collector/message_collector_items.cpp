@@ -2,6 +2,7 @@
 // A session over which items were sent, and of which not all have arrived.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "export/collector/message_collector.hpp"
@@ -80,7 +81,6 @@ std::size_t keep_not_sent(std::span<std::byte> octets, MessageView from,
             set_tally(octets.subspan(to, length), tally);
             tally = {};
             to += length;
-            items = RecordItems(before.subspan(length));
         }
     }
     return to;
@@ -120,7 +120,7 @@ void MessageCollector::settle_by_item(ExportTime now) {
             messages_.drop(messages_.sent, settled);
         }
     };
-    transport_->settle_by_item(settle, now.uptime);
+    transport_->settle_by_item(std::ref(settle), now.uptime);  // std::function takes no memory
     follow_session();
 }
 
@@ -135,7 +135,7 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
     std::size_t read = 0;
     std::uint32_t sent = 0;
     std::size_t index = 0;
-    while (!rest.rest().empty()) {
+    while (read < items.size()) {
         const MessageView before = rest.rest();
         const std::size_t first = read;
         const ItemsOfRecords records = next_records(rest, items, read);

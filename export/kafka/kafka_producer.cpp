@@ -16,15 +16,14 @@
 namespace tributary {
 namespace {
 
-/// An item's number and, above it, the bits of its hash that select the partition: the library
-/// hands this one pointer back. It has no other place for a hash, and calls the partitioner from
+/// An item's number and, above it, its hash, which selects the partition: the library hands this
+/// one pointer back. It has no other place for a hash, and calls the partitioner from
 /// a thread of its own.
-constexpr unsigned kHashBits = 16;
+constexpr unsigned kHashBits = 32;
 static_assert(KafkaProducer::kIdBits + kHashBits == 64);
 
 void* opaque_of(std::uint64_t id, std::uint32_t hash) noexcept {
-    const std::uint64_t high = hash & ((1U << kHashBits) - 1);
-    return reinterpret_cast<void*>(high << KafkaProducer::kIdBits | id);  // NOLINT
+    return reinterpret_cast<void*>(std::uint64_t{hash} << KafkaProducer::kIdBits | id);  // NOLINT
 }
 
 std::uint64_t bits_of(const void* opaque) noexcept {
@@ -45,23 +44,15 @@ std::int32_t choose_partition(const rd_kafka_topic_t* /*topic*/, const void* /*k
     return static_cast<std::int32_t>(hash % static_cast<std::uint32_t>(partitions));
 }
 
-/// The library's words for what an address of a property is wrong about.
+/// Octets of the library's words for a fault.
 constexpr std::size_t kErrorOctets = 512;
-
-void keep_text(std::string& text, const char* words) noexcept {
-    try {
-        text = words;
-    } catch (const std::bad_alloc&) {
-        text.clear();
-    }
-}
 
 struct ConfDeleter {
     void operator()(rd_kafka_conf_t* conf) const noexcept { rd_kafka_conf_destroy(conf); }
 };
 using Conf = std::unique_ptr<rd_kafka_conf_t, ConfDeleter>;
 
-/// @param shown  for the message: a secret's value must not be in it
+/// @param is_secret  the value must not be in the message
 void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& value,
          bool is_secret = false) {
     std::array<char, kErrorOctets> error{};
@@ -75,29 +66,35 @@ void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& 
 
 /// The content of a file without the line end behind it.
 std::string read_secret(const std::string& property, const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string secret{std::istreambuf_iterator<char>(file), {}};
-    if (!file) {
+    std::string secret;
+    try {
+        std::ifstream file(path, std::ios::binary);
+        file.exceptions(std::ios::failbit | std::ios::badbit);
+        secret.assign(std::istreambuf_iterator<char>(file), {});
+    } catch (const std::ios_base::failure&) {  // a directory is one, too
         throw ExportError("kafka: secrets." + property + ": cannot read " + path);
     }
     while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
         secret.pop_back();
+    }
+    if (secret.empty()) {
+        throw ExportError("kafka: secrets." + property + ": " + path + " is empty");
     }
     return secret;
 }
 
 Conf make_conf(const KafkaOptions& options) {
     Conf conf(rd_kafka_conf_new());
-    // What the probe has promised; a property may override all but the first two.
-    set(conf.get(), "log.queue", "false");
+    // A property may override what follows the brokers.
     set(conf.get(), "bootstrap.servers", options.brokers);
     set(conf.get(), "enable.idempotence", "true");
     set(conf.get(), "compression.type", options.compression);
     set(conf.get(), "linger.ms", "20");
     set(conf.get(), "queue.buffering.max.messages", "1000000");
     set(conf.get(), "message.timeout.ms", "60000");
-    // A topic that does not exist yet is reported, and asked for again by the next session.
+    // A topic that was there, and is gone, is told soon.
     set(conf.get(), "topic.metadata.propagation.max.ms", "2000");
+    set(conf.get(), "sticky.partitioning.linger.ms", "0");  // records without a key, too
     set(conf.get(), "client.id", "tributary");
     for (const auto& [property, value] : options.properties) {
         set(conf.get(), property, value);
@@ -117,6 +114,20 @@ bool is_not_reached(int error) noexcept {
 
 }  // namespace
 
+void keep_text(std::string& text, std::string_view words) noexcept {
+    try {
+        text = words;
+    } catch (const std::bad_alloc&) {
+        text.clear();
+    }
+}
+
+/// What a broker says of the topic.
+struct TopicAnswer {
+    const char* fault{};  ///< why it is not there; nullptr: it is
+    bool is_reached{};    ///< a broker has answered
+};
+
 struct KafkaProducer::Library {
     rd_kafka_t* producer{};
     rd_kafka_topic_t* topic{};
@@ -135,19 +146,19 @@ struct KafkaProducer::Library {
         }
     }
 
-    /// Asks a broker for the topic. @return  why it is not there; nullptr: it is
-    [[nodiscard]] const char* fault_of_topic(int milliseconds) const noexcept {
+    [[nodiscard]] TopicAnswer ask_for_topic(int milliseconds) const noexcept {
         const struct rd_kafka_metadata* found = nullptr;
         const rd_kafka_resp_err_t error =
             rd_kafka_metadata(producer, 0, topic, &found, milliseconds);
         if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            return rd_kafka_err2str(error);
+            return {.fault = rd_kafka_err2str(error), .is_reached = false};
         }
         const bool is_listed = found->topic_cnt == 1;
         const rd_kafka_resp_err_t fault =
             is_listed ? found->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         rd_kafka_metadata_destroy(found);
-        return fault == RD_KAFKA_RESP_ERR_NO_ERROR ? nullptr : rd_kafka_err2str(fault);
+        const bool is_there = fault == RD_KAFKA_RESP_ERR_NO_ERROR;
+        return {.fault = is_there ? nullptr : rd_kafka_err2str(fault), .is_reached = true};
     }
 
     static void on_report(rd_kafka_t* /*producer*/, const rd_kafka_message_t* message,
@@ -231,7 +242,9 @@ void KafkaProducer::look_for_topic(ThreadPlaceInRegistry& place) noexcept {
     while (!ends_) {
         if (!there_) {
             lock.unlock();
-            const char* fault = library_->fault_of_topic(kPatience);
+            const TopicAnswer answer = library_->ask_for_topic(kPatience);
+            const char* const fault = answer.fault;
+            reached_ = reached_ || answer.is_reached;
             there_ = fault == nullptr;
             lock.lock();
             keep_text(topic_fault_, fault == nullptr ? "" : fault);
@@ -278,8 +291,9 @@ void KafkaProducer::give_up_waiting() noexcept {
 void KafkaProducer::give_up_all() noexcept {
     constexpr int kTries = 100;
     constexpr int kWait = 10;  // milliseconds
-    static_cast<void>(
-        rd_kafka_purge(library_->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT));
+    static_cast<void>(rd_kafka_purge(library_->producer, RD_KAFKA_PURGE_F_QUEUE |
+                                                             RD_KAFKA_PURGE_F_INFLIGHT |
+                                                             RD_KAFKA_PURGE_F_NON_BLOCKING));
     for (int i = 0; i < kTries && unresolved_ > 0; ++i) {
         static_cast<void>(rd_kafka_poll(library_->producer, kWait));
     }
@@ -293,12 +307,15 @@ void KafkaProducer::report(std::uint64_t id, ItemOutcome outcome, const char* er
         there_ = true;
         error_.clear();
     }
-    handler_(id, outcome, error);
+    if (handler_) {
+        handler_(id, outcome, error);
+    }
 }
 
 void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) noexcept {
     if (is_away) {
         there_ = false;
+        reached_ = false;
     }
     failed_ = failed_ || is_final;
     if (words == nullptr) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "export/options.hpp"
@@ -16,6 +17,9 @@
 #include "export/threads/helper_thread.hpp"
 
 namespace tributary {
+
+/// Copies text; without memory it is empty then.
+void keep_text(std::string& text, std::string_view words) noexcept;
 
 /// A producer of librdkafka for one topic. Its threads run on the helper cores.
 /// @thread  the export thread
@@ -28,8 +32,8 @@ public:
     using ReportHandler =
         std::function<void(std::uint64_t id, ItemOutcome outcome, const char* error)>;
 
-    /// Items of one number.
-    static constexpr unsigned kIdBits = 48;
+    /// Bits of an item's number.
+    static constexpr unsigned kIdBits = 32;
 
     /// Connects in the background.
     ///
@@ -55,6 +59,10 @@ public:
     [[nodiscard]] Taken produce(const RecordItem& item, std::uint64_t id) noexcept;
     /// Calls the handler for all outcomes that are known by now. Does not wait.
     void poll() noexcept;
+    /// No outcome is reported any more: the handler's owner ends.
+    void end_reports() noexcept { handler_ = nullptr; }
+    /// Whether a broker has answered since the last fault of a connection.
+    [[nodiscard]] bool is_reached() const noexcept { return reached_; }
     /// Items without an outcome.
     [[nodiscard]] std::size_t unresolved() const noexcept { return unresolved_; }
     /// Gives up items that have not left: they are `not_sent`.
@@ -96,6 +104,7 @@ private:
     ReportHandler handler_;
     std::size_t unresolved_{};
     std::atomic<bool> there_{};
+    std::atomic<bool> reached_{};
     bool failed_{};
     bool batch_refused_{};
     std::size_t batch_octets_;

@@ -11,9 +11,10 @@
 namespace tributary {
 namespace {
 
-/// The number of an item: that of its message, and its place there. A number comes again after so
-/// many messages that the former one has had its outcome for long.
-constexpr unsigned kItemBits = 24;
+/// The number of an item: that of its message, and its place there. A number comes again after
+/// 524,288 messages; half as many may be under way.
+constexpr unsigned kItemBits = 13;
+constexpr std::size_t kMostItems = std::size_t{1} << kItemBits;
 constexpr std::uint64_t kMessageMask =
     (std::uint64_t{1} << (KafkaProducer::kIdBits - kItemBits)) - 1;
 
@@ -29,12 +30,13 @@ std::uint64_t id_of(std::uint64_t message, std::size_t item) noexcept {
 KafkaTransport::KafkaTransport(const CollectorOptions& collector, CollectorEvents& events)
     : options_(collector.kafka), events_(events) {
     KafkaProducer::check(options_);
+    const auto wanted = options_.properties.find("batch.size");
+    if (wanted != options_.properties.end()) {  // it is a number, or the check had refused it
+        batch_octets_ = std::stoul(wanted->second);
+    }
 }
 
-KafkaTransport::~KafkaTransport() {
-    retire();
-    retiring_.join();
-}
+KafkaTransport::~KafkaTransport() { retire(); }
 
 void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
     if (producer_ == nullptr) {
@@ -44,8 +46,9 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
         return;
     }
     poll(now);
-    if (!is_open_ && producer_->is_there()) {
+    if (!is_open_ && !draining_ && producer_->is_there()) {
         is_open_ = true;
+        was_there_ = true;
         ++session_;
         events_.report(CollectorEventKind::connected, now, {});
     }
@@ -75,19 +78,23 @@ void KafkaTransport::end_session(std::chrono::nanoseconds now) noexcept {
     retire();
     is_open_ = false;
     draining_ = false;
+    gave_up_ = false;
     fault_.clear();
     retry_at_ = now + (needs_shorter ? std::chrono::seconds{} : kRetryAfter);
 }
 
-/// A producer ends in a thread of its own, because that may wait for the network.
+/// A producer ends in a thread of its own, because that may wait for the network for some seconds.
+/// Nobody waits for that thread: it has all that it uses.
 void KafkaTransport::retire() noexcept {
     if (producer_ == nullptr) {
         return;
     }
+    producer_->end_reports();
     try {
-        retiring_ = HelperThread({.name = "kafka-end"},
-                                 [producer = std::shared_ptr<KafkaProducer>(std::move(producer_))](
-                                     ThreadPlaceInRegistry&) mutable { producer.reset(); });
+        HelperThread ends({.name = "kafka-end"},
+                          [producer = std::shared_ptr<KafkaProducer>(std::move(producer_))](
+                              ThreadPlaceInRegistry&) mutable { producer.reset(); });
+        ends.detach();
     } catch (const std::exception&) {  // no thread, or no memory: it ends here
     }
     producer_.reset();
@@ -119,7 +126,7 @@ void KafkaTransport::poll(std::chrono::nanoseconds now) noexcept {
     }
     report_absence(now);
     if (producer_->has_failed() && !draining_) {
-        fault_ = producer_->error();
+        keep_text(fault_, producer_->error());
         is_news_ = true;
     }
     if (std::exchange(is_news_, false)) {
@@ -127,13 +134,18 @@ void KafkaTransport::poll(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-/// Logs why no broker can be reached, or has the topic, once for each cause.
+/// Logs why no broker can be reached, or has the topic, once for each cause; and, within a session,
+/// that one can be reached again.
 void KafkaTransport::report_absence(std::chrono::nanoseconds now) noexcept {
     const std::string fault = producer_->take_topic_fault();
     const bool is_there = producer_->is_there();
     if (!is_there && (was_there_ || !fault.empty())) {
-        const std::string& words = producer_->error().empty() ? fault : producer_->error();
-        events_.report(CollectorEventKind::connect_failed, now, words);
+        const bool is_told = producer_->error().empty() || producer_->is_reached();
+        events_.report(CollectorEventKind::connect_failed, now,
+                       is_told ? fault : producer_->error());
+    }
+    if (is_open_ && is_there && !was_there_) {
+        events_.report(CollectorEventKind::connected, now, {});
     }
     was_there_ = is_there;
 }
@@ -143,15 +155,11 @@ void KafkaTransport::report(std::uint64_t id, ItemOutcome outcome, const char* e
     if (message >= taken_.size()) {
         return;
     }
-    settle(taken_[message], id & ((std::uint64_t{1} << kItemBits) - 1), outcome);
+    settle(taken_[message], id & (kMostItems - 1), outcome);
     const bool is_final = outcome == ItemOutcome::delivered || outcome == ItemOutcome::refused;
     if (!is_final && !draining_) {
         is_news_ = true;
-        try {
-            fault_ = error;
-        } catch (const std::bad_alloc&) {
-            fault_.clear();
-        }
+        keep_text(fault_, error);
     }
 }
 
@@ -168,7 +176,7 @@ SendResult KafkaTransport::send(std::span<const MessageView> messages,
                                 std::chrono::nanoseconds now) noexcept {
     SendResult result{.taken = 0, .rest = SendStatus::would_block};
     for (const MessageView message : messages) {
-        if (!is_open_ || draining_ || !produce_rest()) {
+        if (!is_open_ || draining_ || taken_.size() > kMessageMask / 2 || !produce_rest()) {
             return result;
         }
         const Took took = try_to_take(message);
@@ -198,7 +206,7 @@ bool KafkaTransport::take(MessageView message) {
     while (items.next()) {
         ++made.open;
     }
-    made.items.resize(made.open, ItemOutcome::not_sent);
+    made.items.resize(made.open, ItemOutcome::unconfirmed);  // until its report comes
     rest_.assign(message.begin(), message.end());
     rest_at_ = 0;
     next_item_ = 0;
@@ -229,7 +237,7 @@ bool KafkaTransport::produce_rest() noexcept {
                 break;
             case KafkaProducer::Taken::failed:
                 is_news_ = true;
-                fault_ = producer_->error();
+                keep_text(fault_, producer_->error());
                 return false;
         }
         ++next_item_;
@@ -282,6 +290,10 @@ void KafkaTransport::end_now(std::chrono::nanoseconds now) noexcept {
     }
     drain(now);
     producer_->give_up_all();
+    if (producer_->unresolved() > 0) {  // its threads hang: what they have may have left
+        producer_->end_reports();
+        gave_up_ = true;
+    }
 }
 
 std::unique_ptr<Transport> make_kafka_transport(const CollectorOptions& collector,

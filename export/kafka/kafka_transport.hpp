@@ -84,16 +84,16 @@ private:
     void drop_first() noexcept;
     void retire() noexcept;
     [[nodiscard]] bool is_over() const noexcept {
-        return draining_ && producer_ != nullptr && producer_->unresolved() == 0;
+        return draining_ && producer_ != nullptr && (gave_up_ || producer_->unresolved() == 0);
     }
 
     KafkaOptions options_;
     CollectorEvents& events_;
     std::unique_ptr<KafkaProducer> producer_;  ///< nullptr: no session
-    HelperThread retiring_;                    ///< ends the producer before
     std::uint64_t session_{};
     bool is_open_{};
     bool draining_{};
+    bool gave_up_{};           ///< on outcomes that are not known at the end
     bool was_there_{};         ///< as last reported
     std::uint64_t refused_{};  ///< items since the last poll
     bool is_news_{};           ///< an item was not delivered since the last poll

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes the sums by minute of one day anew, from its records, each once. On each server, for a day of which nothing comes any
--- more: sed s/DAY/20260131/ rebuild.sql | clickhouse-client -n
+-- more, and whose records are still in flows_local (otherwise the day's sums are gone): sed s/DAY/20260131/ rebuild.sql | clickhouse-client -n
 ALTER TABLE tributary.flows_by_minute_local DROP PARTITION DAY;
 INSERT INTO tributary.flows_by_minute_local
 SELECT

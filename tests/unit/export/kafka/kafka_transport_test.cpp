@@ -19,9 +19,12 @@ using namespace tributary::test;
 
 namespace {
 
-constexpr int kPartitions = 4;
+constexpr int kPartitions = 3;
 
-/// A message of so many items, "FIRST", "FIRST + 1", ...; the hash is the number modulo 7.
+/// Seven hashes, of all 32 bits.
+std::uint32_t hash_of(std::uint32_t number) { return number % 7 * 0x12345679U; }
+
+/// A message of so many items, "FIRST", "FIRST + 1", ...
 std::vector<std::byte> message_of(std::uint32_t first, std::uint32_t count,
                                   std::size_t longer_by = 0) {
     std::vector<std::byte> octets;
@@ -29,7 +32,7 @@ std::vector<std::byte> message_of(std::uint32_t first, std::uint32_t count,
         const std::string text = std::to_string(number) + std::string(longer_by, ' ');
         const auto value = std::as_bytes(std::span(text));
         std::array<std::byte, kRecordItemHeader> header{};
-        write_item_header({.key = {}, .value = value, .hash = number % 7, .tally = {1, 1, 1}},
+        write_item_header({.key = {}, .value = value, .hash = hash_of(number), .tally = {1, 1, 1}},
                           header);
         octets.insert(octets.end(), header.begin(), header.end());
         octets.insert(octets.end(), value.begin(), value.end());
@@ -99,7 +102,8 @@ std::vector<int> numbers_in(const KafkaMock& kafka) {
         std::vector<int> of_partition;
         for (const std::string& value : values) {
             of_partition.push_back(std::stoi(value));
-            CHECK(of_partition.back() % 7 % kPartitions == partition);
+            CHECK(hash_of(static_cast<std::uint32_t>(of_partition.back())) % kPartitions ==
+                  static_cast<std::uint32_t>(partition));
         }
         CHECK(std::ranges::is_sorted(of_partition));
         numbers.insert(numbers.end(), of_partition.begin(), of_partition.end());
