@@ -17,9 +17,14 @@
 #include <optional>
 #include <system_error>
 
+#include "export/file_descriptor.hpp"
 #include "export/listing/flow_measure.hpp"
+#include "export/listing/ipfix_reader.hpp"
+#include "export/listing/listing_input.hpp"
 #include "export/listing/printable_text.hpp"
 #include "export/messages/ip_text.hpp"
+#include "export/transport/file_names.hpp"
+#include "export/transport/rename_file.hpp"
 
 namespace tributary {
 namespace {
@@ -94,38 +99,200 @@ FlowWindow window_of(const CLI::App& command, const ListingArguments& arguments)
     return window;
 }
 
-/// @param word  of --format
-ListingFormat format_of(const std::string& word) {
-    if (word == "json") {
+ListingFormat format_of(const ListingArguments& arguments) {
+    if (arguments.json) {
+        return ListingFormat::json;
+    }
+    if (arguments.csv || arguments.write_format == "csv") {
+        return ListingFormat::csv;
+    }
+    if (arguments.write_format == "json") {
         return ListingFormat::entry_json;
     }
-    return word == "csv" ? ListingFormat::csv : ListingFormat::ipfix;
+    return arguments.write_format == "ipfix" ? ListingFormat::ipfix : ListingFormat::table;
 }
 
-int list_to(std::ostream& out, const FlowListingOptions& options) {
-    return explain_listing(list_flows(options, out,
-                                      [](const std::string& warning) {
-                                          std::cerr << kProgram << ": " << warning << '\n';
-                                      }),
-                           kProgram);
+ListingResult list_to(std::ostream& out, const FlowListingOptions& options) {
+    return list_flows(options, out, [](const std::string& warning) {
+        std::cerr << kProgram << ": " << warning << '\n';
+    });
 }
 
-/// Creates a file. What exists and is no file, such as a FIFO, is opened. @return  errno; 0: open
-int open_new(const std::string& path, std::ofstream& out) {
-    std::error_code unknown;
-    const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-    const bool is_other =
-        std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-    if (!is_other) {
-        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        if (file < 0) {
-            return errno;
-        }
-        ::close(file);
+/// Reports why a file is not written. @return  exit code
+int refuse_output(const std::string& path, const std::string& fault) {
+    std::cerr << kProgram << ": " << printable(path) << ": " << fault << '\n';
+    return EX_IOERR;
+}
+
+/// The files that list_flows() reads for an input. It reports why a directory has none.
+std::vector<std::string> files_read_for(const std::string& input) {
+    try {
+        return files_of(input);
+    } catch (const IpfixInputError&) {
+        return {};
     }
+}
+
+/// Reports an input that is the output, too: the listing would read what it writes, without end.
+/// @return  exit code
+int refuse_input_that_is(const std::string& output, const std::vector<std::string>& inputs) {
+    namespace fs = std::filesystem;
+    std::error_code unknown;
+    if (!fs::is_regular_file(output, unknown)) {
+        return EX_OK;  // a terminal and a pipe may be both
+    }
+    const auto is_output = [&](const std::string& file) {
+        return fs::equivalent(file == "-" ? "/dev/stdin" : file, output, unknown);
+    };
+    for (const std::string& input : inputs) {
+        const std::vector<std::string> files = files_read_for(input);
+        const auto found = std::ranges::find_if(files, is_output);
+        if (found != files.end()) {
+            return refuse_output(*found, "is the output, and cannot be an input, too");
+        }
+    }
+    return EX_OK;
+}
+
+/// @return  exit code
+int list_to_standard_output(const FlowListingOptions& options) {
+    // Text in a listed directory is refused as input when it is read: it does not grow without end.
+    const int refusal = options.format == ListingFormat::ipfix
+                            ? refuse_input_that_is("/dev/stdout", options.files)
+                            : EX_OK;
+    return refusal != EX_OK ? refusal : explain_listing(list_to(std::cout, options), kProgram);
+}
+
+/// What went wrong with a stream. @return  errno; 0: all is well
+int errno_of(const std::ofstream& out) {
+    if (out) {
+        return 0;
+    }
+    return errno != 0 ? errno : EIO;
+}
+int open_stream(const std::string& path, std::ofstream& out) {
     errno = 0;
     out.open(path, std::ios::binary);
-    return out ? 0 : errno;
+    return errno_of(out);
+}
+/// A quota or NFS may refuse the octets here at last.
+int close_stream(std::ofstream& out) {
+    errno = 0;
+    out.close();
+    return errno_of(out);
+}
+
+/// Writes to a FIFO or a device. @return  exit code
+int write_to_other(const std::string& path, const FlowListingOptions& options) {
+    std::ofstream out;
+    if (const int error = open_stream(path, out); error != 0) {
+        return refuse_output(path, words_for(error));
+    }
+    const ListingResult result = list_to(out, options);
+    if (result.status != ListingStatus::ok) {
+        return explain_listing(result, kProgram);
+    }
+    const int error = close_stream(out);
+    return error == 0 ? EX_OK
+                      : refuse_output(path, std::string("cannot write: ") + words_for(error));
+}
+
+/// Reports inputs that could not be read whole. @return  exit code
+int explain_input(const std::string& output, const ListingResult& result) {
+    const int code = explain_listing(result, kProgram);
+    static_cast<void>(refuse_output(output,
+                                    "is not written, because not all inputs could be read whole; "
+                                    "--write - writes what can be read"));
+    return code;
+}
+
+/// A file that has a name of its own, which listings of directories skip, until it is whole. If it
+/// never is, it is removed.
+class NewFile {
+public:
+    explicit NewFile(const std::string& name) : name_(name), part_(name + kPartSuffix) {}
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile() {
+        if (is_to_remove_) {
+            ::unlink(part_.c_str());
+        }
+    }
+
+    /// @return  exit code
+    [[nodiscard]] int create() {
+        const FileDescriptor file(
+            ::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+        if (!file) {
+            return refuse_output(part_, errno == EEXIST ? kForeign : words_for(errno));
+        }
+        is_to_remove_ = true;
+        const int error = open_stream(part_, out_);
+        return error == 0 ? EX_OK : refuse_output(part_, words_for(error));
+    }
+    /// Writes the flows, and gives the file its name. @return  exit code
+    [[nodiscard]] int write(const FlowListingOptions& options) {
+        if (const int refusal = refuse_input_that_is(part_, options.files); refusal != EX_OK) {
+            return refusal;
+        }
+        const ListingResult result = list_to(out_, options);
+        return result.status == ListingStatus::ok ? finish() : explain_failure(result);
+    }
+
+private:
+    static constexpr const char* kForeign =
+        "exists: another program is writing it, or a conversion that was killed has left it, and "
+        "then it can be removed";
+
+    [[nodiscard]] int explain_failure(const ListingResult& result) const {
+        if (result.status == ListingStatus::output_closed) {
+            return refuse_output(part_, words_for(EPIPE));  // of a file it is a fault
+        }
+        return result.status == ListingStatus::write_failure ? explain_listing(result, kProgram)
+                                                             : explain_input(name_, result);
+    }
+    [[nodiscard]] int finish() {
+        if (const int error = close_stream(out_); error != 0) {
+            return refuse_output(part_, std::string("cannot write: ") + words_for(error));
+        }
+        is_to_remove_ = false;
+        const int error = rename_without_replacing(part_, name_);
+        return error == 0
+                   ? EX_OK
+                   : refuse_output(part_, "is whole, but cannot be renamed to " + printable(name_) +
+                                              ": " + words_for_rename(error));
+    }
+
+    std::string name_;
+    std::string part_;
+    bool is_to_remove_{};
+    std::ofstream out_;
+};
+
+/// Writes to a new file, or to what exists and is no file, such as a FIFO. @return  exit code
+int write_to(const std::string& path, const FlowListingOptions& options) {
+    namespace fs = std::filesystem;
+    std::error_code unknown;
+    const fs::file_status status = fs::status(path, unknown);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        return write_to_other(path, options);
+    }
+    // A link that leads nowhere exists, too.
+    if (fs::exists(fs::symlink_status(path, unknown))) {
+        return refuse_output(path, "exists, and is not overwritten");
+    }
+    if (path.empty()) {
+        return refuse_output(path, words_for(ENOENT));
+    }
+    try {
+        // In front of create(): a directory without files is not to be blamed on the new one.
+        std::ranges::for_each(options.files, files_of);
+    } catch (const IpfixInputError& error) {
+        return explain_input(path, {ListingStatus::no_input, error.what()});
+    }
+    NewFile file(path);
+    const int refusal = file.create();
+    return refusal != EX_OK ? refusal : file.write(options);
 }
 
 }  // namespace
@@ -182,9 +349,7 @@ const FlowListingOptions& listing_options(const CLI::App& command, ListingArgume
         arguments.options.by = parse_group_fields(arguments.by);
     }
     arguments.options.window = window_of(command, arguments);
-    arguments.options.format = arguments.json  ? ListingFormat::json
-                               : arguments.csv ? ListingFormat::csv
-                                               : ListingFormat::table;
+    arguments.options.format = format_of(arguments);
     return arguments.options;
 }
 
@@ -227,27 +392,14 @@ void add_flows(CLI::App& app, ListingArguments& arguments) {
 
 int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
     const FlowListingOptions& options = listing_options(flows, arguments);
-    if (flows.count("--write") == 0) {
-        return list_to(std::cout, options);
-    }
-    arguments.options.format = format_of(arguments.write_format);
     const bool is_sorted = flows.count("--sort") != 0 || flows.count("--top") != 0;
-    if (is_sorted && arguments.options.format == ListingFormat::ipfix) {
+    if (is_sorted && options.format == ListingFormat::ipfix) {
         throw CLI::ValidationError(
             "--format", "is ipfix, but --sort or --top is given: records are written as read");
     }
-    if (arguments.write == "-") {
-        return list_to(std::cout, options);
-    }
-    std::ofstream out;
-    if (const int error = open_new(arguments.write, out); error != 0) {
-        std::cerr << kProgram << ": " << printable(arguments.write) << ": "
-                  << (error == EEXIST ? "exists, and is not overwritten"
-                                      : std::generic_category().message(error))
-                  << '\n';
-        return EX_IOERR;
-    }
-    return list_to(out, options);
+    const bool is_to_standard_output = flows.count("--write") == 0 || arguments.write == "-";
+    return is_to_standard_output ? list_to_standard_output(options)
+                                 : write_to(arguments.write, options);
 }
 
 }  // namespace tributary

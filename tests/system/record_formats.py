@@ -6,6 +6,7 @@ import collections
 import glob
 import json
 import os
+import resource
 import signal
 import subprocess
 
@@ -16,6 +17,24 @@ from stream_collector import Authority, Collector, server_context
 PROBE = "west-1"
 REVERSE = "iana@reverse:%s@reverse"
 TOTALS = (harness.DEMO_PACKETS, harness.DEMO_OCTETS)
+QUOTA = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int fclose(FILE* file) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
+    const ssize_t length = readlink(link, path, sizeof path);
+    const int result = ((int (*)(FILE*))dlsym(RTLD_NEXT, "fclose"))(file);
+    if (length < 5 || memcmp(path + length - 5, ".part", 5) != 0) return result;
+    errno = EDQUOT;
+    return EOF;
+}
+"""
 
 
 def lines_of(octets):
@@ -202,8 +221,9 @@ class Convert(Case):
 
     SETTINGS = ("flows.direction=biflow", "flows.tcp-analysis=true", "export.fields=[extremes, layer2, tunnel]")
 
-    def convert(self, *arguments, expect=harness.EX_OK):
-        result = subprocess.run([harness.TRIBUTARY, "flows", *arguments], capture_output=True, timeout=60)
+    def convert(self, *arguments, expect=harness.EX_OK, **options):
+        result = subprocess.run([harness.TRIBUTARY, "flows", *arguments], timeout=60,
+                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
         self.assertEqual(result.returncode, expect, result.stderr)
         return result
 
@@ -245,11 +265,159 @@ class Convert(Case):
 
     def test_a_file_that_exists_stays(self):
         ipfix, kept = self.ipfix(), self.path("kept", "mine")
-        result = self.convert(ipfix, "--write", kept, "--format", "json", expect=harness.EX_IOERR)
-        self.assertIn(b"kept: exists, and is not overwritten", result.stderr)
+        os.symlink("nowhere", self.path("dangling"))
+        for name in (kept, self.path("dangling")):
+            result = self.convert(ipfix, "--write", name, "--format", "json", expect=harness.EX_IOERR)
+            self.assertIn(name.encode() + b": exists, and is not overwritten", result.stderr)
         with open(kept) as text:
             self.assertEqual(text.read(), "mine")
-        self.convert(ipfix, "--write", "/dev/full", "--format", "json", expect=harness.EX_IOERR)
+        self.assert_names("dangling", "kept", "same.ipfix", "stats.json")
+
+    def assert_names(self, *names, directory="."):
+        self.assertEqual(sorted(os.listdir(self.path(directory))), sorted(names))
+
+    def check_retry(self, name):
+        """The command that is right finds nothing in its way, and its file is whole."""
+        self.assertFalse(glob.glob(self.path(name + "*")))
+        self.convert(self.path("same.ipfix"), "--write", self.path(name), "--format", "json")
+        self.assertEqual(totals(read_lines(self.path(name))), TOTALS)
+        os.unlink(self.path(name))
+
+    @staticmethod
+    def limit_file():
+        """A program that reads what it writes ends here."""
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    def directory_of_files(self):
+        """More octets than a stream holds back, in names before those of the outputs."""
+        os.mkdir(self.path("all"))
+        for name in self.INPUTS:
+            os.link(self.path("same.ipfix") if os.path.exists(self.path("same.ipfix")) else self.ipfix(),
+                    self.path("all/" + name))
+        return self.path("all")
+
+    INPUTS = ("a.ipfix", "b.ipfix", "c.ipfix", "d.ipfix")
+
+    def test_an_output_in_the_listed_directory_is_no_input(self):
+        directory = self.directory_of_files()
+        for form in ("ipfix", "json", "csv"):
+            with self.subTest(form):
+                made = self.path("all/made." + form)
+                self.convert(directory, "--write", made, "--format", form, preexec_fn=self.limit_file)
+                self.assert_names(*self.INPUTS, "made." + form, directory="all")
+                count = len(self.flows(made)) if form == "ipfix" else len(Offline.lines(made)) - (form == "csv")
+                self.assertEqual(count, len(self.INPUTS) * harness.DEMO_FLOWS)
+                os.unlink(made)
+
+    def test_an_output_that_is_an_input_is_refused(self):
+        directory = self.directory_of_files()
+        made = self.path("all/made.ipfix")
+        with open(made, "wb") as out:
+            run = self.convert(directory, "--write", "-", "--format", "ipfix", stdout=out, preexec_fn=self.limit_file,
+                               expect=harness.EX_IOERR)
+        self.assertEqual(os.path.getsize(made), 0)
+        self.assertIn(made.encode() + b": is the output, and cannot be an input, too", run.stderr)
+        os.unlink(made)
+        os.symlink("made.ipfix.part", self.path("all/link.ipfix"))
+        for source in (made + ".part", directory):
+            with self.subTest(source):
+                run = self.convert(source, "--write", made, "--format", "ipfix", preexec_fn=self.limit_file,
+                                   expect=harness.EX_IOERR)
+                self.assertIn(b": is the output, and cannot be an input, too", run.stderr)
+                self.assert_names(*self.INPUTS, "link.ipfix", directory="all")
+
+    def test_a_failed_conversion_leaves_no_file(self):
+        with open(self.ipfix(), "rb") as whole:
+            octets = whole.read()
+        good = self.path("same.ipfix")
+        os.mkdir(self.path("empty"))
+        for inputs, status in (((self.path("made"),), os.EX_NOINPUT), ((good, self.path("missing")), os.EX_NOINPUT),
+                               ((self.path("text", "no IPFIX\n"),), os.EX_DATAERR),
+                               ((good, self.path("text")), os.EX_DATAERR),
+                               ((self.path("cut", octets[:-9]),), os.EX_DATAERR),
+                               ((self.path("empty"),), os.EX_NOINPUT)):
+            with self.subTest(inputs):
+                run = self.convert(*inputs, "--write", self.path("made"), "--format", "json", expect=status)
+                self.assertIn(self.path("made").encode() + b": is not written, because not all inputs could be read whole; "
+                              b"--write - writes what can be read", run.stderr)
+                self.check_retry("made")
+        self.assertEqual(totals(lines_of(self.convert(good, self.path("text"), "--write", "-", "--format", "json",
+                                                      expect=os.EX_DATAERR).stdout)), TOTALS)
+
+    def test_a_directory_without_files_is_not_blamed_on_the_output(self):
+        os.mkdir(self.path("empty"))
+        run = self.convert(self.path("empty"), "--write", self.path("empty/made"), "--format", "ipfix", expect=os.EX_NOINPUT)
+        self.assertIn(b"no finished file is in this directory\n", run.stderr)
+        self.assert_names(directory="empty")
+
+    def run_full(self, name, **options):
+        run = subprocess.run([harness.TRIBUTARY, "flows", self.path("same.ipfix"), "--write", name, "--format", "json"],
+                             capture_output=True, timeout=60, **options)
+        self.assertEqual(run.returncode, harness.EX_IOERR, run.stderr)
+        return run.stderr
+
+    def test_a_full_disk_leaves_no_file(self):
+        self.ipfix()
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+        self.assertIn(b"cannot write the listing: File too large", self.run_full(self.path("made"), preexec_fn=limit))
+        self.check_retry("made")
+        self.assertIn(b"cannot write the listing: No space left on device", self.run_full("/dev/full"))
+        self.assertFalse(os.path.exists("/dev/full.part"))
+
+    def test_an_error_of_close_leaves_no_file(self):
+        """That of a quota, or of NFS."""
+        harness.need("cc")
+        if harness.SANITIZED:
+            self.skipTest("a sanitizer's library wants to be the first")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.path("quota.so"), self.path("quota.c", QUOTA), "-ldl"], check=True)
+        self.ipfix()
+        said = self.run_full(self.path("made"), env={**os.environ, "LD_PRELOAD": self.path("quota.so")})
+        self.assertIn(b"made.part: cannot write: Disk quota exceeded", said)
+        self.check_retry("made")
+
+    def test_what_cannot_be_created(self):
+        self.ipfix()
+        for name, fault in (("none/made", b"none/made.part: No such file or directory"), ("", b": No such file or directory"),
+                            ("n" * 252, b"n.part: File name too long"), (".", b": Is a directory")):
+            with self.subTest(name):
+                self.assertIn(fault, self.run_full(name and self.path(name), cwd=self.directory))
+        self.assert_names("same.ipfix", "stats.json")
+
+    def test_a_part_that_exists_stays(self):
+        self.ipfix()
+        self.path("made.part", "another's")
+        said = self.run_full(self.path("made"))
+        self.assertIn(b"made.part: exists: another program is writing it, or a conversion that was killed has left it, and "
+                      b"then it can be removed", said)
+        with open(self.path("made.part")) as text:
+            self.assertEqual(text.read(), "another's")
+        os.unlink(self.path("made.part"))
+        self.check_retry("made")
+
+    def test_a_file_that_comes_meanwhile_stays(self):
+        """The flows are not lost."""
+        with open(self.ipfix(), "rb") as whole, subprocess.Popen(
+                [harness.TRIBUTARY, "flows", "-", "--write", self.path("made"), "--format", "json"], stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE) as run:
+            harness.wait_until(lambda: os.path.exists(self.path("made.part")), 30, "the part")
+            self.path("made", "another's")
+            said = run.communicate(whole.read(), timeout=60)[1]
+        self.assertEqual(run.returncode, harness.EX_IOERR, said)
+        self.assertIn(b"made.part: is whole, but cannot be renamed to " + self.path("made").encode() + b": File exists", said)
+        self.assertEqual(totals(read_lines(self.path("made.part"))), TOTALS)
+        with open(self.path("made")) as text:
+            self.assertEqual(text.read(), "another's")
+
+    def test_a_fifo_is_written_itself(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+            self.convert(self.ipfix(), "--write", fifo, "--format", "json")
+            self.assertEqual(totals(lines_of(reader.communicate(timeout=60)[0])), TOTALS)
+        self.assert_names("fifo", "same.ipfix", "stats.json")
 
     def test_what_cannot_be_written_is_refused(self):
         for arguments in (("--write", "-"), ("--format", "json"), ("--write", "-", "--format", "xml"),
