@@ -92,6 +92,7 @@ class Contents(PackageCase):
             "tributary.rules.yaml", "grafana/tributary.json", "libfds/tributary.xml")}
         expected |= {documents + name for name in ("README.md", "changelog.gz", "copyright")}
         expected |= {documents + "docs/" + name for name in names_of_folder("docs", suffix=".md")}
+        expected |= {documents + "docs/" + name for name in names_of_folder("docs", suffix=".proto")}
         expected |= {documents + "examples/" + name for name in names_of_folder("conf", "examples", suffix=".yaml")}
         expected |= {documents + "docs/monitoring/" + name for name in ("tributary.rules.yaml", "grafana/tributary.json")}
         expected |= {documents + os.path.relpath(os.path.join(folder, name), harness.ROOT)
