@@ -35,8 +35,8 @@ struct LostRange {
 /// there it gets another number, in another stream.
 inline constexpr std::string_view kRenumbered = "renumbered";
 
-/// Which numbers a collector will never get, so that who finds one missing can tell why. A list of
-/// the latest ranges; what is in none of them is counted.
+/// Which numbers a collector will never get, and why: a list of the latest ranges. A reader of the
+/// collector's records looks for missing numbers there. What is in none of the ranges is counted.
 class LostNumbers {
 public:
     static constexpr std::size_t kMostRanges = 64;

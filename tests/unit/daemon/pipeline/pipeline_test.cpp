@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/pipeline.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -12,6 +9,7 @@
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/input/unified_header_reader.hpp"
 #include "tests/support/packet_builder.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/support/unified_frames.hpp"
 
 using namespace tributary;
@@ -90,17 +88,12 @@ Ledger run_two_queues(const std::string& path, const QueueParts& parts, std::str
     return ledger;
 }
 
-std::string temporary_path(const char* name) {
-    return (std::filesystem::temp_directory_path() /
-            (std::string(name) + std::to_string(::getpid())))
-        .string();
-}
-
 }  // namespace
 
 TEST_CASE("Pipeline: every record of every queue reaches the file, whatever the ring's size",
           "[daemon][unit][threads]") {
-    const std::string path = temporary_path("tributary-pipeline-");
+    const TemporaryDirectory directory;
+    const std::string path = directory / "flows.ipfix";
     const auto slots = GENERATE(8U, 1U << 15U);
     std::string failure;
     const Ledger ledger = run_two_queues(path,
@@ -116,12 +109,12 @@ TEST_CASE("Pipeline: every record of every queue reaches the file, whatever the 
     for (const QueueLedger& queue : ledger.queues) {
         CHECK(queue.exported == RecordTally{32'000, 32'000, 3'200'000});
     }
-    std::filesystem::remove(path);
 }
 
 TEST_CASE("Pipeline: a full ring that refuses loses by cause, and the ledger adds up",
           "[daemon][unit][threads]") {
-    const std::string path = temporary_path("tributary-pipeline-");
+    const TemporaryDirectory directory;
+    const std::string path = directory / "flows.ipfix";
     std::string failure;
     const Ledger ledger = run_two_queues(path,
                                          {.flows = {.max_flows = 64, .idle_timeout = 5s},
@@ -132,7 +125,6 @@ TEST_CASE("Pipeline: a full ring that refuses loses by cause, and the ledger add
                                          &failure);
     CHECK(imbalance(ledger).empty());
     CHECK(ledger.total().lost.at("ring_full").records > 0);
-    std::filesystem::remove(path);
 }
 
 TEST_CASE("Pipeline: a full disk is told, and everything is counted as lost",
@@ -153,7 +145,8 @@ TEST_CASE("Pipeline: a full disk is told, and everything is counted as lost",
 
 TEST_CASE("Pipeline: a queue that is empty at once does not end the others",
           "[daemon][unit][threads]") {
-    const std::string path = temporary_path("tributary-pipeline-");
+    const TemporaryDirectory directory;
+    const std::string path = directory / "flows.ipfix";
     for (int run = 0; run < 50; ++run) {
         std::string failure;
         const Ledger ledger = run_two_queues(path,
@@ -165,7 +158,6 @@ TEST_CASE("Pipeline: a queue that is empty at once does not end the others",
                                              &failure, 0);
         REQUIRE(ledger.queues[1].exported == RecordTally{32'000, 32'000, 3'200'000});
     }
-    std::filesystem::remove(path);
 }
 
 TEST_CASE("QueueWorker: what has ended is in the ring after the step; what it refuses is work",
