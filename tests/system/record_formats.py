@@ -305,7 +305,10 @@ class Convert(Case):
                 made = self.path("all/made." + form)
                 self.convert(directory, "--write", made, "--format", form, preexec_fn=self.limit_file)
                 self.assert_names(*self.INPUTS, "made." + form, directory="all")
-                count = len(self.flows(made)) if form == "ipfix" else len(Offline.lines(made)) - (form == "csv")
+                # Export times go back from one input to the next, which the strict decoder would refuse.
+                listed = subprocess.run([harness.TRIBUTARY, "flows", "--json", made], capture_output=True).stdout
+                lines = [line for line in listed.splitlines() if b'"@type":"data"' in line]
+                count = len(lines) if form == "ipfix" else len(Offline.lines(made)) - (form == "csv")
                 self.assertEqual(count, len(self.INPUTS) * harness.DEMO_FLOWS)
                 os.unlink(made)
 
