@@ -60,7 +60,7 @@ bool read_texts(const YamlNode& node, bool (*is_good)(std::string_view name), Te
     return node.kind == YamlNode::Kind::map;
 }
 
-/// A map of texts, each of which satisfies `is_good`.
+/// A rule for a map of texts. It refuses a name for which `is_good` is false.
 Rule<KafkaOptions> texts(Texts KafkaOptions::*member, const std::string& limits,
                          bool (*is_good)(std::string_view name)) {
     return {.limits = limits,

@@ -55,6 +55,14 @@ void set_tally(std::span<std::byte> item, const RecordTally& tally) noexcept {
     std::memcpy(item.data(), &header, sizeof(Header));
 }
 
+std::size_t count_items(MessageView octets) noexcept {
+    std::size_t count = 0;
+    for (RecordItems items(octets); items.next();) {
+        ++count;
+    }
+    return count;
+}
+
 bool are_items(MessageView octets) noexcept {
     RecordItems items(octets);
     std::optional<RecordItem> item = items.next();

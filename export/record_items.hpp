@@ -66,6 +66,9 @@ private:
 /// Overwrites the tally of the item that begins here.
 void set_tally(std::span<std::byte> item, const RecordTally& tally) noexcept;
 
+/// How many whole items octets have.
+[[nodiscard]] std::size_t count_items(MessageView octets) noexcept;
+
 /// Whether octets are whole items, of which the first one begins flow records. Octets of a disk
 /// are checked so before they are sent.
 [[nodiscard]] bool are_items(MessageView octets) noexcept;

@@ -133,7 +133,7 @@ std::vector<std::string> files_read_for(const std::string& input) {
     }
 }
 
-/// Reports an input that is the output, too: the listing would read what it writes, without end.
+/// Refuses a run whose output is one of its inputs: it would read what it writes, and never end.
 /// @return  exit code
 int refuse_input_that_is(const std::string& output, const std::vector<std::string>& inputs) {
     namespace fs = std::filesystem;

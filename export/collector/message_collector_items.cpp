@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session over which items were sent, and of which not all have arrived.
+// What becomes of the items that a session has sent, when some of them have not arrived.
 #include <algorithm>
 #include <cstring>
 #include <functional>

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "export/hexadecimal.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/template_ids.hpp"
 #include "export/record_items.hpp"
@@ -26,13 +27,6 @@ constexpr std::size_t kItemOctets = kRecordItemHeader + kKeyOctets + RawFlow::kM
                                     MessageBuilder::kMessageHeader + kSetHeader;
 constexpr std::size_t kShortestMessage = 65'000;
 
-/// The number of a lane, as two hexadecimal digits.
-void write_key(std::size_t lane, std::span<std::byte> key) noexcept {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    constexpr unsigned kBits = 4;
-    key[0] = static_cast<std::byte>(kDigits[lane >> kBits]);
-    key[1] = static_cast<std::byte>(kDigits[lane & 0xFU]);
-}
 static_assert(IpfixItemFormat::kLanes <= 0x100);
 
 /// There are no options records to say the sampling of a selectorId.
@@ -181,7 +175,7 @@ void IpfixItemFormat::close(OutgoingMessage& open, ExportTime now) {
 void IpfixItemFormat::sort_entries(OutgoingMessage& message, const Encoding& from,
                                    std::span<const std::uint32_t> order) {
     if (message.entries.size() != order.size()) {
-        return;  // it is in nobody's account
+        return;  // the caller keeps no entries of the records
     }
     const bool keeps_records = message.records.size() == order.size() * from.record_bytes;
     std::vector<RecordEntry> entries(order.size());
@@ -238,7 +232,7 @@ void IpfixItemFormat::write_item(Encoding& from, std::span<const std::uint32_t> 
     const std::span<std::byte> key = item.subspan(kRecordItemHeader, key_octets_);
     std::span<std::byte> value = item.subspan(kRecordItemHeader + key_octets_);
     if (!key.empty()) {
-        write_key(lane, key);
+        put_hexadecimal(lane, key);
     }
     if (raw_flow_) {
         value = value.first(raw_flow_->write(ipfix, std::max(now.wall, encoded.latest_end), value));
@@ -274,12 +268,7 @@ SpoolContent IpfixItemFormat::spool_content() const {
 }
 
 bool IpfixItemFormat::readmit(const OutgoingMessage& message) noexcept {
-    RecordItems items(message.octets);
-    std::uint32_t count = 0;
-    while (items.next()) {
-        ++count;
-    }
-    return count == message.data_records;
+    return count_items(message.octets) == message.data_records;
 }
 
 }  // namespace tributary

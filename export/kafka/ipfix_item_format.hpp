@@ -24,8 +24,9 @@
 
 namespace tributary {
 
-/// Records as IPFIX messages of a topic, each of which can be read alone: its templates are in
-/// front of its records. With RecordFormatKind::rawflow each is in a frame for Akvorado (RawFlow).
+/// Makes IPFIX messages of a topic. A reader needs no other message to decode one: its templates
+/// are in front of its records. With RecordFormatKind::rawflow each is in a frame for Akvorado
+/// (RawFlow).
 ///
 /// All records of a flow have to meet in one partition, in order, and one IPFIX message lies in one
 /// partition. So each flow belongs to one of kLanes lanes, by its number, and an open message

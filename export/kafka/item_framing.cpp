@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/kafka/item_framing.hpp"
 
+#include "export/hexadecimal.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 namespace {
 
 constexpr std::size_t kKeyOctets = 8;
-
-/// @param out  kKeyOctets
-void write_hexadecimal(std::uint32_t number, std::span<std::byte> out) noexcept {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    constexpr unsigned kBits = 4;
-    for (std::size_t i = kKeyOctets; i > 0; --i) {
-        out[i - 1] = static_cast<std::byte>(kDigits[number & 0xFU]);
-        number >>= kBits;
-    }
-}
 
 }  // namespace
 
@@ -33,7 +24,7 @@ std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded
         hash = turn_++;
     } else {
         hash = flow_share_.of(record.bytes);
-        write_hexadecimal(hash, key);
+        put_hexadecimal(hash, key);
     }
     const RecordTally tally =
         record.is_first ? tally_of(record.bytes, layouts_[record.layout]) : RecordTally{};
@@ -44,11 +35,7 @@ std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded
 }
 
 std::size_t ItemFraming::records_in(MessageView message) const noexcept {
-    std::size_t count = 0;
-    for (RecordItems items(message); items.next();) {
-        ++count;
-    }
-    return count;
+    return count_items(message);
 }
 
 MessageView ItemFraming::take_record(MessageView& message) const noexcept {

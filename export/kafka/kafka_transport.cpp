@@ -83,8 +83,8 @@ void KafkaTransport::end_session(std::chrono::nanoseconds now) noexcept {
     retry_at_ = now + (needs_shorter ? std::chrono::seconds{} : kRetryAfter);
 }
 
-/// A producer ends in a thread of its own, because that may wait for the network for some seconds.
-/// Nobody waits for that thread: it has all that it uses.
+/// Ends the producer in a thread of its own, because that may wait for the network for some
+/// seconds. The thread is detached: it owns all that it uses.
 void KafkaTransport::retire() noexcept {
     if (producer_ == nullptr) {
         return;
@@ -201,11 +201,7 @@ KafkaTransport::Took KafkaTransport::try_to_take(MessageView message) noexcept {
 /// @return  whether all of its items were produced
 /// @errors  std::bad_alloc: it was not taken
 bool KafkaTransport::take(MessageView message) {
-    Taken made;
-    RecordItems items(message);
-    while (items.next()) {
-        ++made.open;
-    }
+    Taken made{.items = {}, .open = count_items(message)};
     made.items.resize(made.open, ItemOutcome::unconfirmed);  // until its report comes
     rest_.assign(message.begin(), message.end());
     rest_at_ = 0;

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "export/hexadecimal.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/messages/sent_elements.hpp"
@@ -29,13 +30,9 @@ std::string quoted(std::string_view text) {
 }
 
 std::string stream_text(std::uint64_t stream) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    constexpr unsigned kBits = 64;
-    std::string text;
-    for (unsigned shift = kBits; shift > 0;) {
-        shift -= 4;
-        text += kDigits[stream >> shift & 0xFU];
-    }
+    constexpr std::size_t kDigits = 16;
+    std::string text(kDigits, '0');
+    put_hexadecimal(stream, std::as_writable_bytes(std::span(text)));
     return text;
 }
 

@@ -4,22 +4,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
-#include <initializer_list>
 #include <vector>
 
+#include "tests/support/octets.hpp"
+
 using namespace tributary;
+using tributary::test::Octets;
+using tributary::test::octets;
 
 namespace {
-
-using Octets = std::vector<std::byte>;
-
-Octets octets(std::initializer_list<int> values) {
-    Octets made;
-    for (const int value : values) {
-        made.push_back(static_cast<std::byte>(value));
-    }
-    return made;
-}
 
 /// An item with so many octets of 7 as the encoded message.
 Octets delimited(std::size_t encoded) {

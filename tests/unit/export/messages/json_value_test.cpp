@@ -5,27 +5,19 @@
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <initializer_list>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "export/messages/protocol_names.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
+using tributary::test::Octets;
+using tributary::test::octets;
 
 namespace {
-
-using Octets = std::vector<std::byte>;
-
-Octets octets(std::initializer_list<int> values) {
-    Octets made;
-    for (const int value : values) {
-        made.push_back(static_cast<std::byte>(value));
-    }
-    return made;
-}
 
 Octets number(std::uint64_t value, std::size_t size) {
     Octets made;
