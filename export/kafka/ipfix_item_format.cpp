@@ -142,30 +142,37 @@ AppendResult IpfixItemFormat::append(const std::byte* record, OutgoingMessage& o
 void IpfixItemFormat::close(OutgoingMessage& open, ExportTime now) {
     Encoding& from = *encodings_[open.layout];
     try {
-        std::vector<std::uint32_t> order(from.places.size());
-        std::iota(order.begin(), order.end(), 0U);
-        const auto item_of = [&from](std::uint32_t record) {
-            return std::tuple(from.places[record].lane, from.places[record].item);
-        };
-        std::ranges::stable_sort(order, {}, item_of);
-        Writing to{.octets = std::vector<std::byte>(from.octets)};
-        for (auto first = order.cbegin(); first != order.cend();) {
-            const auto end = std::find_if(first, order.cend(), [&](std::uint32_t record) {
-                return item_of(record) != item_of(*first);
-            });
-            write_item(from, std::span(first, end), to, now);
-            first = end;
-        }
-        sort_entries(open, from, order);
-        to.octets.resize(to.used);
-        open.octets = std::move(to.octets);
-        open.data_records = to.items;
-        open.latest_end = to.latest_end;
+        write_items(from, open, now);
     } catch (...) {
         reset(from);
         throw;
     }
     reset(from);
+}
+
+/// Writes the records of an open message, lane by lane.
+///
+/// @errors  std::bad_alloc
+void IpfixItemFormat::write_items(Encoding& from, OutgoingMessage& open, ExportTime now) {
+    std::vector<std::uint32_t> order(from.places.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto item_of = [&from](std::uint32_t record) {
+        return std::tuple(from.places[record].lane, from.places[record].item);
+    };
+    std::ranges::stable_sort(order, {}, item_of);
+    Writing to{.octets = std::vector<std::byte>(from.octets)};
+    for (auto first = order.cbegin(); first != order.cend();) {
+        const auto end = std::find_if(first, order.cend(), [&](std::uint32_t record) {
+            return item_of(record) != item_of(*first);
+        });
+        write_item(from, std::span(first, end), to, now);
+        first = end;
+    }
+    sort_entries(open, from, order);
+    to.octets.resize(to.used);
+    open.octets = std::move(to.octets);
+    open.data_records = to.items;
+    open.latest_end = to.latest_end;
 }
 
 /// Puts the entries of a message, and the records that are kept with them, in the order of the

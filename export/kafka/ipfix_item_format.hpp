@@ -118,6 +118,7 @@ private:
     [[nodiscard]] Growth growth_of(Encoding& to, const std::byte* record,
                                    std::size_t lane) const noexcept;
     void encode(Encoding& from, const std::byte* record) noexcept;
+    void write_items(Encoding& from, OutgoingMessage& open, ExportTime now);
     void write_item(Encoding& from, std::span<const std::uint32_t> records, Writing& to,
                     ExportTime now);
     static void learn_templates(Encoding& from);
