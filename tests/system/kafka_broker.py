@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kafka broker from its published jars, for tests: one process, which is controller too, on the loopback address.
 
-Topics are made through librdkafka, which kcat brings: the jars have no
+Topics are made and deleted through librdkafka, which kcat brings: the jars have no
 tools. What the topics hold is read by kcat."""
 import ctypes
+import fcntl
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from stream_collector import Authority
 
 JARS = maven_jars.Jars("kafka", ["org.apache.kafka:kafka_2.13:4.1.2", "org.slf4j:slf4j-simple:1.7.36"])
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
-# Sessions of two seconds: a broker that was killed is let in again after four seconds instead of twelve.
+# Sessions of one second: a broker that was killed is let in again after two seconds instead of twelve.
 PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -37,8 +38,8 @@ group.initial.rebalance.delay.ms=0
 num.network.threads=1
 num.io.threads=2
 auto.create.topics.enable=false
-broker.session.timeout.ms=2000
-broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=250
 """
 
 
@@ -57,11 +58,12 @@ def need_broker():
 
 
 class Client:
-    """librdkafka, as far as it takes to ask for metadata and to make topics."""
+    """librdkafka, as far as it takes to ask for metadata, to make topics and to delete them."""
 
     PRODUCER, TEXT = 0, 512
     POINTERS = ("rd_kafka_new", "rd_kafka_conf_new", "rd_kafka_queue_new", "rd_kafka_queue_poll", "rd_kafka_NewTopic_new",
-                "rd_kafka_event_CreateTopics_result", "rd_kafka_CreateTopics_result_topics")
+                "rd_kafka_event_CreateTopics_result", "rd_kafka_CreateTopics_result_topics", "rd_kafka_DeleteTopic_new",
+                "rd_kafka_event_DeleteTopics_result", "rd_kafka_DeleteTopics_result_topics")
 
     def __init__(self, address):
         self.library = ctypes.CDLL("librdkafka.so.1")
@@ -96,31 +98,43 @@ class Client:
         topic = ctypes.c_void_p(library.rd_kafka_NewTopic_new(name.encode(), partitions, copies, self.fault, self.TEXT))
         for key, value in settings.items():
             library.rd_kafka_NewTopic_set_config(topic, key.encode(), str(value).encode())
-        queue = ctypes.c_void_p(library.rd_kafka_queue_new(self.handle))
-        library.rd_kafka_CreateTopics(self.handle, (ctypes.c_void_p * 1)(topic), ctypes.c_size_t(1), None, queue)
-        event = ctypes.c_void_p(library.rd_kafka_queue_poll(queue, 30_000))
-        fault = self.created(event)
-        library.rd_kafka_event_destroy(event)
+        fault = self.administer("CreateTopics", topic)
         library.rd_kafka_NewTopic_destroy(topic)
-        library.rd_kafka_queue_destroy(queue)
         if fault:
             raise AssertionError("the topic %s cannot be made: %s" % (name, fault))
 
-    def created(self, event):
-        """None, or why the topic of this event was not made."""
+    def delete_topic(self, name):
+        topic = ctypes.c_void_p(self.library.rd_kafka_DeleteTopic_new(name.encode()))
+        fault = self.administer("DeleteTopics", topic)
+        self.library.rd_kafka_DeleteTopic_destroy(topic)
+        if fault:
+            raise AssertionError("the topic %s cannot be deleted: %s" % (name, fault))
+
+    def administer(self, operation, topic):
+        """CreateTopics or DeleteTopics, of one topic. @return  None, or why it was not done"""
+        library = self.library
+        queue = ctypes.c_void_p(library.rd_kafka_queue_new(self.handle))
+        getattr(library, "rd_kafka_" + operation)(self.handle, (ctypes.c_void_p * 1)(topic), ctypes.c_size_t(1), None, queue)
+        event = ctypes.c_void_p(library.rd_kafka_queue_poll(queue, 30_000))
+        fault = self.fault_of(operation, event)
+        library.rd_kafka_event_destroy(event)
+        library.rd_kafka_queue_destroy(queue)
+        return fault
+
+    def fault_of(self, operation, event):
         library = self.library
         if not event:
             return "no answer"
         if library.rd_kafka_event_error(event) != 0:
             return library.rd_kafka_event_error_string(event).decode()
         count = ctypes.c_size_t()
-        result = ctypes.c_void_p(library.rd_kafka_event_CreateTopics_result(event))
-        topics = ctypes.cast(library.rd_kafka_CreateTopics_result_topics(result, ctypes.byref(count)),
+        result = ctypes.c_void_p(getattr(library, "rd_kafka_event_%s_result" % operation)(event))
+        topics = ctypes.cast(getattr(library, "rd_kafka_%s_result_topics" % operation)(result, ctypes.byref(count)),
                              ctypes.POINTER(ctypes.c_void_p))
-        made = ctypes.c_void_p(topics[0])
-        if library.rd_kafka_topic_result_error(made) == 0:
+        done = ctypes.c_void_p(topics[0])
+        if library.rd_kafka_topic_result_error(done) == 0:
             return None
-        return (library.rd_kafka_topic_result_error_string(made) or b"an error without words").decode()
+        return (library.rd_kafka_topic_result_error_string(done) or b"an error without words").decode()
 
 
 def split_messages(octets):
@@ -144,11 +158,40 @@ def java(folder, *arguments):
             "-Djava.io.tmpdir=" + folder, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", JARS.class_path, *arguments]
 
 
-class BrokerProcess(foreign_server.ForeignServer):
-    """A broker as its file server.properties says; `plain_address` is where it answers without more ado."""
+class Archive:
+    """Kafka's classes as Java has loaded them, beside the jars: with them a broker starts in half of the time. The first test
+    that finds none makes it, by a broker that ends in order."""
 
-    def __init__(self, plain_address):
+    def __init__(self):
+        self.path = os.path.join(JARS.folder, "classes.jsa")
+
+    def make(self):
+        with open(os.path.join(JARS.folder, "lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.exists(self.path):
+                return
+            made = self.path + ".new"
+            with Broker(archives_to=made) as broker:
+                broker.stop()
+            if not os.path.exists(made):  # another make of Java
+                open(made, "w").close()
+            os.rename(made, self.path)
+
+    def options(self):
+        if not os.path.exists(self.path):
+            self.make()
+        return ["-XX:SharedArchiveFile=" + self.path] if os.path.getsize(self.path) > 0 else []
+
+
+class BrokerProcess(foreign_server.ForeignServer):
+    """A broker as its file server.properties says; `plain_address` is where it answers without more ado.
+
+    @param archives_to  where it writes the archive of classes when it ends in order; None: it uses the one that is there"""
+
+    def __init__(self, plain_address, archives_to=None):
         need_broker()
+        self.archives_to = archives_to
+        self.from_archive = [] if archives_to else Archive().options()
         super().__init__("kafka")
         self.plain_address = plain_address
 
@@ -157,12 +200,14 @@ class BrokerProcess(foreign_server.ForeignServer):
             out.write(text)
 
     def command(self):
-        return java(self.directory, "kafka.Kafka", self.path("server.properties"))
+        to_archive = ["-XX:ArchiveClassesAtExit=" + self.archives_to] if self.archives_to else []
+        return java(self.directory, *self.from_archive, *to_archive, "kafka.Kafka", self.path("server.properties"))
 
     def launch(self):
         if not os.path.exists(self.path("data")):
             formatted = subprocess.run(
-                java(self.directory, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", self.path("server.properties")),
+                java(self.directory, *self.from_archive, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c",
+                     self.path("server.properties")),
                 capture_output=True, text=True, timeout=self.SECONDS_TO_START)
             if formatted.returncode != 0:
                 raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
@@ -187,13 +232,13 @@ class Broker(BrokerProcess):
 
     FORMAT = "%p %o %K %S\\n%k%s\\n"
 
-    def __init__(self, settings=None, users=None, certificate=None):
+    def __init__(self, settings=None, users=None, certificate=None, archives_to=None):
         ports = set()
         while len(ports) < 3:
             ports.add(harness.free_port(socket.SOCK_STREAM))
         self.port, plain, controller = ports
         self.address = "127.0.0.1:%d" % self.port
-        super().__init__("127.0.0.1:%d" % plain)
+        super().__init__("127.0.0.1:%d" % plain, archives_to)
         text = PROPERTIES.format(plain=plain, client=self.port, controller=controller, data=self.path("data"),
                                  protocol=("SASL_" if users else "") + ("SSL" if certificate else "PLAINTEXT"))
         text += self.sasl_lines(users) if users else ""
@@ -223,6 +268,10 @@ class Broker(BrokerProcess):
         """@param settings  of the topic, with _ for ., such as max_message_bytes=1000"""
         with Client(self.plain_address) as client:
             client.create_topic(name, partitions, 1, {key.replace("_", "."): value for key, value in settings.items()})
+
+    def delete_topic(self, name):
+        with Client(self.plain_address) as client:
+            client.delete_topic(name)
 
     def kcat(self, *arguments, stdin=b""):
         """What kcat prints."""
