@@ -8,14 +8,12 @@ import datetime
 import json
 import os
 import re
-import struct
 import time
 
 import harness
 from fleet_servers import PROBE, SUMS, TOPIC, FleetServers, probe, read
-from kafka_export import packets
+from kafka_case import PCAP_HEADER, packets
 
-PCAP_HEADER = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
 HALF = 12_000    # packets, two of each flow
 LATER = 100_000  # packets later, which are 100 s
 # What Grafana and its plug-in put into a query.

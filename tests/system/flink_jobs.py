@@ -9,10 +9,10 @@ import subprocess
 
 import harness
 import maven_jars
-from fleet import PCAP_HEADER, ProbeCase, by_minute
+from fleet import ProbeCase, by_minute
 from fleet_servers import BROKERS, PARTITIONS, TOPIC, read
 from kafka_broker import Broker, need_broker
-from kafka_export import packets
+from kafka_case import PCAP_HEADER, packets
 
 FLINK = maven_jars.Jars("flink", [
     *("org.apache.flink:%s:2.2.1" % name for name in (
