@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The export thread's time per record into a topic, in FlowMessages and in JSON: encoding, handing
-// to librdkafka, and its delivery reports. The brokers are librdkafka's own mock, in this process
-// and beside the export thread; the library's threads, which compress and send, are not counted.
-// Records are of IPv4 flows with the default fields, all different, in memory.
+// to librdkafka, and its delivery reports; and how many records per second the brokers acknowledge.
+// The brokers are librdkafka's own mock, in this process, or with --brokers real ones. The time of
+// the library's threads, which compress and send, is part of that of all threads alone. Records are
+// of IPv4 flows with the default fields, all different, in memory.
 //
 //   topic_rate                 JSON on standard output
 //   topic_rate --check         only checks that the topic has every record
+//   topic_rate --topics        only lists the topics that it needs of real brokers, each new and
+//                              with 4 partitions
 //                              (--help: all options)
 
 #include <CLI/CLI.hpp>
@@ -25,10 +28,10 @@
 #include "export/collector/export_worker.hpp"
 #include "export/messages/protobuf_reader.hpp"
 #include "flowcache/record/flow_record.hpp"
-#include "perf/support/ended_records.hpp"
 #include "perf/support/in_turn.hpp"
-#include "perf/support/random.hpp"
 #include "perf/support/report_failure.hpp"
+#include "perf/support/this_thread.hpp"
+#include "perf/support/varied_records.hpp"
 #include "tests/support/kafka_mock.hpp"
 
 namespace tributary::perf {
@@ -39,31 +42,6 @@ using Record = FlowRecord<kPlainRecord>;
 
 constexpr std::uint32_t kRecords = 1U << 16U;  ///< repeated
 constexpr int kPartitions = 4;
-
-/// Records of which each member varies that varies on a link: a compressor finds no other record's
-/// octets in them.
-std::vector<Record> varied_records() {
-    constexpr std::uint32_t kMostPackets = 200;
-    constexpr std::uint32_t kShortest = 46;
-    constexpr std::uint32_t kLengths = 1400;
-    constexpr std::uint32_t kMostMilliseconds = 30'000;
-    std::vector<Record> records = ended_records(kRecords);
-    std::uint32_t random = 1;
-    const auto below = [&random](std::uint32_t end) { return scrambled(random++) % end; };
-    for (Record& record : records) {
-        FlowRecordCore& core = record.core;
-        const std::uint32_t destination = scrambled(random++);
-        std::memcpy(core.key.destination.data(), &destination, sizeof destination);
-        core.key.source_port.value = static_cast<std::uint16_t>(below(1U << 16U));
-        core.key.destination_port.value = below(2) == 0 ? 443 : 53;
-        core.key.protocol = below(2) == 0 ? ip_protocol::kTcp : ip_protocol::kUdp;
-        core.packets = 1 + below(kMostPackets);
-        core.octets = core.packets * (kShortest + below(kLengths));
-        core.start += milliseconds(below(kMostMilliseconds));
-        core.end = core.start + milliseconds(below(kMostMilliseconds));
-    }
-    return records;
-}
 
 /// Gives the records in turn, up to a given number.
 class MemorySource final : public RecordSource {
@@ -86,7 +64,7 @@ public:
     [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
 
 private:
-    std::vector<Record> records_ = varied_records();
+    std::vector<Record> records_ = varied_records(kRecords);
     std::size_t next_ = 0;
     RecordLayout layout_;
 };
@@ -102,41 +80,110 @@ RecordTally tally_of_flow_message(const std::string& value) {
     constexpr std::uint32_t kPackets = 10;
     RecordTally tally{.records = 1};
     ProtobufReader fields(std::as_bytes(std::span(value)));
-    for (auto field = fields.next(); field; field = fields.next()) {
-        if (field->is(kPackets, ProtobufWireType::varint)) {
-            tally.packets = field->number;
-        } else if (field->is(kBytes, ProtobufWireType::varint)) {
-            tally.octets = field->number;
+    ProtobufField field;
+    while (fields.next(field)) {
+        if (field.is(kPackets, ProtobufWireType::varint)) {
+            tally.packets = field.number;
+        } else if (field.is(kBytes, ProtobufWireType::varint)) {
+            tally.octets = field.number;
         }
     }
     return tally;
 }
 
 struct Way {
-    std::string name;
-    RecordFormatKind format{};
+    std::string format;
+    RecordFormatKind kind{};
     std::string compression;
     RecordTally (*tally_of)(const std::string& value){};
+
+    [[nodiscard]] std::string topic() const { return format + "-" + compression; }
+};
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+/// Of a round.
+struct Round {
+    double per_second{};  ///< records that the brokers have acknowledged
+    double process_ns{};  ///< CPU time of all threads per record
 };
 
 /// An export worker, and a topic of its own.
 class Topic {
 public:
-    explicit Topic(const Way& way) : way_(way) {
+    /// @param brokers  empty: a mock of one
+    Topic(const Way& way, const std::string& brokers)
+        : way_(way),
+          mock_(brokers.empty() ? std::make_unique<test::KafkaMock>(kPartitions) : nullptr) {
         options_.flush_interval = milliseconds{50};
         options_.probe.name = "probe-1.example.org";
         options_.probe.address = "192.0.2.1";
-        CollectorOptions& collector = options_.collectors.emplace_back(mock_.collector());
-        collector.format = way.format;
+        options_.collectors.push_back(mock_ ? mock_->collector() : CollectorOptions{});
+        CollectorOptions& collector = options_.collectors.front();
+        collector.transport = TransportKind::kafka;
+        collector.format = way.kind;
         collector.kafka.properties.clear();
         collector.kafka.compression = way.compression;
+        if (!mock_) {
+            collector.kafka.brokers = brokers;
+            collector.kafka.topic = way.topic();
+        }
         worker_ = std::make_unique<ExportWorker>(options_, MeteringProcess{},
                                                  std::vector<RecordSource*>{&source_}, counters_,
                                                  CollectorEventHandler{});
-        work(1);  // connects
     }
-    /// Until the broker has acknowledged all of them.
+    /// Checks that records are in the topic, which is new.
+    void check(std::uint64_t records) {
+        deliver(records);
+        RecordTally found;
+        for (const auto& [partition, values] :
+             test::read_topic(options_.collectors.front().kafka, kPartitions)) {
+            for (const std::string& value : values) {
+                found += way_.tally_of(value);
+            }
+        }
+        demand(found == source_.given, "records, packets and octets in " + way_.topic());
+    }
+    /// A round.
     void work(std::uint64_t records) {
+        const double start = seconds_now();
+        const double cpu_start = cpu_time_of_this_process();
+        deliver(records);
+        const auto count = static_cast<double>(records);
+        rounds_.push_back({.per_second = count / (seconds_now() - start),
+                           .process_ns = (cpu_time_of_this_process() - cpu_start) * 1e9 / count});
+    }
+    /// @param figure  of the export thread's time
+    [[nodiscard]] nlohmann::ordered_json results(const Figure& figure) const {
+        std::vector<double> rates;
+        std::vector<double> process_times;
+        for (const Round& round : std::span(rounds_).subspan(1)) {  // the first one warms up
+            rates.push_back(round.per_second);
+            process_times.push_back(round.process_ns);
+        }
+        return {{"format", way_.format},
+                {"compression", way_.compression},
+                {"topic", way_.topic()},
+                {"ns", figure.median},
+                {"ns_least", figure.least},
+                {"ns_most", figure.most},
+                {"ns_of_all_threads", median_of(process_times)},
+                {"acknowledged_per_second", median_of(rates)},
+                {"acknowledged", arrived().records}};
+    }
+
+private:
+    [[nodiscard]] static ExportTime now() {
+        return {.wall = Timestamp{std::chrono::seconds{1'600'000'010}},
+                .uptime = std::chrono::steady_clock::now().time_since_epoch()};
+    }
+    [[nodiscard]] RecordTally arrived() const { return counters_.collectors[0].records.read(); }
+
+    /// Until the brokers have acknowledged all of them.
+    void deliver(std::uint64_t records) {
         constexpr std::chrono::seconds kPatience{60};
         const auto give_up = std::chrono::steady_clock::now() + kPatience;
         source_.left = records;
@@ -148,47 +195,28 @@ public:
         }
         demand(arrived() == source_.given, "records, packets and octets that have arrived");
     }
-    /// Checks what the topic has.
-    void check(std::uint64_t records) {
-        work(records);
-        RecordTally found;
-        for (const auto& [partition, values] : mock_.read(kPartitions)) {
-            for (const std::string& value : values) {
-                found += way_.tally_of(value);
-            }
-        }
-        demand(found == source_.given, "records, packets and octets in the topic");
-    }
 
-private:
-    [[nodiscard]] static ExportTime now() {
-        return {.wall = Timestamp{std::chrono::seconds{1'600'000'010}},
-                .uptime = std::chrono::steady_clock::now().time_since_epoch()};
-    }
-    [[nodiscard]] RecordTally arrived() const { return counters_.collectors[0].records.read(); }
-
+    ExportCounters counters_{1, 1};
     Way way_;
-    test::KafkaMock mock_{kPartitions};
+    std::unique_ptr<test::KafkaMock> mock_;
     ExportOptions options_;
     MemorySource source_;
-    ExportCounters counters_{1, 1};
+    std::vector<Round> rounds_;
     std::unique_ptr<ExportWorker> worker_;
 };
 
-void measure(const std::vector<Way>& ways, int rounds, std::uint64_t records) {
-    std::vector<std::unique_ptr<Topic>> topics;
+using Topics = std::vector<std::unique_ptr<Topic>>;
+
+void measure(const Topics& topics, int rounds, std::uint64_t records) {
     std::vector<Subject> subjects;
-    for (const Way& way : ways) {
-        Topic* const topic = topics.emplace_back(std::make_unique<Topic>(way)).get();
+    for (const std::unique_ptr<Topic>& topic : topics) {
         subjects.push_back(
-            {.name = way.name, .work = [topic](std::uint64_t count) { topic->work(count); }});
+            {.name = {}, .work = [&topic](std::uint64_t count) { topic->work(count); }});
     }
+    const std::vector<Figure> figures = measure_in_turn(subjects, rounds, records);
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const Figure& figure : measure_in_turn(subjects, rounds, records)) {
-        json.push_back({{"name", figure.name},
-                        {"ns", figure.median},
-                        {"ns_least", figure.least},
-                        {"ns_most", figure.most}});
+    for (std::size_t i = 0; i < topics.size(); ++i) {
+        json.push_back(topics[i]->results(figures[i]));
     }
     std::cout << json.dump(2) << "\n";
 }
@@ -196,25 +224,37 @@ void measure(const std::vector<Way>& ways, int rounds, std::uint64_t records) {
 int run(int argc, char** argv) {
     constexpr std::uint64_t kChecked = 5000;  // the mock keeps 5 MiB of each partition
     bool check_only = false;
+    bool list_only = false;
     int rounds = 5;
     std::uint64_t records = 500'000;
+    std::string brokers;
+    std::vector<std::string> compressions{"none", "lz4"};
     CLI::App app("What the export thread spends on a record for a topic");
     app.add_flag("--check", check_only, "only check that the topic has every record");
+    app.add_flag("--topics", list_only, "only list the topics");
     app.add_option("--rounds", rounds, "of which the median is taken");
     app.add_option("--records", records, "per round");
+    app.add_option("--brokers", brokers, "HOST:PORT,...; by default a mock of one");
+    app.add_option("--compressions", compressions, "none, gzip, snappy, lz4, zstd");
     CLI11_PARSE(app, argc, argv);
     std::vector<Way> ways;
-    for (const std::string compression : {"none", "lz4"}) {
-        ways.push_back({"flowmessage, compression " + compression, RecordFormatKind::flowmessage,
-                        compression, tally_of_flow_message});
-        ways.push_back({"json, compression " + compression, RecordFormatKind::json, compression,
-                        tally_of_json});
+    for (const std::string& compression : compressions) {
+        ways.push_back(
+            {"flowmessage", RecordFormatKind::flowmessage, compression, tally_of_flow_message});
+        ways.push_back({"json", RecordFormatKind::json, compression, tally_of_json});
     }
+    if (list_only) {
+        for (const Way& way : ways) {
+            std::cout << way.topic() << "\n";
+        }
+        return EXIT_SUCCESS;
+    }
+    Topics topics;
     for (const Way& way : ways) {
-        Topic(way).check(kChecked);
+        topics.emplace_back(std::make_unique<Topic>(way, brokers))->check(kChecked);
     }
     if (!check_only) {
-        measure(ways, rounds, records);
+        measure(topics, rounds, records);
     }
     return EXIT_SUCCESS;
 }

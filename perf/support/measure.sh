@@ -48,3 +48,26 @@ instructions_per() {
 
 # last_cpu COMMAND...: on the last CPU, which the kernel uses least for its own work.
 last_cpu() { taskset -c "$(($(nproc) - 1))" "$@"; }
+
+# commit_build HASH: the build folder of a copy of that commit's files.
+commit_build() { printf '%s/build/perf/commits/%s/build\n' "$root" "$1"; }
+
+# copy_commit HASH: its files, once.
+copy_commit() {
+    local directory
+    directory=$(dirname "$(commit_build "$1")")
+    mkdir -p "$directory"
+    [ -f "$directory/meson.build" ] || git -C "$root" archive "$1" | tar -x -C "$directory"
+}
+
+# build_commit HASH TARGET: of a copy of its files.
+build_commit() {
+    local directory
+    directory=$(commit_build "$1")
+    copy_commit "$1"
+    [ -f "$directory/build.ninja" ] || meson setup "$directory" "$(dirname "$directory")" >"$directory.log" 2>&1 || {
+        cat "$directory.log"
+        fail "meson could not configure $1"
+    }
+    build "$directory" "$2"
+}

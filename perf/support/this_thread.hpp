@@ -16,6 +16,13 @@ namespace tributary::perf {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// CPU time of all threads of this process, in seconds.
+[[nodiscard]] inline double cpu_time_of_this_process() noexcept {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 /// The usable CPUs of this process, in rising order.
 [[nodiscard]] inline std::vector<std::uint32_t> usable_cpus() {
     cpu_set_t set;

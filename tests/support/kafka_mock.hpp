@@ -16,6 +16,42 @@
 
 namespace tributary::test {
 
+/// All values in the topic, by partition, in order, of any broker.
+[[nodiscard]] inline std::map<int, std::vector<std::string>> read_topic(const KafkaOptions& options,
+                                                                        int partitions) {
+    rd_kafka_conf_t* const conf = rd_kafka_conf_new();
+    std::array<char, 512> error{};
+    rd_kafka_conf_set(conf, "bootstrap.servers", options.brokers.c_str(), error.data(),
+                      error.size());
+    rd_kafka_conf_set(conf, "group.id", "test", error.data(), error.size());
+    rd_kafka_conf_set(conf, "enable.partition.eof", "true", error.data(), error.size());
+    rd_kafka_t* const consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, error.data(), error.size());
+    rd_kafka_poll_set_consumer(consumer);
+    rd_kafka_topic_partition_list_t* const all = rd_kafka_topic_partition_list_new(partitions);
+    for (int i = 0; i < partitions; ++i) {
+        rd_kafka_topic_partition_list_add(all, options.topic.c_str(), i)->offset =
+            RD_KAFKA_OFFSET_BEGINNING;
+    }
+    rd_kafka_assign(consumer, all);
+    rd_kafka_topic_partition_list_destroy(all);
+    std::map<int, std::vector<std::string>> values;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    for (int ended = 0; ended < partitions && std::chrono::steady_clock::now() < deadline;) {
+        rd_kafka_message_t* const message = rd_kafka_consumer_poll(consumer, 100);
+        if (message == nullptr) {
+            continue;
+        }
+        ended += message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF ? 1 : 0;
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            values[message->partition].emplace_back(static_cast<const char*>(message->payload),
+                                                    message->len);
+        }
+        rd_kafka_message_destroy(message);
+    }
+    rd_kafka_destroy(consumer);
+    return values;
+}
+
 /// Brokers of librdkafka's own mock, in this process, with one topic.
 class KafkaMock {
 public:
@@ -65,38 +101,7 @@ public:
 
     /// All values in the topic, by partition, in order.
     [[nodiscard]] std::map<int, std::vector<std::string>> read(int partitions) const {
-        rd_kafka_conf_t* const conf = rd_kafka_conf_new();
-        const CollectorOptions options = collector();
-        std::array<char, 512> error{};
-        rd_kafka_conf_set(conf, "bootstrap.servers", options.kafka.brokers.c_str(), error.data(),
-                          error.size());
-        rd_kafka_conf_set(conf, "group.id", "test", error.data(), error.size());
-        rd_kafka_conf_set(conf, "enable.partition.eof", "true", error.data(), error.size());
-        rd_kafka_t* const consumer =
-            rd_kafka_new(RD_KAFKA_CONSUMER, conf, error.data(), error.size());
-        rd_kafka_poll_set_consumer(consumer);
-        rd_kafka_topic_partition_list_t* const all = rd_kafka_topic_partition_list_new(partitions);
-        for (int i = 0; i < partitions; ++i) {
-            rd_kafka_topic_partition_list_add(all, "flows", i)->offset = RD_KAFKA_OFFSET_BEGINNING;
-        }
-        rd_kafka_assign(consumer, all);
-        rd_kafka_topic_partition_list_destroy(all);
-        std::map<int, std::vector<std::string>> values;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
-        for (int ended = 0; ended < partitions && std::chrono::steady_clock::now() < deadline;) {
-            rd_kafka_message_t* const message = rd_kafka_consumer_poll(consumer, 100);
-            if (message == nullptr) {
-                continue;
-            }
-            ended += message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF ? 1 : 0;
-            if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-                values[message->partition].emplace_back(static_cast<const char*>(message->payload),
-                                                        message->len);
-            }
-            rd_kafka_message_destroy(message);
-        }
-        rd_kafka_destroy(consumer);
-        return values;
+        return read_topic(collector().kafka, partitions);
     }
 
 private:
