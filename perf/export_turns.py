@@ -22,6 +22,7 @@ import kafka_broker  # noqa: E402
 
 PARTITIONS = 4
 COMPRESSIONS = ["none", "lz4", "zstd", "snappy"]
+SESSIONS = {"broker.session.timeout.ms": 9000, "broker.heartbeat.interval.ms": 2000}  # Kafka's defaults: tests have shorter ones
 LAST_CPU = ["taskset", "-c", str((os.cpu_count() or 1) - 1)]  # which the kernel uses least for its own work
 # Per round.
 RECORDS_TO_FILES = 2_000_000
@@ -57,7 +58,7 @@ class Turns:
     def to_broker(self):
         """Each way of topic_rate, with the octets that a record takes in the broker's log."""
         command = [program("topic_rate"), "--compressions", *COMPRESSIONS]
-        with kafka_broker.Broker() as broker:
+        with kafka_broker.Broker(settings=SESSIONS) as broker:
             for topic in subprocess.check_output([*command, "--topics"], text=True).split():
                 broker.create_topic(topic, PARTITIONS)
             ways = figures_of(*command, "--brokers", broker.plain_address, *self.round_of(RECORDS_TO_BROKER))
