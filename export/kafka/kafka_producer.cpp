@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "export/export_error.hpp"
@@ -64,6 +66,20 @@ void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& 
                       (is_secret ? "librdkafka refuses its value" : std::string(error.data())));
 }
 
+/// Why librdkafka would take another secret than the one in the file; "": it takes this one.
+std::string_view fault_of(std::string_view secret) noexcept {
+    constexpr std::string_view kBlanks = " \t\n\v\f\r";
+    if (secret.empty()) {
+        return " is empty";
+    }
+    if (kBlanks.find(secret.front()) != std::string_view::npos) {
+        return " begins with a blank, which librdkafka would leave out";
+    }
+    return secret.find('\0') == std::string_view::npos
+               ? ""
+               : " has an octet of 0, where librdkafka would end";
+}
+
 /// The content of a file without the line end behind it.
 std::string read_secret(const std::string& property, const std::string& path) {
     std::string secret;
@@ -77,8 +93,8 @@ std::string read_secret(const std::string& property, const std::string& path) {
     while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) {
         secret.pop_back();
     }
-    if (secret.empty()) {
-        throw ExportError("kafka: secrets." + property + ": " + path + " is empty");
+    if (const std::string_view fault = fault_of(secret); !fault.empty()) {
+        throw ExportError("kafka: secrets." + property + ": " + path + std::string(fault));
     }
     return secret;
 }

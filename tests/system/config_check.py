@@ -163,7 +163,12 @@ class KafkaProperties(CheckCase):
         for wrong, words in (("properties: {no.such.property: 1}", 'property no.such.property: No such configuration property'),
                              ("properties: {linger.ms: soon}", "property linger.ms: "),
                              ("secrets: {sasl.password: /nowhere/password}",
-                              "secrets.sasl.password: cannot read /nowhere/password")):
+                              "secrets.sasl.password: cannot read /nowhere/password"),
+                             *(("secrets: {sasl.password: %s}" % self.path(name, content), "secrets.sasl.password: %s %s" % (
+                                 self.path(name), fault)) for name, content, fault in (
+                                     ("empty", "\n", "is empty"),
+                                     ("indented", " secret\n", "begins with a blank, which librdkafka would leave out"),
+                                     ("cut", "sec\0ret\n", "has an octet of 0, where librdkafka would end")))):
             with self.subTest(wrong):
                 _, lines = self.check_both(self.path("probe.yaml", PROBE + collector % wrong), harness.EX_CONFIG)
                 self.assertEqual(len(lines), 1, lines)
