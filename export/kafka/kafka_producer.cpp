@@ -108,6 +108,8 @@ Conf make_conf(const KafkaOptions& options) {
     set(conf.get(), "linger.ms", "20");
     set(conf.get(), "queue.buffering.max.messages", "1000000");
     set(conf.get(), "message.timeout.ms", "60000");
+    // A broker that is back gets its records soon: the library's own limit is 10 s.
+    set(conf.get(), "reconnect.backoff.max.ms", "2000");
     // A topic that was there, and is gone, is told soon.
     set(conf.get(), "topic.metadata.propagation.max.ms", "2000");
     set(conf.get(), "sticky.partitioning.linger.ms", "0");  // records without a key, too

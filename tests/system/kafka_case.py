@@ -35,7 +35,7 @@ class KafkaCase(harness.TestCase):
         super().setUp()
         need_broker()
 
-    def config(self, brokers, collector="", flows="direction: uniflow, idle-timeout: 1", topic="flows", drain=20, form="json"):
+    def config(self, brokers, collector="", flows="direction: uniflow, idle-timeout: 1", topic="flows", drain=60, form="json"):
         """A configuration whose collector is a topic of these brokers.
 
         @param collector  more of its keys"""
