@@ -46,6 +46,11 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
         return;
     }
     poll(now);
+    if (is_due_to_renew(now)) {
+        retire();
+        begin_session(now);
+        return;
+    }
     if (!is_open_ && !draining_ && producer_->is_there()) {
         is_open_ = true;
         was_there_ = true;
@@ -57,6 +62,7 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
 
 void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
     retry_at_.reset();
+    began_at_ = now;
     try {
         producer_ = std::make_unique<KafkaProducer>(
             options_, batch_octets_,
@@ -69,6 +75,14 @@ void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
         return;
     }
     was_there_ = false;
+}
+
+/// Whether another producer may reach what this one has not: it has tried for long, or it is asked
+/// to try now and is not new.
+bool KafkaTransport::is_due_to_renew(std::chrono::nanoseconds now) noexcept {
+    const bool is_wanted = std::exchange(is_wanted_now_, false);
+    const bool is_reached = is_open_ || draining_ || producer_->is_there();
+    return !is_reached && now - began_at_ >= (is_wanted ? kRetryAfter : kRenewAfter);
 }
 
 /// Ends a session whose items all have their outcome.

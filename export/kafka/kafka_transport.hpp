@@ -28,10 +28,13 @@ namespace tributary {
 /// not sent waits here in its old order.
 ///
 /// A session begins when a broker has answered that it has the topic. In failover, a collector
-/// whose brokers are away has no session, and so does not hold up the others.
+/// whose brokers are away has no session, and so does not hold up the others. A producer that is
+/// not there after kRenewAfter is replaced: the next one reads the files of secrets and
+/// certificates anew, and does not have the library's pause between two tries.
 class KafkaTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};
+    static constexpr std::chrono::seconds kRenewAfter{30};
     /// Of the items that go to a partition together: what brokers accept by default.
     static constexpr std::size_t kBatchOctets = 1'000'000;
 
@@ -53,7 +56,10 @@ public:
                                   std::chrono::nanoseconds now) noexcept override;
     [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds now) noexcept override;
     void settle_by_item(const ItemOutcomeHandler& taker, std::chrono::nanoseconds now) override;
-    void try_now() noexcept override { retry_at_.reset(); }
+    void try_now() noexcept override {
+        retry_at_.reset();
+        is_wanted_now_ = true;
+    }
     [[nodiscard]] std::optional<std::chrono::nanoseconds> next_try() const noexcept override {
         return retry_at_;
     }
@@ -71,6 +77,7 @@ private:
 
     void begin_session(std::chrono::nanoseconds now) noexcept;
     void end_session(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] bool is_due_to_renew(std::chrono::nanoseconds now) noexcept;
     void drain(std::chrono::nanoseconds now) noexcept;
     void poll(std::chrono::nanoseconds now) noexcept;
     void report_absence(std::chrono::nanoseconds now) noexcept;
@@ -91,6 +98,8 @@ private:
     CollectorEvents& events_;
     std::unique_ptr<KafkaProducer> producer_;  ///< nullptr: no session
     std::uint64_t session_{};
+    std::chrono::nanoseconds began_at_{};  ///< uptime: since when there is a producer
+    bool is_wanted_now_{};                 ///< try_now() since the last look
     bool is_open_{};
     bool draining_{};
     bool gave_up_{};           ///< on outcomes that are not known at the end

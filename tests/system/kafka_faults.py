@@ -26,8 +26,6 @@ STOP_SECONDS = (30, 31) if harness.LONG else (2, 3)
 REFUSED_SECONDS = (2, 3) if harness.LONG else (2,)  # librdkafka tells the cause after one
 SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))
 FEW = 1000 if harness.LONG else 400
-# librdkafka waits up to 10 s between two tries; the long form leaves it so.
-QUICK = "" if harness.LONG else ", reconnect.backoff.max.ms: 500"
 
 
 def setUpModule():
@@ -100,14 +98,14 @@ class FaultCase(KafkaCase):
         if self.broker.process.poll() is not None:
             self.broker.start()
 
-    def login(self, password=PASSWORD, more=QUICK):
+    def login(self, password=PASSWORD, more=""):
         """Keys of a collector that logs in.
 
         @param more  properties"""
         return ("secrets: {sasl.password: %s}, properties: {security.protocol: SASL_SSL, sasl.mechanism: PLAIN, "
                 "sasl.username: probe, ssl.ca.location: %s%s}" % (self.path("password", password + "\n"), self.broker.ca, more))
 
-    def config_of(self, run, collector="", brokers=None, password=PASSWORD, more=QUICK, **keys):
+    def config_of(self, run, collector="", brokers=None, password=PASSWORD, more="", **keys):
         keys.setdefault("topic", run.topic)
         return self.config(brokers or self.broker.address, self.login(password, more) + (collector and ", " + collector), **keys)
 
@@ -427,11 +425,24 @@ class Refused(FaultCase):
         self.each("missing", lambda run: (never, late, anew)[run.number % 3](run))
 
     def test_wrong_password(self):
-        def run_one(run):
-            wrong = run.chance.choice(("not-" + PASSWORD, PASSWORD + "x", PASSWORD * 9, PASSWORD + " "))
-            self.broker.create_topic(run.topic, partitions=PARTITIONS)
+        """Until the end, or until its file has the right one, in turn."""
+        def until_the_end(run, wrong):
             self.check_none_leaves(run, "uthentication", password=wrong, drain=run.chance.choice(REFUSED_SECONDS))
             self.assertEqual(self.broker.messages(run.topic), {})
+
+        def for_a_while(run, wrong):
+            def correct(traffic, probe):
+                traffic.may_go_on.set()
+                probe.wait_for_log("uthentication")
+                self.login()
+            ledger, text = self.run_with_traffic(run, self.config_of(run, password=wrong), correct)
+            self.settle(run, ledger)
+            self.assertEqual(ledger["flows"]["exported"], FLOWS, text)
+
+        def run_one(run):
+            self.broker.create_topic(run.topic, partitions=PARTITIONS)
+            wrong = run.chance.choice(("not-" + PASSWORD, PASSWORD + "x", PASSWORD * 9, PASSWORD + " "))
+            (until_the_end, for_a_while)[run.number % 2](run, wrong)
         self.each("password", run_one)
 
     def test_certificate_of_another_name(self):

@@ -6,12 +6,15 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "export/export_error.hpp"
 #include "tests/support/kafka_mock.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/support/wait_until.hpp"
 
 using namespace tributary;
@@ -172,6 +175,40 @@ TEST_CASE("KafkaTransport: without the topic there is no session", "[export][uni
     }));
     CHECK(run.transport.session() == 0);
     CHECK_FALSE(run.transport.is_proven());
+}
+
+TEST_CASE(
+    "KafkaTransport: a producer that reaches no broker is replaced, and secrets are read anew",
+    "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "password";
+    std::ofstream(path) << "secret\n";
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    options.kafka.brokers = "127.0.0.1:1";
+    options.kafka.secrets = {{"sasl.password", path}};
+    std::string text;
+    CollectorCounters counters;
+    CollectorEvents events(options, counters,
+                           [&](const CollectorEvent& event) { text += event.text; });
+    KafkaTransport transport(options, events);
+    const auto needs_secret_at = [&](std::chrono::nanoseconds now) {
+        text.clear();
+        transport.advance(now);
+        return text.find("cannot read " + path) != std::string::npos;
+    };
+    CHECK_FALSE(needs_secret_at(std::chrono::seconds{10}));  // the first producer
+    std::filesystem::remove(path);
+    SECTION("after a while") {
+        CHECK_FALSE(needs_secret_at(std::chrono::seconds{39}));
+        CHECK(needs_secret_at(std::chrono::seconds{40}));
+    }
+    SECTION("at once where that is wanted, unless it is new") {
+        transport.try_now();
+        CHECK_FALSE(needs_secret_at(std::chrono::milliseconds{10'900}));
+        transport.try_now();
+        CHECK(needs_secret_at(std::chrono::milliseconds{11'000}));
+    }
 }
 
 TEST_CASE("KafkaTransport: errors that may be over the next time are tried again by the library",
