@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """FlowMessages, read by others: by the classes that protoc makes of goflow2's own schema, and beside the messages that
-goflow2 makes of the same records as IPFIX. The schema comes from the Go proxy, and is kept in the build folder."""
+goflow2 makes of the same records as IPFIX. Schema and goflow2 come through the Go proxy."""
 import ipaddress
 import json
 import os
 import re
-import shutil
 import subprocess
 
+import goflow2_module
 import harness
 
-GOFLOW2 = "github.com/netsampler/goflow2/v2@v2.2.6"
-CACHE = os.path.join(harness.BUILD, "collectors", "goflow2-messages")
 RECORDS = 2000
 FIRST_SEQUENCE = 0xFFFFFF00  # flow_message_records.cpp
 NOW = 1_700_000_000 * 10**9
@@ -83,36 +81,12 @@ class FlowMessages(harness.TestCase):
         self.ipfix, self.messages = self.path("records.ipfix"), self.path("records.messages")
         subprocess.run([program, self.ipfix, self.messages, str(RECORDS)], check=True, timeout=60)
 
-    def run_go(self, *arguments, directory):
-        """Its output; the test is skipped where Go or the proxy is not to be had."""
-        if shutil.which("go") is None:
-            self.skipTest("no goflow2: Go is missing")
-        environment = dict(os.environ, GOFLAGS="-mod=mod")
-        try:
-            result = subprocess.run(["go", *arguments], capture_output=True, text=True, timeout=300, cwd=directory,
-                                    env=environment)
-        except subprocess.TimeoutExpired:
-            self.skipTest("no goflow2: the Go proxy did not answer within 300 s")
-        if result.returncode != 0:
-            text = (result.stderr or result.stdout).strip()
-            self.skipTest("no goflow2: " + (text.splitlines() or ["go " + arguments[0]])[-1])
-        return result.stdout
-
-    def schema(self):
-        """The folder of goflow2's schema."""
-        folder = os.path.join(CACHE, GOFLOW2.rpartition("@")[2])
-        if not os.path.exists(os.path.join(folder, "flow.proto")):
-            module = json.loads(self.run_go("mod", "download", "-json", GOFLOW2, directory=self.directory))
-            os.makedirs(folder, exist_ok=True)
-            shutil.copyfile(os.path.join(module["Dir"], "pb", "flow.proto"), os.path.join(folder, "flow.proto"))
-        return folder
-
     def decoded(self, path):
         harness.need("protoc")
         if subprocess.run(["/usr/bin/python3", "-c", "import google.protobuf"], capture_output=True).returncode != 0:
             self.skipTest("not installed: python3-protobuf")
-        ours = os.path.join(harness.ROOT, "docs")
-        for folder, name in ((self.schema(), "flow.proto"), (ours, "tributary_flow.proto")):
+        theirs, ours = os.path.join(goflow2_module.fetch(), "pb"), os.path.join(harness.ROOT, "docs")
+        for folder, name in ((theirs, "flow.proto"), (ours, "tributary_flow.proto")):
             subprocess.run(["protoc", "-I", folder, "--python_out", self.directory, name], check=True, timeout=60)
         reader = os.path.join(harness.ROOT, "tests", "system", "flow_message_reader.py")
         lines = subprocess.run(["/usr/bin/python3", reader, self.directory, path], capture_output=True, text=True,
@@ -158,11 +132,8 @@ class FlowMessages(harness.TestCase):
             self.check_ledger(harness.read_json(self.path("stats.json")))
 
     def compare(self):
-        work = os.path.join(CACHE, "compare")
-        shutil.copytree(os.path.join(harness.ROOT, "tests", "system", "goflow2"), work, dirs_exist_ok=True)
-        self.run_go("build", "-o", "compare", ".", directory=work)
-        return subprocess.run([os.path.join(work, "compare"), self.ipfix, self.messages], capture_output=True, text=True,
-                              timeout=60)
+        program = goflow2_module.build("compare")
+        return subprocess.run([program, self.ipfix, self.messages], capture_output=True, text=True, timeout=60)
 
     def test_goflow2_makes_the_same_of_ipfix(self):
         same = self.compare()
