@@ -25,6 +25,22 @@ void refuse_host(const CollectorOptions& collector, const Section& section,
     section.demand("source-address", collector.source_address.empty(), words);
 }
 
+const char* format_name(RecordFormatKind format) {
+    switch (format) {
+        case RecordFormatKind::json:
+            return "json";
+        case RecordFormatKind::csv:
+            return "csv";
+        case RecordFormatKind::flowmessage:
+            return "flowmessage";
+        case RecordFormatKind::rawflow:
+            return "rawflow";
+        case RecordFormatKind::ipfix:
+            break;
+    }
+    return "ipfix";
+}
+
 void check_topic(const CollectorOptions& collector, const Section& section) {
     section.demand("brokers", !collector.kafka.brokers.empty(),
                    " is missing; must be brokers of the cluster, HOST:PORT,... (transport is "
@@ -36,6 +52,10 @@ void check_topic(const CollectorOptions& collector, const Section& section) {
     refuse_host(collector, section,
                 " is given, but transport is kafka; must be left out (brokers has hosts and "
                 "ports)");
+    section.demand("delimited",
+                   collector.kafka.delimited || collector.format == RecordFormatKind::flowmessage,
+                   " is given, but format is " + std::string(format_name(collector.format)) +
+                       "; must be left out (or format flowmessage)");
 }
 
 void refuse_topic(const KafkaOptions& kafka, const Section& section) {
@@ -44,6 +64,7 @@ void refuse_topic(const KafkaOptions& kafka, const Section& section) {
     section.demand("brokers", kafka.brokers.empty(), words);
     section.demand("topic", kafka.topic.empty(), words);
     section.demand("key", kafka.key == unset.key, words);
+    section.demand("delimited", kafka.delimited == unset.delimited, words);
     section.demand("compression", kafka.compression == unset.compression, words);
     section.demand("properties", kafka.properties.empty(), words);
     section.demand("secrets", kafka.secrets.empty(), words);
@@ -68,22 +89,6 @@ void check_place(const CollectorOptions& collector, const Section& section) {
         " is missing; must be the collector's name or address (or transport must be file)");
     section.demand("path", collector.path.empty(),
                    " is given, but transport is not file; must be left out (or transport file)");
-}
-
-const char* format_name(RecordFormatKind format) {
-    switch (format) {
-        case RecordFormatKind::json:
-            return "json";
-        case RecordFormatKind::csv:
-            return "csv";
-        case RecordFormatKind::flowmessage:
-            return "flowmessage";
-        case RecordFormatKind::rawflow:
-            return "rawflow";
-        case RecordFormatKind::ipfix:
-            break;
-    }
-    return "ipfix";
 }
 
 /// Which transport takes which format.

@@ -158,7 +158,7 @@ std::vector<Key<CollectorOptions>> place_keys() {
             "how records are written: ipfix; json, a line for each record, for tcp, "
             "tls and file, with a port that is given, and for kafka; csv, with a header, for file "
             "(docs/export.md); flowmessage, goflow2's protobuf messages, where json can be, and "
-            "with their lengths in front but for kafka (docs/messages.md); rawflow, Akvorado's "
+            "with their lengths in front (docs/messages.md); rawflow, Akvorado's "
             "protobuf messages around those of IPFIX, for kafka"),
         value("host", host_text(), "the collector; not for file and kafka"),
         value("port", whole_number_or_auto(&O::port, 1, kMost16),

@@ -95,6 +95,10 @@ std::vector<Key<CollectorOptions>> kafka_keys() {
               of_kafka(choice(&O::key, {{"flow", KafkaKey::flow}, {"none", KafkaKey::none}})),
               "for kafka: flow: all records of a flow, of both directions, go to one partition, in "
               "order; none: records go to the partitions in turn"),
+        value("delimited", of_kafka(flag(&O::delimited)),
+              "for kafka with format flowmessage: each message has its length in front, as those "
+              "that goflow2 sends, and ClickHouse's format Protobuf reads; false: it is bare, for "
+              "ProtobufSingle"),
         value("compression",
               of_kafka(choice(&O::compression, {{"none", std::string("none")},
                                                 {"gzip", std::string("gzip")},

@@ -22,7 +22,7 @@ enum class RecordFormatKind : std::uint8_t {
     ipfix,
     json,         ///< lines, with IPFIXcol2's names
     csv,          ///< lines, with the columns of `tributary flows --csv`
-    flowmessage,  ///< goflow2's protobuf messages; but for Kafka with their lengths in front
+    flowmessage,  ///< goflow2's protobuf messages, with their lengths in front
     rawflow,      ///< Akvorado's protobuf messages around messages of IPFIX; for Kafka alone
 };
 
@@ -115,6 +115,7 @@ struct KafkaOptions {
     std::string brokers;  ///< some of the cluster, "host:port,host:port"
     std::string topic;
     KafkaKey key{};
+    bool delimited = true;  ///< FlowMessages have their lengths in front, as goflow2's have
     std::string compression = "lz4";                ///< as librdkafka names it
     std::map<std::string, std::string> properties;  ///< of librdkafka
     std::map<std::string, std::string> secrets;     ///< its property, the file that has the value

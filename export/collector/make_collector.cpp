@@ -33,7 +33,11 @@ std::unique_ptr<Framing> framing_of(const CollectorParts& parts, std::string_vie
     if (collector.transport != TransportKind::kafka) {
         return otherwise;
     }
-    return std::make_unique<ItemFraming>(name, collector.kafka.key, parts.metering);
+    const bool is_delimited =
+        collector.format == RecordFormatKind::flowmessage && collector.kafka.delimited;
+    return std::make_unique<ItemFraming>(name,
+                                         is_delimited ? ItemValue::delimited : ItemValue::bare,
+                                         collector.kafka.key, parts.metering);
 }
 
 std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {

@@ -11,8 +11,10 @@ constexpr std::size_t kKeyOctets = 8;
 
 }  // namespace
 
-ItemFraming::ItemFraming(std::string_view format, KafkaKey key, const MeteringProcess& metering)
-    : name_("kafka " + std::string(format)),
+ItemFraming::ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
+                         const MeteringProcess& metering)
+    : name_((value == ItemValue::delimited ? "kafka delimited " : "kafka ") + std::string(format)),
+      is_delimited_(value == ItemValue::delimited),
       key_octets_(key == KafkaKey::flow ? kKeyOctets : 0),
       layouts_(metering.layouts()) {}
 
@@ -28,10 +30,11 @@ std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded
     }
     const RecordTally tally =
         record.is_first ? tally_of(record.bytes, layouts_[record.layout]) : RecordTally{};
-    write_item_header(
-        {.key = key, .value = item.subspan(octets_before(), encoded), .hash = hash, .tally = tally},
-        item);
-    return octets_before() + encoded;
+    const std::span<std::byte> room = item.subspan(value_at());
+    const std::size_t octets = is_delimited_ ? delimit(room, encoded) : encoded;
+    write_item_header({.key = key, .value = room.first(octets), .hash = hash, .tally = tally},
+                      item);
+    return value_at() + octets;
 }
 
 std::size_t ItemFraming::records_in(MessageView message) const noexcept {
@@ -42,7 +45,8 @@ MessageView ItemFraming::take_record(MessageView& message) const noexcept {
     RecordItems items(message);
     const auto item = items.next();
     message = items.rest();
-    return item ? item->value : MessageView{};
+    MessageView value = item ? item->value : MessageView{};
+    return is_delimited_ ? take_delimited(value) : value;
 }
 
 }  // namespace tributary

@@ -73,17 +73,27 @@ bool are_delimited(MessageView octets) noexcept {
     return is_good;
 }
 
-std::size_t DelimitedFraming::complete(std::span<std::byte> item, std::size_t encoded,
-                                       const FramedRecord& /*record*/) noexcept {
+std::size_t delimit(std::span<std::byte> room, std::size_t encoded) noexcept {
     const std::byte low{static_cast<unsigned char>(encoded)};
     if (encoded >> kVarintBits == 0) {
-        item[0] = low;
-        std::memmove(item.data() + 1, item.data() + 2, encoded);
+        room[0] = low;
+        std::memmove(room.data() + 1, room.data() + kLengthOctets, encoded);
         return 1 + encoded;
     }
-    item[0] = low | kMore;
-    item[1] = static_cast<std::byte>(encoded >> kVarintBits);
-    return 2 + encoded;
+    room[0] = low | kMore;
+    room[1] = static_cast<std::byte>(encoded >> kVarintBits);
+    return kLengthOctets + encoded;
+}
+
+MessageView take_delimited(MessageView& octets) noexcept {
+    const std::size_t whole = delimited_octets(octets).value_or(0);
+    if (whole == 0) {
+        return {};
+    }
+    const std::size_t before = (octets[0] & kMore) == std::byte{} ? 1 : kLengthOctets;
+    const MessageView message = octets.subspan(before, whole - before);
+    octets = octets.subspan(whole);
+    return message;
 }
 
 std::size_t DelimitedFraming::records_in(MessageView message) const noexcept {
@@ -93,17 +103,6 @@ std::size_t DelimitedFraming::records_in(MessageView message) const noexcept {
         ++records;
     }
     return records;
-}
-
-MessageView DelimitedFraming::take_record(MessageView& message) const noexcept {
-    const std::size_t octets = delimited_octets(message).value_or(0);
-    if (octets == 0) {
-        return {};
-    }
-    const std::size_t before = (message[0] & kMore) == std::byte{} ? 1 : 2;
-    const MessageView record = message.subspan(before, octets - before);
-    message = message.subspan(octets);
-    return record;
 }
 
 }  // namespace tributary

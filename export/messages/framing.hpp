@@ -83,6 +83,19 @@ private:
 /// empty or longer than kMostDelimited.
 [[nodiscard]] bool are_delimited(MessageView octets) noexcept;
 inline constexpr std::size_t kMostDelimited = 16'383;  ///< octets whose length has two octets
+inline constexpr std::size_t kLengthOctets = 2;        ///< that are kept free for a length
+
+/// Writes a message's length in front of it.
+///
+/// @param room     kLengthOctets, and then the message, which may be moved
+/// @param encoded  octets of the message, 1 .. kMostDelimited
+/// @return  octets with the length
+/// @source  protobuf.dev/programming-guides/encoding: varints
+[[nodiscard]] std::size_t delimit(std::span<std::byte> room, std::size_t encoded) noexcept;
+/// Takes the message at the front off, with its length.
+///
+/// @return  the message; empty: there is no whole one, and nothing has changed
+[[nodiscard]] MessageView take_delimited(MessageView& octets) noexcept;
 
 /// Each record is a protobuf message with its length in front, as protobuf's own functions for
 /// streams of messages write and read it (`writeDelimitedTo`, ClickHouse's format Protobuf).
@@ -91,16 +104,20 @@ public:
     /// @param name  of the type, for spools; outlives the framing
     explicit DelimitedFraming(std::string_view name) noexcept : name_(name) {}
 
-    [[nodiscard]] std::size_t octets_before() const noexcept override { return 2; }
+    [[nodiscard]] std::size_t octets_before() const noexcept override { return kLengthOctets; }
     [[nodiscard]] std::size_t octets_behind() const noexcept override { return 0; }
     /// @param encoded  1 .. kMostDelimited
     [[nodiscard]] std::size_t complete(std::span<std::byte> item, std::size_t encoded,
-                                       const FramedRecord& record) noexcept override;
+                                       const FramedRecord& /*record*/) noexcept override {
+        return delimit(item, encoded);
+    }
     [[nodiscard]] std::string_view name() const noexcept override { return name_; }
     [[nodiscard]] std::uint32_t version() const noexcept override { return 1; }
     [[nodiscard]] IsMessage is_message() const noexcept override { return are_delimited; }
     [[nodiscard]] std::size_t records_in(MessageView message) const noexcept override;
-    [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override;
+    [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override {
+        return take_delimited(message);
+    }
 
 private:
     std::string_view name_;

@@ -175,6 +175,21 @@ class KafkaProperties(CheckCase):
                 self.assertIn("probe.yaml:4: export.collectors.0: kafka: " + words, lines[0])
 
 
+    def test_bare_messages_are_flow_messages_of_a_topic(self):
+        topic = "transport: kafka, brokers: '127.0.0.1:1', topic: flows, delimited: false, format: "
+        for collector, words in ((topic + "flowmessage", None),
+                                 (topic + "json", "format is json; must be left out (or format flowmessage)"),
+                                 (topic + "ipfix", "format is ipfix; must be left out (or format flowmessage)"),
+                                 ("transport: file, path: f, format: flowmessage, delimited: false",
+                                  "transport is not kafka; must be left out")):
+            with self.subTest(collector):
+                path = self.path("probe.yaml", PROBE + "export: {collectors: [{%s}]}\n" % collector)
+                _, lines = self.check_both(path, *([harness.EX_CONFIG] if words else []))
+                if words:
+                    self.assertEqual(len(lines), 1, lines)
+                    self.assertIn("collectors.0.delimited is given, but " + words, lines[0])
+
+
 class TlsFiles(CheckCase):
     def collectors(self, **files):
         return self.path("probe.yaml", PROBE + "export: {collectors: [{host: 127.0.0.1, transport: tls, tls: {%s}}]}\n" % (

@@ -49,9 +49,10 @@ class Whole(KafkaCase):
 
     @unittest.skipUnless(shutil.which("protoc"), "no protoc")
     def test_flow_messages(self):
-        """Each is one message without a length before it, as goflow2 reads them from a topic."""
+        """Bare ones. Those with lengths are read in clickhouse_reader.py."""
         self.broker.create_topic("messages", partitions=PARTITIONS)
-        config = self.config(self.broker.address, flows="direction: biflow", topic="messages", form="flowmessage")
+        config = self.config(self.broker.address, "delimited: false", flows="direction: biflow", topic="messages",
+                             form="flowmessage")
         ledger, _ = self.run_probe(config)
         values = [value for found in self.broker.messages("messages").values() for _, _, value in found]
         decoded = subprocess.run(["protoc", "--decode_raw"], input=b"".join(values), capture_output=True, check=True).stdout

@@ -83,6 +83,7 @@ export:
       brokers: ""
       topic: ""
       key: flow
+      delimited: true
       compression: lz4
       properties: {}
       secrets: {}
