@@ -5,22 +5,29 @@ docs/fleet send captures: the distributed sums equal their ledgers, also after a
 by minute equal `tributary flows`; the dashboard's queries run."""
 import collections
 import datetime
+import glob
 import json
 import os
 import re
+import signal
+import socket
 import time
 
 import harness
-from fleet_servers import PROBE, SUMS, TOPIC, FleetServers, probe, read
+from fleet_servers import PARTITIONS, PROBE, SUMS, TOPIC, FleetServers, probe, read
 from kafka_case import PCAP_HEADER, packets
 
 HALF = 12_000    # packets, two of each flow
 LATER = 100_000  # packets later, which are 100 s
+TO_END = 3500    # packets, after which all flows of HALF packets before have ended, and none of these has
 # What Grafana and its plug-in put into a query.
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
 RECORDS = "SELECT count() FROM tributary.flows FINAL"
+# A few records in each message of the library, one after the other, so that a spool is sent for seconds.
+SLOWLY = ("--set", "export.collectors.0.properties={linger.ms: 50, batch.num.messages: 10, "
+          "max.in.flight.requests.per.connection: 1}")
 
 
 def addresses(flow):
@@ -77,6 +84,38 @@ class ProbeCase(harness.TestCase):
         with self.start_probe(capture, *settings) as running:
             self.settle(running, capture, *settings)
 
+    def in_spool(self):
+        """How many records the spool's files have, whether they were delivered or not."""
+        count = 0
+        for path in glob.glob(os.path.join(self.broker.path("spool"), "*.spool")):
+            with open(path, "rb") as octets:
+                count += octets.read().count(b'"tributary:sequenceNumber":')
+        return count
+
+    def in_topic(self):
+        return sum(self.broker.end_offsets(TOPIC, PARTITIONS).values())
+
+    def spool_and_kill(self, capture, spooled):
+        """A probe that reaches no broker is killed when so many records of a capture's octets are in its spool."""
+        pipe, nowhere = self.path("pipe"), "127.0.0.1:%d" % harness.free_port(socket.SOCK_STREAM)
+        os.mkfifo(pipe)
+        settings = ("flows.idle-timeout=4", "export.flush-interval=0.1", "export.drain-timeout=60",
+                    "export.collectors.0.buffer=65536", "export.collectors.0.brokers=" + nowhere)
+        with self.start_probe(pipe, *(word for setting in settings for word in ("--set", setting))) as running:
+            with open(pipe, "wb", buffering=0) as out:
+                out.write(capture)
+                running.wait_for(lambda: self.in_spool() == spooled, 60, "%d records in the spool" % spooled)
+                running.send(signal.SIGKILL)
+                running.popen.wait()
+
+    def send_and_kill(self):
+        """A probe is killed while it delivers what it finds in its spool. @return  how many records the topic has then"""
+        with self.start_probe(self.path("empty.pcap", PCAP_HEADER), *SLOWLY) as running:
+            running.wait_for(lambda: self.in_topic() > 0, 60, "records in the topic")
+            running.send(signal.SIGKILL)
+            running.popen.wait()
+        return self.in_topic()
+
     def send_again(self, count):
         """Puts records of the topic into it once more, as a probe that was killed does from its spool."""
         found = self.broker.messages(TOPIC)[0][:count]
@@ -120,6 +159,17 @@ class Fleet(ProbeCase):
         except AssertionError as error:
             raise AssertionError("%s: %s is the last answer, and %s expected" % (error, found, row)) from None
 
+    def settled_count(self):
+        """Records in the sums by minute, which come after their table, and have not grown for a while then."""
+        counts = [0, 0]
+
+        def settled():
+            time.sleep(1)  # two intervals in which servers read
+            counts[:] = counts[1], int(self.query(COUNTED_BY_MINUTE)[0][0])
+            return counts[0] == counts[1] >= self.exported[0]
+        harness.wait_until(settled, 60, "sums by minute that do not grow")
+        return counts[1]
+
     def send_renumbered(self, stream, numbers):
         """Puts records of another stream into the topic."""
         record = json.loads(self.broker.messages(TOPIC)[0][0][2])
@@ -155,11 +205,49 @@ class Fleet(ProbeCase):
         self.assertEqual(rows["Records counted twice"], [["0"]])
         self.assertEqual(rows["variable probe"], [["probe1"]])
 
+    def rebuild(self, counted):
+        """Makes days anew whose sums count doubles. @param counted  records in the sums by minute"""
+        told = self.query(read("clickhouse", "check.sql"))
+        self.assertEqual(sum(int(row[3]) for row in told), counted - self.exported[0])
+        for day, *_ in told:
+            for server in (0, 1):
+                self.query(read("clickhouse", "rebuild.sql").replace("DAY", day), server)
+
+    def test_a_killed_probe_sends_again(self):
+        """Records of its spool that were on their way when it was killed come twice, with the same stream and number."""
+        killed, spooled = packets(0, HALF), HALF // 2
+        self.spool_and_kill(PCAP_HEADER + killed + packets(LATER, TO_END), spooled)
+        before = self.send_and_kill()
+        self.assertLess(before, spooled)
+
+        self.send(harness.DEMO)  # it sends what it inherits before
+        exported = self.exported[0]
+        account, = harness.read_json(self.path("stats.json"))["collectors"]
+        self.assertEqual(account["records"], account["inherited"] + exported)
+        self.assertGreaterEqual(account["inherited"], spooled - before)
+        listing = self.path("killed.ipfix")
+        self.tributaryd("--config", PROBE, "--read", self.path("killed.pcap", PCAP_HEADER + killed), "--write", listing)
+        self.listed += self.flows(listing)
+        self.exported = [len(self.listed), sum(map(octets, self.listed)), self.exported[2] + HALF]
+        self.assertEqual(len(self.listed), spooled + exported)
+
+        topic = [json.loads(value) for found in self.broker.messages(TOPIC).values() for _, _, value in found]
+        numbers = collections.Counter((record["tributary:streamId"], record["tributary:sequenceNumber"]) for record in topic)
+        self.assertEqual((len(numbers), len({stream for stream, _ in numbers})), (self.exported[0], 2))
+        self.assertGreater(len(topic), len(numbers))
+        self.wait_for_row(SUMS, self.exported)
+        self.wait_for_row(COUNTED_BY_MINUTE, [len(topic)])
+        self.assertEqual(self.query(SUMS, server=1), self.query(SUMS))
+        self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
+        self.rebuild(len(topic))
+        self.check_minutes()
+
     def test_sums_equal_the_ledgers(self):
         self.send(harness.DEMO)
         self.send(harness.DEMO, "--set", "flows.direction=uniflow")
         self.wait_for_row(SUMS, self.exported)
         self.assertEqual(self.exported[1:], [2 * harness.DEMO_OCTETS, 2 * harness.DEMO_PACKETS])
+        self.wait_for_row(COUNTED_BY_MINUTE, self.exported[:1])  # the view comes after its table
         self.check_minutes()
 
         self.send_in_halves(self.fleet.servers[1].kill)  # it may be reading when it is killed
@@ -172,16 +260,12 @@ class Fleet(ProbeCase):
         self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
         self.assertEqual(self.query("SELECT count(DISTINCT stream_id) FROM tributary.flows"), [["3"]])
 
-        counted = int(self.query(COUNTED_BY_MINUTE)[0][0])  # what the killed server read again is counted twice
+        counted = self.settled_count()  # what the killed server read again is counted twice
         self.send_again(1000)
         counted += 1000
         self.wait_for_row(COUNTED_BY_MINUTE, [counted])
         self.assertEqual(self.query(SUMS, server=1), [[str(value) for value in self.exported]])
-        told = self.query(read("clickhouse", "check.sql"))
-        self.assertEqual(sum(int(row[3]) for row in told), counted - self.exported[0])
-        for day, *_ in told:
-            for server in (0, 1):
-                self.query(read("clickhouse", "rebuild.sql").replace("DAY", day), server)
+        self.rebuild(counted)
         self.check_minutes()
         self.check_dashboard()
 

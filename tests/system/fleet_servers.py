@@ -6,12 +6,12 @@ import os
 
 import harness
 from clickhouse import Server, need_clickhouse
-from kafka_broker import Broker, need_broker
+from kafka_broker import Broker, Client, need_broker
 
 FLEET = os.path.join(harness.ROOT, "docs", "fleet")
 PROBE = os.path.join(FLEET, "probe.yaml")
 BROKERS = "kafka1.example:9092,kafka2.example:9092"  # as queue.sql has them
-TOPIC, PARTITIONS = "flows", 4
+TOPIC, PARTITIONS, GROUP = "flows", 4, "tributary"
 # Of all shards, each record once: records, octets and packets of both directions.
 SUMS = "SELECT count(), sum(octets + reverse_octets), sum(packets + reverse_packets) FROM tributary.flows FINAL"
 
@@ -77,6 +77,9 @@ class FleetServers:
         queue = filled(read("clickhouse", "queue.sql"), BROKERS, self.broker.plain_address)
         for server in self.servers:
             server.query(queue)
+        # As long as servers still join the group, one may read again what another had read.
+        with Client(self.broker.plain_address) as client:
+            harness.wait_until(lambda: client.group_is_settled(GROUP, len(self.servers)), 60, "both servers in one group")
 
     def query(self, text, server=0):
         return self.servers[server].query(text)

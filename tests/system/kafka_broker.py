@@ -57,8 +57,21 @@ def need_broker():
         raise unittest.SkipTest(reason)
 
 
+class GroupInfo(ctypes.Structure):
+    """struct rd_kafka_group_info"""
+    _fields_ = [("broker_id", ctypes.c_int32), ("broker_host", ctypes.c_char_p), ("broker_port", ctypes.c_int),
+                ("group", ctypes.c_char_p), ("error", ctypes.c_int), ("state", ctypes.c_char_p),
+                ("protocol_type", ctypes.c_char_p), ("protocol", ctypes.c_char_p), ("members", ctypes.c_void_p),
+                ("member_count", ctypes.c_int)]
+
+
+class GroupList(ctypes.Structure):
+    """struct rd_kafka_group_list"""
+    _fields_ = [("groups", ctypes.POINTER(GroupInfo)), ("count", ctypes.c_int)]
+
+
 class Client:
-    """librdkafka, as far as it takes to ask for metadata, to make topics and to delete them."""
+    """librdkafka, as far as it takes to ask for metadata and consumer groups, to make topics and to delete them."""
 
     PRODUCER, TEXT = 0, 512
     POINTERS = ("rd_kafka_new", "rd_kafka_conf_new", "rd_kafka_queue_new", "rd_kafka_queue_poll", "rd_kafka_NewTopic_new",
@@ -92,6 +105,15 @@ class Client:
         if code == 0:
             self.library.rd_kafka_metadata_destroy(metadata)
         return code == 0
+
+    def group_is_settled(self, name, members):
+        """Whether a consumer group has so many members, and each knows its partitions."""
+        found = ctypes.POINTER(GroupList)()
+        if self.library.rd_kafka_list_groups(self.handle, name.encode(), ctypes.byref(found), 5000) != 0:
+            return False
+        groups = [(group.error, group.state, group.member_count) for group in found.contents.groups[:found.contents.count]]
+        self.library.rd_kafka_group_list_destroy(found)
+        return groups == [(0, b"Stable", members)]
 
     def create_topic(self, name, partitions, copies, settings):
         library = self.library
