@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "export/collector/export_worker.hpp"
+#include "export/messages/framing.hpp"
 #include "export/messages/protobuf_reader.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "perf/support/in_turn.hpp"
@@ -79,7 +80,8 @@ RecordTally tally_of_flow_message(const std::string& value) {
     constexpr std::uint32_t kBytes = 9;
     constexpr std::uint32_t kPackets = 10;
     RecordTally tally{.records = 1};
-    ProtobufReader fields(std::as_bytes(std::span(value)));
+    MessageView octets = std::as_bytes(std::span(value));
+    ProtobufReader fields(take_delimited(octets));
     ProtobufField field;
     while (fields.next(field)) {
         if (field.is(kPackets, ProtobufWireType::varint)) {
