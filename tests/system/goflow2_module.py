@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests use of goflow2: its schema, its kit for ClickHouse, and its decoder, in programs of tests/system/goflow2. Its
 module comes through the Go proxy; the programs are built in the build folder."""
-import fcntl
 import json
 import os
 import re
@@ -13,14 +12,14 @@ import harness
 
 MODULE = "github.com/netsampler/goflow2/v2"
 SOURCE = os.path.join(harness.ROOT, "tests", "system", "goflow2")
-WORK = os.path.join(harness.BUILD, "collectors", "goflow2-programs")
+BUILT = os.path.join(harness.BUILD, "collectors", "goflow2-programs")
 FETCH_SECONDS, BUILD_SECONDS = 300, 300
 # Words of go's about a proxy that does not answer or has not got it, and about a go that is too old for goflow2.
 UNREACHED = re.compile(r"https?://|GOPROXY|go version|toolchain")
 
 
 def go(*arguments, seconds, **environment):
-    return subprocess.run(["go", *arguments], cwd=WORK, capture_output=True, text=True, timeout=seconds,
+    return subprocess.run(["go", *arguments], cwd=SOURCE, capture_output=True, text=True, timeout=seconds,
                           env={**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", **environment})
 
 
@@ -41,14 +40,10 @@ def fetch():
     """The folder of goflow2's module. @throws unittest.SkipTest where Go is missing, or the proxy cannot be reached"""
     if shutil.which("go") is None:
         raise unittest.SkipTest("no goflow2: Go is missing")
-    os.makedirs(WORK, exist_ok=True)
-    with open(WORK + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        shutil.copytree(SOURCE, WORK, dirs_exist_ok=True)
-        try:
-            fetched = go("mod", "download", "-json", seconds=FETCH_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise unittest.SkipTest("no goflow2: the Go proxy did not answer within %d s" % FETCH_SECONDS) from None
+    try:
+        fetched = go("mod", "download", "-json", seconds=FETCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise unittest.SkipTest("no goflow2: the Go proxy did not answer within %d s" % FETCH_SECONDS) from None
     modules = list(modules_in(fetched.stdout))
     if fetched.returncode == 0:
         return next(module["Dir"] for module in modules if module["Path"] == MODULE)
@@ -62,7 +57,7 @@ def build(name):
     """The path of a program of tests/system/goflow2. It uses nothing but what fetch() has brought.
     @throws unittest.SkipTest as fetch() does  @throws AssertionError where it cannot be compiled"""
     fetch()
-    program = os.path.join(WORK, "built", name)
+    program = os.path.join(BUILT, name)
     built = go("build", "-o", program, "./" + name, seconds=BUILD_SECONDS, GOPROXY="off")
     if built.returncode != 0:
         raise AssertionError("%s cannot be compiled: %s" % (name, built.stderr))
