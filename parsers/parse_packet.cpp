@@ -6,6 +6,7 @@
 
 #include "parsers/captured_bytes.hpp"
 #include "parsers/ethernet.hpp"
+#include "parsers/header_places.hpp"
 #include "parsers/ip_layer.hpp"
 #include "parsers/ipv4.hpp"
 #include "parsers/ipv6.hpp"
@@ -106,8 +107,10 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
 ///
 /// @param ip          of the packet in `fields`
 /// @param wire_bytes  the frame's length on the wire
+/// @param note        called with the IpLayer of each packet inside that is good
+template <class Note>
 void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
-                     std::size_t wire_bytes, PacketFields& fields) noexcept {
+                     std::size_t wire_bytes, PacketFields& fields, Note note) noexcept {
     for (int depth = 0; depth < kMostTunnels && !fields.is_fragment(); ++depth) {
         const CapturedBytes packet = frame.before(ip.end);
         PacketFields outer = fields;
@@ -127,6 +130,7 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
             return;
         }
         fields = inner;
+        note(inner_ip);
         if (options.tcp_segments) {
             parse_tcp_segment(packet, inner_ip, fields);
         }
@@ -135,10 +139,15 @@ void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& option
     }
 }
 
-}  // namespace
-
-ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
-                                   PacketFields& fields) noexcept {
+/// The walk over all headers of a frame. It is a template, because a place that is handed out of
+/// the parser would go through memory, and few ask for it.
+///
+/// @param note  called with the IpLayer of the frame's first IP packet, then of each one inside
+template <class Note>
+[[gnu::always_inline]] inline ParseStatus parse_each_header(const PacketView& packet,
+                                                            const ParseOptions& options,
+                                                            PacketFields& fields,
+                                                            Note note) noexcept {
     fields = PacketFields{};
     const CapturedBytes frame = bytes_to_parse(packet, options);
     const LinkLayer link = parse_to_network_layer(packet, frame, options, fields);
@@ -146,13 +155,40 @@ ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions&
     if (ip.status != ParseStatus::ok) {
         return ip.status;
     }
+    note(ip);
     if (options.tcp_segments) {
         parse_tcp_segment(frame, ip, fields);
     }
     if (options.tunnel == TunnelMode::inner) {
-        parse_tunnelled(frame, ip, options, packet.wire_bytes, fields);
+        parse_tunnelled(frame, ip, options, packet.wire_bytes, fields, note);
     }
     return ParseStatus::ok;
+}
+
+/// Whether two results of the parser are of the same IP packet.
+bool is_same_packet(const PacketFields& one, const PacketFields& other) noexcept {
+    return one.ip_version == other.ip_version && one.protocol == other.protocol &&
+           one.ip_bytes == other.ip_bytes && one.tunnel.kind == other.tunnel.kind &&
+           one.source == other.source && one.destination == other.destination;
+}
+
+}  // namespace
+
+ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions& options,
+                                   PacketFields& fields) noexcept {
+    return parse_each_header(packet, options, fields, [](const IpLayer& /*ip*/) {});
+}
+
+HeaderPlaces walk_to_headers(const PacketView& packet, const PacketFields& fields,
+                             const ParseOptions& options) noexcept {
+    PacketFields again;
+    IpLayer ip;
+    const ParseStatus status =
+        parse_each_header(packet, options, again, [&ip](const IpLayer& found) { ip = found; });
+    if (status != ParseStatus::ok || !is_same_packet(again, fields)) {
+        return {};
+    }
+    return header_places(packet, fields, ip);
 }
 
 ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,

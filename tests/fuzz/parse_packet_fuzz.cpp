@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "parsers/header_places.hpp"
 #include "parsers/parse_packet.hpp"
 #include "tests/fuzz/fuzzed_frame.hpp"
 
@@ -61,6 +62,21 @@ void check_transport(const PacketFields& fields) {
     demand(is_tcp ? fields.tcp_control_bits < 0x1000 : fields.tcp_control_bits == 0);
 }
 
+/// The headers are found where the parser has read them, by the short way as by the long one.
+void check_header_places(const FuzzedFrame& input, const PacketFields& fields) {
+    const HeaderPlaces places = locate_headers(input.packet, fields, input.options);
+    demand(places == walk_to_headers(input.packet, fields, input.options));
+    const std::span<const std::byte> captured = input.packet.captured;
+    demand(places.end <= captured.size() && places.network < places.end);
+    demand(std::to_integer<unsigned>(captured[places.network]) >> 4U == fields.ip_version);
+    const std::size_t source_at = places.network + (fields.ip_version == 4 ? 12U : 8U);
+    const std::size_t octets = fields.ip_version == 4 ? 4 : 16;
+    demand(source_at + octets <= places.end &&
+           std::memcmp(captured.data() + source_at, fields.source.data(), octets) == 0);
+    demand(places.transport == HeaderPlaces::kAbsent || places.transport > places.network);
+    demand(places.payload == HeaderPlaces::kAbsent || places.payload > places.transport);
+}
+
 /// The frame alone in memory of just its size gives the same: nothing behind it is read, nothing is
 /// aligned, and nothing of the old fields is left. So it does by the short way that plain packets
 /// take.
@@ -71,6 +87,8 @@ void check_copy(const FuzzedFrame& input, ParseStatus status, const PacketFields
     PacketFields copied_fields = old_fields();
     demand(parse_packet(copy, input.options, copied_fields) == status);
     demand(status != ParseStatus::ok || same(fields, copied_fields));
+    demand(status != ParseStatus::ok || locate_headers(copy, copied_fields, input.options) ==
+                                            locate_headers(input.packet, fields, input.options));
 }
 
 void check(const FuzzedFrame& input) {
@@ -83,6 +101,7 @@ void check(const FuzzedFrame& input) {
         check_link_layer(fields);
         check_ip(input.packet, fields);
         check_transport(fields);
+        check_header_places(input, fields);
     }
     check_copy(input, status, fields);
 }
