@@ -79,6 +79,7 @@ IpfixType type_of(Encoding encoding) noexcept {
         case Encoding::text:
             return IpfixType::string;
         case Encoding::octets3:
+        case Encoding::octet_array:
             break;
     }
     return IpfixType::octet_array;

@@ -8,8 +8,8 @@ namespace tributary {
 namespace {
 
 std::string octets_text(const FieldElement& element) {
-    return element.encoding == Encoding::text ? "at most " + std::to_string(element.text_octets)
-                                              : std::to_string(octets_of(element.encoding));
+    return has_length(element.encoding) ? "at most " + std::to_string(element.text_octets)
+                                        : std::to_string(octets_of(element.encoding));
 }
 
 /// The elements of one owner; empty if there are none.

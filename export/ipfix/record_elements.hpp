@@ -18,7 +18,7 @@ struct TemplateField {
     bool is_key;         ///< it is a part of the flow key
     Encoding encoding;
     std::uint16_t from;          ///< offset in the record
-    std::uint8_t text_octets{};  ///< with Encoding::text: most octets of the text
+    std::uint8_t text_octets{};  ///< of a text or an octet array: its most octets
 };
 
 /// The fields of records of one shape, in the order of the wire.

@@ -96,6 +96,7 @@ std::byte* encode_value(const TemplateField& field, const std::byte* record,
         case Encoding::vxlan_segment:
             return put(out, to_segment(get<std::uint32_t>(from)));
         case Encoding::text:
+        case Encoding::octet_array:
             return put_text(out, field, record);
     }
     return out;
@@ -112,7 +113,7 @@ void RecordTemplate::write(const std::byte* record, std::byte* out) const noexce
 std::size_t RecordTemplate::octets_with_text(const std::byte* record) const noexcept {
     std::size_t octets = record_octets;
     for (const TemplateField& field : fields) {
-        if (field.encoding == Encoding::text) {
+        if (has_length(field.encoding)) {
             octets += text_length(field, record);
         }
     }
@@ -123,7 +124,7 @@ std::optional<std::size_t> RecordTemplate::octets_at(MessageView records) const 
     std::size_t octets = record_octets;
     std::size_t at = 0;
     for (const TemplateField& field : fields) {
-        if (field.encoding != Encoding::text) {
+        if (!has_length(field.encoding)) {
             at += tributary::octets_of(field.encoding);
         } else if (at < records.size()) {
             const auto length = std::to_integer<std::size_t>(records[at]);
@@ -143,7 +144,7 @@ std::vector<RecordTemplate> make_templates(const RecordLayout& layout, Timestamp
         made.id = static_cast<std::uint16_t>(first_id + index);
         made.fields = fields_of(shapes.at(index), layout, timestamps, choice);
         for (const TemplateField& field : made.fields) {
-            const bool is_text = field.encoding == Encoding::text;
+            const bool is_text = has_length(field.encoding);
             made.record_octets += is_text ? 1 : octets_of(field.encoding);
             made.text_octets += field.text_octets;
         }

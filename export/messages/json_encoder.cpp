@@ -87,7 +87,7 @@ void JsonEncoder::add_layout(const ExportOptions& options, const MeteringProcess
                           .form = sent.element->owner == ElementOwner::iana
                                       ? json_form(type, sent.element->name)
                                       : json_form(type)};
-            const bool is_text = field.encoding == Encoding::text;
+            const bool is_text = has_length(field.encoding);
             most += member.name.size() +
                     most_json_octets(member.form, is_text ? field.text_octets : member.octets);
             shape.members.push_back(member);

@@ -26,6 +26,7 @@ enum class Encoding : std::uint8_t {
     selector,       ///< selectorId: the number of the interface
     vxlan_segment,  ///< layer2SegmentId of a VXLAN's VNI
     text,           ///< a BoundedText: sent with its length in front (RFC 7011 §7)
+    octet_array,    ///< any octets, which lie and are sent like a text
 };
 
 /// A string in a record: UTF-8, at most `kOctets` octets. Unused octets are 0.
@@ -97,7 +98,7 @@ struct FieldElement {
     Variants variants = kEveryVariant;
     Condition condition = Condition::always;
     ElementOwner owner = ElementOwner::iana;
-    std::uint8_t text_octets = 0;  ///< with Encoding::text: most octets of the text
+    std::uint8_t text_octets = 0;  ///< of a text or an octet array: its most octets
     bool in_key = false;           ///< of the flow key, where the group is its extension
     /// Whether export.fields may name it. Others come with their group, unless another group of the
     /// record has the same element.
@@ -131,7 +132,12 @@ struct FieldElement {
 
 inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< in a template: RFC 7011 §7
 
-/// The octets of a value on the wire; kVariableLength for texts.
+/// Whether values are sent with their length in front.
+[[nodiscard]] constexpr bool has_length(Encoding encoding) noexcept {
+    return encoding == Encoding::text || encoding == Encoding::octet_array;
+}
+
+/// The octets of a value on the wire; kVariableLength for texts and octet arrays.
 [[nodiscard]] constexpr std::uint16_t octets_of(Encoding encoding) noexcept {
     switch (encoding) {
         case Encoding::octets1:
@@ -148,6 +154,7 @@ inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< in a template: RF
         case Encoding::octets16:
             return 16;
         case Encoding::text:
+        case Encoding::octet_array:
             return kVariableLength;
         case Encoding::unsigned8:
         case Encoding::milliseconds:
@@ -167,6 +174,7 @@ inline constexpr std::uint16_t kVariableLength = 0xFFFF;  ///< in a template: RF
         case Encoding::vxlan_segment:
             return 4;
         case Encoding::text:
+        case Encoding::octet_array:
             return std::size_t{1} + element.text_octets;
         default:
             return octets_of(element.encoding);
