@@ -13,6 +13,7 @@
 #include "conf/config_error.hpp"
 #include "conf/faults.hpp"
 #include "conf/yaml_tree.hpp"
+#include "flowcache/table/closest.hpp"
 
 // A section of the configuration is a map that fills an options struct, its `Owner`. A section has
 // a table with one row per key. Loading, the rejection of unknown keys, --dump-config, the
@@ -65,11 +66,6 @@ struct Key {
     Apply apply = Apply::as_section;
     bool goes_first = false;  ///< read before the other keys of its section, which override it
 };
-
-/// The probable name for a word: the only name that begins with it, or the most similar one.
-///
-/// @return  empty: no similar name
-[[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& names);
 
 /// @errors  ConfigError, always: no such key; with the probable key, or a list of the keys
 [[noreturn]] void refuse_unknown_key(const YamlEntry& entry, const std::string& section,

@@ -22,7 +22,7 @@ OWNERS = {
 }
 # room: a room that it must never include, written apart too
 ABOVE = {
-    "parsers": "flowcache/record", "flowcache/fields": "flowcache/record", "flowcache/record": "flowcache", "flowcache/tcp": "flowcache", "flowcache": "flowcache/input",
+    "parsers": "flowcache/record", "flowcache/fields": "flowcache/record", "flowcache/record": "flowcache", "flowcache/tcp": "flowcache", "flowcache/table": "flowcache", "flowcache": "flowcache/input",
     "flowcache/input": "export", "export": "export/transport", "export/threads": "export/transport", "export/transport": "export/ipfix", "export/ipfix": "export/spool",
     "export/spool": "export/collector", "export/messages": "export/collector", "export/kafka": "export/collector", "export/collector": "export/listing", "export/listing": "export/collector",
     "daemon/base": "daemon/port", "conf": "daemon/pipeline", "daemon/log": "daemon/pipeline", "daemon/machine": "daemon/port",

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary {
+
+/// The probable name for a word: the only name that begins with it, or the most similar one. Both
+/// fields of declared tables and keys of the configuration are found so.
+///
+/// @return  empty: no similar name
+[[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& names);
+
+}  // namespace tributary
